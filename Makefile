@@ -1,0 +1,52 @@
+# The lab's commands. `make help` lists them.
+# Every step leaves its mark only when it is whole, so an interrupted call can simply be made again.
+
+PYTHON ?= python3
+PORT ?= 8501
+RUN := .venv/bin/python
+DOCUMENTS := $(shell find data/corpus -name '*.md' 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench clean
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' Makefile
+
+demo: setup ## Open the app on this machine (PORT=8501)
+	@echo "The lab is at http://localhost:$(PORT) (stop it with Ctrl-C)"
+	@$(RUN) -m streamlit run app.py --server.port $(PORT)
+
+setup: .rag/ready ## Make the environment and the index, nothing else
+
+test: .venv/tested lint ## Run the whole test suite (no network, no key)
+	$(RUN) -m pytest
+
+lint: .venv/tested ## Check style, types and layers
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+	$(RUN) -c "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
+
+bench: .venv/tested ## Measure quality and speed on the benchmark sets (minutes)
+	$(RUN) -m pytest tests/benchmarks -s
+
+clean: ## Remove the environment, the index and all that can be made again
+	rm -rf .venv .rag build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/made:
+	@$(PYTHON) -c 'import sys; ok = (3, 11) <= sys.version_info[:2] <= (3, 13); sys.exit(0 if ok else "Python 3.11, 3.12 or 3.13 is needed; $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
+	$(PYTHON) -m venv --clear .venv
+	@touch .venv/made
+
+.venv/installed: .venv/made pyproject.toml constraints.txt
+	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch .venv/installed
+
+.venv/tested: .venv/installed
+	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch .venv/tested
+
+.rag/ready: .venv/installed $(DOCUMENTS)
+	$(RUN) -m rag_core doctor
+	@touch .rag/ready

@@ -1,0 +1,56 @@
+"""The built-in documents, whole, with the guidance each names."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import rag_core
+
+
+@st.cache_data(show_spinner=False)
+def _documents() -> list[rag_core.Document]:
+    return rag_core.builtin_documents()
+
+
+def main() -> None:
+    """Draw the page."""
+    st.title("What the answers can draw on", anchor=False)
+    try:
+        documents = _documents()
+    except rag_core.RagError as error:
+        st.error(str(error))
+        return
+    st.caption(
+        f"{len(documents)} documents, written for this demonstration and not reviewed by a clinician. "
+        "Each names the guidance its facts come from."
+    )
+    language, topic, words = st.columns([1, 2, 3], vertical_alignment="bottom")
+    languages = sorted({document.language for document in documents})
+    chosen = language.segmented_control("Language", languages, key="documents.language")
+    topics = topic.multiselect(
+        "Topic", sorted({document.topic for document in documents}), key="documents.topics"
+    )
+    sought = words.text_input("Words in the text", key="documents.words").casefold().split()
+    found = [
+        document
+        for document in documents
+        if chosen in (None, document.language)
+        and (not topics or document.topic in topics)
+        and all(word in f"{document.title} {document.text}".casefold() for word in sought)
+    ]
+    if not found:
+        st.info("No document fits. Take a filter away.")
+        return
+    document = st.selectbox(
+        f"{len(found)} documents", found, format_func=lambda held: f"{held.title} ({held.language})"
+    )
+    st.divider()
+    st.markdown(document.text)
+    st.divider()
+    st.markdown("**Guidance this document names**")
+    for source in document.sources:
+        st.markdown(f"- {source}")
+    st.caption(f"{document.id} · {document.topic} · {len(document.text.split())} words")
+
+
+main()

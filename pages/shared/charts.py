@@ -1,0 +1,82 @@
+"""Charts of a comparison: where the time went, and what was sent to models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+import rag_core
+
+COLOURS = {
+    "transform": "#8e6bbf",
+    "retrieve": "#2f7fb8",
+    "fuse": "#c98b1b",
+    "rerank": "#b8543a",
+    "select": "#6f9a3c",
+    "answer": "#0f6b6b",
+}
+HEIGHT_BASE, HEIGHT_ROW = 130, 46  # pixels
+
+
+def waterfall(traces: Sequence[rag_core.Trace]) -> go.Figure:
+    """One bar per stage, one row per column, in the order the stages ran."""
+    figure = go.Figure()
+    names = row_names(traces)
+    for name, trace in zip(names, traces, strict=True):
+        start = 0.0
+        for step in trace.steps:
+            figure.add_bar(
+                y=[name],
+                x=[step.seconds],
+                base=[start],
+                orientation="h",
+                marker_color=COLOURS[step.kind],
+                name=step.kind,
+                legendgroup=step.kind,
+                showlegend=step.kind not in {shown.legendgroup for shown in figure.data},
+                hovertemplate=f"{step.stage}: {1000 * step.seconds:.1f} ms<extra>{name}</extra>",
+            )
+            start += step.seconds
+    figure.update_xaxes(title="seconds", rangemode="tozero")
+    return _dressed(figure, len(names))
+
+
+def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
+    """Dollars by purpose; tokens by purpose when nothing was billed."""
+    billed = any(trace.cost_usd for trace in traces)
+    names = row_names(traces)
+    purposes = list(dict.fromkeys(call.purpose for trace in traces for call in trace.calls))
+    figure = go.Figure()
+    for purpose in purposes:
+        values = []
+        for trace in traces:
+            calls = [call for call in trace.calls if call.purpose == purpose]
+            if billed:
+                values.append(sum(call.cost_usd or 0.0 for call in calls))
+            else:
+                values.append(sum(call.input_tokens + call.output_tokens for call in calls))
+        figure.add_bar(y=names, x=values, orientation="h", name=purpose)
+    figure.update_layout(barmode="stack", colorway=["#2f7fb8", "#0f6b6b", "#c98b1b", "#8e6bbf"])
+    figure.update_xaxes(title="US dollars" if billed else "tokens (nothing is billed)", rangemode="tozero")
+    return _dressed(figure, len(names))
+
+
+def row_names(traces: Sequence[rag_core.Trace]) -> list[str]:
+    """The strategies' titles, numbered where one stands twice."""
+    titles = [rag_core.RECIPES[trace.strategy].title for trace in traces]
+    return [
+        f"{title} ({position})" if titles.count(title) > 1 else title
+        for position, title in enumerate(titles, start=1)
+    ]
+
+
+def _dressed(figure: go.Figure, rows: int) -> go.Figure:
+    figure.update_yaxes(autorange="reversed")
+    figure.update_layout(
+        height=HEIGHT_BASE + HEIGHT_ROW * rows,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        legend={"orientation": "h", "y": -0.45, "x": 0},
+        barmode="stack" if figure.layout.barmode == "stack" else "overlay",
+    )
+    return figure

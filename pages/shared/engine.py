@@ -1,0 +1,59 @@
+"""The lab behind every session: opened once, in the background, so that no page waits for models."""
+
+from __future__ import annotations
+
+import threading
+
+import streamlit as st
+
+import rag_core
+
+
+class Engine:
+    """A lab that is being opened, is open, or could not be opened."""
+
+    def __init__(self) -> None:
+        self.lab: rag_core.Lab | None = None
+        self.error: rag_core.RagError | None = None
+        self.settled = threading.Event()
+        self._progress = ("starting", 0, 1)
+        threading.Thread(target=self._open, daemon=True).start()
+
+    @property
+    def state(self) -> str:
+        """What it is doing, in a few words."""
+        if self.lab:
+            return "ready"
+        what, done, total = self._progress
+        return f"{what} {done}/{total}" if total > 1 else what
+
+    def wait(self) -> rag_core.Lab:
+        """The lab, once it is open.
+
+        Raises:
+            RagError: why it could not be opened.
+        """
+        self.settled.wait()
+        if self.error:
+            raise self.error
+        assert self.lab is not None  # settled without an error
+        return self.lab
+
+    def _open(self) -> None:
+        try:
+            self.lab = rag_core.open_lab(progress=self._tell)
+        except rag_core.RagError as error:
+            self.error = error
+        except Exception as error:
+            self.error = rag_core.RagError(f"{type(error).__name__}: {error}", "Run `rag doctor`.")
+        finally:
+            self.settled.set()
+
+    def _tell(self, what: str, done: int, total: int) -> None:
+        self._progress = (what, done, total)
+
+
+@st.cache_resource(show_spinner=False)
+def engine() -> Engine:
+    """The one engine of this server."""
+    return Engine()

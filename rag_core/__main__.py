@@ -1,0 +1,5 @@
+"""`python -m rag_core` is `rag`."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,5 @@
+"""The `rag` command."""
+
+from .app import main
+
+__all__ = ["main"]

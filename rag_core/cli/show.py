@@ -1,0 +1,99 @@
+"""What the commands print for people."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from ..doctor import Findings
+from ..indexing import Report
+from ..trace import Trace
+
+NOT_ADVICE = "A demonstration, not medical advice."
+
+
+def progress(what: str, done: int, total: int) -> None:
+    """One line that rewrites itself, on a terminal only."""
+    if sys.stderr.isatty():
+        count = f" {done}/{total}" if total > 1 else ""
+        end = "\r\x1b[K" if what == "ready" else f"\r\x1b[K{what}{count}"
+        typer.echo(end, err=True, nl=False)
+
+
+def strategies(recipes: Sequence[dict[str, Any]]) -> None:
+    """Strategies with stages and controls."""
+    for recipe in recipes:
+        typer.secho(f"{recipe['name']}: {recipe['title']}", bold=True)
+        typer.echo(_wrap(recipe["summary"]))
+        typer.echo(f"  stages: {' → '.join(stage['stage'] for stage in recipe['stages'])}")
+        typer.echo(f"  source: {recipe['source']}")
+        for control in recipe["controls"]:
+            span = f"{control['min']:g} to {control['max']:g}, step {control['step']:g}"
+            typer.echo(f"  {control['name']:<22} {control['default']:<6g} ({span})  {control['help']}")
+        typer.echo()
+
+
+def trace(trace: Trace, *, details: bool) -> None:
+    """Answer, sources, and on request every stage."""
+    typer.secho(f"{trace.strategy}  [{trace.engine['llm']}]", bold=True)
+    answer = trace.answer
+    if answer is not None:
+        typer.echo(_wrap(answer.text))
+        if answer.abstained:
+            typer.echo(_wrap(f"Why: {answer.reason}"))
+    for rank, hit in enumerate(trace.ranking, start=1):
+        label = hit.relevance.label if hit.relevance else "-"
+        typer.echo(f"  [{rank}] {label:<6} {hit.scale} {hit.score:.4f}  {hit.passage.full_title}  ({hit.id})")
+    for query in trace.final.queries:
+        if query.origin != "question":
+            typer.echo(f"  {query.origin}: {query.text}")
+    if details:
+        for step in trace.steps:
+            tokens = sum(call.input_tokens + call.output_tokens for call in step.calls)
+            typer.echo(f"  {step.stage:<16} {step.seconds * 1000:8.1f} ms  {tokens:6d} tokens")
+    for warning in trace.warnings:
+        typer.secho(f"  warning: {warning}", fg="yellow")
+    cost = "n/a (a price is unknown)" if trace.cost_usd is None else f"${trace.cost_usd:.6f}"
+    typer.echo(f"  {trace.seconds:.2f} s, cost {cost}. {NOT_ADVICE}\n")
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    """An indexing report as JSON."""
+    return {
+        "corpus": report.corpus,
+        "added": report.added,
+        "changed": report.changed,
+        "removed": report.removed,
+        "unchanged": report.unchanged,
+        "failed": [{"file": file, "reason": reason} for file, reason in report.failed],
+        "passages": report.passages,
+        "embedded": report.embedded,
+    }
+
+
+def report(report: Report) -> None:
+    """Counts, and each failed file with its reason."""
+    counts = ", ".join(
+        f"{len(getattr(report, name))} {name}"
+        for name in ("added", "changed", "removed", "unchanged", "failed")
+    )
+    typer.echo(f"{report.corpus}: {counts}; {report.passages} passages, {report.embedded} embedded now.")
+    for file, reason in report.failed:
+        typer.secho(f"  failed {file}: {reason}", fg="yellow")
+
+
+def findings(found: Findings) -> None:
+    """One line a finding."""
+    for finding in found.lines:
+        mark = {True: "ok     ", False: "MISSING", None: "note   "}[finding.ok]
+        typer.echo(f"{mark} {finding.what}")
+        if finding.mend:
+            typer.echo(f"        {finding.mend}")
+
+
+def _wrap(text: str) -> str:
+    return textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="  ")

@@ -1,0 +1,79 @@
+"""Which engines are active and why, and what is missing."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any
+
+from .errors import RagError
+from .indexing import Progress, silent
+from .lab import BUILTIN, open_lab
+from .settings import Settings, read_settings
+
+PACKAGES = ("llama-index-core", "chromadb", "rank-bm25", "sentence-transformers", "torch", "streamlit")
+PROBE = "When should I go to the hospital if I have contractions?"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report.
+
+    Args:
+        ok: True all is well, False a question cannot be answered because of it, None a remark.
+        mend: the command that mends it; empty when nothing needs mending.
+    """
+
+    ok: bool | None
+    what: str
+    mend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The whole report."""
+
+    can_answer: bool
+    engine: dict[str, str | None]
+    versions: dict[str, str]
+    lines: tuple[Finding, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The shape `rag doctor --json` prints."""
+        return {
+            "can_answer": self.can_answer,
+            "engine": self.engine,
+            "versions": self.versions,
+            "findings": [asdict(line) for line in self.lines],
+        }
+
+
+def examine(settings: Settings | None = None, progress: Progress = silent) -> Findings:
+    """Open the built-in corpus and ask a question, noting what happens on the way."""
+    versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    lines = [Finding(None, ", ".join(f"{name} {number}" for name, number in versions.items()))]
+    engine: dict[str, str | None] = {}
+    try:
+        settings = settings or read_settings()
+        lines.append(Finding(None, _why(settings)))
+        lab = open_lab(BUILTIN, settings=settings, progress=progress)
+        lines += [Finding(None, warning) for warning in lab.warnings]
+        engine = lab.engine
+        lines.append(Finding(True, f"embedding model {engine['embedding']}, index {engine['index']}"))
+        trace = lab.run(PROBE, "hybrid_rrf")
+        lines.append(Finding(True, f"a question was answered in {trace.seconds:.1f} s by {engine['llm']}"))
+        return Findings(True, engine, versions, tuple(lines))
+    except RagError as error:
+        lines.append(Finding(False, error.message, error.next_step))
+        return Findings(False, engine, versions, tuple(lines))
+
+
+def _why(settings: Settings) -> str:
+    if not settings.uses_openai:
+        reason = (
+            "RAG_LLM=offline" if settings.llm == "offline" else "no OPENAI_API_KEY and no OPENAI_BASE_URL"
+        )
+        return f"answers: offline engine, no language model ({reason})"
+    where = settings.openai_base_url or "OpenAI"
+    return f"answers: {settings.answer_model} at {where}"

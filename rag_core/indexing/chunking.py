@@ -1,0 +1,127 @@
+"""Documents into passages: along their headings, about 128 to 200 word pieces each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llama_index.core.node_parser import MarkdownNodeParser, NodeParser, SentenceSplitter
+from llama_index.core.schema import BaseNode, NodeRelationship, TextNode
+from pydantic import PrivateAttr
+
+from ..types import Passage
+
+SMALLEST = 128  # word pieces; a shorter chunk takes in the next section while both fit
+LARGEST = 200  # word pieces; with title and headings this stays below MiniLM's 256
+CHUNKER = f"headings+sentences/{SMALLEST}-{LARGEST}/1"  # part of an index's identity
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A run of text under one heading path."""
+
+    heading: str
+    text: str
+
+
+class PassageParser(NodeParser):
+    """A LlamaIndex node parser that cuts Markdown at its headings.
+
+    Sections longer than LARGEST are split between sentences; neighbours that are short are joined.
+    A node's id is document id + position + hash of what is indexed, so it is stable across runs and
+    changes with its content. Documents marked `whole` in their metadata stay in one piece.
+    """
+
+    _count: Callable[[str], int] = PrivateAttr()
+    _headings: MarkdownNodeParser = PrivateAttr()
+    _sentences: SentenceSplitter = PrivateAttr()
+
+    def __init__(self, count: Callable[[str], int], **kwargs: Any) -> None:
+        super().__init__(include_metadata=False, include_prev_next_rel=False, **kwargs)
+        self._count = count
+        self._headings = MarkdownNodeParser(header_path_separator="\x1f")
+        self._sentences = SentenceSplitter(
+            chunk_size=LARGEST, chunk_overlap=0, tokenizer=lambda text: [0] * count(text)
+        )
+
+    def _parse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        return [node for document in nodes for node in self._passages(document)]
+
+    def _passages(self, document: BaseNode) -> Iterator[BaseNode]:
+        metadata = document.metadata
+        if metadata["whole"]:
+            sections = [Section("", document.get_content())]
+        else:
+            sections = list(self._packed(self._sections(document, metadata["title"])))
+        for position, section in enumerate(sections):
+            passage = Passage(
+                "", document.id_, metadata["title"], section.text, section.heading,
+                metadata["language"], metadata["source"],
+            )  # fmt: skip
+            digest = hashlib.sha256(passage.indexed_text.encode()).hexdigest()[:8]
+            node = TextNode(
+                id_=f"{document.id_}:{position}:{digest}",
+                text=section.text,
+                metadata={
+                    "title": passage.title,
+                    "heading": passage.heading,
+                    "language": passage.language,
+                    "source": passage.source,
+                    "position": position,
+                },
+            )
+            node.relationships[NodeRelationship.SOURCE] = document.as_related_node_info()
+            yield node
+
+    def _sections(self, document: BaseNode, title: str) -> Iterator[Section]:
+        for node in self._headings.get_nodes_from_node(document):
+            first, _, rest = node.get_content().partition("\n")
+            path = [part for part in node.metadata["header_path"].split("\x1f") if part]
+            headed = first.startswith("#")
+            text = (rest if headed else node.get_content()).strip()
+            if headed:
+                path.append(first.lstrip("#").strip())
+            if path and path[0] == title:
+                del path[0]
+            if text:
+                for piece in self._sentences.split_text(text):
+                    yield Section(" › ".join(path), piece)
+
+    def _packed(self, sections: Iterator[Section]) -> Iterator[Section]:
+        held: Section | None = None
+        for section in sections:
+            if held is None:
+                held = section
+                continue
+            joined = _joined(held, section)
+            if self._count(held.text) < SMALLEST and self._count(joined.text) <= LARGEST:
+                held = joined
+            else:
+                yield held
+                held = section
+        if held is not None:
+            yield held
+
+
+def _joined(first: Section, second: Section) -> Section:
+    if first.heading == second.heading:
+        return Section(first.heading, f"{first.text}\n\n{second.text}")
+    name = second.heading.rsplit(" › ", 1)[-1]
+    return Section(first.heading, f"{first.text}\n\n{name}\n\n{second.text}")
+
+
+def passage_of(identity: str, text: str, metadata: Any) -> Passage:
+    """The passage that a stored node stands for."""
+    return Passage(
+        id=identity,
+        doc_id=identity.rsplit(":", 2)[0],
+        title=metadata["title"],
+        text=text,
+        heading=metadata["heading"],
+        language=metadata["language"],
+        source=metadata["source"],
+    )

@@ -1,0 +1,157 @@
+"""Files and folders into documents, by LlamaIndex's readers where a format needs one."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..corpus import Document, beir_documents, is_beir, read_document
+from ..errors import DataError, InputError
+from ..text import language_of
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a path gave.
+
+    Args:
+        root: the path's identity: documents that came from it before and are gone now are removed.
+        documents: in order of id.
+        files: document id -> file it came from.
+        failed: (file, reason) of each file that could not be read.
+        whole: keep each document in one passage (BEIR collections are judged by document).
+    """
+
+    root: str
+    documents: list[Document] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    whole: bool = False
+
+
+def read_path(path: Path) -> Reading:
+    """Read a file, a folder of files, or a BEIR folder.
+
+    A file that cannot be read, or holds no text, is a line in `failed`; the others go on.
+
+    Raises:
+        InputError: the path does not exist, cannot be opened, or holds no file of a known kind.
+        DataError: a BEIR folder is malformed.
+    """
+    try:
+        path = path.resolve(strict=True)
+        if path.is_dir() and is_beir(path):
+            return Reading(str(path), list(beir_documents(path)), whole=True)
+        files = sorted(_files(path)) if path.is_dir() else [path]
+    except OSError as error:
+        raise InputError(f"{path} cannot be opened: {error.strerror or error}.", "Check the path.") from error
+    base = path if path.is_dir() else path.parent
+    known = [file for file in files if file.suffix.lower() in READERS]
+    if not known:
+        raise InputError(
+            f"{path} holds no file that can be indexed.", f"Known kinds: {' '.join(sorted(READERS))}."
+        )
+    reading = Reading(str(path))
+    for file in known:
+        name = file.relative_to(base).as_posix()
+        try:
+            for document in READERS[file.suffix.lower()](file, name):
+                if not document.text.strip():
+                    reading.failed.append((name, "it holds no text (a scan needs OCR first)"))
+                elif document.id in reading.files:
+                    other = reading.files[document.id]
+                    reading.failed.append((name, f"its id {document.id!r} is also used by {other}"))
+                else:
+                    reading.files[document.id] = name
+                    reading.documents.append(document)
+        except DataError as error:
+            reading.failed.append((name, error.message))
+        except Exception as error:  # the readers' libraries raise anything on a broken file
+            reading.failed.append((name, f"{type(error).__name__}: {error}"))
+    reading.documents.sort(key=lambda document: document.id)
+    return reading
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for entry in sorted(folder.iterdir()):  # raises where rglob would silently skip
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            yield from _files(entry)
+        else:
+            yield entry
+
+
+def _markdown(path: Path, name: str) -> Iterator[Document]:
+    text = path.read_text(encoding="utf-8")
+    if text.startswith("---\n") and "\nsources:" in text.split("\n---", 1)[0]:
+        yield read_document(path)
+    else:
+        first = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
+        yield Document(name, first or path.stem, language_of(text), text)
+
+
+def _plain_text(path: Path, name: str) -> Iterator[Document]:
+    text = path.read_text(encoding="utf-8")
+    yield Document(name, path.stem, language_of(text), text)
+
+
+def _html(path: Path, name: str) -> Iterator[Document]:
+    from bs4 import BeautifulSoup
+
+    page = BeautifulSoup(path.read_bytes(), "html.parser")
+    title = page.title.get_text(strip=True) if page.title else path.stem
+    for element in page(["script", "style", "nav", "header", "footer", "title"]):
+        element.decompose()
+    for heading in page(["h1", "h2", "h3", "h4"]):  # as Markdown, so that chunks know their headings
+        heading.replace_with(f"\n\n{'#' * int(heading.name[1])} {heading.get_text(' ', strip=True)}\n\n")
+    text = "\n".join(line.strip() for line in page.get_text().splitlines())
+    yield Document(name, title, language_of(text), text)
+
+
+def _pdf(path: Path, name: str) -> Iterator[Document]:
+    from llama_index.readers.file import PDFReader
+
+    text = "\n\n".join(page.text for page in PDFReader().load_data(path))
+    yield Document(name, path.stem, language_of(text), text)
+
+
+def _docx(path: Path, name: str) -> Iterator[Document]:
+    from llama_index.readers.file import DocxReader
+
+    text = "\n\n".join(part.text for part in DocxReader().load_data(path))
+    yield Document(name, path.stem, language_of(text), text)
+
+
+def _csv(path: Path, name: str) -> Iterator[Document]:
+    """One document a row: its `text` column, or all columns as "name: value" lines."""
+    rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")))
+    for number, row in enumerate(rows, start=1):
+        filled = {key: value for key, value in row.items() if key and value}
+        text = filled.get("text") or "\n".join(f"{key}: {value}" for key, value in filled.items())
+        yield Document(
+            f"{name}#{filled.get('id') or number}",
+            filled.get("title") or f"{path.stem}, row {number}",
+            filled.get("language") or language_of(text),
+            text,
+        )
+
+
+def _jsonl(path: Path, name: str) -> Iterator[Document]:
+    yield from beir_documents(path.parent, path.name)
+
+
+Reader = Callable[[Path, str], Iterator[Document]]
+READERS: dict[str, Reader] = {
+    ".md": _markdown,
+    ".txt": _plain_text,
+    ".html": _html,
+    ".htm": _html,
+    ".pdf": _pdf,
+    ".docx": _docx,
+    ".csv": _csv,
+    ".jsonl": _jsonl,
+}

@@ -1,0 +1,200 @@
+"""An index on disk: generations that are written once, checked, and then pointed at.
+
+<home>/corpora/<corpus>/<model key>/
+    CURRENT            name of the generation in use; replaced in one step
+    LOCK               held by the one process that writes
+    gen-000001/        never changed after CURRENT named it
+        chroma/        passages and vectors
+        docstore.json  the documents themselves (LlamaIndex)
+        lexical.npz    BM25 statistics
+        manifest.json  what the generation holds, and the checksums of the files above
+
+A crash while writing leaves CURRENT on the old generation. The generation before the current one is
+kept for processes that still read it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import IndexDamaged
+from ..lexical import Bm25Index
+from ..text import language_of, tokens
+from ..types import Hit, Passage, Vectors
+from .chunking import passage_of
+
+FORMAT = 1
+PAGE = 10_000  # Chroma fails on reads above 32,766 rows
+PROBE = 1000  # passages the health check asks the vector index for
+COLLECTION = "passages"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a generation holds.
+
+    Args:
+        documents: document id -> {"hash", "root", "file"}.
+        passages: number of passages.
+        checksums: file name -> SHA-256.
+    """
+
+    format: int
+    corpus: str
+    embedding: str
+    dimensions: int
+    analyser: str
+    chunker: str
+    documents: Mapping[str, Mapping[str, Any]]
+    passages: int
+    checksums: Mapping[str, str]
+
+    def write(self, folder: Path) -> None:
+        """Write manifest.json."""
+        (folder / "manifest.json").write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """Read manifest.json.
+
+        Raises:
+            IndexDamaged: it is missing or malformed.
+        """
+        try:
+            return cls(**json.loads((folder / "manifest.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise IndexDamaged(f"{folder.name}: manifest.json cannot be read ({error}).") from error
+
+
+def current(folder: Path) -> Path | None:
+    """The generation in use; None when there is no index yet.
+
+    Raises:
+        IndexDamaged: CURRENT names a generation that is not there.
+    """
+    pointer = folder / "CURRENT"
+    if not pointer.is_file():
+        return None
+    generation = folder / pointer.read_text(encoding="utf-8").strip()
+    if generation == folder or not generation.is_dir():
+        raise IndexDamaged(f"CURRENT names {generation.name!r}, which is not there.")
+    return generation
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def chroma_client(folder: Path) -> Any:
+    """The one place that opens Chroma: its settings must be the same for every client of a path."""
+    import chromadb
+    from chromadb.config import Settings
+
+    return chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+
+
+class CorpusIndex:
+    """One generation, open for reading; the context's Index. Safe to share between threads."""
+
+    def __init__(
+        self, manifest: Manifest, passages: Mapping[str, Passage], order: Sequence[str], bm25: Bm25Index,
+        collection: Any, generation: Path,
+    ) -> None:  # fmt: skip
+        self.manifest = manifest
+        self.generation = generation
+        self.passages = passages
+        self._order = list(order)
+        self._bm25 = bm25
+        self._collection = collection
+
+    @property
+    def name(self) -> str:
+        """Corpus, generation and number of passages, for traces."""
+        return f"{self.manifest.corpus}/{self.generation.name} ({len(self._order)} passages)"
+
+    @classmethod
+    def open(cls, generation: Path) -> CorpusIndex:
+        """Open a generation after checking that it is whole.
+
+        Raises:
+            IndexDamaged: naming the part that is missing, changed or short.
+        """
+        manifest = Manifest.read(generation)
+        if manifest.format != FORMAT:
+            raise IndexDamaged(f"{generation.name}: format {manifest.format}, this version reads {FORMAT}.")
+        for name, expected in manifest.checksums.items():
+            path = generation / name
+            if not path.is_file() or checksum(path) != expected:
+                raise IndexDamaged(f"{generation.name}: {name} is missing or changed.")
+        bm25 = Bm25Index.load(generation / "lexical.npz")
+        order = json.loads((generation / "passages.json").read_text(encoding="utf-8"))
+        try:
+            collection = chroma_client(generation / "chroma").get_collection(
+                COLLECTION, embedding_function=None
+            )
+            passages = _read_passages(collection)
+            _check_vectors(collection, manifest)
+        except IndexDamaged:
+            raise
+        except Exception as error:  # Chroma raises many kinds for a broken store
+            raise IndexDamaged(f"{generation.name}: the vector store cannot be opened ({error}).") from error
+        if set(order) != set(passages):
+            raise IndexDamaged(
+                f"{generation.name}: the vector store holds {len(passages)} passages, not {len(order)}."
+            )
+        return cls(manifest, passages, order, bm25, collection, generation)
+
+    def dense(self, vector: Vectors, k: int) -> list[Hit]:
+        """The k passages with the highest cosine to one (d,) vector."""
+        if not self._order:
+            return []
+        found = self._collection.query(
+            query_embeddings=[vector.tolist()], n_results=min(k, len(self._order)), include=["distances"]
+        )
+        pairs = zip(found["ids"][0], found["distances"][0], strict=True)
+        return [Hit(self.passages[identity], 1.0 - float(distance), "cosine") for identity, distance in pairs]
+
+    def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
+        """The k best BM25 hits of a text, analysed in the text's language."""
+        scores, matched = self._bm25.scores(tokens(text, language_of(text)), k1, b)
+        rows = sorted(np.flatnonzero(matched), key=lambda row: (-scores[row], self._order[row]))
+        return [Hit(self.passages[self._order[row]], float(scores[row]), "bm25") for row in rows[:k]]
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """(n, d) stored vectors, rows L2-normalised."""
+        if not ids:
+            return np.zeros((0, self.manifest.dimensions), np.float32)
+        found = self._collection.get(ids=list(ids), include=["embeddings"])
+        held = dict(zip(found["ids"], found["embeddings"], strict=True))
+        return np.array([held[identity] for identity in ids], np.float32)
+
+
+def _read_passages(collection: Any) -> dict[str, Passage]:
+    passages: dict[str, Passage] = {}
+    for offset in range(0, max(collection.count(), 1), PAGE):
+        page = collection.get(limit=PAGE, offset=offset, include=["documents", "metadatas"])
+        for identity, text, metadata in zip(page["ids"], page["documents"], page["metadatas"], strict=True):
+            passages[identity] = passage_of(identity, text, metadata)
+    return passages
+
+
+def _check_vectors(collection: Any, manifest: Manifest) -> None:
+    """A vector index can lose rows without an error: ask it for as many neighbours as there are."""
+    if collection.configuration_json["hnsw"]["space"] != "cosine":
+        raise IndexDamaged("The vector store does not measure cosine.")
+    expected = min(manifest.passages, PROBE)
+    if not expected:
+        return
+    probe = np.ones(manifest.dimensions, np.float32) / np.sqrt(manifest.dimensions)
+    found = collection.query(query_embeddings=[probe.tolist()], n_results=expected, include=[])
+    if len(set(found["ids"][0])) != expected:
+        raise IndexDamaged(f"The vector index finds {len(set(found['ids'][0]))} of {expected} passages.")

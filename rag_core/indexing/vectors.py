@@ -1,0 +1,71 @@
+"""Embeddings that were computed once: unchanged text is never embedded again, also after a crash."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from ..context import Embedder
+from ..errors import StorageError
+from ..types import Vectors
+
+BATCH = 64  # texts embedded between two saves
+Progress = Callable[[int, int], None]  # (done, total)
+
+
+class VectorCache:
+    """Vectors by SHA-256 of their text, in one SQLite file per embedding model."""
+
+    def __init__(self, path: Path, embedder: Embedder) -> None:
+        self._path = path
+        self._embedder = embedder
+
+    def vectors(self, texts: Sequence[str], progress: Progress) -> tuple[Vectors, int]:
+        """(n, d) vectors of n texts, and how many had to be embedded; those are kept at once.
+
+        Raises:
+            StorageError: the file cannot be written.
+        """
+        keys = [hashlib.sha256(text.encode()).digest() for text in texts]
+        with self._open() as database:
+            held = dict(_read(database, keys))
+            missing = [
+                (key, text) for key, text in dict(zip(keys, texts, strict=True)).items() if key not in held
+            ]
+            missing.sort(key=lambda item: len(item[1]))  # batches of like length waste no padding
+            for start in range(0, len(missing), BATCH):
+                progress(start, len(missing))
+                batch = missing[start : start + BATCH]
+                fresh, _ = self._embedder.embed([text for _, text in batch], "passage")
+                rows = [(key, vector.tobytes()) for (key, _), vector in zip(batch, fresh, strict=True)]
+                with database:
+                    database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+                held.update(rows)
+            progress(len(missing), len(missing))
+        return np.array([np.frombuffer(held[key], np.float32) for key in keys]), len(missing)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self._path)) as database:
+                database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB)")
+                yield database
+        except sqlite3.DatabaseError as error:
+            raise StorageError(
+                f"The store of computed vectors {self._path} cannot be used: {error}.",
+                "Free disk space, check that the folder is writable, or delete the file; "
+                "vectors are then computed again.",
+            ) from error
+
+
+def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    for start in range(0, len(keys), 500):  # SQLite's limit on variables is 999 in old builds
+        part = keys[start : start + 500]
+        marks = ",".join("?" * len(part))
+        yield from database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part)

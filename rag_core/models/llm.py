@@ -1,0 +1,128 @@
+"""Language models behind LlamaIndex's interface, streamed and billed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..context import Embedder
+from ..errors import ProviderError
+from ..pricing import PriceList
+from ..prompts import Prompt
+from ..settings import Settings
+from ..types import ModelCall
+from .openai_errors import explained
+from .tokenizer import count_tokens
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+CONTEXT_WINDOW = 32_768  # assumed for models LlamaIndex has no table entry for
+
+
+class LlamaLlm:
+    """A LlamaIndex model as the context's Llm.
+
+    Args:
+        reads_fields: the model is handed the prompt's fields beside its text (the offline engine).
+    """
+
+    def __init__(self, model: LLM, name: str, prices: PriceList, *, reads_fields: bool = False) -> None:
+        self.name = name
+        self.model = model
+        self._prices = prices
+        self._reads_fields = reads_fields
+
+    def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
+        """Yield the reply piece by piece, then the bill.
+
+        A stopped stream is closed at once, which ends the request; what was read is billed by the
+        tokenizer, since the provider then sends no usage.
+
+        Raises:
+            ProviderError: the provider refused, failed or did not answer in time.
+        """
+        from llama_index.core.llms import ChatMessage
+
+        text = prompt.render()
+        messages = [ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=text)]
+        said: list[str] = []
+        usage: dict[str, Any] = {}
+        try:
+            extra = {"fields": prompt.fields} if self._reads_fields else {}
+            chunks = self.model.stream_chat(messages, **extra)
+            for chunk in chunks:
+                if chunk.delta:
+                    said.append(chunk.delta)
+                    yield chunk.delta
+                if "prompt_tokens" in chunk.additional_kwargs:
+                    usage = chunk.additional_kwargs
+                if stop():
+                    chunks.close()
+                    break
+        except ProviderError:
+            raise
+        except Exception as error:
+            raise explained(error, self.name) from error
+        yield self._bill(prompt, text, "".join(said), usage)
+
+    def _bill(self, prompt: Prompt, text: str, said: str, usage: dict[str, Any]) -> ModelCall:
+        if usage:
+            sent, received = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
+        else:
+            sent = count_tokens(prompt.system + text, self.name)
+            received = count_tokens(said, self.name)
+        cost = self._prices.cost_usd(self.name, sent, received)
+        return ModelCall(
+            prompt.purpose, self.name, sent, received, cost, "provider" if usage else "tokenizer"
+        )
+
+
+def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
+    """An OpenAI model, or any model of an OpenAI-compatible server, at temperature 0.
+
+    One retry, so a silent server ends the call after twice `settings.timeout_s`; between two pieces
+    of a stream the same timeout holds.
+
+    Raises:
+        ProviderError: neither a key nor a base URL is set.
+    """
+    if settings.openai_api_key is None and settings.openai_base_url is None:
+        raise ProviderError(
+            f"The model {model} needs a provider.",
+            "Set OPENAI_API_KEY or OPENAI_BASE_URL, or RAG_LLM=offline.",
+        )
+    shared: dict[str, Any] = {
+        "model": model,
+        "temperature": 0.0,
+        "api_key": settings.openai_api_key.get_secret_value() if settings.openai_api_key else "none",
+        "timeout": settings.timeout_s,
+        "max_retries": 1,
+        "additional_kwargs": {"stream_options": {"include_usage": True}},
+    }
+    if settings.openai_base_url is not None:
+        from llama_index.llms.openai_like import OpenAILike
+
+        return LlamaLlm(
+            OpenAILike(
+                api_base=settings.openai_base_url,
+                is_chat_model=True,
+                context_window=CONTEXT_WINDOW,
+                is_function_calling_model=False,
+                **shared,
+            ),
+            model,
+            prices,
+        )
+    from llama_index.llms.openai import OpenAI
+
+    return LlamaLlm(OpenAI(**shared), model, prices)
+
+
+def load_llm(settings: Settings, model: str, prices: PriceList, embedder: Embedder) -> LlamaLlm:
+    """The engine the settings ask for: a provider's model, or the offline engine in its place."""
+    if settings.uses_openai:
+        return load_openai(settings, model, prices)
+    from .offline import NAME, OfflineLLM
+
+    return LlamaLlm(OfflineLLM(embedder), NAME, prices, reads_fields=True)

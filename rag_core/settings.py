@@ -1,0 +1,110 @@
+"""Settings, read once: arguments over environment over a TOML file over defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from .errors import ConfigError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Settings(BaseSettings):
+    """How the lab runs.
+
+    Every field may stand in the environment under its alias, or under its own name in `rag.toml` of
+    the working directory, or be given as an argument.
+    """
+
+    model_config = SettingsConfigDict(
+        extra="ignore", frozen=True, populate_by_name=True, toml_file="rag.toml", env_ignore_empty=True
+    )
+
+    llm: Literal["auto", "offline", "openai"] = Field(
+        "auto",
+        validation_alias=AliasChoices("RAG_LLM", "llm"),
+        description="auto: openai when a key or base URL is set, else the offline engine.",
+    )
+    openai_api_key: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("OPENAI_API_KEY", "openai_api_key"), description="Provider key."
+    )
+    openai_base_url: str | None = Field(
+        None,
+        validation_alias=AliasChoices("OPENAI_BASE_URL", "openai_base_url"),
+        description="Any OpenAI-compatible server (Ollama, vLLM, LM Studio).",
+    )
+    answer_model: str = Field(
+        "gpt-4o",
+        validation_alias=AliasChoices("RAG_ANSWER_MODEL", "answer_model"),
+        description="Model that writes answers (seeds 000 to 002: gpt-4o, temperature 0).",
+    )
+    embedding: str = Field(
+        "minilm",
+        validation_alias=AliasChoices("RAG_EMBEDDING", "embedding"),
+        description="minilm (bundled), a sentence-transformers name or folder, or openai:<model>.",
+    )
+    labels: Literal["calibrated", "rank"] = Field(
+        "calibrated",
+        validation_alias=AliasChoices("RAG_LABELS", "labels"),
+        description="Relevance labels by fitted thresholds, or by position as in the seed.",
+    )
+    home: Path = Field(
+        Path(".rag"), validation_alias=AliasChoices("RAG_HOME", "home"), description="State folder."
+    )
+    data: Path = Field(
+        ROOT / "data",
+        validation_alias=AliasChoices("RAG_DATA", "data"),
+        description="Folder of the built-in documents, prices and label thresholds.",
+    )
+    timeout_s: float = Field(
+        30.0,
+        gt=0,
+        validation_alias=AliasChoices("RAG_TIMEOUT", "timeout_s"),
+        description="Seconds a provider may stay silent. A failed request is tried once more, "
+        "so a call that gets no answer ends after twice this.",
+    )
+
+    @property
+    def uses_openai(self) -> bool:
+        """Whether answers come from an OpenAI or OpenAI-compatible server."""
+        configured = self.openai_api_key is not None or self.openai_base_url is not None
+        return self.llm == "openai" or (self.llm == "auto" and configured)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then environment, then the TOML file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def read_settings(**arguments: Any) -> Settings:
+    """Settings from arguments, environment and file.
+
+    Raises:
+        ConfigError: naming the setting that has a value it cannot take.
+    """
+    try:
+        return Settings(**arguments)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(
+            f"Setting {name} cannot be {first['input']!r}: {first['msg']}.", "See the README, Settings."
+        ) from error
+    except ValueError as error:  # the TOML file itself
+        raise ConfigError(f"rag.toml cannot be read: {error}.", "Mend or remove the file.") from error

@@ -1,0 +1,73 @@
+"""Writing the answer from the passages that were kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ..context import Context
+from ..grounding import evidence_hash, resolve_citations, shown_evidence
+from ..prompts import ANSWER, NO_EVIDENCE, Sources, contexts_in
+from ..text import language_of
+from ..types import Answer, Hit, Ranking, State
+from .base import Stage
+
+ABSTENTION = {
+    "en": "There is not enough evidence in this collection to answer the question.",
+    "es": "No hay evidencia suficiente en esta colección para responder a la pregunta.",
+}
+
+
+@dataclass(frozen=True)
+class Write(Stage):
+    """Label the passages, ask the model for a cited answer, and check what it cites.
+
+    Labels come from the cosine of each passage to the question, or the position, as the label rules
+    say. Without a passage there is no model call: the answer is an abstention.
+    """
+
+    kind: ClassVar[str] = "answer"
+
+    def __call__(self, state: State, ctx: Context) -> State:
+        language = language_of(state.question.text)
+        hits = _labelled(state.ranking, language, ctx)
+        ranking = Ranking(state.ranking.query, hits)
+        return replace(state, rankings=(ranking,), answer=self._answer(ranking, language, ctx))
+
+    def _answer(self, ranking: Ranking, language: str, ctx: Context) -> Answer:
+        if not ranking.hits:
+            return _abstention(language, "No passage was found for this question.")
+        prompt = ANSWER.fill(question=ranking.query.text, sources=Sources(ranking.hits))
+        evidence = evidence_hash(contexts_in(prompt.render()))
+        if evidence != shown_evidence(ranking.hits):
+            raise RuntimeError("the contexts in the prompt are not the contexts of the result")
+        pieces = []
+        for piece in ctx.stream(prompt):
+            pieces.append(piece)
+            ctx.emit(piece)
+        reply = "".join(pieces).strip()
+        if not reply:
+            raise RuntimeError("the model returned an empty reply")
+        if NO_EVIDENCE in reply:
+            reason = reply.replace(NO_EVIDENCE, "").strip(" .:\n")
+            return _abstention(language, reason or "The model found no answer in the passages.", evidence)
+        text, citations, invalid = resolve_citations(reply, ranking.hits)
+        if invalid:
+            ctx.warn(f"{invalid} citation(s) named a source that does not exist and were taken out.")
+        if not citations:
+            ctx.warn("The answer cites none of its passages.")
+        return Answer(text, citations, evidence=evidence)
+
+
+def _labelled(ranking: Ranking, language: str, ctx: Context) -> tuple[Hit, ...]:
+    if not ranking.hits:
+        return ()
+    question = ctx.embed((ranking.query.text,))[0]
+    cosines = ctx.index.vectors([hit.id for hit in ranking]) @ question
+    labels = ctx.labels.relevance("cosine", [float(cosine) for cosine in cosines], language)
+    return tuple(replace(hit, relevance=label) for hit, label in zip(ranking, labels, strict=True))
+
+
+def _abstention(language: str, reason: str, evidence: str = "") -> Answer:
+    text = ABSTENTION.get(language, ABSTENTION["en"])
+    return Answer(text, abstained=True, reason=reason, evidence=evidence)

@@ -1,0 +1,132 @@
+"""A strategy: a tuple of stages, checked when it is built, run one after the other."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .context import Context
+from .errors import ConfigError, StageError, Stopped
+from .stages import Fuse, Retrieve, Stage, Transform, Write
+from .trace import Step, Trace
+from .types import State
+
+# What each kind of stage may find in the state.
+NEEDS = {
+    "transform": ("the question",),
+    "retrieve": ("the question", "queries"),
+    "rerank": ("a ranking", "rankings"),
+    "fuse": ("rankings",),
+    "select": ("a ranking", "rankings"),
+    "answer": ("a ranking",),
+}
+
+Started = Callable[[int, Stage], None]
+Finished = Callable[[int, Step], None]
+
+
+def _leaves(stage: Stage, held: str) -> str:
+    match stage:
+        case Transform():
+            return "queries" if stage.fans_out else "the question"
+        case Retrieve():
+            return "a ranking" if held == "the question" and len(stage.retrievers) == 1 else "rankings"
+        case Fuse():
+            return "a ranking"
+        case Write():
+            return "an answer"
+        case _:
+            return held
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """Named stages in order.
+
+    Args:
+        controls: the control values the stages were built with, for the trace.
+
+    Raises:
+        ConfigError: when a stage needs what the stages before it do not leave.
+    """
+
+    name: str
+    stages: tuple[Stage, ...]
+    controls: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        held = "the question"
+        for stage in self.stages:
+            needed = NEEDS[stage.kind]
+            if held not in needed:
+                raise ConfigError(
+                    f"{self.name}: {stage.name} needs {' or '.join(needed)}, "
+                    f"but the stages before it leave {held}."
+                )
+            held = _leaves(stage, held)
+
+    @property
+    def fingerprint(self) -> str:
+        """Id of the stages and their parameters, 12 hexadecimal digits: for caches and result files."""
+        return hashlib.sha256(repr((self.name, self.stages)).encode()).hexdigest()[:12]
+
+    def without_answer(self) -> Strategy:
+        """The same strategy up to its answer stage: retrieval alone, at no answer's cost."""
+        return replace(self, stages=tuple(stage for stage in self.stages if stage.kind != "answer"))
+
+    def run(
+        self,
+        question: str,
+        ctx: Context,
+        *,
+        engine: Mapping[str, str | None] | None = None,
+        started: Started = lambda position, stage: None,
+        finished: Finished = lambda position, step: None,
+    ) -> Trace:
+        """Run every stage.
+
+        Equal prefixes of strategies that share `ctx.shared` run once. A stage's step is marked
+        `reused` for those that did not run it themselves.
+
+        Raises:
+            StageError: a stage failed; what finished before was told to `finished`.
+            Stopped: the user stopped the run.
+        """
+        state = State.start(question)
+        steps: list[Step] = []
+        for position, stage in enumerate(self.stages):
+            ctx.check_stop()
+            started(position, stage)
+            try:
+                run = functools.partial(run_stage, stage, state, ctx)
+                step, first = ctx.shared.get(self.prefix(question, position), run)
+            except Stopped:
+                raise
+            except Exception as error:
+                raise StageError(self.name, stage.name, error) from error
+            steps.append(step if first else replace(step, reused=True))
+            finished(position, steps[-1])
+            state = step.after
+        warnings = tuple(warning for step in steps for warning in step.warnings)
+        return Trace(
+            question, self.name, self.controls, self.fingerprint, tuple(steps), engine or {}, warnings
+        )
+
+    def prefix(self, question: str, position: int) -> tuple[str, str, tuple[Stage, ...]]:
+        """Key of the work up to and including a stage."""
+        return ("prefix", question, self.stages[: position + 1])
+
+
+def run_stage(stage: Stage, state: State, ctx: Context) -> Step:
+    """Run one stage under its own meter."""
+    metered = ctx.metered()
+    started = time.perf_counter()
+    after = stage(state, metered)
+    seconds = time.perf_counter() - started
+    return Step(
+        stage.name, stage.kind, stage.params, after, seconds, tuple(metered.ledger), tuple(metered.warnings)
+    )

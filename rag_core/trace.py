@@ -1,0 +1,183 @@
+"""A trace is the list of states a strategy went through. States are immutable, so keeping them is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .types import Answer, ModelCall, Ranking, State
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stage that ran, and the state it left.
+
+    Args:
+        params: the stage's parameters, as plain JSON values.
+        seconds: wall time of this stage.
+        reused: taken over from an earlier run or from a strategy beside it; cost nothing now.
+    """
+
+    stage: str
+    kind: str
+    params: Mapping[str, Any]
+    after: State
+    seconds: float
+    calls: tuple[ModelCall, ...] = ()
+    warnings: tuple[str, ...] = ()
+    reused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One question through one strategy.
+
+    Args:
+        controls: every control of the strategy with the value it ran with.
+        fingerprint: id of the stages and their parameters.
+        engine: names of the models and the index behind this run.
+    """
+
+    question: str
+    strategy: str
+    controls: Mapping[str, Any]
+    fingerprint: str
+    steps: tuple[Step, ...]
+    engine: Mapping[str, str | None] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def final(self) -> State:
+        """The state after the last stage."""
+        return self.steps[-1].after
+
+    @property
+    def ranking(self) -> Ranking:
+        """The passages the strategy ended with, best first."""
+        return self.final.ranking
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer; None when the strategy was run without its answer stage."""
+        return self.final.answer
+
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """Every model call behind this result, those of reused stages included."""
+        return tuple(call for step in self.steps for call in step.calls)
+
+    @property
+    def seconds(self) -> float:
+        """Sum of the stages' seconds, those of reused stages included."""
+        return sum(step.seconds for step in self.steps)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What this result costs on its own, in US dollars; None when any price is unknown."""
+        return total_cost(self.calls)
+
+    def as_json(self) -> dict[str, Any]:
+        """The shape `rag query --json` prints."""
+        answer = self.answer
+        return {
+            "question": self.question,
+            "strategy": self.strategy,
+            "controls": dict(self.controls),
+            "fingerprint": self.fingerprint,
+            "queries": [
+                {"text": query.text, "origin": query.origin, "weight": query.weight}
+                for query in self.final.queries
+            ],
+            "contexts": [
+                {
+                    "id": hit.id,
+                    "doc_id": hit.passage.doc_id,
+                    "title": hit.passage.full_title,
+                    "text": hit.passage.text,
+                    "rank": rank,
+                    "score": hit.score,
+                    "score_scale": hit.scale,
+                    "label": hit.relevance.label if hit.relevance else None,
+                    "votes": [
+                        {"stage": vote.stage, "query": vote.query, "rank": vote.rank, "score": vote.score}
+                        for vote in hit.votes
+                    ],
+                }
+                for rank, hit in enumerate(self.ranking, start=1)
+            ],
+            "answer": None
+            if answer is None
+            else {
+                "text": answer.text,
+                "citations": [
+                    {"n": cited.n, "context_id": cited.context_id, "quote": cited.quote}
+                    for cited in answer.citations
+                ],
+                "abstained": answer.abstained,
+                "reason": answer.reason,
+            },
+            "steps": [
+                {
+                    "stage": step.stage,
+                    "kind": step.kind,
+                    "params": dict(step.params),
+                    "seconds": step.seconds,
+                    "calls": [
+                        {
+                            "purpose": call.purpose,
+                            "model": call.model,
+                            "input_tokens": call.input_tokens,
+                            "output_tokens": call.output_tokens,
+                            "cost_usd": call.cost_usd,
+                            "counted_by": call.counted_by,
+                        }
+                        for call in step.calls
+                    ],
+                }
+                for step in self.steps
+            ],
+            "metrics": metrics(self.calls),
+            "seconds": self.seconds,
+            "warnings": list(self.warnings),
+            "engine": dict(self.engine),
+        }
+
+
+def total_cost(calls: tuple[ModelCall, ...]) -> float | None:
+    """Sum of the calls' prices in US dollars; None when any is unknown; 0.0 for no calls."""
+    costs = [call.cost_usd for call in calls]
+    return None if None in costs else float(sum(cost for cost in costs if cost is not None))
+
+
+def metrics(calls: tuple[ModelCall, ...]) -> dict[str, Any]:
+    """The metric keys of seed 000, from the calls of a trace.
+
+    Token totals count language-model calls; `total_cost` counts every call, embeddings included.
+    `usage_source` and `cost_source` say where tokens and prices come from, as the seed asks.
+    """
+
+    def tokens(group: tuple[ModelCall, ...]) -> tuple[int, int]:
+        return sum(call.input_tokens for call in group), sum(call.output_tokens for call in group)
+
+    language = tuple(call for call in calls if call.purpose != "embed")
+    rewrite = tuple(call for call in language if call.purpose == "rewrite")
+    answer = tuple(call for call in language if call.purpose == "answer")
+    counted = sorted({call.counted_by for call in language})
+    total = total_cost(calls)
+    rewrite_in, rewrite_out = tokens(rewrite)
+    answer_in, answer_out = tokens(answer)
+    total_in, total_out = tokens(language)
+    return {
+        "rewrite_input_tokens": rewrite_in,
+        "rewrite_output_tokens": rewrite_out,
+        "rewrite_cost": total_cost(rewrite),
+        "answer_input_tokens": answer_in,
+        "answer_output_tokens": answer_out,
+        "answer_cost": total_cost(answer),
+        "total_input_tokens": total_in,
+        "total_output_tokens": total_out,
+        "total_cost": total,
+        "usage_source": "+".join(counted) or "none",
+        "cost_source": "unknown" if total is None else "data/prices.toml",
+    }
