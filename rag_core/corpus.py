@@ -165,7 +165,7 @@ def beir_documents(folder: Path, name: str = "corpus.jsonl") -> Iterator[Documen
     """
     path = folder / name
     seen: set[str] = set()
-    for number, row in _json_lines(path):
+    for number, row in json_lines(path):
         try:
             identity, text = str(row["_id"]), str(row["text"])
         except (KeyError, TypeError) as error:
@@ -184,7 +184,8 @@ def is_beir(folder: Path) -> bool:
     return (folder / "corpus.jsonl").is_file()
 
 
-def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """(line number from 1, value) of a JSON-lines file; empty lines are passed over."""
     try:
         with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):

@@ -37,11 +37,11 @@ def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citati
     sentence before the marker.
 
     Returns:
-        The text with valid markers only, one citation per context in order of n, and how many
-        markers were taken out.
+        The text with valid markers only; its citations in the order of the text, one for each pair
+        of context and quote; and how many numbers were taken out.
     """
     invalid = 0
-    quotes: dict[int, str] = {}
+    cited: dict[tuple[int, str], Citation] = {}
     parts: list[str] = []
     end = 0
     for match in _MARKER.finditer(text):
@@ -51,15 +51,15 @@ def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citati
         for n in (int(number) for number in re.split(r"\s*[,;]\s*", match[1])):
             if 1 <= n <= len(hits):
                 valid.append(n)
-                quotes.setdefault(n, best_quote(claim, hits[n - 1]))
+                quote = best_quote(claim, hits[n - 1])
+                cited[n, quote] = Citation(n, hits[n - 1].id, quote)
             else:
                 invalid += 1
         space = " " if valid and match[0].startswith(" ") else ""
         parts.append(space + "".join(f"[{n}]" for n in valid))
         end = match.end()
     parts.append(text[end:])
-    cited = tuple(Citation(n, hits[n - 1].id, quotes[n]) for n in sorted(quotes))
-    return "".join(parts).strip(), cited, invalid
+    return "".join(parts).strip(), tuple(cited.values()), invalid
 
 
 def best_quote(claim: str, hit: Hit) -> str:

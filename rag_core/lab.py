@@ -160,7 +160,7 @@ def open_lab(
     settings = settings or read_settings()
     check_corpus_name(corpus)
     engines = load_engines(settings, lambda what: progress(what, 0, 1))
-    store = CorpusStore(settings.home, corpus, engines.embedder)
+    store = CorpusStore(settings.home, corpus, engines.embedder, settings.data / "vectors")
     lab = Lab(settings, corpus, engines, store)
     progress("opening the index", 0, 1)
     try:

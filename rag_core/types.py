@@ -170,7 +170,7 @@ class Answer:
 
     Args:
         text: the answer with [n] markers, or the sentence that says there is none.
-        citations: one per marker used, n counting from 1 in the order of the contexts.
+        citations: in the order of the text; n is the context's rank.
         abstained: True when the evidence did not suffice.
         reason: why it abstained; empty otherwise.
         evidence: hash of the contexts in the prompt (`grounding.evidence_hash`); empty when no

@@ -23,13 +23,14 @@ LANGUAGES = {"en": "English", "es": "Español"}
 
 def main() -> None:
     """Draw the page."""
-    st.title("Which way of retrieving gives the better answer?", anchor=False)
-    _gallery()
-    asked = _question_box()
-    strategies = strategy_columns()
+    st.header("Which way of retrieving gives the better answer?", anchor=False)
     run: LiveRun | None = st.session_state.get("run")
+    with st.expander("Demo questions", expanded=run is None):
+        _gallery()
+    asked = _question_box(run)
+    strategies = strategy_columns()
     if asked:
-        run = _start(st.session_state["question"], strategies, run)
+        _start(st.session_state["question"], strategies, run)
     if run is None:
         st.info("Choose a question above, or type your own, and press **Run**. Nothing runs by itself.")
         return
@@ -54,9 +55,8 @@ def _take(key: str) -> None:
         st.session_state[key] = None
 
 
-def _question_box() -> bool:
+def _question_box(run: LiveRun | None) -> bool:
     """The question and its buttons; whether Run was pressed."""
-    run: LiveRun | None = st.session_state.get("run")
     with st.form("ask", border=False):
         box, go, stop = st.columns([8, 1, 1], vertical_alignment="bottom")
         box.text_input(
@@ -69,21 +69,22 @@ def _question_box() -> bool:
     return asked
 
 
-def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: LiveRun | None) -> LiveRun | None:
+def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: LiveRun | None) -> None:
+    """Begin a comparison; a question that cannot be asked leaves the earlier one on the screen."""
     try:
         asked = rag_core.check_question(question)
     except rag_core.RagError as error:
         st.error(str(error))
-        return earlier
+        return
     if earlier:
         earlier.stop()
-    run = LiveRun(engine(), asked, strategies, earlier.traces if earlier else ())
-    st.session_state["run"] = run
+    st.session_state["run"] = LiveRun(engine(), asked, strategies, earlier.traces if earlier else ())
     st.rerun()
 
 
 def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy]) -> None:
-    st.subheader(run.question, anchor=False)
+    st.divider()
+    st.markdown(f"**Results for:** {html.plain(run.question)}")
     if notice := rag_core.question_notice(run.question):
         st.warning(notice)
     views = [
@@ -120,7 +121,7 @@ class _ColumnView:
         self._changed = changed
         self._shown: dict[str, str] = {}
         with place:
-            st.markdown(f"#### {rag_core.RECIPES[column.strategy.name].title}")
+            st.subheader(rag_core.RECIPES[column.strategy.name].title, anchor=False)
             self._places = {
                 name: st.empty() for name in ("progress", "rewrites", "answer", "warnings", "passages")
             }
@@ -133,7 +134,7 @@ class _ColumnView:
         column, position = self._column, self._position
         self._put("progress", html.progress(column, changed=self._changed))
         self._put("rewrites", html.rewrites(column))
-        self._put("answer", html.answer(column, position))
+        self._put("answer", html.answer(column, position, engine().state))
         self._put("warnings", html.warnings(column))
         self._put("passages", html.passages(column, position, question))
 
@@ -149,14 +150,14 @@ def _below(run: LiveRun) -> None:
     if not traces:
         return
     st.divider()
-    st.markdown("#### Which passages did they share?")
+    st.subheader("Which passages did they share?", anchor=False)
     st.html(html.shared(run.columns))
     left, right = st.columns(2)
     with left:
-        st.markdown("#### Where did the time go?")
+        st.subheader("Where did the time go?", anchor=False)
         st.plotly_chart(charts.waterfall(traces), key="waterfall", config={"displayModeBar": False})
     with right:
-        st.markdown("#### What was sent to models?")
+        st.subheader("What was sent to models?", anchor=False)
         st.plotly_chart(charts.cost(traces), key="cost", config={"displayModeBar": False})
         st.caption(html.cost_note(traces))
 

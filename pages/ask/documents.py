@@ -14,7 +14,7 @@ def _documents() -> list[rag_core.Document]:
 
 def main() -> None:
     """Draw the page."""
-    st.title("What the answers can draw on", anchor=False)
+    st.header("What the answers can draw on", anchor=False)
     try:
         documents = _documents()
     except rag_core.RagError as error:
@@ -44,13 +44,14 @@ def main() -> None:
     document = st.selectbox(
         f"{len(found)} documents", found, format_func=lambda held: f"{held.title} ({held.language})"
     )
-    st.divider()
-    st.markdown(document.text)
-    st.divider()
-    st.markdown("**Guidance this document names**")
-    for source in document.sources:
-        st.markdown(f"- {source}")
-    st.caption(f"{document.id} · {document.topic} · {len(document.text.split())} words")
+    page = st.container(border=True, width=820)
+    page.subheader(document.title, anchor=False)
+    page.markdown(document.text.removeprefix(f"# {document.title}").replace("\n## ", "\n#### "))
+    page.divider()
+    page.markdown(
+        "**Guidance this document names**\n" + "".join(f"\n- {source}" for source in document.sources)
+    )
+    page.caption(f"{document.id} · {document.topic} · {len(document.text.split())} words")
 
 
 main()

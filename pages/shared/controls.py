@@ -12,21 +12,24 @@ MOST_COLUMNS = 4
 
 def strategy_columns() -> list[rag_core.Strategy]:
     """Let the user choose 2 to 4 strategies and set their controls; the strategies as set."""
-    count = st.segmented_control(
-        "Strategies side by side",
-        list(range(2, MOST_COLUMNS + 1)),
-        default=len(DEFAULT_COLUMNS),
-        key="columns",
-        required=True,
-        persist_state="session",
-    )
-    return [_column(position, slot) for position, slot in enumerate(st.columns(int(count or 2)))]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Strategies side by side**", width="content")
+        count = st.segmented_control(
+            "Number of strategies",
+            list(range(2, MOST_COLUMNS + 1)),
+            default=len(DEFAULT_COLUMNS),
+            key="columns",
+            required=True,
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+    return [_column(position, slot) for position, slot in enumerate(st.columns(count))]
 
 
 def _column(position: int, slot: st.delta_generator.DeltaGenerator) -> rag_core.Strategy:
     names = list(rag_core.RECIPES)
     default = DEFAULT_COLUMNS[position % len(DEFAULT_COLUMNS)]
-    with slot:
+    with slot, st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
             f"Strategy {position + 1}",
             names,
@@ -37,8 +40,8 @@ def _column(position: int, slot: st.delta_generator.DeltaGenerator) -> rag_core.
             persist_state="session",
         )
         recipe = rag_core.RECIPES[name]
-        st.caption(recipe.summary)
-        with st.popover("Settings", width="stretch"):
+        with st.popover("Settings"):
+            st.markdown(recipe.summary)
             st.caption(f"Source: {recipe.source}")
             values = {control.name: _control(control, f"{position}.{name}") for control in recipe.controls}
             st.button(

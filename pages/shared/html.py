@@ -5,6 +5,7 @@ Citations are plain links to their passage: the browser opens the folded passage
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -28,18 +29,23 @@ SCALE_HELP = {
 
 
 def engine_badge(engine: Mapping[str, str | None] | None, state: str, error: rag_core.RagError | None) -> str:
-    """The line that says which models answer."""
+    """The line that says which models answer, and that this is no medical advice."""
+    kind, role = "", "status"
     if error:
-        return f'<div class="rl-engine rl-bad" role="alert"><b>Not ready.</b> {escape(str(error))}</div>'
-    if engine is None:
-        return f'<div class="rl-engine" role="status"><span class="rl-spin"></span> Warming up: {escape(state)}</div>'
-    offline = str(engine["llm"]).startswith("offline")
-    answers = "offline engine: no language model, sentences are quoted" if offline else str(engine["llm"])
+        kind, role = " rl-bad", "alert"
+        body = f"<span><b>Not ready.</b> {escape(str(error))}</span>"
+    elif engine is None:
+        body = f'<span class="rl-spin"></span><span>Warming up: {escape(state)}</span>'
+    else:
+        offline = str(engine["llm"]).startswith("offline")
+        answers = "offline engine: no language model" if offline else str(engine["llm"])
+        body = (
+            f'<span class="rl-dot"></span><span>Answers: <b>{escape(answers)}</b> · embeddings: '
+            f"{escape(str(engine['embedding']))} · index: {escape(str(engine['index']))}</span>"
+        )
     return (
-        f'<div class="rl-engine" role="status"><span class="rl-dot"></span> Answers: <b>{escape(answers)}</b>'
-        f" · embeddings: {escape(str(engine['embedding']))} · {escape(str(engine['index']))}"
-        '<span class="rl-advice">A demonstration, not medical advice. In an emergency call your local '
-        "emergency number.</span></div>"
+        f'<div class="rl-engine{kind}" role="{role}">{body}<span class="rl-advice">A demonstration, not medical '
+        "advice. In an emergency call your local emergency number.</span></div>"
     )
 
 
@@ -64,7 +70,7 @@ def progress(column: Column, *, changed: bool) -> str:
     return f'{badge}<ol class="rl-stages">{"".join(parts)}</ol>'
 
 
-def answer(column: Column, position: int) -> str:
+def answer(column: Column, position: int, engine_state: str) -> str:
     """The answer as far as it has come, the abstention, the failure, or that it was stopped."""
     if column.error:
         return (
@@ -83,8 +89,11 @@ def answer(column: Column, position: int) -> str:
     )
     if column.text:
         return f'<div class="rl-answer rl-live">{escape(column.text)}</div>{stopped}'
-    waiting = '<div class="rl-wait">Waiting for passages…</div>'
-    return stopped or waiting
+    if column.steps or column.running or engine_state == "ready":
+        waiting = "Writing the answer…" if column.running == "Write" else "Looking for passages…"
+    else:
+        waiting = f"The engine is warming up ({engine_state}); this question is next."
+    return stopped or f'<div class="rl-wait">{escape(waiting)}</div>'
 
 
 def rewrites(column: Column) -> str:
@@ -182,6 +191,11 @@ def cost_note(traces: Sequence[rag_core.Trace]) -> str:
     return f"Cost of this comparison: ${total:.6f}; calls the strategies shared are counted once."
 
 
+def plain(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return re.sub(r"([\\`*_{}\[\]<>()#+.!|~$:-])", r"\\\1", text)
+
+
 def _passage(hit: rag_core.Hit, rank: int, anchor: str, question: str, quotes: Iterable[str]) -> str:
     passage = hit.passage
     label = ""
@@ -238,7 +252,7 @@ def _marked(passage: rag_core.Passage, question: str, quotes: Iterable[str]) -> 
     ]
     cuts = sorted({0, len(text), *(edge for span in (*words, *sentences) for edge in span)})
     parts = []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in itertools.pairwise(cuts):
         piece = escape(text[start:end])
         if _inside(start, words):
             piece = f"<mark>{piece}</mark>"

@@ -95,18 +95,50 @@ def compare(
 
 @app.command()
 def index(
-    path: Annotated[Path, typer.Argument(help="File, folder, or BEIR folder.", show_default=False)],
-    corpus: Annotated[str, typer.Option(help="Corpus to index into.", show_default=False)],
+    path: Annotated[
+        Path | None, typer.Argument(help="File, folder, or BEIR folder.", show_default=False)
+    ] = None,
+    corpus: Annotated[str | None, typer.Option(help="Corpus to index into.", show_default=False)] = None,
+    check: Annotated[bool, typer.Option("--check", help="Count and check the built-in collection.")] = False,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Rebuild the built-in collection's vectors.")
+    ] = False,
+    export: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the built-in collection as BEIR folders.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Index files into a corpus: md, txt, html, pdf, docx, csv, jsonl, or a BEIR folder."""
-    from ..lab import index_path
+    wanted = sum((path is not None, check, vectors, export is not None))
+    if wanted != 1 or (path is None) != (corpus is None):
+        raise typer.BadParameter("give PATH with --corpus NAME, or one of --check, --vectors, --export DIR")
+    if path is not None and corpus is not None:
+        from ..lab import index_path
 
-    report = index_path(path, corpus, progress=show.progress)
-    if as_json:
-        _print_json(show.report_json(report))
-    else:
-        show.report(report)
+        report = index_path(path, corpus, progress=show.progress)
+        if as_json:
+            _print_json(show.report_json(report))
+        else:
+            show.report(report)
+        return
+    from .. import collection
+    from ..lab import load_engines
+    from ..settings import read_settings
+
+    settings = read_settings()
+    embedder = load_engines(settings).embedder
+    if vectors:
+        typer.echo(f"{collection.write_vectors(settings.data, embedder)} vectors written.")
+    if export is not None:
+        for folder in collection.export(settings.data, export, embedder):
+            typer.echo(folder)
+    if check:
+        counts, problems = collection.check(settings.data, embedder)
+        if as_json:
+            _print_json({"counts": counts, "problems": problems})
+        else:
+            show.collection(counts, problems)
+        raise typer.Exit(1 if problems else 0)
 
 
 @app.command()

@@ -86,6 +86,19 @@ def report(report: Report) -> None:
         typer.secho(f"  failed {file}: {reason}", fg="yellow")
 
 
+def collection(counts: dict[str, Any], problems: Sequence[str]) -> None:
+    """Counts of the built-in collection, then what is wrong with it."""
+    for name, count in counts.items():
+        parts = (
+            ", ".join(f"{key} {value:,}" for key, value in count.items()) if isinstance(count, dict) else ""
+        )
+        total = sum(count.values()) if isinstance(count, dict) else count
+        typer.echo(f"{name:<12} {total:>8,}  {parts}")
+    for problem in problems:
+        typer.secho(problem, fg="yellow")
+    typer.echo(f"{len(problems)} problems")
+
+
 def findings(found: Findings) -> None:
     """One line a finding."""
     for finding in found.lines:

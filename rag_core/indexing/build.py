@@ -25,6 +25,7 @@ from ..corpus import Document
 from ..errors import DataError, IndexBusy, IndexDamaged, StorageError
 from ..lexical import Bm25Index
 from ..text import ANALYSER, tokens
+from ..types import Passage
 from .chunking import CHUNKER, PassageParser, passage_of
 from .readers import Reading
 from .store import COLLECTION, FORMAT, CorpusIndex, Manifest, checksum, chroma_client, current
@@ -62,13 +63,15 @@ class CorpusStore:
     Args:
         home: the state folder.
         corpus: name of the corpus; letters, digits, ".", "_" and "-".
+        shipped: folder of vectors that were computed beforehand.
     """
 
-    def __init__(self, home: Path, corpus: str, embedder: Embedder) -> None:
+    def __init__(self, home: Path, corpus: str, embedder: Embedder, shipped: Path | None = None) -> None:
         self.corpus = corpus
         self.folder = home / "corpora" / corpus / embedder.key
         self._embedder = embedder
-        self._cache = VectorCache(home / "vectors" / f"{embedder.key}.sqlite", embedder)
+        prebuilt = shipped / f"{embedder.key}.npz" if shipped else None
+        self._cache = VectorCache(home / "vectors" / f"{embedder.key}.sqlite", embedder, prebuilt)
 
     def open(self) -> CorpusIndex | None:
         """The current generation, checked; None when there is none.
@@ -297,6 +300,15 @@ class BatchedChroma(ChromaVectorStore):
             self._progress("store", start, len(nodes))
             ids += super().add(list(nodes[start : start + self._batch]), **kwargs)
         return ids
+
+
+def chunked(documents: Sequence[Document], embedder: Embedder) -> list[Passage]:
+    """The passages an index of these documents would hold, in order."""
+    reading = Reading("", list(documents))
+    nodes = PassageParser(embedder.count).get_nodes_from_documents(
+        [_llama_document(document, reading) for document in documents]
+    )
+    return [passage_of(node.node_id, node.get_content(), node.metadata) for node in nodes]
 
 
 def _llama_document(document: Document, reading: Reading) -> LlamaDocument:

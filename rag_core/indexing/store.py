@@ -119,7 +119,8 @@ class CorpusIndex:
     @property
     def name(self) -> str:
         """Corpus, generation and number of passages, for traces."""
-        return f"{self.manifest.corpus}/{self.generation.name} ({len(self._order)} passages)"
+        number = int(self.generation.name.rpartition("-")[2])
+        return f"{self.manifest.corpus}, {len(self._order):,} passages, generation {number}"
 
     @classmethod
     def open(cls, generation: Path) -> CorpusIndex:

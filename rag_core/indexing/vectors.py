@@ -1,9 +1,14 @@
-"""Embeddings that were computed once: unchanged text is never embedded again, also after a crash."""
+"""Embeddings that were computed once: unchanged text is never embedded again, also after a crash.
+
+Vectors of the built-in documents are shipped in `data/vectors/`, one file per embedding model, so that
+the first start embeds nothing.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -11,19 +16,58 @@ from pathlib import Path
 import numpy as np
 
 from ..context import Embedder
-from ..errors import StorageError
+from ..errors import DataError, StorageError
 from ..types import Vectors
 
 BATCH = 64  # texts embedded between two saves
 Progress = Callable[[int, int], None]  # (done, total)
 
 
-class VectorCache:
-    """Vectors by SHA-256 of their text, in one SQLite file per embedding model."""
+def text_key(text: str) -> bytes:
+    """The key of a text: its SHA-256."""
+    return hashlib.sha256(text.encode()).digest()
 
-    def __init__(self, path: Path, embedder: Embedder) -> None:
+
+def read_shipped(path: Path) -> dict[bytes, bytes]:
+    """Shipped vectors by key; empty when there is no file for this model.
+
+    Raises:
+        DataError: the file is not what `write_shipped` wrote.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        with np.load(path) as held:
+            keys, vectors = held["keys"], held["vectors"].astype(np.float32)
+            return {key.tobytes(): vector.tobytes() for key, vector in zip(keys, vectors, strict=True)}
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise DataError(
+            f"The shipped vectors {path} cannot be read: {error}.", "Run `rag index --vectors`."
+        ) from error
+
+
+def write_shipped(path: Path, texts: Sequence[str], vectors: Vectors) -> None:
+    """Write vectors, ordered by key so that the same collection gives the same file."""
+    rows = sorted(zip(map(text_key, texts), vectors, strict=True), key=lambda row: row[0])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(
+        path,
+        keys=np.array([np.frombuffer(key, np.uint8) for key, _ in rows]),
+        vectors=np.array([vector for _, vector in rows], np.float32),
+    )
+
+
+class VectorCache:
+    """Vectors by SHA-256 of their text, in one SQLite file per embedding model.
+
+    Args:
+        shipped: vectors that need no computing, looked at first.
+    """
+
+    def __init__(self, path: Path, embedder: Embedder, shipped: Path | None = None) -> None:
         self._path = path
         self._embedder = embedder
+        self._shipped = shipped
 
     def vectors(self, texts: Sequence[str], progress: Progress) -> tuple[Vectors, int]:
         """(n, d) vectors of n texts, and how many had to be embedded; those are kept at once.
@@ -31,9 +75,10 @@ class VectorCache:
         Raises:
             StorageError: the file cannot be written.
         """
-        keys = [hashlib.sha256(text.encode()).digest() for text in texts]
+        keys = [text_key(text) for text in texts]
         with self._open() as database:
-            held = dict(_read(database, keys))
+            held = read_shipped(self._shipped) if self._shipped else {}
+            held.update(_read(database, [key for key in keys if key not in held]))
             missing = [
                 (key, text) for key, text in dict(zip(keys, texts, strict=True)).items() if key not in held
             ]

@@ -24,24 +24,39 @@ from ..prompts import NO_EVIDENCE, Sources
 from ..text import language_of, sentences, tokens
 
 NAME = "offline-extractive"
-MAX_SENTENCES = 5
 SHORTEST = 5  # words; shorter pieces are headings and fragments
-DENSE_SHARE = 0.7  # of a sentence's score; the rest is the share of the question's terms it covers
-ENOUGH = 0.42  # best sentence below this: no answer. Fitted as labels are; see tests/benchmarks
-NEAR_BEST = 0.7  # a sentence is quoted when it scores at least this share of the best one
-REPEATS = 0.8  # cosine to a quoted sentence from which another one says the same
+WEIGHTS = (
+    0.55,
+    0.20,
+    0.25,
+)  # of a sentence's cosine, its share of the question's terms, its passage's cosine
+LEAD_BONUS = 0.04  # for a quotation that begins its passage: first sentences name their subject
+LENGTH_BONUS = 0.03  # for each further sentence of a quotation, so that it reads on where it is good
+LONGEST = (5, 2, 2)  # sentences quoted at most from the first passage and the two best others
+NEAR_BEST = (
+    0.85  # a further passage is quoted when its quotation scores at least this share of the best sentence
+)
+ENOUGH = 0.57  # best sentence below this: no answer. Fitted on dev questions, see tests/benchmarks
+OTHER_LANGUAGE = 0.15  # taken from sentences not in the question's language, when there are some that are
+REPEATS = 0.85  # cosine to a quoted sentence from which another one says the same
 CACHED = 8192  # sentence vectors kept; strategies side by side share most of their passages
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence, the number of the source it stands in, and its place there."""
+    """A sentence of a source.
+
+    Args:
+        n: number of the source.
+        context: the source's title and headings.
+        passage: cosine of the whole passage to the question; None when it is not known.
+    """
 
     n: int
-    position: int
     text: str
     context: str
     language: str
+    passage: float | None
 
 
 class OfflineLLM(CustomLLM):
@@ -102,30 +117,44 @@ class SentenceScorer:
         self._lock = threading.Lock()
 
     def best(self, question: str, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """The sentences that answer best, in reading order; none when the evidence is too thin."""
+        """The sentences to quote, in reading order; none when the evidence is too thin.
+
+        From each passage the run of neighbouring sentences with the best mean score is a candidate
+        quotation. The first passage, the strategy's own first choice, is always quoted, and longest.
+        """
         if not candidates:
             return []
-        vectors = self._embed([f"{candidate.context} {candidate.text}" for candidate in candidates])
-        asked = self._embed([question])[0]
-        wanted = set(tokens(question, language_of(question)))
-        scores = DENSE_SHARE * (vectors @ asked) + (1 - DENSE_SHARE) * np.array(
-            [_coverage(wanted, candidate) for candidate in candidates]
-        )
-        scores = _prefer_language(scores, candidates, language_of(question))
-        order = sorted(
-            range(len(candidates)), key=lambda i: (-scores[i], candidates[i].n, candidates[i].position)
-        )
-        if scores[order[0]] < ENOUGH:
+        vectors = self._embed([candidate.text for candidate in candidates])
+        scores = self._scores(question, candidates, vectors)
+        if scores.max() < ENOUGH:
             return []
+        first, *others = _by_source(candidates)
+        others.sort(key=lambda rows: -_best_run(rows, scores, LONGEST[1])[0])
         chosen: list[int] = []
-        for i in order:
-            if len(chosen) == MAX_SENTENCES or scores[i] < NEAR_BEST * scores[order[0]]:
-                break
-            if all(float(vectors[i] @ vectors[j]) < REPEATS for j in chosen):
-                chosen.append(i)
-        return [
-            candidates[i] for i in sorted(chosen, key=lambda i: (candidates[i].n, candidates[i].position))
-        ]
+        for rows, longest in zip([first, *others], LONGEST, strict=False):
+            score, run = _best_run(rows, scores, longest)
+            if rows is first or score >= NEAR_BEST * scores.max():
+                chosen += [i for i in run if all(float(vectors[i] @ vectors[j]) < REPEATS for j in chosen)]
+        return [candidates[i] for i in sorted(chosen)]
+
+    def _scores(
+        self, question: str, candidates: Sequence[Candidate], vectors: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """(sentences,) how well each answers the question, about 0 to 1."""
+        language = language_of(question)
+        wanted = set(tokens(question, language))
+        cosine = (vectors @ self._embed([question])[0]).astype(float)
+        passage = np.empty_like(cosine)
+        for rows in _by_source(candidates):
+            known = candidates[rows[0]].passage
+            passage[rows] = cosine[rows].mean() if known is None else known
+        covered = np.array([_coverage(wanted, candidate) for candidate in candidates])
+        own = np.array([candidate.language == language for candidate in candidates])
+        penalty = OTHER_LANGUAGE * ~own if own.any() else 0.0
+        scores: NDArray[np.float64] = (
+            WEIGHTS[0] * cosine + WEIGHTS[1] * covered + WEIGHTS[2] * passage - penalty
+        )
+        return scores
 
     def why_not(self, question: str) -> str:
         """The reason for an abstention, in the question's language."""
@@ -152,20 +181,36 @@ def _coverage(wanted: set[str], candidate: Candidate) -> float:
     return len(wanted & held) / len(wanted) if wanted else 0.0
 
 
-def _prefer_language(
-    scores: NDArray[np.float64], candidates: Sequence[Candidate], language: str
-) -> NDArray[np.float64]:
-    """Leave out other languages when the question's own has a sentence that is good enough."""
-    own = np.array([candidate.language == language for candidate in candidates])
-    return np.where(own, scores, -1.0) if np.any(scores[own] >= ENOUGH) else scores
+def _by_source(candidates: Sequence[Candidate]) -> list[list[int]]:
+    """Rows of the candidates of each source, in order."""
+    rows: dict[int, list[int]] = {}
+    for i, candidate in enumerate(candidates):
+        rows.setdefault(candidate.n, []).append(i)
+    return list(rows.values())
+
+
+def _best_run(rows: Sequence[int], scores: NDArray[np.float64], longest: int) -> tuple[float, list[int]]:
+    """The neighbouring rows with the best mean score, and that score with its bonuses."""
+    runs = [
+        (
+            float(scores[list(rows[start:end])].mean())
+            + LENGTH_BONUS * (end - start - 1)
+            + LEAD_BONUS * (start == 0),
+            list(rows[start:end]),
+        )
+        for start in range(len(rows))
+        for end in range(start + 1, min(start + longest, len(rows)) + 1)
+    ]
+    return max(runs)
 
 
 def _read_sources(sources: Sources) -> list[Candidate]:
-    return [
-        candidate
-        for n, hit in enumerate(sources, start=1)
-        for candidate in _candidates(n, hit.passage.text, hit.passage.full_title, hit.passage.language)
-    ]
+    candidates: list[Candidate] = []
+    for n, hit in enumerate(sources, start=1):
+        judged = hit.relevance
+        cosine = judged.score if judged and judged.scorer == "cosine" else None
+        candidates += _candidates(n, hit.passage.text, hit.passage.full_title, hit.passage.language, cosine)
+    return candidates
 
 
 def _read_text(prompt: str) -> tuple[str, list[Candidate]]:
@@ -178,11 +223,11 @@ def _read_text(prompt: str) -> tuple[str, list[Candidate]]:
     return question, [
         candidate
         for n, paragraph in enumerate(paragraphs, start=1)
-        for candidate in _candidates(n, paragraph, "", language_of(paragraph))
+        for candidate in _candidates(n, paragraph, "", language_of(paragraph), None)
     ]
 
 
-def _candidates(n: int, text: str, context: str, language: str) -> Iterable[Candidate]:
-    for position, sentence in enumerate(sentences(text, language)):
+def _candidates(n: int, text: str, context: str, language: str, passage: float | None) -> Iterable[Candidate]:
+    for sentence in sentences(text, language):
         if len(sentence.split()) >= SHORTEST:
-            yield Candidate(n, position, sentence, context, language)
+            yield Candidate(n, sentence, context, language, passage)

@@ -1,0 +1,147 @@
+"""Fakes that record what they were asked, a small index on disk, and the real lab."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag_core.context import Context
+from rag_core.corpus import Document
+from rag_core.indexing import CorpusIndex, CorpusStore, Reading
+from rag_core.lab import Lab, open_lab
+from rag_core.labels import LabelRules, Thresholds
+from rag_core.prompts import Prompt
+from rag_core.settings import Settings
+from rag_core.types import ModelCall, Vectors
+
+ROOT = Path(__file__).resolve().parents[1]
+ENVIRONMENT = (
+    "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM", "RAG_ANSWER_MODEL", "RAG_EMBEDDING", "RAG_LABELS",
+    "RAG_HOME", "RAG_DATA", "RAG_TIMEOUT",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No setting of the machine reaches a test, and no test writes into the repository."""
+    for name in ENVIRONMENT:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
+
+
+class WordEmbedder:
+    """A bag of words hashed into 64 axes: the same words give the same direction. Records its calls."""
+
+    name = "words"
+    key = "words-1"
+    dimensions = 64
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, ...]] = []
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, ModelCall]:
+        self.asked.append(tuple(texts))
+        vectors = np.full((len(texts), self.dimensions), 1e-3, np.float32)
+        for row, text in enumerate(texts):
+            for word in re.findall(r"\w+", text.lower()):
+                axis = hashlib.sha256(word.encode()).digest()[0] % self.dimensions
+                vectors[row, axis] += 1
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        tokens = sum(self.count(text) for text in texts)
+        return vectors, ModelCall("embed", self.name, tokens, 0, 0.0, "tokenizer")
+
+
+class ScriptedLlm:
+    """Replies from a script, word by word; keeps every prompt. An exception in the script is raised."""
+
+    name = "scripted"
+
+    def __init__(self, *replies: str | Exception, cost_usd: float | None = 0.25) -> None:
+        self.replies = list(replies)
+        self.prompts: list[Prompt] = []
+        self.cost_usd = cost_usd
+        self._lock = threading.Lock()
+
+    def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
+        with self._lock:
+            self.prompts.append(prompt)
+            reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        if isinstance(reply, Exception):
+            raise reply
+        words = re.findall(r"\S+\s*", reply)
+        said = 0
+        for word in words:
+            if stop():
+                break
+            said += 1
+            yield word
+        sent = len(prompt.render().split())
+        yield ModelCall(prompt.purpose, self.name, sent, said, self.cost_usd, "provider")
+
+
+DOCUMENTS = (
+    Document("a", "Cats", "en", "Cats purr when they are happy.\n\nCats sleep most of the day."),
+    Document("b", "Dogs", "en", "Dogs bark at strangers and guard the house."),
+    Document("c", "Birds", "en", "Birds sing at dawn. Some birds, like ducks, swim."),
+    Document("d", "Gatos", "es", "Los gatos ronronean cuando están contentos y duermen mucho."),
+    Document("e", "Cats and dogs", "en", "Cats and dogs can live in one house when they meet young."),
+    Document("f", "Fish", "en", "Fish swim in schools and never sleep with closed eyes."),
+)
+
+
+@pytest.fixture
+def embedder() -> WordEmbedder:
+    return WordEmbedder()
+
+
+@pytest.fixture
+def store(tmp_path: Path, embedder: WordEmbedder) -> CorpusStore:
+    return CorpusStore(tmp_path / "home", "animals", embedder)
+
+
+@pytest.fixture
+def index(store: CorpusStore) -> CorpusIndex:
+    """DOCUMENTS, indexed."""
+    store.update(Reading("test", list(DOCUMENTS)))
+    opened = store.open()
+    assert opened is not None
+    return opened
+
+
+@pytest.fixture
+def labels() -> LabelRules:
+    shares = {"High": 0.9, "Medium": 0.5, "Low": 0.1}
+    counts = {"High": 10, "Medium": 20, "Low": 30}
+    return LabelRules({("cosine", "en"): Thresholds(0.6, 0.3, shares, counts)})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def llm() -> ScriptedLlm:
+    return ScriptedLlm("Cats purr [1]. They sleep [2].")
+
+
+@pytest.fixture
+def ctx(index: CorpusIndex, embedder: WordEmbedder, llm: ScriptedLlm, labels: LabelRules) -> Context:
+    """A context over DOCUMENTS with fakes for models."""
+    return Context(index=index, embedder=embedder, llms={"answer": llm, "rewrite": llm}, labels=labels)
+
+
+@pytest.fixture(scope="session")
+def real_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state folder with the built-in index, shared by all tests that need the real models."""
+    return tmp_path_factory.mktemp("real-home")
+
+
+@pytest.fixture(scope="session")
+def lab(real_home: Path) -> Lab:
+    """The real lab: bundled embedding model, built-in documents, offline engine."""
+    return open_lab(settings=Settings(home=real_home, llm="offline"))

@@ -1,0 +1,284 @@
+"""The real app in a real browser, as its users drive it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from openai_server import OpenAIServer
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from rag_core.lab import Lab
+
+ROOT = Path(__file__).resolve().parents[1]
+CHROMIUM = shutil.which("chromium")
+ENGLISH = "When should I go to the hospital if I have contractions?"
+SPANISH = "¿Cuáles son los riesgos de la cesárea?"
+ANSWER_MS = 120_000  # models are loading and the machine may be busy
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
+]
+
+
+@contextmanager
+def serving(**environment: str) -> Iterator[str]:
+    """The app on a free port; its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                if urllib.request.urlopen(f"{address}/_stcore/health", timeout=2).read() == b"ok":
+                    break
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.2)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def app(lab: Lab, real_home: Path) -> Iterator[str]:
+    """The app with the offline engine, on the index that the `lab` fixture built."""
+    with serving(RAG_HOME=str(real_home), RAG_LLM="offline") as address:
+        yield address
+
+
+class Visit:
+    """A browser session that notes what the page requests and logs."""
+
+    def __init__(self, browser: Browser, address: str, width: int = 1440, height: int = 1000) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": height})
+        self.page: Page = self.context.new_page()
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.goto(address)
+        expect(self.run_button).to_be_visible(timeout=60_000)
+
+    @property
+    def run_button(self):
+        return self.page.get_by_role("button", name="Run", exact=True)
+
+    @property
+    def stop_button(self):
+        return self.page.get_by_role("button", name="Stop", exact=True)
+
+    def pick(self, question: str) -> None:
+        self.page.get_by_role("button", name=question).or_(self.page.get_by_role("radio", name=question)).first.click()
+        expect(self.page.get_by_label("Question", exact=True)).to_have_value(question)
+
+    def type(self, question: str) -> None:
+        self.page.get_by_label("Question", exact=True).fill(question)
+
+    def run(self) -> None:
+        self.run_button.click()
+
+    def wait_until_done(self, columns: int = 3) -> None:
+        """Every column shows an answer or an abstention, and Stop is off again."""
+        settled = self.page.locator(".rl-answer:not(.rl-live), .rl-box")
+        expect(settled).to_have_count(columns, timeout=ANSWER_MS)
+        expect(self.stop_button).to_be_disabled(timeout=ANSWER_MS)
+
+    def assert_clean(self) -> None:
+        outside = [url for url in self.requests if not re.match(r"(https?|wss?)://127\.0\.0\.1|data:|blob:", url)]
+        assert outside == []
+        assert self.errors == []
+
+
+@pytest.fixture
+def visit(browser: Browser, app: str) -> Iterator[Visit]:
+    visit = Visit(browser, app)
+    yield visit
+    visit.context.close()
+
+
+@pytest.mark.parametrize("question", [ENGLISH, SPANISH])
+def test_a_visitor_compares_three_strategies_and_opens_a_citation(visit: Visit, question: str) -> None:
+    visit.pick(question)
+    visit.run()
+    visit.wait_until_done()
+    page = visit.page
+    for title in ("Simple semantic", "BM25 keywords", "Hybrid RRF + MMR"):
+        expect(page.get_by_role("heading", name=title)).to_be_visible()
+    expect(page.locator(".rl-passage")).to_have_count(15)
+    expect(page.locator(".rl-done")).to_have_count(2 + 2 + 5)
+
+    citation = page.locator("a.rl-cite").last
+    passage = page.locator(f"details:has({citation.get_attribute('href')})")
+    assert not passage.evaluate("element => element.open")
+    citation.click()
+    expect(passage.locator(".rl-text")).to_be_visible()
+    expect(passage.locator(".rl-text u").first).to_be_visible()  # the quoted sentence
+    expect(page.locator(".rl-text mark").first).to_be_attached()  # the question's words
+    expect(page.locator(".rl-label [role=tooltip]").first).to_contain_text("judged passages")
+    expect(page.get_by_text("Which passages did they share?")).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    visit.assert_clean()
+
+
+def test_results_survive_reruns_and_a_changed_control_runs_only_what_must(visit: Visit) -> None:
+    visit.pick(ENGLISH)
+    visit.run()
+    visit.wait_until_done()
+    page = visit.page
+    answers = page.locator(".rl-answer").all_inner_texts()
+    page.get_by_role("button", name="Settings").nth(2).click()
+    slider = page.get_by_role("slider", name="mmr_lambda")
+    slider.focus()
+    for _ in range(10):
+        slider.press("ArrowLeft")
+    expect(page.locator(".rl-changed")).to_have_count(1)
+    assert page.locator(".rl-answer").all_inner_texts() == answers  # nothing ran by itself
+
+    page.keyboard.press("Escape")
+    visit.run()
+    expect(page.locator(".rl-changed")).to_have_count(0)
+    visit.wait_until_done()
+    kept = page.locator(".rl-stages").all_inner_texts()
+    assert [text.count("kept from before") for text in kept] == [2, 2, 3]  # MMR and the answer ran again
+
+
+def test_the_page_answers_bad_input_in_one_line_and_keeps_what_is_on_it(visit: Visit) -> None:
+    visit.pick(ENGLISH)
+    visit.run()
+    visit.wait_until_done()
+    for question, complaint in [
+        ("   ", "The question is empty."),
+        ("x" * 10_000, "10,000 characters"),
+        ("🤰🍼", "no letter or digit"),
+    ]:
+        visit.type(question)
+        visit.run()
+        expect(visit.page.get_by_role("alert").filter(has_text=complaint)).to_be_visible()
+        expect(visit.page.locator(".rl-passage")).to_have_count(15)
+    for question in ("'; DROP TABLE passages; --", "<img src=x onerror=alert(1)> **bold**", "متى أذهب إلى المستشفى"):
+        visit.type(question)
+        visit.run()
+        expect(visit.page.get_by_text(f"Results for: {question}")).to_be_visible()
+        visit.wait_until_done()
+    expect(visit.page.get_by_text("seems to be in another language")).to_be_visible()
+    visit.assert_clean()
+
+
+def test_two_sessions_at_the_same_moment_never_see_each_other(browser: Browser, app: str) -> None:
+    first, second = Visit(browser, app), Visit(browser, app)
+    first.pick(ENGLISH)
+    second.pick(SPANISH)
+    first.run()
+    second.run()
+    first.wait_until_done()
+    second.wait_until_done()
+    ours, theirs = (visit.page.locator(".rl-passages").first.inner_text() for visit in (first, second))
+    assert "contractions" in ours
+    assert "cesárea" in theirs
+    assert "cesárea" not in ours
+    assert "contractions" not in theirs
+    expect(first.page.get_by_text(f"Results for: {ENGLISH}")).to_be_visible()
+    expect(second.page.get_by_text(f"Results for: {SPANISH}")).to_be_visible()
+    first.context.close()
+    second.context.close()
+
+
+def test_a_phone_shows_everything_without_scrolling_sideways(browser: Browser, app: str) -> None:
+    visit = Visit(browser, app, width=390, height=844)
+    visit.pick(SPANISH)
+    visit.run()
+    visit.wait_until_done()
+    wide = visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
+    assert wide <= 390
+    visit.page.get_by_role("heading", name="Hybrid RRF + MMR").scroll_into_view_if_needed()
+    visit.context.close()
+
+
+def test_the_documents_page_shows_a_document_and_its_guidance(browser: Browser, app: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{app}/documents")
+    page.get_by_label("Words in the text").fill("anti-D rhesus")
+    page.get_by_label("Words in the text").press("Enter")
+    expect(page.get_by_text("Guidance this document names")).to_be_visible(timeout=60_000)
+    page.get_by_label("Words in the text").fill("zzzz")
+    page.get_by_label("Words in the text").press("Enter")
+    expect(page.get_by_text("No document fits")).to_be_visible()
+    context.close()
+
+
+def test_stop_ends_a_model_that_goes_on_and_on(browser: Browser, lab: Lab, real_home: Path) -> None:
+    with (
+        OpenAIServer() as server,
+        serving(RAG_HOME=str(real_home), OPENAI_BASE_URL=server.url, OPENAI_API_KEY="test") as address,
+    ):
+        server.script("endless")
+        visit = Visit(browser, address)
+        visit.pick(ENGLISH)
+        visit.run()
+        expect(visit.page.locator(".rl-live")).to_have_count(3, timeout=ANSWER_MS)
+        visit.stop_button.click()
+        expect(visit.page.get_by_text("What had finished is kept.")).to_have_count(3)
+        expect(visit.page.locator(".rl-passage")).to_have_count(15)
+        server.wait_for_disconnects(3)
+        visit.context.close()
+
+
+def test_a_failing_model_is_a_named_failure_and_never_an_answer(
+    browser: Browser, lab: Lab, real_home: Path
+) -> None:
+    with (
+        OpenAIServer() as server,
+        serving(RAG_HOME=str(real_home), OPENAI_BASE_URL=server.url, OPENAI_API_KEY="test") as address,
+    ):
+        server.script("unauthorised")
+        visit = Visit(browser, address)
+        visit.pick(ENGLISH)
+        visit.run()
+        expect(visit.page.get_by_text("This strategy failed.")).to_have_count(3, timeout=ANSWER_MS)
+        expect(visit.page.get_by_text("the key was refused").first).to_be_visible()
+        expect(visit.page.locator(".rl-answer")).to_have_count(0)
+        expect(visit.page.locator(".rl-passage")).to_have_count(15)
+        visit.context.close()
+
+
+def test_a_lab_that_cannot_open_says_why_on_every_page(browser: Browser, tmp_path: Path) -> None:
+    with serving(RAG_HOME=str(tmp_path), RAG_DATA=str(tmp_path / "nowhere")) as address:
+        context = browser.new_context()
+        page = context.new_page()
+        for path in ("/", "/documents"):
+            page.goto(address + path)
+            expect(page.get_by_text("Not ready.")).to_be_visible(timeout=60_000)
+        context.close()

@@ -1,0 +1,327 @@
+"""Each formula against arithmetic written out by hand, on vectors in the plane."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_core.context import Context
+from rag_core.errors import ConfigError, Stopped
+from rag_core.labels import LabelRules
+from rag_core.stages import Dense, Mmr, Retrieve, Retriever, Rrf, Select, Top
+from rag_core.stages.select import mmr_order
+from rag_core.types import Hit, ModelCall, Passage, Query, Ranking, State, Vectors, Vote
+
+QUESTION = Query("question")
+
+
+def cos(degrees: float) -> float:
+    return math.cos(math.radians(degrees))
+
+
+def unit(degrees: float) -> tuple[float, float]:
+    return cos(degrees), math.sin(math.radians(degrees))
+
+
+class Plane:
+    """Index and embedder in one: every text and every passage id lies at the angle it was given."""
+
+    name = "plane"
+    key = "plane-1"
+
+    def __init__(self, **degrees: float) -> None:
+        self.degrees = degrees
+        self.embedded: list[tuple[str, tuple[str, ...]]] = []
+        self.searched: list[tuple[list[float], int]] = []
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, ModelCall]:
+        self.embedded.append((kind, tuple(texts)))
+        return self.vectors(texts), ModelCall("embed", self.name, 1, 0, 0.0, "tokenizer")
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        return np.array([unit(self.degrees[name]) for name in ids], np.float32).reshape(-1, 2)
+
+    def dense(self, vector: Vectors, k: int) -> list[Hit]:
+        self.searched.append(([float(x) for x in vector], k))
+        hits = [hit(name, float(self.vectors([name])[0] @ vector)) for name in self.degrees]
+        return sorted(hits, key=lambda found: -found.score)[:k]
+
+    def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
+        return []
+
+
+def hit(identity: str, score: float = 0.0) -> Hit:
+    return Hit(Passage(identity, identity, "", f"text of {identity}"), score, "cosine")
+
+
+def ranking(ids: Sequence[str], query: Query = QUESTION) -> Ranking:
+    return Ranking(query, tuple(hit(name) for name in ids))
+
+
+def context(plane: Plane) -> Context:
+    return Context(index=plane, embedder=plane, llms={}, labels=LabelRules({}))
+
+
+def fused(*rankings: Ranking, k: int = 60) -> Ranking:
+    state = replace(State.start("question"), rankings=rankings)
+    return Rrf(k)(state, context(Plane())).ranking
+
+
+def kept(stage: Select, plane: Plane, *ids: str) -> Ranking:
+    state = replace(State.start("question"), rankings=(ranking(ids),))
+    return stage(state, context(plane)).ranking
+
+
+def test_rrf_sums_one_over_sixty_plus_rank():
+    scores = Rrf().fuse([ranking("ab"), ranking("bca")])
+    assert scores == {"a": 1 / 61 + 1 / 63, "b": 1 / 62 + 1 / 61, "c": 1 / 62}
+    assert Rrf().fuse([ranking("ab"), ranking("ba")]) == {"a": 1 / 61 + 1 / 62, "b": 1 / 61 + 1 / 62}
+
+
+def test_rrf_multiplies_each_vote_by_the_weight_of_its_query():
+    heavy, light = Query("heavy", weight=2.0), Query("light", weight=0.5)
+    scores = Rrf(k=10).fuse([ranking("ab", heavy), ranking("ba", light)])
+    assert scores == pytest.approx({"a": 2 / 11 + 0.5 / 12, "b": 2 / 12 + 0.5 / 11}, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("k", "expected"), [(0, 1 / 1 + 1 / 2), (1, 1 / 2 + 1 / 3), (200, 1 / 201 + 1 / 202)]
+)
+def test_the_rrf_constant_is_added_to_the_rank(k: int, expected: float):
+    assert Rrf(k).fuse([ranking("a"), ranking("ba")])["a"] == pytest.approx(expected, abs=1e-15)
+
+
+def test_a_negative_rrf_constant_is_refused():
+    with pytest.raises(ConfigError, match="k must be at least 0, not -1"):
+        Rrf(k=-1)
+
+
+@pytest.mark.parametrize("rankings", [(), (ranking(""),), (ranking(""), ranking(""))])
+def test_fusing_nothing_leaves_an_empty_ranking(rankings: tuple[Ranking, ...]):
+    assert fused(*rankings).hits == ()
+
+
+def test_one_empty_list_changes_nothing():
+    assert [(found.id, found.score) for found in fused(ranking("ba"), ranking(""))] == [
+        ("b", 1 / 61),
+        ("a", 1 / 62),
+    ]
+
+
+def test_a_fused_hit_has_the_votes_of_every_list_and_its_own():
+    first = Ranking.sort(Query("one"), [hit("a", 0.9), hit("b", 0.2)], "Dense")
+    second = Ranking.sort(Query("two"), [hit("b", 7.0)], "Bm25")
+    best, other = fused(first, second)
+    assert best.votes == (
+        Vote("Dense", "one", 2, 0.2),
+        Vote("Bm25", "two", 1, 7.0),
+        Vote("Rrf", "question", 1, 1 / 62 + 1 / 61),
+    )
+    assert (best.id, best.scale, other.id) == ("b", "rrf", "a")
+
+
+lists = st.lists(
+    st.tuples(st.lists(st.sampled_from("abcdefgh"), unique=True), st.sampled_from([0.9, 0.95, 1.0, 2.0])),
+    min_size=1,
+    max_size=2,
+)
+
+
+@settings(deadline=None)
+@given(lists)
+def test_the_order_of_two_fused_lists_never_matters(drawn: list[tuple[list[str], float]]):
+    rankings = [ranking(ids, Query("q", weight=weight)) for ids, weight in drawn]
+    forward, backward = fused(*rankings), fused(*reversed(rankings))
+    assert [(h.id, h.score) for h in forward] == [(h.id, h.score) for h in backward]
+
+
+TIED = ("abdefgc", "cahijkb", "bclmnoa")  # a, b and c: each once first, once second and once seventh
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(TIED)), ids=",".join)
+def test_defect_passages_with_the_same_ranks_in_three_lists_tie_and_are_ordered_by_id(order: tuple[str, ...]):
+    best = fused(*(ranking(ids) for ids in order)).hits[:3]
+    assert [found.id for found in best] == ["a", "b", "c"]
+    assert len({found.score for found in best}) == 1
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from("abcdefgh"), unique=True), st.integers(1, 10), st.integers(1, 10))
+def test_top_keeps_a_prefix_of_the_ranking(ids: list[str], fewer: int, more: int):
+    shorter, longer = (kept(Top(k), Plane(), *ids).hits for k in sorted((fewer, more)))
+    assert longer == ranking(ids).hits[: max(fewer, more)]
+    assert shorter == longer[: len(shorter)]
+
+
+def test_mmr_equals_the_arithmetic_against_the_most_similar_pick_not_the_last():
+    plane = Plane(question=0, a=-80, b=-60, c=30, d=80)
+    picked = kept(Mmr(k=4, relevance=0.5), plane, *"abcd")
+    # After c and a, passage b is 20° from a and d is 50° from c: against the last pick alone
+    # d (160° from a) would come third.
+    values = {
+        "c": 0.5 * cos(30),
+        "a": 0.5 * cos(80) - 0.5 * cos(110),
+        "b": 0.5 * cos(60) - 0.5 * max(cos(90), cos(20)),
+        "d": 0.5 * cos(80) - 0.5 * max(cos(50), cos(160), cos(140)),
+    }
+    against_last = 0.5 * cos(80) - 0.5 * cos(160)
+    assert against_last > values["b"] > 0.5 * cos(80) - 0.5 * max(cos(50), cos(160))
+    assert [found.id for found in picked] == list(values)
+    assert [found.votes[-1].score for found in picked] == pytest.approx(list(values.values()), abs=1e-6)
+    assert [(found.votes[-1].stage, found.votes[-1].rank) for found in picked] == [
+        ("Mmr", 1), ("Mmr", 2), ("Mmr", 3), ("Mmr", 4),
+    ]  # fmt: skip
+
+
+def test_mmr_keeps_the_score_and_scale_a_hit_came_with():
+    state = replace(State.start("question"), rankings=(Ranking(QUESTION, (hit("a", 0.123),)),))
+    (only,) = Mmr()(state, context(Plane(question=0, a=10))).ranking
+    assert (only.score, only.scale) == (0.123, "cosine")
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 35), unique=True, min_size=1, max_size=8), st.integers(1, 9))
+def test_mmr_with_lambda_one_is_the_relevance_order(steps: list[int], k: int):
+    degrees = {f"p{step:02}": 5.0 * step for step in steps}
+    nearest_first = sorted(degrees, key=lambda name: degrees[name])
+    picked = kept(Mmr(k, 1.0), Plane(question=0, **degrees), *reversed(nearest_first))
+    assert [found.id for found in picked] == nearest_first[:k]
+
+
+def test_mmr_with_lambda_zero_takes_the_first_id_and_then_the_most_different():
+    plane = Plane(question=50, a=0, b=10, c=170, d=80)
+    picked = kept(Mmr(4, 0.0), plane, *"dcba")
+    assert [found.id for found in picked] == ["a", "c", "d", "b"]
+    assert [found.votes[-1].score for found in picked] == pytest.approx(
+        [0.0, -cos(170), -max(cos(80), cos(90)), -max(cos(10), cos(160), cos(70))], abs=1e-6
+    )
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.integers(0, 359), min_size=1, max_size=7),
+    st.sampled_from([0.0, 0.25, 0.5, 0.7, 1.0]),
+)
+def test_every_mmr_pick_has_the_highest_value_of_those_left(degrees: list[int], lam: float):
+    vectors = np.array([unit(angle) for angle in degrees], np.float32)
+    picks = mmr_order(np.array([1, 0], np.float32), vectors, len(degrees), lam)
+    assert sorted(row for row, _ in picks) == list(range(len(degrees)))
+    for done, (_, value) in enumerate(picks):
+        chosen = [degrees[row] for row, _ in picks[:done]]
+        left = [degrees[row] for row, _ in picks[done:]]
+        values = [
+            lam * cos(angle) - (1 - lam) * max((cos(angle - other) for other in chosen), default=0)
+            for angle in left
+        ]
+        assert value == pytest.approx(values[0], abs=1e-5)
+        assert value == pytest.approx(max(values), abs=1e-5)
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.7, 1.0])
+@pytest.mark.parametrize("order", ["abcd", "dcba", "cadb"])
+def test_mmr_breaks_ties_by_id_whatever_the_order_of_the_ranking(lam: float, order: str):
+    plane = Plane(question=0, a=40, b=40, c=40, d=40)
+    assert [found.id for found in kept(Mmr(4, lam), plane, *order)] == list("abcd")
+
+
+@pytest.mark.parametrize("count", range(2, 12))
+def test_defect_passages_with_one_and_the_same_vector_tie_in_mmr(count: int):
+    draws = np.random.default_rng(0).normal(size=(2, 384)).astype(np.float32)
+    vector, question = draws / np.linalg.norm(draws, axis=1, keepdims=True)
+    picks = mmr_order(question, np.tile(vector, (count, 1)), count, 1.0)
+    assert [row for row, _ in picks] == list(range(count))
+
+
+def test_mmr_asked_for_more_than_there_is_gives_all():
+    assert len(kept(Mmr(k=9), Plane(question=0, a=10, b=20), *"ab")) == 2
+
+
+def test_mmr_of_nothing_is_nothing_and_asks_no_model():
+    plane = Plane(question=0)
+    assert kept(Mmr(), plane).hits == ()
+    assert plane.embedded == []
+
+
+@pytest.mark.parametrize("lam", [-0.01, 1.01, float("nan")])
+def test_a_lambda_outside_zero_to_one_is_refused(lam: float):
+    with pytest.raises(ConfigError, match="relevance must be from 0 to 1"):
+        Mmr(relevance=lam)
+
+
+def test_dense_embeds_the_query_and_asks_for_k():
+    plane = Plane(question=0, near=10, far=60)
+    found = Dense(k=2).search(QUESTION, context(plane))
+    assert plane.embedded == [("query", ("question",))]
+    assert plane.searched == [([1.0, 0.0], 2)]
+    assert [(h.id, h.scale) for h in found] == [("question", "cosine"), ("near", "cosine")]
+
+
+@pytest.mark.parametrize(
+    ("passages", "degrees"),
+    [
+        (("east",), 0.0),
+        (("east", "north"), 45.0),
+        (("east", "east", "north"), math.degrees(math.atan2(1, 2))),
+    ],
+    ids=["one", "two", "one counts twice"],
+)
+def test_dense_searches_with_the_normalised_mean_of_a_querys_passages(passages, degrees):
+    plane = Plane(question=180, east=0, north=90)
+    Dense().search(Query("question", passages=passages), context(plane))
+    assert plane.embedded == [("passage", passages)]
+    ((searched, _),) = plane.searched
+    assert searched == pytest.approx(unit(degrees), abs=1e-6)
+
+
+def test_passages_that_cancel_out_give_no_invalid_vector():
+    plane = Plane(east=0, west=180)
+    Dense().search(Query("question", passages=("east", "west")), context(plane))
+    ((searched, _),) = plane.searched
+    assert all(math.isfinite(x) for x in searched)
+
+
+@dataclass(frozen=True)
+class Meeting(Retriever):
+    """Finds its passage once every search of the stage has begun."""
+
+    barrier: threading.Barrier
+    finds: str
+
+    def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
+        self.barrier.wait(timeout=20)
+        return [hit(f"{self.finds} for {query.text}")]
+
+
+def test_every_query_is_searched_by_every_retriever_at_the_same_time_in_order():
+    barrier = threading.Barrier(4)
+    stage = Retrieve((Meeting(barrier, "left"), Meeting(barrier, "right")))
+    queries = (Query("one", weight=0.5), Query("two"))
+    state = replace(State.start("question"), queries=queries)
+    rankings = stage(state, context(Plane())).rankings
+    assert [(found.query, [h.id for h in found]) for found in rankings] == [
+        (queries[0], ["left for one"]),
+        (queries[0], ["right for one"]),
+        (queries[1], ["left for two"]),
+        (queries[1], ["right for two"]),
+    ]
+    assert rankings[3].hits[0].votes == (Vote("Meeting", "two", 1, 0.0),)
+
+
+def test_retrieval_does_not_begin_once_the_run_was_stopped():
+    plane = Plane(question=0)
+    ctx = context(plane)
+    ctx.stop.set()
+    with pytest.raises(Stopped):
+        Retrieve((Dense(),))(State.start("question"), ctx)
+    assert plane.searched == []
