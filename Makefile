@@ -16,7 +16,7 @@ demo: setup ## Open the app on this machine (PORT=8501)
 	@echo "The lab is at http://localhost:$(PORT) (stop it with Ctrl-C)"
 	@$(RUN) -m streamlit run app.py --server.port $(PORT)
 
-setup: .rag/ready ## Make the environment and the index, nothing else
+setup: .venv/indexed ## Make the environment and the index, nothing else
 
 test: .venv/tested lint ## Run the whole test suite (no network, no key)
 	$(RUN) -m pytest
@@ -47,6 +47,6 @@ clean: ## Remove the environment, the index and all that can be made again
 	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@touch .venv/tested
 
-.rag/ready: .venv/installed $(DOCUMENTS)
+.venv/indexed: .venv/installed $(DOCUMENTS)
 	$(RUN) -m rag_core doctor
-	@touch .rag/ready
+	@touch .venv/indexed

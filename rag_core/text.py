@@ -14,6 +14,8 @@ from typing import Any
 LANGUAGES = {"en": "english", "es": "spanish"}  # ISO 639-1 code -> name in NLTK and Snowball
 ANALYSER = "snowball-stems+nltk-stop-words/1"  # part of an index's identity: change it with the analyser
 
+SHORT = 3  # words up to which a question's language is a guess
+
 _WORD = re.compile(r"\w+")
 _KEPT_SINGLE = {"en": {"a", "i"}, "es": {"a", "e", "o", "u", "y"}}  # the only one-letter stop words
 _BREAK = re.compile(r"(?:^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+)|\n{2,}", re.MULTILINE)
@@ -45,9 +47,27 @@ def tokens(text: str, language: str) -> list[str]:
     return [_fold(stem) for stem in _stem(words, language)]
 
 
+def query_tokens(question: str, languages: Sequence[str]) -> list[str]:
+    """The terms to search a collection with.
+
+    A question of a few words gives no sure sign of its language, so it is analysed in each of the
+    collection's languages; a longer one in its own, or in the collection's first when it is another.
+
+    Args:
+        languages: the collection's languages, the most frequent first; at least one.
+    """
+    detected = language_of(question)
+    first = detected if detected in languages else languages[0]
+    terms = tokens(question, first)
+    if len(_WORD.findall(question)) <= SHORT:
+        for language in languages:
+            terms += [term for term in tokens(question, language) if term not in terms]
+    return terms
+
+
 def matches(text: str, question: str, language: str) -> list[tuple[int, int]]:
     """Spans (start, end) of the words of `text` that share a term with `question`."""
-    wanted = set(tokens(question, language_of(question)))
+    wanted = {*tokens(question, language), *tokens(question, language_of(question))}
     stop = _stop_words(language)
     spans = [match.span() for match in _WORD.finditer(text) if match[0].lower() not in stop]
     stems = _stem([text[start:end].lower() for start, end in spans], language)

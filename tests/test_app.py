@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from openai_server import OpenAIServer
+from openai_server import Endless, Status, serve
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from rag_core.lab import Lab
@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CHROMIUM = shutil.which("chromium")
 ENGLISH = "When should I go to the hospital if I have contractions?"
 SPANISH = "¿Cuáles son los riesgos de la cesárea?"
+LABELS = {ENGLISH: "Contractions", SPANISH: "Riesgos de la cesárea"}
 ANSWER_MS = 120_000  # models are loading and the machine may be busy
 pytestmark = [
     pytest.mark.browser,
@@ -99,8 +100,12 @@ class Visit:
     def stop_button(self):
         return self.page.get_by_role("button", name="Stop", exact=True)
 
+    def results_for(self, question: str):
+        return self.page.locator("p", has_text=f"Results for: {question}")
+
     def pick(self, question: str) -> None:
-        self.page.get_by_role("button", name=question).or_(self.page.get_by_role("radio", name=question)).first.click()
+        pills = self.page.get_by_test_id("stButtonGroup")
+        pills.get_by_text(LABELS[question], exact=True).click()
         expect(self.page.get_by_label("Question", exact=True)).to_have_value(question)
 
     def type(self, question: str) -> None:
@@ -116,7 +121,9 @@ class Visit:
         expect(self.stop_button).to_be_disabled(timeout=ANSWER_MS)
 
     def assert_clean(self) -> None:
-        outside = [url for url in self.requests if not re.match(r"(https?|wss?)://127\.0\.0\.1|data:|blob:", url)]
+        outside = [
+            url for url in self.requests if not re.match(r"(https?|wss?)://127\.0\.0\.1|data:|blob:", url)
+        ]
         assert outside == []
         assert self.errors == []
 
@@ -187,10 +194,14 @@ def test_the_page_answers_bad_input_in_one_line_and_keeps_what_is_on_it(visit: V
         visit.run()
         expect(visit.page.get_by_role("alert").filter(has_text=complaint)).to_be_visible()
         expect(visit.page.locator(".rl-passage")).to_have_count(15)
-    for question in ("'; DROP TABLE passages; --", "<img src=x onerror=alert(1)> **bold**", "متى أذهب إلى المستشفى"):
+    for question in (
+        "'; DROP TABLE passages; --",
+        "<img src=x onerror=alert(1)> **bold**",
+        "متى أذهب إلى المستشفى",
+    ):
         visit.type(question)
         visit.run()
-        expect(visit.page.get_by_text(f"Results for: {question}")).to_be_visible()
+        expect(visit.results_for(question)).to_be_visible()
         visit.wait_until_done()
     expect(visit.page.get_by_text("seems to be in another language")).to_be_visible()
     visit.assert_clean()
@@ -209,8 +220,8 @@ def test_two_sessions_at_the_same_moment_never_see_each_other(browser: Browser, 
     assert "cesárea" in theirs
     assert "cesárea" not in ours
     assert "contractions" not in theirs
-    expect(first.page.get_by_text(f"Results for: {ENGLISH}")).to_be_visible()
-    expect(second.page.get_by_text(f"Results for: {SPANISH}")).to_be_visible()
+    expect(first.results_for(ENGLISH)).to_be_visible()
+    expect(second.results_for(SPANISH)).to_be_visible()
     first.context.close()
     second.context.close()
 
@@ -241,10 +252,10 @@ def test_the_documents_page_shows_a_document_and_its_guidance(browser: Browser, 
 
 def test_stop_ends_a_model_that_goes_on_and_on(browser: Browser, lab: Lab, real_home: Path) -> None:
     with (
-        OpenAIServer() as server,
+        serve() as server,
         serving(RAG_HOME=str(real_home), OPENAI_BASE_URL=server.url, OPENAI_API_KEY="test") as address,
     ):
-        server.script("endless")
+        server.choose = lambda body: Endless()
         visit = Visit(browser, address)
         visit.pick(ENGLISH)
         visit.run()
@@ -252,7 +263,7 @@ def test_stop_ends_a_model_that_goes_on_and_on(browser: Browser, lab: Lab, real_
         visit.stop_button.click()
         expect(visit.page.get_by_text("What had finished is kept.")).to_have_count(3)
         expect(visit.page.locator(".rl-passage")).to_have_count(15)
-        server.wait_for_disconnects(3)
+        assert server.gone.wait(timeout=30)
         visit.context.close()
 
 
@@ -260,10 +271,10 @@ def test_a_failing_model_is_a_named_failure_and_never_an_answer(
     browser: Browser, lab: Lab, real_home: Path
 ) -> None:
     with (
-        OpenAIServer() as server,
+        serve() as server,
         serving(RAG_HOME=str(real_home), OPENAI_BASE_URL=server.url, OPENAI_API_KEY="test") as address,
     ):
-        server.script("unauthorised")
+        server.choose = lambda body: Status(401)
         visit = Visit(browser, address)
         visit.pick(ENGLISH)
         visit.run()

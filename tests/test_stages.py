@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rag_core.context import Context
 from rag_core.errors import ConfigError, Stopped
 from rag_core.labels import LabelRules
-from rag_core.stages import Dense, Mmr, Retrieve, Retriever, Rrf, Select, Top
+from rag_core.stages import Bm25, Dense, Mmr, Retrieve, Retriever, Rrf, Select, Top
 from rag_core.stages.select import mmr_order
 from rag_core.types import Hit, ModelCall, Passage, Query, Ranking, State, Vectors, Vote
 
@@ -318,10 +318,11 @@ def test_every_query_is_searched_by_every_retriever_at_the_same_time_in_order():
     assert rankings[3].hits[0].votes == (Vote("Meeting", "two", 1, 0.0),)
 
 
-def test_retrieval_does_not_begin_once_the_run_was_stopped():
+@pytest.mark.parametrize("retriever", [Dense(), Bm25()], ids=["dense", "lexical"])
+def test_retrieval_does_not_begin_once_the_run_was_stopped(retriever: Retriever):
     plane = Plane(question=0)
     ctx = context(plane)
     ctx.stop.set()
     with pytest.raises(Stopped):
-        Retrieve((Dense(),))(State.start("question"), ctx)
+        Retrieve((retriever,))(State.start("question"), ctx)
     assert plane.searched == []

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-
 from conftest import ScriptedLlm
+
 from rag_core.context import Context
 from rag_core.errors import StageError
 from rag_core.grounding import evidence_hash, shown_evidence
@@ -84,7 +84,9 @@ def test_labels_come_from_the_cosine_to_the_question_and_never_from_the_fused_sc
 
 def test_labels_by_rank_stay_selectable():
     hits = list(reversed(three()))
-    relevances = [found.relevance for found in written(context(ScriptedLlm("Yes [1]."), "rank"), *hits).ranking]
+    relevances = [
+        found.relevance for found in written(context(ScriptedLlm("Yes [1]."), "rank"), *hits).ranking
+    ]
     assert [(r.label, r.scorer) for r in relevances if r] == [
         ("High", "rank"),
         ("Medium", "rank"),
@@ -169,7 +171,7 @@ def test_invalid_citations_are_taken_out_and_the_reader_is_warned(reply, text, w
 @pytest.mark.parametrize("reply", ["", "  \n "])
 def test_an_empty_reply_is_a_failure_that_names_the_stage(reply: str):
     strategy = Strategy("plain", (Retrieve((Dense(),)), Write()))
-    with pytest.raises(StageError, match="plain: stage Write failed: .*the model returned an empty reply"):
+    with pytest.raises(StageError, match=r"plain: stage Write failed: .*the model returned an empty reply"):
         strategy.run("How do the cats sleep?", context(ScriptedLlm(reply)))
 
 
@@ -232,6 +234,7 @@ def test_defect_a_question_that_ends_like_a_fence_is_answered():
     assert answer.evidence == shown_evidence(three())
 
 
+@dataclass(frozen=True)
 class Reworded(Transform):
     """Searches with other words than the question's, and with one query only."""
 

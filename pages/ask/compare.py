@@ -6,6 +6,7 @@ import time
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -37,21 +38,24 @@ def main() -> None:
     _results(run, strategies)
 
 
+@st.cache_data
+def _demo() -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = tomllib.loads(GALLERY.read_text(encoding="utf-8"))["question"]
+    return entries
+
+
 def _gallery() -> None:
-    entries = tomllib.loads(GALLERY.read_text(encoding="utf-8"))["question"]
+    """The demo questions; picking one fills the box and runs nothing."""
+    texts = {entry["label"]: entry["text"] for entry in _demo()}
     for code, name in LANGUAGES.items():
-        st.pills(
-            name,
-            [entry["text"] for entry in entries if entry["language"] == code],
-            key=f"gallery.{code}",
-            on_change=_take,
-            args=(f"gallery.{code}",),
-        )
+        labels = [entry["label"] for entry in _demo() if entry["language"] == code]
+        key = f"gallery.{code}"
+        st.pills(name, labels, key=key, on_change=_take, args=(key, texts))
 
 
-def _take(key: str) -> None:
+def _take(key: str, texts: dict[str, str]) -> None:
     if st.session_state[key]:
-        st.session_state["question"] = st.session_state[key]
+        st.session_state["question"] = texts[st.session_state[key]]
         st.session_state[key] = None
 
 
@@ -84,7 +88,10 @@ def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: Live
 
 def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy]) -> None:
     st.divider()
-    st.markdown(f"**Results for:** {html.plain(run.question)}")
+    st.html(html.asked(run.question))
+    for entry in _demo():
+        if entry["text"] == run.question:
+            st.info(f"**What to look at.** {entry['look']}")
     if notice := rag_core.question_notice(run.question):
         st.warning(notice)
     views = [

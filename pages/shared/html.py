@@ -49,6 +49,11 @@ def engine_badge(engine: Mapping[str, str | None] | None, state: str, error: rag
     )
 
 
+def asked(question: str) -> str:
+    """The question that the results below belong to."""
+    return f'<p class="rl-question"><b>Results for:</b> {escape(question)}</p>'
+
+
 def progress(column: Column, *, changed: bool) -> str:
     """The column's stages, each done, running or to come."""
     parts = []
@@ -189,11 +194,6 @@ def cost_note(traces: Sequence[rag_core.Trace]) -> str:
     if not total:
         return "Cost: $0, everything ran on this machine."
     return f"Cost of this comparison: ${total:.6f}; calls the strategies shared are counted once."
-
-
-def plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return re.sub(r"([\\`*_{}\[\]<>()#+.!|~$:-])", r"\\\1", text)
 
 
 def _passage(hit: rag_core.Hit, rank: int, anchor: str, question: str, quotes: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,13 +27,14 @@ import numpy as np
 
 from ..errors import IndexDamaged
 from ..lexical import Bm25Index
-from ..text import language_of, tokens
+from ..text import query_tokens
 from ..types import Hit, Passage, Vectors
 from .chunking import passage_of
 
 FORMAT = 1
 PAGE = 10_000  # Chroma fails on reads above 32,766 rows
 PROBE = 1000  # passages the health check asks the vector index for
+MAIN_LANGUAGE = 0.1  # share of passages from which a language counts as one of the collection's
 COLLECTION = "passages"
 
 
@@ -115,6 +117,10 @@ class CorpusIndex:
         self._order = list(order)
         self._bm25 = bm25
         self._collection = collection
+        counted = Counter(passage.language for passage in passages.values()).most_common()
+        self._languages = [code for code, count in counted if count >= MAIN_LANGUAGE * len(passages)] or [
+            "en"
+        ]
 
     @property
     def name(self) -> str:
@@ -165,8 +171,8 @@ class CorpusIndex:
         return [Hit(self.passages[identity], 1.0 - float(distance), "cosine") for identity, distance in pairs]
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
-        """The k best BM25 hits of a text, analysed in the text's language."""
-        scores, matched = self._bm25.scores(tokens(text, language_of(text)), k1, b)
+        """The k best BM25 hits of a text."""
+        scores, matched = self._bm25.scores(query_tokens(text, self._languages), k1, b)
         rows = sorted(np.flatnonzero(matched), key=lambda row: (-scores[row], self._order[row]))
         return [Hit(self.passages[self._order[row]], float(scores[row]), "bm25") for row in rows[:k]]
 

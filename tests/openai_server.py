@@ -1,0 +1,332 @@
+"""A real HTTP server on 127.0.0.1 that speaks the OpenAI protocol, and fails on request.
+
+    with serve() as server:
+        server.script += [Status(500), Reply("Cats purr [1].")]
+        settings = Settings(openai_base_url=server.url, ...)
+
+Each POST takes the next behaviour of `script`; when it is empty, `choose` picks one from the body.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import re
+import select
+import socket
+import socketserver
+import struct
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+DIMENSIONS = 8
+MODELS = ("gpt-4o", "my-local-model", "text-embedding-3-small")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A whole answer. `usage` is (prompt tokens, completion tokens), or None when the server tells none."""
+
+    text: str = "Cats purr [1]."
+    usage: tuple[int, int] | None = (1000, 200)
+
+
+@dataclass(frozen=True)
+class Status:
+    """An HTTP error; {authorization} in the message becomes the request's own header."""
+
+    code: int
+    message: str = "scripted failure"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Hang:
+    """Silence, after so many pieces, until the client leaves. Without pieces not even a status comes."""
+
+    after: int = 0
+
+
+@dataclass(frozen=True)
+class Drop:
+    """The connection breaks inside a chunk, after so many pieces: closed, or reset."""
+
+    after: int = 1
+    reset: bool = False
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The body ends in good order before the model has finished: no finish_reason, no [DONE].
+
+    Unframed, the body ends with the connection, as HTTP/1.0 servers do it.
+    """
+
+    after: int = 1
+    framed: bool = True
+
+
+@dataclass(frozen=True)
+class Endless:
+    """Pieces until the client disconnects."""
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """Broken JSON, after so many good pieces of a stream."""
+
+    after: int = 1
+
+
+@dataclass(frozen=True)
+class TooFew:
+    """Embeddings for all texts but the last."""
+
+
+Behaviour = Reply | Status | Hang | Drop | Cut | Endless | Malformed | TooFew
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sent."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+    @property
+    def messages(self) -> list[tuple[str, str]]:
+        """(role, content) of each chat message."""
+        return [(message["role"], message["content"]) for message in self.body["messages"]]
+
+
+def pieces_of(text: str) -> list[str]:
+    """A text as the server streams it: word by word."""
+    return re.findall(r"\S+\s*|\s+", text)
+
+
+def vector_of(text: str) -> list[float]:
+    """The embedding the server gives a text: not normalised."""
+    return [float(byte) - 127.5 for byte in hashlib.sha256(text.encode()).digest()[:DIMENSIONS]]
+
+
+class OpenAIServer(ThreadingHTTPServer):
+    """The server; start it with `serve`.
+
+    Attributes:
+        requests: every POST, in the order of arrival.
+        gone: set when a client left an unfinished stream or a silent server.
+        key: when set, other keys are refused with 401.
+    """
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.script: list[Behaviour] = []
+        self.choose = lambda body: Reply()
+        self.key: str | None = None
+        self.gone = threading.Event()
+        self.closing = threading.Event()
+        self.faults: list[BaseException] = []
+        self._lock = threading.Lock()
+        super().__init__(("127.0.0.1", 0), Handler)
+
+    @property
+    def url(self) -> str:
+        """What OPENAI_BASE_URL is set to."""
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def server_bind(self) -> None:
+        """Without HTTPServer's look-up of the host's name."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close at once, so that a connection to be reset is not ended in order first."""
+        self.close_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that leaves is no fault of the server."""
+        error = sys.exception()
+        if error is not None and not isinstance(error, ConnectionError):
+            self.faults.append(error)
+
+    def next(self, request: Request) -> Behaviour:
+        with self._lock:
+            self.requests.append(request)
+            return self.script.pop(0) if self.script else self.choose(request.body)
+
+
+@contextlib.contextmanager
+def serve() -> Iterator[OpenAIServer]:
+    """A running server; a fault of its own fails the test at the end."""
+    server = OpenAIServer()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.closing.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert not server.faults, server.faults
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: OpenAIServer
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        pass
+
+    def do_GET(self) -> None:
+        if self.path != "/v1/models":
+            return self._error(Status(404, f"no {self.path}"))
+        return self._json({"object": "list", "data": [{"id": name, "object": "model"} for name in MODELS]})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        behaviour = self.server.next(
+            Request(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
+        )
+        if self.server.key and self.headers["Authorization"] != f"Bearer {self.server.key}":
+            return self._error(Status(401, "Incorrect API key provided: {authorization}"))
+        if isinstance(behaviour, Status):
+            return self._error(behaviour)
+        if behaviour == Hang():
+            return self._wait_until_gone()
+        if self.path == "/v1/embeddings":
+            return self._embeddings(body, behaviour)
+        if self.path == "/v1/chat/completions":
+            return self._stream(body, behaviour) if body.get("stream") else self._chat(body, behaviour)
+        return self._error(Status(404, f"no {self.path}"))
+
+    def _embeddings(self, body: dict[str, Any], behaviour: Behaviour) -> None:
+        texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+        if isinstance(behaviour, Malformed):
+            return self._send(b'{"object": "list", "data": [')
+        if isinstance(behaviour, TooFew):
+            texts = texts[:-1]
+        rows: list[dict[str, Any]] = []
+        for index, text in enumerate(texts):
+            vector: Any = vector_of(text)
+            if body.get("encoding_format") == "base64":
+                vector = base64.b64encode(struct.pack(f"<{DIMENSIONS}f", *vector)).decode()
+            rows.append({"object": "embedding", "index": index, "embedding": vector})
+        tokens = sum(len(text.split()) for text in texts)
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        return self._json({"object": "list", "model": body["model"], "data": rows, "usage": usage})
+
+    def _chat(self, body: dict[str, Any], behaviour: Behaviour) -> None:
+        if not isinstance(behaviour, Reply):
+            return self._send(b'{"id": "x", "choices": [{')
+        choice = {"index": 0, "message": {"role": "assistant", "content": behaviour.text}}
+        return self._json(
+            {
+                **_head(body, "chat.completion"),
+                "choices": [{**choice, "finish_reason": "stop"}],
+                **_usage(behaviour),
+            }
+        )
+
+    def _stream(self, body: dict[str, Any], behaviour: Behaviour) -> None:
+        framed = not isinstance(behaviour, Cut) or behaviour.framed
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header(*(("Transfer-Encoding", "chunked") if framed else ("Connection", "close")))
+        self.end_headers()
+        head = _head(body, "chat.completion.chunk")
+
+        def say(delta: dict[str, str], finish: str | None = None) -> None:
+            data = {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+            self._event(json.dumps(data), framed)
+
+        say({"role": "assistant", "content": ""})
+        if isinstance(behaviour, Endless):
+            with contextlib.suppress(ConnectionError):
+                while not self._gone(wait=0.005):
+                    say({"content": "word "})
+            self.server.gone.set()
+            return None
+        good = getattr(behaviour, "after", None)
+        text = behaviour.text if isinstance(behaviour, Reply) else "Cats purr when they are happy [1]."
+        for piece in pieces_of(text)[:good]:
+            say({"content": piece})
+        match behaviour:
+            case Reply():
+                say({}, "stop")
+                if behaviour.usage and body.get("stream_options", {}).get("include_usage"):
+                    self._event(json.dumps({**head, "choices": [], **_usage(behaviour)}))
+                self._event("[DONE]")
+            case Malformed():
+                self._event('{"id": "x", "choices": [{"delta"')
+            case Hang():
+                return self._wait_until_gone()
+            case Drop():
+                return self._break_off(behaviour.reset)
+        if framed:
+            self.wfile.write(b"0\r\n\r\n")
+        else:
+            self.close_connection = True
+        return None
+
+    def _event(self, data: str, framed: bool = True) -> None:
+        event = f"data: {data}\n\n".encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event) if framed else event)
+
+    def _break_off(self, reset: bool) -> None:
+        self.wfile.write(b'40\r\ndata: {"id"')
+        self.close_connection = True
+        if reset:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    def _wait_until_gone(self) -> None:
+        while not self._gone(wait=0.02):
+            pass
+        self.server.gone.set()
+
+    def _gone(self, wait: float) -> bool:
+        """Whether the client has closed the connection, or the server is about to."""
+        readable, _, _ = select.select([self.connection], [], [], wait)
+        self.close_connection = True
+        try:
+            left = bool(readable) and self.connection.recv(1, socket.MSG_PEEK) == b""
+        except ConnectionError:
+            left = True
+        return left or self.server.closing.is_set()
+
+    def _error(self, status: Status) -> None:
+        message = status.message.format(authorization=self.headers["Authorization"])
+        error = {"message": message, "type": "scripted", "param": None, "code": None}
+        self._json({"error": error}, status.code, status.headers)
+
+    def _json(self, value: object, code: int = 200, headers: dict[str, str] | None = None) -> None:
+        self._send(json.dumps(value).encode(), code, headers)
+
+    def _send(self, body: bytes, code: int = 200, headers: dict[str, str] | None = None) -> None:
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def _head(body: dict[str, Any], kind: str) -> dict[str, Any]:
+    return {"id": "chatcmpl-1", "object": kind, "created": 1, "model": body["model"]}
+
+
+def _usage(reply: Reply) -> dict[str, Any]:
+    if reply.usage is None:
+        return {}
+    sent, received = reply.usage
+    return {"usage": {"prompt_tokens": sent, "completion_tokens": received, "total_tokens": sent + received}}

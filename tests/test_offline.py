@@ -1,0 +1,237 @@
+"""The offline engine: sentences quoted word for word, each with its source, or no answer at all."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from llama_index.core import get_response_synthesizer
+from llama_index.core.schema import NodeWithScore, TextNode
+
+from rag_core import RECIPES, Trace
+from rag_core.models import LlamaLlm
+from rag_core.models.offline import OfflineLLM
+from rag_core.pricing import PriceList
+from rag_core.prompts import ANSWER, NO_EVIDENCE, Sources
+from rag_core.text import language_of
+from rag_core.types import Hit, ModelCall, Passage, Vectors
+
+DATA = Path(__file__).parents[1] / "data"
+DEMO = [row["text"] for row in tomllib.loads((DATA / "demo.toml").read_text("utf-8"))["question"]]
+OFF_TOPIC = [
+    "What is the capital of France?",
+    "Who won the football World Cup in 2018?",
+    "How do I change a flat tyre?",
+    "¿Cuál es la capital de Francia?",
+    "¿Qué seguro de coche necesito?",
+    "¿Cómo se cocina una paella?",
+]
+MARKED = re.compile(r"\s*(.+?) \[(\d+)\](?=\s|$)", re.DOTALL)  # a sentence and its marker
+
+
+class Angles:
+    """Embeds each text as the vector it is given for; others stand at a right angle to everything."""
+
+    name = "angles"
+    key = "angles-1"
+
+    def __init__(self, vectors: Mapping[str, Sequence[float]]) -> None:
+        self.vectors = vectors
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, ModelCall]:
+        rows = [[*self.vectors.get(text, (0, 0, 0, 0)), text not in self.vectors] for text in texts]
+        return np.array(rows, np.float32), ModelCall("embed", "angles", 0, 0, 0.0, "tokenizer")
+
+
+def hit(name: str, text: str, language: str = "en") -> Hit:
+    return Hit(Passage(name, name, "", text, language=language), 1.0, "rrf")
+
+
+def reply(engine: OfflineLLM, question: str, hits: Sequence[Hit]) -> str:
+    prompt = ANSWER.fill(question=question, sources=Sources(hits))
+    return engine.complete(prompt.render(), fields=prompt.fields).text
+
+
+def quoted(answer: str) -> list[tuple[str, int]]:
+    """(sentence, source) pairs of an answer; fails when anything stands outside them."""
+    pairs = [(sentence, int(n)) for sentence, n in MARKED.findall(answer)]
+    assert MARKED.sub("", answer).strip() == ""
+    return pairs
+
+
+# Cosines to the question: near 0.9, left 0.8, right 0.8, below 0.5; to one another at most 0.72.
+QUESTION = "Which words does nobody share here?"
+NEAR, LEFT = "Alpha beta gamma delta epsilon zeta.", "Eta theta iota kappa lambda omega."
+RIGHT, BELOW = "Primo secundo tertio quarto quinto sexto.", "Red green blue yellow black white."
+ANGLES = {
+    QUESTION: (1, 0, 0, 0),
+    NEAR: (0.9, 0.19**0.5, 0, 0),
+    LEFT: (0.8, 0, 0.6, 0),
+    RIGHT: (0.8, 0, 0, 0.6),
+    BELOW: (0.5, 0, -(0.75**0.5), 0),
+}
+
+
+@pytest.fixture
+def engine() -> OfflineLLM:
+    return OfflineLLM(Angles(ANGLES))
+
+
+class TestQuoting:
+    def test_it_quotes_the_first_passage_and_those_about_as_good(self, engine):
+        answer = reply(engine, QUESTION, [hit("a", NEAR), hit("b", LEFT), hit("c", BELOW)])
+        assert answer == f"{NEAR} [1] {LEFT} [2]"
+
+    @pytest.mark.parametrize("hits", [[], [hit("a", "")], [hit("a", "Short one.")], [hit("a", BELOW)]])
+    def test_it_abstains_without_a_sentence_that_is_good_enough(self, engine, hits):
+        assert reply(engine, QUESTION, hits).startswith(NO_EVIDENCE)
+
+    @pytest.mark.parametrize(
+        ("question", "words"), [("What is the time in Tokyo?", "No sentence"), ("¿Qué hora es?", "Ninguna")]
+    )
+    def test_it_says_why_it_abstains_in_the_language_of_the_question(self, engine, question, words):
+        assert words in reply(engine, question, [hit("a", NEAR)])
+
+    @pytest.mark.parametrize(("left", "right", "chosen"), [("es", "en", RIGHT), ("en", "es", LEFT)])
+    def test_of_two_equal_passages_it_quotes_the_one_in_the_questions_language(
+        self, engine, left, right, chosen
+    ):
+        answer = reply(engine, QUESTION, [hit("a", NEAR), hit("b", LEFT, left), hit("c", RIGHT, right)])
+        assert [sentence for sentence, _ in quoted(answer)] == [NEAR, chosen]
+
+    def test_where_all_passages_are_in_another_language_they_are_quoted_as_they_are(self, engine):
+        answer = reply(engine, QUESTION, [hit("a", NEAR, "es"), hit("b", LEFT, "es")])
+        assert answer == f"{NEAR} [1] {LEFT} [2]"
+
+    @pytest.mark.parametrize(
+        "hits",
+        [
+            [hit("a", NEAR), hit("b", NEAR)],
+            [hit("a", f"{NEAR} {NEAR}")],
+            [hit("a", f"{NEAR} {LEFT} {NEAR}")],
+            [hit("a", f"- {NEAR}\n- {NEAR}\n- {NEAR}")],
+            [hit("a", LEFT), hit("b", f"{NEAR} {NEAR}")],
+        ],
+        ids=["two passages", "neighbours", "once removed", "list items", "neighbours in a second passage"],
+    )
+    def test_it_says_no_sentence_twice(self, engine, hits):
+        said = [sentence for sentence, _ in quoted(reply(engine, QUESTION, hits))]
+        assert NEAR in said
+        assert len(said) == len(set(said))
+
+    @pytest.mark.parametrize("mark", [" [2].", " [1, 2].", " [7]."])
+    def test_a_reference_mark_inside_a_passage_is_not_taken_for_a_citation(self, mark):
+        marked = NEAR.replace(".", mark)
+        engine = OfflineLLM(Angles({**ANGLES, marked: ANGLES[NEAR], NEAR: ANGLES[NEAR]}))
+        answer = reply(engine, QUESTION, [hit("a", marked), hit("b", BELOW)])
+        assert set(re.findall(r"\[([\d, ]+)\]", answer)) == {"1"}
+
+    def test_it_answers_the_same_each_time_and_from_a_cold_start(self, engine):
+        hits = [hit("a", f"{NEAR} {BELOW}"), hit("b", LEFT), hit("c", RIGHT)]
+        first = reply(engine, QUESTION, hits)
+        assert first == reply(engine, QUESTION, hits) == reply(OfflineLLM(Angles(ANGLES)), QUESTION, hits)
+
+    def test_its_pieces_are_its_answer_and_cost_nothing(self, engine):
+        prompt = ANSWER.fill(question=QUESTION, sources=Sources([hit("a", NEAR), hit("b", LEFT)]))
+        llm = LlamaLlm(engine, "offline-extractive", PriceList.read(DATA / "prices.toml"), reads_fields=True)
+        *pieces, bill = llm.stream(prompt, lambda: False)
+        assert "".join(pieces) == f"{NEAR} [1] {LEFT} [2]"
+        assert len(pieces) == 14  # six words and a marker, twice
+        assert (bill.model, bill.cost_usd, bill.counted_by) == ("offline-extractive", 0.0, "tokenizer")
+
+    def test_it_stops_when_it_is_told_to(self, engine):
+        prompt = ANSWER.fill(question=QUESTION, sources=Sources([hit("a", NEAR), hit("b", LEFT)]))
+        llm = LlamaLlm(engine, "offline-extractive", PriceList({}), reads_fields=True)
+        assert len(list(llm.stream(prompt, lambda: True))) == 2  # one word, and the bill
+
+
+class TestBehindLlamaIndex:
+    @pytest.fixture
+    def real(self, lab) -> OfflineLLM:
+        return OfflineLLM(lab._engines.embedder)
+
+    ASKED = "When is anti-D given?"
+    TEXTS = (
+        "Anti-D immunoglobulin is given within 72 hours of the birth. It is an injection into a muscle.",
+        "Paella is cooked in a wide pan over an open fire. Rice and saffron are its main parts.",
+    )
+
+    @pytest.mark.parametrize("mode", ["compact", "simple_summarize", "tree_summarize", "refine"])
+    @pytest.mark.parametrize("streaming", [False, True])
+    def test_its_synthesizers_get_sentences_of_the_nodes_and_nothing_else(self, real, mode, streaming):
+        synthesizer = get_response_synthesizer(llm=real, response_mode=mode, streaming=streaming)
+        nodes = [NodeWithScore(node=TextNode(text=text), score=1.0) for text in self.TEXTS]
+        response = synthesizer.synthesize(self.ASKED, nodes=nodes)
+        text = "".join(response.response_gen) if streaming else str(response)
+        assert "Anti-D immunoglobulin is given within 72 hours of the birth." in text
+        for sentence in re.split(r"(?<=\.)\s+", text.strip()):
+            assert any(sentence in source for source in self.TEXTS)
+
+    @pytest.mark.parametrize("mode", ["compact", "simple_summarize", "tree_summarize", "refine"])
+    def test_its_synthesizers_are_told_when_the_nodes_hold_no_answer(self, real, mode):
+        synthesizer = get_response_synthesizer(llm=real, response_mode=mode)
+        nodes = [NodeWithScore(node=TextNode(text=self.TEXTS[1]), score=1.0)]
+        assert str(synthesizer.synthesize(self.ASKED, nodes=nodes)) == "No answer was found in the context."
+
+    def test_complete_and_stream_complete_say_the_same(self, real):
+        prompt = f"{self.TEXTS[0]}\n\n{self.TEXTS[1]}\n\nQuestion: {self.ASKED}\nAnswer:"
+        whole = real.complete(prompt).text
+        pieces = list(real.stream_complete(prompt))
+        assert whole.startswith("Anti-D immunoglobulin is given")
+        assert "".join(piece.delta for piece in pieces) == pieces[-1].text == whole
+
+    @pytest.mark.parametrize("prompt", ["", "\n", "Answer:", "Hello"])
+    def test_a_prompt_without_question_or_context_has_no_answer(self, real, prompt):
+        assert real.complete(prompt).text == "No answer was found in the context."
+
+
+class TestRealQuestions:
+    @pytest.fixture(scope="class")
+    def traces(self, lab) -> list[Trace]:
+        return [trace for question in DEMO for trace in lab.compare(question, list(RECIPES))]
+
+    def test_most_questions_of_the_gallery_are_answered(self, traces):
+        assert sum(not trace.answer.abstained for trace in traces) >= 0.8 * len(traces)
+
+    def test_every_sentence_carries_a_citation_and_stands_word_for_word_in_that_passage(self, traces):
+        for trace in traces:
+            if trace.answer.abstained:
+                continue
+            pairs = quoted(trace.answer.text)
+            assert pairs
+            for sentence, n in pairs:
+                passage = " ".join(trace.ranking.hits[n - 1].passage.text.split())
+                assert sentence in passage
+            cited = {citation.n: citation.context_id for citation in trace.answer.citations}
+            assert cited == {n: trace.ranking.hits[n - 1].id for _, n in pairs}
+
+    def test_no_sentence_is_said_twice(self, traces):
+        for trace in traces:
+            said = [] if trace.answer.abstained else quoted(trace.answer.text)
+            assert len(said) == len({sentence for sentence, _ in said})
+
+    def test_answers_are_in_the_language_of_the_question(self, traces):
+        for trace in traces:
+            if not trace.answer.abstained:
+                words = " ".join(sentence for sentence, _ in quoted(trace.answer.text))
+                assert language_of(words) == language_of(trace.question)
+
+    def test_the_same_question_gets_the_same_answer(self, lab, traces):
+        for trace in traces[:2]:
+            assert lab.run(trace.question, trace.strategy).answer == trace.answer
+
+    @pytest.mark.parametrize("strategy", RECIPES)
+    @pytest.mark.parametrize("question", OFF_TOPIC)
+    def test_a_question_the_collection_does_not_cover_gets_no_answer(self, lab, question, strategy):
+        answer = lab.run(question, strategy).answer
+        assert answer.abstained
+        assert answer.citations == ()
+        assert answer.reason
+        assert language_of(answer.text) == language_of(question)

@@ -1,0 +1,182 @@
+"""Settings: which value wins, which engine follows from them, and what a wrong one says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag_core.errors import ConfigError, ProviderError
+from rag_core.models import load_llm
+from rag_core.pricing import PriceList
+from rag_core.settings import Settings, read_settings
+
+KEY = "sk-secret-0123456789abcdef"
+URL = "http://127.0.0.1:1/v1"
+
+# field: (environment variable, default, as an argument, in the environment, in rag.toml)
+FIELDS = {
+    "llm": ("RAG_LLM", "auto", "openai", "offline", "auto"),
+    "openai_base_url": ("OPENAI_BASE_URL", None, "http://a", "http://e", "http://t"),
+    "answer_model": ("RAG_ANSWER_MODEL", "gpt-4o", "a", "e", "t"),
+    "embedding": ("RAG_EMBEDDING", "minilm", "a", "e", "t"),
+    "labels": ("RAG_LABELS", "calibrated", "calibrated", "rank", "calibrated"),
+    "home": ("RAG_HOME", Path(".rag"), Path("a"), Path("e"), Path("t")),
+    "data": ("RAG_DATA", Settings().data, Path("a"), Path("e"), Path("t")),
+    "timeout_s": ("RAG_TIMEOUT", 30.0, 1.0, 2.0, 3.0),
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory, for rag.toml."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RAG_HOME")
+    return tmp_path
+
+
+def write(folder: Path, field: str, value: object) -> None:
+    text = value if isinstance(value, float) else f'"{value}"'
+    (folder / "rag.toml").write_text(f"{field} = {text}\n", encoding="utf-8")
+
+
+class TestPrecedence:
+    @pytest.mark.parametrize("field", FIELDS)
+    def test_a_default_stands_when_nothing_else_is_said(self, field):
+        assert getattr(read_settings(), field) == FIELDS[field][1]
+
+    @pytest.mark.parametrize("field", FIELDS)
+    def test_rag_toml_wins_over_the_default(self, folder, field):
+        write(folder, field, FIELDS[field][4])
+        assert getattr(read_settings(), field) == FIELDS[field][4]
+
+    @pytest.mark.parametrize("field", FIELDS)
+    def test_the_environment_wins_over_rag_toml(self, folder, monkeypatch, field):
+        name, _, _, said, filed = FIELDS[field]
+        write(folder, field, filed)
+        monkeypatch.setenv(name, str(said))
+        assert getattr(read_settings(), field) == said
+
+    @pytest.mark.parametrize("field", FIELDS)
+    def test_an_argument_wins_over_everything(self, folder, monkeypatch, field):
+        name, _, given, said, filed = FIELDS[field]
+        write(folder, field, filed)
+        monkeypatch.setenv(name, str(said))
+        assert getattr(read_settings(**{field: given}), field) == given
+        assert getattr(Settings(**{field: given}), field) == given
+
+    def test_the_key_follows_the_same_order(self, folder, monkeypatch):
+        write(folder, "openai_api_key", "sk-toml")
+        assert read_settings().openai_api_key.get_secret_value() == "sk-toml"
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+        assert read_settings().openai_api_key.get_secret_value() == "sk-environment"
+        assert read_settings(openai_api_key="sk-given").openai_api_key.get_secret_value() == "sk-given"
+
+    @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM", "RAG_TIMEOUT"])
+    def test_an_empty_variable_is_no_value(self, monkeypatch, name):
+        before = read_settings()
+        monkeypatch.setenv(name, "")
+        assert read_settings() == before
+
+    def test_settings_cannot_be_changed_once_read(self):
+        with pytest.raises(Exception, match="frozen"):
+            read_settings().llm = "openai"
+
+
+# RAG_LLM, key, base URL -> the engine that answers; None for a refusal
+ENGINES = [
+    ("auto", None, None, "OfflineLLM"),
+    ("auto", KEY, None, "OpenAI"),
+    ("auto", None, URL, "OpenAILike"),
+    ("auto", KEY, URL, "OpenAILike"),
+    ("offline", None, None, "OfflineLLM"),
+    ("offline", KEY, None, "OfflineLLM"),
+    ("offline", None, URL, "OfflineLLM"),
+    ("offline", KEY, URL, "OfflineLLM"),
+    ("openai", None, None, None),
+    ("openai", KEY, None, "OpenAI"),
+    ("openai", None, URL, "OpenAILike"),
+    ("openai", KEY, URL, "OpenAILike"),
+]
+
+
+class TestEngine:
+    @pytest.mark.parametrize("way", ["environment", "rag.toml", "arguments"])
+    @pytest.mark.parametrize(("llm", "key", "url", "engine"), ENGINES)
+    def test_the_engine_follows_from_setting_key_and_url(
+        self, folder, monkeypatch, embedder, llm, key, url, engine, way
+    ):
+        values = {"llm": llm, "openai_api_key": key, "openai_base_url": url}
+        values = {field: value for field, value in values.items() if value}
+        if way == "environment":
+            for field, value in values.items():
+                monkeypatch.setenv({"llm": "RAG_LLM"}.get(field, field.upper()), value)
+        if way == "rag.toml":
+            lines = [f'{field} = "{value}"' for field, value in values.items()]
+            (folder / "rag.toml").write_text("\n".join(lines), encoding="utf-8")
+        settings = read_settings(**values) if way == "arguments" else read_settings()
+        prices = PriceList({})
+        assert settings.uses_openai is (engine != "OfflineLLM")
+        if engine is None:
+            with pytest.raises(ProviderError) as caught:
+                load_llm(settings, "gpt-4o", prices, embedder)
+            for word in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM=offline"):
+                assert word in caught.value.next_step
+        else:
+            loaded = load_llm(settings, "gpt-4o", prices, embedder)
+            assert type(loaded.model).__name__ == engine
+            assert loaded.name == ("offline-extractive" if engine == "OfflineLLM" else "gpt-4o")
+
+
+class TestWrongValues:
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("RAG_LLM", "gpt"), ("RAG_LLM", "Offline"), ("RAG_LABELS", "none"), ("RAG_TIMEOUT", "0"),
+            ("RAG_TIMEOUT", "-1"), ("RAG_TIMEOUT", "soon"),
+        ],
+    )  # fmt: skip
+    def test_a_wrong_variable_is_named_with_its_value(self, monkeypatch, name, value):
+        monkeypatch.setenv(name, value)
+        with pytest.raises(ConfigError) as caught:
+            read_settings()
+        assert f"Setting {name} cannot be {value!r}" in caught.value.message
+        assert caught.value.next_step
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize(("name", "value"), [("llm", "gpt"), ("labels", "none"), ("timeout_s", 0)])
+    def test_a_wrong_argument_is_named_with_its_value(self, name, value):
+        with pytest.raises(ConfigError) as caught:
+            read_settings(**{name: value})
+        assert f"Setting {name} cannot be {value!r}" in caught.value.message
+
+    @pytest.mark.parametrize(
+        ("line", "words"),
+        [
+            ('llm = "gpt"', ["RAG_LLM", "'gpt'"]),
+            ("timeout_s = -3", ["RAG_TIMEOUT", "-3"]),
+            ("home = 3", ["RAG_HOME", "3"]),
+            ("answer_model = 4", ["RAG_ANSWER_MODEL", "4"]),
+            ("llm = ", ["rag.toml"]),
+            ("llm", ["rag.toml"]),
+        ],
+    )
+    def test_a_wrong_line_of_rag_toml_is_named(self, folder, line, words):
+        (folder / "rag.toml").write_text(line, encoding="utf-8")
+        with pytest.raises(ConfigError) as caught:
+            read_settings()
+        assert all(word in caught.value.message for word in words)
+
+    @pytest.mark.parametrize("line", ["openai_api_key = 998877", 'openai_api_key = ["998877"]'])
+    def test_a_key_of_the_wrong_kind_is_named_but_not_shown(self, folder, line):
+        (folder / "rag.toml").write_text(line, encoding="utf-8")
+        with pytest.raises(ConfigError) as caught:
+            read_settings()
+        assert "OPENAI_API_KEY" in caught.value.message
+        assert "998877" not in str(caught.value)
+
+    def test_settings_never_show_the_key(self, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        settings = read_settings()
+        assert settings.openai_api_key.get_secret_value() == KEY
+        assert KEY not in repr(settings) + str(settings) + settings.model_dump_json()
