@@ -52,7 +52,7 @@ class Control:
                 f"{self.name} must be {kind} from {self.min:g} to {self.max:g}, not {value!r}.",
                 f"Its default is {self.default:g}.",
             )
-        return int(number) if whole else number
+        return int(number) if whole else number + 0.0  # -0.0 is 0.0
 
 
 Values = Mapping[str, Any]

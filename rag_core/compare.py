@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .context import Context, Once
+from .context import Context, Flag, Once
 from .errors import RagError, Stopped
 from .stages import Stage
 from .strategy import Strategy
@@ -87,11 +87,12 @@ def stream(
     """
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     shared = Once()
+    closed = threading.Event()
     for trace in reuse:
         if trace.question == question and trace.engine == engine:
             _remember(shared, trace, strategies)
     for column, strategy in enumerate(strategies):
-        columned = replace(ctx, shared=shared, emit=_emitter(events, column))
+        columned = replace(ctx, shared=shared, emit=_emitter(events, column), stop=_Either(ctx.stop, closed))
         work = _worker(column, question, strategy, columned, engine, events.put)
         # A copied context keeps LlamaIndex's instrumentation tags, which plain threads lose.
         threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
@@ -102,7 +103,18 @@ def stream(
             left -= isinstance(event, Settled)
             yield event
     finally:
-        ctx.stop.set()
+        closed.set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Either:
+    """Set when one of two flags is: the caller's, or the one that closing the stream sets."""
+
+    asked: Flag
+    closed: threading.Event
+
+    def is_set(self) -> bool:
+        return self.asked.is_set() or self.closed.is_set()
 
 
 def collect(events: Iterator[Event]) -> list[Trace | RagError]:

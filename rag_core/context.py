@@ -66,6 +66,14 @@ class Index(Protocol):
         ...
 
 
+class Flag(Protocol):
+    """Something that can be asked whether to stop, such as a `threading.Event`."""
+
+    def is_set(self) -> bool:
+        """Whether to stop."""
+        ...
+
+
 class Once:
     """Compute a value once, however many threads ask for it; the others wait for the first."""
 
@@ -113,7 +121,7 @@ class Context:
     labels: LabelRules
     shared: Once = field(default_factory=Once)
     emit: Callable[[str], None] = lambda piece: None
-    stop: threading.Event = field(default_factory=threading.Event)
+    stop: Flag = field(default_factory=threading.Event)
     ledger: list[ModelCall] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -138,25 +146,31 @@ class Context:
         self.ledger.append(call)
         return vectors
 
-    def stream(self, prompt: Prompt) -> Iterator[str]:
-        """Pieces of the model's reply as they come; bills the call when it ends, whole or stopped."""
-        self.check_stop()
-        for item in self._llm(prompt).stream(prompt, self.stop.is_set):
-            if isinstance(item, ModelCall):
-                self.ledger.append(item)
-            else:
-                yield item
-        self.check_stop()
+    def complete(self, prompt: Prompt, emit: Callable[[str], None] = lambda piece: None) -> str:
+        """The model's whole reply; the same prompt is asked once a question.
 
-    def complete(self, prompt: Prompt) -> str:
-        """The model's whole reply; the same prompt is asked once a question."""
+        Args:
+            emit: receives the reply piece by piece, or at once when another strategy asked for it.
+        """
 
         def ask() -> tuple[str, tuple[ModelCall, ...]]:
-            inner = self.metered()
-            return "".join(inner.stream(prompt)), tuple(inner.ledger)
+            said: list[str] = []
+            bills: list[ModelCall] = []
+            for item in model.stream(prompt, self.stop.is_set):
+                if isinstance(item, ModelCall):
+                    bills.append(item)
+                else:
+                    said.append(item)
+                    emit(item)
+            self.check_stop()
+            return "".join(said), tuple(bills)
 
-        key = ("complete", self._llm(prompt).name, prompt.system, prompt.render())
-        (text, calls), _ = self.shared.get(key, ask)
+        self.check_stop()
+        model = self._llm(prompt)
+        key = ("complete", model.name, prompt.system, prompt.render())
+        (text, calls), first = self.shared.get(key, ask)
+        if not first:
+            emit(text)
         self.ledger.extend(calls)
         return text
 

@@ -66,7 +66,7 @@ def read_document(path: Path) -> Document:
     import yaml
 
     try:
-        post = frontmatter.loads(path.read_text(encoding="utf-8"))
+        post = frontmatter.loads(path.read_text(encoding="utf-8-sig"))
         fields: Mapping[str, Any] = post.metadata
         sources = tuple(
             Source(str(row["organisation"]), str(row["title"]), int(row["year"])) for row in fields["sources"]

@@ -25,9 +25,9 @@ class RagError(Exception):
     """
 
     def __init__(self, message: str, next_step: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = " ".join(message.split())  # causes from libraries may have line breaks
         self.next_step = next_step
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.next_step}".strip()

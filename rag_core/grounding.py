@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from .text import sentences, tokens
 from .types import Citation, Hit
 
-_MARKER = re.compile(r"\s?\[(\d+(?:\s*[,;]\s*\d+)*)\]")
+_MARKER = re.compile(r" ?\[(\d+(?:\s*[,;]\s*\d+)*)\]")
 
 
 def evidence_hash(contexts: Iterable[tuple[str, str]]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from .catalog import Chosen, build_all
 from .compare import Event, collect, stream
 from .context import Context
-from .errors import ConfigError, IndexDamaged, MissingResource, RagError
+from .errors import ConfigError, IndexBusy, IndexDamaged, MissingResource, RagError
 from .indexing import CorpusIndex, CorpusStore, Progress, Report, read_path, silent
 from .labels import LabelRules
 from .models import LlamaEmbedder, LlamaLlm, load_embedder, load_llm
@@ -65,11 +65,14 @@ class Lab:
     @property
     def engine(self) -> dict[str, str | None]:
         """Names of the models and the index, as traces carry them."""
+        return self._engine(self.index)
+
+    def _engine(self, index: CorpusIndex) -> dict[str, str | None]:
         return {
             "llm": self._engines.answer.name,
             "embedding": self._engines.embedder.name,
             "reranker": None,
-            "index": self.index.name,
+            "index": index.name,
         }
 
     @property
@@ -107,14 +110,15 @@ class Lab:
         """
         asked = check_question(question)
         built = build_all(strategies)
+        index = self.index
         ctx = Context(
-            index=self.index,
+            index=index,
             embedder=self._engines.embedder,
             llms={"answer": self._engines.answer},
             labels=self._engines.labels,
             stop=stop or threading.Event(),
         )
-        return stream(asked, built, ctx, engine=self.engine, reuse=reuse)
+        return stream(asked, built, ctx, engine=self._engine(index), reuse=reuse)
 
     def run(self, question: str, strategy: Chosen, **controls: object) -> Trace:
         """One strategy on one question.
@@ -168,15 +172,29 @@ def open_lab(
         store.open()
     except IndexDamaged as error:
         damage = error
-    if corpus == BUILTIN:
-        store.update(read_path(settings.data / "corpus"), progress)
-    elif damage:
-        store.rebuild(progress)
+    try:
+        if corpus == BUILTIN:
+            reading = read_path(settings.data / "corpus")
+            reading.root, reading.owner = BUILTIN, True  # wherever the folder stands
+            store.update(reading, progress)
+        elif damage:
+            _rebuild(store, damage, progress)
+    except IndexBusy as busy:
+        if damage or not store.exists:
+            raise
+        lab.warnings.append(f"{busy.message} Until it is done, questions go to the index in use.")
     if damage:
         lab.warnings.append(f"{damage.message} It has been rebuilt.")
     lab.index  # noqa: B018  # opens it
     progress("ready", 1, 1)
     return lab
+
+
+def _rebuild(store: CorpusStore, damage: IndexDamaged, progress: Progress) -> None:
+    try:
+        store.rebuild(progress)
+    except IndexDamaged as lost:
+        raise IndexDamaged(f"{damage.message} {lost.message}", lost.next_step) from damage
 
 
 def index_path(

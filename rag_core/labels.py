@@ -10,12 +10,13 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from .errors import DataError
 from .types import Label, Relevance, Scorer
 
 Rule = Literal["calibrated", "rank"]
+LABELS: tuple[Label, ...] = get_args(Label)
 NAMES: Mapping[Scorer, str] = {
     "cosine": "cosine similarity to the question",
     "cross_encoder": "cross-encoder score",
@@ -58,14 +59,14 @@ class LabelRules:
         """
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
-            return cls(
-                {
-                    (scorer, language): Thresholds(row["high"], row["medium"], row["relevant"], row["judged"])
-                    for scorer, languages in table.items()
-                    for language, row in languages.items()
-                },
-                rule,
-            )
+            fitted = {
+                (scorer, language): _thresholds(row)
+                for scorer, languages in table.items()
+                for language, row in languages.items()
+            }
+            if ("cosine", "en") not in fitted:
+                raise KeyError("cosine.en")
+            return cls(fitted, rule)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(
                 f"The label thresholds {path} cannot be read: {error!r}.", "Restore data/labels.toml."
@@ -94,6 +95,18 @@ class LabelRules:
             f"this label, {fitted.relevant[label]:.0%} were relevant."
         )
         return Relevance(label, scorer, score, rule)
+
+
+def _thresholds(row: Mapping[str, Any]) -> Thresholds:
+    high, medium = float(row["high"]), float(row["medium"])
+    if not medium <= high:
+        raise ValueError(f"high {high} is below medium {medium}")
+    return Thresholds(
+        high,
+        medium,
+        {name: float(row["relevant"][name]) for name in LABELS},
+        {name: int(row["judged"][name]) for name in LABELS},
+    )
 
 
 def _by_rank(rank: int, count: int) -> Relevance:

@@ -48,7 +48,7 @@ class PriceList:
                     for name, row in table["models"].items()
                 }
             )
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(
                 f"The price list {path} cannot be read: {error!r}.", "Restore data/prices.toml."
             ) from error

@@ -86,7 +86,8 @@ _FENCE = re.compile(r'<source n="\d+" relevance="\w+" title="([^"]*)">\n(.*?)\n<
 
 def contexts_in(rendered: str) -> list[tuple[str, str]]:
     """The (title, text) of each passage in a rendered prompt: what was really sent."""
-    return [(html.unescape(title), html.unescape(text)) for title, text in _FENCE.findall(rendered)]
+    _, _, sources = rendered.partition("\n\nSources:\n")  # a question has no line breaks
+    return [(html.unescape(title), html.unescape(text)) for title, text in _FENCE.findall(sources)]
 
 
 ANSWER = Template(

@@ -14,9 +14,13 @@ def check_question(question: str) -> str:
     """The question without white space around it.
 
     Raises:
-        InputError: it is empty, too long, or holds no letter or digit.
+        InputError: it is empty, too long, not valid text, or holds no letter or digit.
     """
     asked = " ".join(question.split())
+    try:
+        asked.encode()
+    except UnicodeEncodeError as error:
+        raise InputError("The question is not valid text (UTF-8).", "Type it again.") from error
     if not asked:
         raise InputError("The question is empty.", "Type a question.")
     if len(asked) > MAX_QUESTION:

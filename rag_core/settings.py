@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -21,54 +23,52 @@ ROOT = Path(__file__).resolve().parents[1]
 class Settings(BaseSettings):
     """How the lab runs.
 
-    Every field may stand in the environment under its alias, or under its own name in `rag.toml` of
-    the working directory, or be given as an argument.
+    Every field may stand in the environment as RAG_ and its name in capitals (the provider's as
+    OPENAI_API_KEY and OPENAI_BASE_URL), under its own name in `rag.toml` of the working directory, or
+    be given as an argument.
     """
 
     model_config = SettingsConfigDict(
-        extra="ignore", frozen=True, populate_by_name=True, toml_file="rag.toml", env_ignore_empty=True
+        extra="ignore",
+        frozen=True,
+        env_prefix="RAG_",
+        populate_by_name=True,
+        toml_file="rag.toml",
+        env_ignore_empty=True,
     )
 
     llm: Literal["auto", "offline", "openai"] = Field(
         "auto",
-        validation_alias=AliasChoices("RAG_LLM", "llm"),
         description="auto: openai when a key or base URL is set, else the offline engine.",
     )
     openai_api_key: SecretStr | None = Field(
-        None, validation_alias=AliasChoices("OPENAI_API_KEY", "openai_api_key"), description="Provider key."
+        None, validation_alias="OPENAI_API_KEY", description="Provider key."
     )
     openai_base_url: str | None = Field(
         None,
-        validation_alias=AliasChoices("OPENAI_BASE_URL", "openai_base_url"),
+        validation_alias="OPENAI_BASE_URL",
         description="Any OpenAI-compatible server (Ollama, vLLM, LM Studio).",
     )
     answer_model: str = Field(
         "gpt-4o",
-        validation_alias=AliasChoices("RAG_ANSWER_MODEL", "answer_model"),
         description="Model that writes answers (seeds 000 to 002: gpt-4o, temperature 0).",
     )
     embedding: str = Field(
         "minilm",
-        validation_alias=AliasChoices("RAG_EMBEDDING", "embedding"),
         description="minilm (bundled), a sentence-transformers name or folder, or openai:<model>.",
     )
     labels: Literal["calibrated", "rank"] = Field(
         "calibrated",
-        validation_alias=AliasChoices("RAG_LABELS", "labels"),
         description="Relevance labels by fitted thresholds, or by position as in the seed.",
     )
-    home: Path = Field(
-        Path(".rag"), validation_alias=AliasChoices("RAG_HOME", "home"), description="State folder."
-    )
+    home: Path = Field(Path(".rag"), description="State folder.")
     data: Path = Field(
         ROOT / "data",
-        validation_alias=AliasChoices("RAG_DATA", "data"),
         description="Folder of the built-in documents, prices and label thresholds.",
     )
-    timeout_s: float = Field(
+    timeout: float = Field(
         30.0,
         gt=0,
-        validation_alias=AliasChoices("RAG_TIMEOUT", "timeout_s"),
         description="Seconds a provider may stay silent. A failed request is tried once more, "
         "so a call that gets no answer ends after twice this.",
     )
@@ -102,9 +102,18 @@ def read_settings(**arguments: Any) -> Settings:
         return Settings(**arguments)
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
+        name = _as_given(str(first["loc"][0]), arguments)
+        given = "so" if "key" in name.lower() else repr(first["input"])  # a key is never repeated
         raise ConfigError(
-            f"Setting {name} cannot be {first['input']!r}: {first['msg']}.", "See the README, Settings."
-        ) from error
+            f"Setting {name} cannot be {given}: {first['msg']}.", "See the README, Settings."
+        ) from (None if given == "so" else error)
     except ValueError as error:  # the TOML file itself
         raise ConfigError(f"rag.toml cannot be read: {error}.", "Mend or remove the file.") from error
+
+
+def _as_given(field: str, arguments: Mapping[str, Any]) -> str:
+    """A setting's name where it was given: argument, environment, or rag.toml."""
+    variable = field if field.isupper() else f"RAG_{field.upper()}"
+    if field in arguments:
+        return field
+    return variable if variable in os.environ else f"{field} in rag.toml"

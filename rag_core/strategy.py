@@ -59,6 +59,8 @@ class Strategy:
     controls: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
+        if not self.stages:
+            raise ConfigError(f"{self.name}: a strategy needs at least one stage.")
         held = "the question"
         for stage in self.stages:
             needed = NEEDS[stage.kind]

@@ -12,12 +12,31 @@ from pathlib import Path
 from typing import Any
 
 LANGUAGES = {"en": "english", "es": "spanish"}  # ISO 639-1 code -> name in NLTK and Snowball
-ANALYSER = "snowball-stems+nltk-stop-words/1"  # part of an index's identity: change it with the analyser
+ANALYSER = "snowball-stems+nltk-stop-words/2"  # part of an index's identity: change it with the analyser
 
 SHORT = 3  # words up to which a question's language is a guess
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[\w\u0300-\u036f]+")  # a letter and its separate accent stay together
 _KEPT_SINGLE = {"en": {"a", "i"}, "es": {"a", "e", "o", "u", "y"}}  # the only one-letter stop words
+_QUESTION_WORDS = {  # with their accents, which NLTK's list leaves out
+    "es": frozenset(
+        [
+            "cómo",
+            "cuándo",
+            "dónde",
+            "adónde",
+            "cuál",
+            "cuáles",
+            "quién",
+            "quiénes",
+            "cuánto",
+            "cuánta",
+            "cuántos",
+            "cuántas",
+            "qué",
+        ]
+    )
+}
 _BREAK = re.compile(r"(?:^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+)|\n{2,}", re.MULTILINE)
 _lock = threading.Lock()  # Snowball stemmers keep state between calls
 
@@ -43,7 +62,8 @@ def tokens(text: str, language: str) -> list[str]:
     One-letter words other than articles and conjunctions are kept ("vitamin D", "anti-D").
     Languages without a stemmer here keep their words as they are.
     """
-    words = [word for word in _WORD.findall(text.lower()) if word not in _stop_words(language)]
+    stop = _stop_words(language)
+    words = [word for word in _words(text) if word not in stop]
     return [_fold(stem) for stem in _stem(words, language)]
 
 
@@ -69,8 +89,8 @@ def matches(text: str, question: str, language: str) -> list[tuple[int, int]]:
     """Spans (start, end) of the words of `text` that share a term with `question`."""
     wanted = {*tokens(question, language), *tokens(question, language_of(question))}
     stop = _stop_words(language)
-    spans = [match.span() for match in _WORD.finditer(text) if match[0].lower() not in stop]
-    stems = _stem([text[start:end].lower() for start, end in spans], language)
+    spans = [match.span() for match in _WORD.finditer(text) if _composed(match[0]) not in stop]
+    stems = _stem([_composed(text[start:end]) for start, end in spans], language)
     return [span for span, stem in zip(spans, stems, strict=True) if _fold(stem) in wanted]
 
 
@@ -79,6 +99,14 @@ def sentences(text: str, language: str) -> list[str]:
     splitter = _sentence_splitter(language)
     blocks = (block.strip() for block in _BREAK.split(text))
     return [" ".join(sentence.split()) for block in blocks if block for sentence in splitter.tokenize(block)]
+
+
+def _words(text: str) -> list[str]:
+    return [_composed(word) for word in _WORD.findall(text)]
+
+
+def _composed(word: str) -> str:
+    return unicodedata.normalize("NFC", word).lower()
 
 
 def _fold(word: str) -> str:
@@ -106,7 +134,7 @@ def _stop_words(language: str) -> frozenset[str]:
         return frozenset()
     listed = _nltk().corpus.stopwords.words(LANGUAGES[language])
     words = {part for word in listed for part in _WORD.findall(word) if len(part) > 1}
-    return frozenset(words | _KEPT_SINGLE[language])
+    return frozenset(words | _KEPT_SINGLE[language] | _QUESTION_WORDS.get(language, frozenset()))
 
 
 @functools.cache

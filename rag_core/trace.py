@@ -64,8 +64,8 @@ class Trace:
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
-        """Every model call behind this result, those of reused stages included."""
-        return tuple(call for step in self.steps for call in step.calls)
+        """Every model call behind this result, once, those of reused stages included."""
+        return tuple(dict.fromkeys(call for step in self.steps for call in step.calls))
 
     @property
     def seconds(self) -> float:

@@ -15,7 +15,7 @@ import pytest
 
 from rag_core.catalog import RECIPES
 from rag_core.cli import main
-from rag_core.lab import Lab
+from rag_core.lab import Lab, open_lab
 
 QUESTION = "When is anti-D given?"
 
@@ -63,9 +63,13 @@ def rag(capsys: pytest.CaptureFixture[str]) -> Rag:
 
 @pytest.fixture
 def ready(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The built-in index and the real models, loaded once for all tests."""
+    """The real lab, its models loaded and its built-in corpus opened once for all tests."""
     monkeypatch.setenv("RAG_HOME", str(real_home))
     monkeypatch.setattr("rag_core.lab.load_engines", lambda settings, tell=None: lab._engines)
+    monkeypatch.setattr(
+        "rag_core.lab.open_lab",
+        lambda corpus, **options: lab if corpus == lab.corpus else open_lab(corpus, **options),
+    )
     return real_home
 
 
@@ -287,7 +291,10 @@ def test_a_corpus_that_was_never_indexed_names_the_command_that_makes_it(ready: 
     assert not (ready / "corpora" / "nothere").exists()
 
 
-def test_files_are_indexed_and_then_answer_questions(ready: Path, rag: Rag, tmp_path: Path) -> None:
+def test_files_are_indexed_and_then_answer_questions(
+    ready: Path, rag: Rag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "tides.md").write_text("# Tides\n\nThe tide at Saint-Malo rises twelve metres in six hours.")

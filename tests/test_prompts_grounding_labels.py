@@ -321,7 +321,12 @@ def test_a_missing_or_malformed_file_of_thresholds_is_named(tmp_path: Path, text
 
 @pytest.mark.parametrize(
     "text",
-    ["", ROW.replace("cosine.en", "cosine.es"), ROW.replace("High = 0.9, ", ""), ROW.replace("0.6", '"wide"')],
+    [
+        "",
+        ROW.replace("cosine.en", "cosine.es"),
+        ROW.replace("High = 0.9, ", ""),
+        ROW.replace("0.6", '"wide"'),
+    ],
     ids=["empty", "no English row", "a share is missing", "a threshold is text"],
 )
 def test_defect_a_file_that_cannot_label_is_refused_when_read(tmp_path: Path, text: str):

@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from itertools import islice
 
 import pytest
 from openai_server import Cut, Drop, Endless, Hang, OpenAIServer, Reply, Status, serve
@@ -47,8 +48,8 @@ def open_animals(server, index, store, embedder, labels, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
-    def make(model: str = "gpt-4o", timeout_s: float = 20) -> Lab:
-        settings = Settings(timeout_s=timeout_s)
+    def make(model: str = "gpt-4o", timeout: float = 20) -> Lab:
+        settings = Settings(timeout=timeout)
         prices = PriceList.read(settings.data / "prices.toml")
         return Lab(
             settings, "animals", Engines(embedder, load_openai(settings, model, prices), labels), store
@@ -117,7 +118,7 @@ class TestFailures:
         self, server, open_animals, fault
     ):
         server.choose = lambda body: fault if sources_in(body) == 1 else Reply("Cats sleep [1].")
-        events = list(open_animals(timeout_s=1).stream(QUESTION, [ONE, TWO]))
+        events = list(open_animals(timeout=1).stream(QUESTION, [ONE, TWO]))
         (failed,) = [event for event in events if isinstance(event, Failed)]
         (done,) = [event for event in events if isinstance(event, Done)]
         assert (failed.column, done.column) == (0, 1)
@@ -144,7 +145,7 @@ class TestStop:
         server.choose = lambda body: Endless()
         stop = threading.Event()
         settled = []
-        for event in open_animals().stream(QUESTION, [ONE, TWO], stop=stop):
+        for event in islice(open_animals().stream(QUESTION, [ONE, TWO], stop=stop), 500):
             if isinstance(event, Token):
                 stop.set()
             if isinstance(event, StoppedEarly | Done | Failed):

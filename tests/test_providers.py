@@ -62,7 +62,7 @@ def base(server, monkeypatch) -> OpenAIServer:
 
 @pytest.fixture
 def llm(base, prices) -> LlamaLlm:
-    return load_openai(Settings(timeout_s=20), "gpt-4o", prices)
+    return load_openai(Settings(timeout=20), "gpt-4o", prices)
 
 
 def ask(llm: LlamaLlm, prompt=PROMPT) -> tuple[list[str], ModelCall]:
@@ -181,7 +181,7 @@ class TestFaults:
     ):
         base.script += behaviours
         base.choose = lambda body: Reply("an answer nobody should get")
-        error = failure_of(load_openai(Settings(timeout_s=0.3), "gpt-4o", prices))
+        error = failure_of(load_openai(Settings(timeout=0.3), "gpt-4o", prices))
         assert error.message.startswith("Model gpt-4o: ")
         assert cause in error.message
         assert error.next_step
@@ -193,7 +193,7 @@ class TestFaults:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        settings = Settings(openai_base_url=f"http://127.0.0.1:{port}/v1", timeout_s=5)
+        settings = Settings(openai_base_url=f"http://127.0.0.1:{port}/v1", timeout=5)
         error = failure_of(load_openai(settings, "gpt-4o", prices))
         assert "cannot be reached" in error.message
         assert "OPENAI_BASE_URL" in error.next_step
@@ -235,7 +235,7 @@ class TestStop:
         base.script.append(Endless())
         seen: list[str] = []
         stream = llm.stream(PROMPT, lambda: len(seen) >= 3)
-        for item in stream:
+        for item in islice(stream, 100):
             if isinstance(item, ModelCall):
                 break
             seen.append(item)
@@ -252,12 +252,20 @@ class TestStop:
         stream.close()
         assert base.gone.wait(10)
 
+    def test_closing_one_stream_leaves_another_of_the_same_thread_alone(self, base, llm):
+        base.script += [Endless(), Endless()]
+        first, second = llm.stream(PROMPT, never), llm.stream(PROMPT, never)
+        assert (next(first), next(second)) == ("word ", "word ")
+        first.close()
+        assert base.gone.wait(10)
+        assert list(islice(second, 200)) == ["word "] * 200
+
 
 class TestEmbeddings:
     @pytest.fixture
     def embedder(self, base, prices, monkeypatch):
         monkeypatch.setenv("RAG_EMBEDDING", "openai:text-embedding-3-small")
-        return load_embedder(Settings(timeout_s=20), prices)
+        return load_embedder(Settings(timeout=20), prices)
 
     @pytest.mark.parametrize("kind", ["query", "passage"])
     @pytest.mark.parametrize("texts", [("cats",), ("cats", "dogs bark", "cats"), ("¿Qué es?\nUna línea",)])
@@ -296,7 +304,7 @@ class TestEmbeddings:
         self, base, prices, behaviours, attempts, cause, step
     ):
         base.script += behaviours
-        embedder = load_embedder(Settings(embedding="openai:text-embedding-3-small", timeout_s=0.5), prices)
+        embedder = load_embedder(Settings(embedding="openai:text-embedding-3-small", timeout=0.5), prices)
         with pytest.raises(ProviderError) as caught:
             embedder.embed(("cats",))
         assert cause in caught.value.message

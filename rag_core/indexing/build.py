@@ -28,7 +28,16 @@ from ..text import ANALYSER, tokens
 from ..types import Passage
 from .chunking import CHUNKER, PassageParser, passage_of
 from .readers import Reading
-from .store import COLLECTION, FORMAT, CorpusIndex, Manifest, checksum, chroma_client, current
+from .store import (
+    COLLECTION,
+    FORMAT,
+    CorpusIndex,
+    Manifest,
+    checksums,
+    chroma_client,
+    current,
+    generations,
+)
 from .vectors import VectorCache
 
 Progress = Callable[[str, int, int], None]  # (what, done, total)
@@ -88,6 +97,11 @@ class CorpusStore:
                 "It is rebuilt when the corpus is opened or indexed.",
             ) from error
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is an index to ask."""
+        return _generation_in_use(self.folder) is not None
+
     def moved_on(self, index: CorpusIndex) -> bool:
         """Whether another generation than this one is in use now."""
         return _generation_in_use(self.folder) != index.generation.name
@@ -100,17 +114,17 @@ class CorpusStore:
         Raises:
             IndexBusy: another process is writing this index.
             StorageError: the disk is full or the folder cannot be written.
-            DataError: a document without a readable form in the old index has to be read again.
+            DataError: another folder already gave this corpus a document of the same id.
         """
         with self._writing():
-            kept, before, damaged = self._held(reading)
+            old, sound = self._old()
             fresh = {document.id: _llama_document(document, reading) for document in reading.documents}
-            report = _report(self.corpus, before, kept, fresh, reading)
-            documents = {**kept, **fresh}
-            if not (report.added or report.changed or report.removed or damaged) and before is not None:
-                report.passages = before.passages
+            kept = _kept(self.corpus, old, fresh, reading)
+            report = _report(self.corpus, old, kept, fresh, reading)
+            if sound and not (report.added or report.changed or report.removed):
+                report.passages = sound.manifest.passages
                 return report
-            self._write(list(documents.values()), report, progress)
+            self._write(list({**kept, **fresh}.values()), report, progress)
             return report
 
     def rebuild(self, progress: Progress = silent) -> Report:
@@ -121,40 +135,26 @@ class CorpusStore:
             IndexBusy, StorageError: as for `update`.
         """
         with self._writing():
-            generation = current(self.folder)
-            documents = _read_documents(generation) if generation else {}
+            documents, sound = self._old()
+            if not documents and sound is None:
+                raise IndexDamaged(
+                    f"The documents of corpus {self.corpus!r} are lost with its index.",
+                    f"Run `rag index PATH --corpus {self.corpus}` to read them again.",
+                )
             report = Report(self.corpus, added=sorted(documents))
             self._write(list(documents.values()), report, progress)
             return report
 
-    def _held(self, reading: Reading) -> tuple[dict[str, LlamaDocument], Manifest | None, bool]:
-        """Documents to keep, the old manifest, and whether the old index is damaged.
-
-        Kept are those of other roots, and those whose file could not be read this time.
-        """
+    def _old(self) -> tuple[dict[str, LlamaDocument], CorpusIndex | None]:
+        """The documents of the index in use, and that index if it is sound and of this version."""
         try:
             index = self.open()
-            if index is None:
-                return {}, None, False
-            manifest, damaged = index.manifest, not self._is_ours(index.manifest)
         except IndexDamaged:
-            generation = current(self.folder)
-            if generation is None:
-                raise
-            manifest, damaged = Manifest.read(generation), True
-        unread = {file for file, _ in reading.failed}
-        others = {
-            name
-            for name, row in manifest.documents.items()
-            if row["root"] != reading.root or row["file"] in unread
-        }
-        if not others:
-            return {}, manifest, damaged
-        documents = _read_documents(self.folder / str(current(self.folder)))
-        return {name: documents[name] for name in others}, manifest, damaged
-
-    def _is_ours(self, manifest: Manifest) -> bool:
-        return manifest.analyser == ANALYSER and manifest.chunker == CHUNKER
+            return _salvaged(self.folder), None
+        if index is None:
+            return {}, None
+        ours = index.manifest.analyser == ANALYSER and index.manifest.chunker == CHUNKER
+        return _read_documents(index.generation), index if ours else None
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -177,7 +177,7 @@ class CorpusStore:
 
     def _write(self, documents: Sequence[LlamaDocument], report: Report, progress: Progress) -> None:
         old = _generation_in_use(self.folder)
-        number = 1 + max((int(path.name[4:]) for path in self.folder.glob("gen-*")), default=0)
+        number = 1 + max((int(path.name[4:]) for path in generations(self.folder)), default=0)
         target = self.folder / f"gen-{number:06d}"
         try:
             manifest = self._fill(target, documents, report, progress)
@@ -195,7 +195,7 @@ class CorpusStore:
             if _generation_in_use(self.folder) != target.name:
                 shutil.rmtree(target, ignore_errors=True)
         report.passages = manifest.passages
-        for path in self.folder.glob("gen-*"):
+        for path in generations(self.folder):
             if path.name not in (target.name, old):
                 shutil.rmtree(path, ignore_errors=True)
         progress("ready", 1, 1)
@@ -204,25 +204,11 @@ class CorpusStore:
         self, target: Path, documents: Sequence[LlamaDocument], report: Report, progress: Progress
     ) -> Manifest:
         target.mkdir()
-        client = chroma_client(target / "chroma")
-        collection = client.create_collection(
-            COLLECTION,
-            configuration={"hnsw": {"space": "cosine", "ef_construction": 200, "ef_search": 200}},
-            embedding_function=None,
-        )
-        docstore = SimpleDocumentStore()
-        embed = EmbedPassages(self._cache, progress)
-        pipeline = IngestionPipeline(
-            transformations=[PassageParser(self._embedder.count), embed],
-            docstore=docstore,
-            vector_store=BatchedChroma.over(collection, client.get_max_batch_size(), progress),
-            disable_cache=True,  # its key is the whole list of nodes; VectorCache goes by passage
-        )
-        nodes = pipeline.run(documents=list(documents))
-        report.embedded = embed.embedded
-        docstore.persist(str(target / "docstore.json"))
-        order = [node.node_id for node in nodes]
+        with chroma_client(target / "chroma") as client:
+            nodes, embedded = self._store(client, target, documents, progress)
+        report.embedded = embedded
         passages = [passage_of(node.node_id, node.get_content(), node.metadata) for node in nodes]
+        order = [passage.id for passage in passages]
         (target / "passages.json").write_text(json.dumps(order), encoding="utf-8")
         progress("lexical", 0, 1)
         Bm25Index.fit([tokens(passage.indexed_text, passage.language) for passage in passages]).save(
@@ -243,10 +229,29 @@ class CorpusStore:
                 for document in documents
             },
             passages=len(nodes),
-            checksums={
-                name: checksum(target / name) for name in ("docstore.json", "passages.json", "lexical.npz")
-            },
+            checksums=checksums(target),
         )
+
+    def _store(
+        self, client: Any, target: Path, documents: Sequence[LlamaDocument], progress: Progress
+    ) -> tuple[Sequence[BaseNode], int]:
+        """Passages into Chroma and documents into the docstore; the passages, and how many were embedded."""
+        collection = client.create_collection(
+            COLLECTION,
+            configuration={"hnsw": {"space": "cosine", "ef_construction": 200, "ef_search": 200}},
+            embedding_function=None,
+        )
+        docstore = SimpleDocumentStore()
+        embed = EmbedPassages(self._cache, progress)
+        pipeline = IngestionPipeline(
+            transformations=[PassageParser(self._embedder.count), embed],
+            docstore=docstore,
+            vector_store=BatchedChroma.over(collection, client.get_max_batch_size(), progress),
+            disable_cache=True,  # its key is the whole list of nodes; VectorCache goes by passage
+        )
+        nodes = pipeline.run(documents=list(documents))
+        docstore.persist(str(target / "docstore.json"))
+        return nodes, embed.embedded
 
 
 class EmbedPassages(TransformComponent):
@@ -337,34 +342,57 @@ def _read_documents(generation: Path) -> dict[str, LlamaDocument]:
         ) from error
 
 
-def _report(
-    corpus: str,
-    before: Manifest | None,
-    kept: Mapping[str, LlamaDocument],
-    fresh: Mapping[str, LlamaDocument],
-    reading: Reading,
-) -> Report:
-    clash = sorted(set(kept) & set(fresh))
-    if clash:
+def _salvaged(folder: Path) -> dict[str, LlamaDocument]:
+    """The documents of the newest generation that still has them; none when none has."""
+    for generation in reversed(generations(folder)):
+        try:
+            return _read_documents(generation)
+        except IndexDamaged:
+            continue
+    return {}
+
+
+def _kept(
+    corpus: str, old: Mapping[str, LlamaDocument], fresh: Mapping[str, LlamaDocument], reading: Reading
+) -> dict[str, LlamaDocument]:
+    """Old documents that stay: those of other roots, and those of files that could not be read now."""
+    unread = {file for file, _ in reading.failed}
+    others = {name: document for name, document in old.items() if document.metadata["root"] != reading.root}
+    clash = sorted(others.keys() & fresh.keys())
+    if clash and not reading.owner:
         raise DataError(
             f"Corpus {corpus!r} already has a document {clash[0]!r} from another folder.",
             "Rename the file, or index it into another corpus.",
         )
-    held = {} if before is None else {name: row for name, row in before.documents.items() if name not in kept}
+    return {
+        name: document
+        for name, document in old.items()
+        if name not in fresh and (name in others or document.metadata["file"] in unread)
+    }
+
+
+def _report(
+    corpus: str,
+    old: Mapping[str, LlamaDocument],
+    kept: Mapping[str, LlamaDocument],
+    fresh: Mapping[str, LlamaDocument],
+    reading: Reading,
+) -> Report:
     report = Report(corpus, failed=list(reading.failed))
     for name, document in fresh.items():
-        state = held.get(name)
-        kind = report.added if state is None else report.unchanged
-        if state is not None and state["hash"] != document.hash:
-            kind = report.changed
-        kind.append(name)
-    report.removed = sorted(set(held) - set(fresh))
+        if name not in old:
+            report.added.append(name)
+        elif old[name].hash != document.hash:
+            report.changed.append(name)
+        else:
+            report.unchanged.append(name)
+    report.removed = sorted(old.keys() - fresh.keys() - kept.keys())
     return report
 
 
 def _generation_in_use(folder: Path) -> str | None:
     pointer = folder / "CURRENT"
-    return pointer.read_text(encoding="utf-8").strip() if pointer.is_file() else None
+    return pointer.read_text(encoding="utf-8", errors="replace").strip() if pointer.is_file() else None
 
 
 def _point(folder: Path, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,9 @@ from ..types import Passage
 SMALLEST = 128  # word pieces; a shorter chunk takes in the next section while both fit
 LARGEST = 200  # word pieces; with title and headings this stays below MiniLM's 256
 CHUNKER = f"headings+sentences/{SMALLEST}-{LARGEST}/1"  # part of an index's identity
+
+
+_HEADING = re.compile(r"#+\s")  # as MarkdownNodeParser sees it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +66,8 @@ class PassageParser(NodeParser):
                 "", document.id_, metadata["title"], section.text, section.heading,
                 metadata["language"], metadata["source"],
             )  # fmt: skip
-            digest = hashlib.sha256(passage.indexed_text.encode()).hexdigest()[:8]
             node = TextNode(
-                id_=f"{document.id_}:{position}:{digest}",
+                id_=f"{document.id_}:{position}:{content_hash(passage)}",
                 text=section.text,
                 metadata={
                     "title": passage.title,
@@ -81,7 +84,7 @@ class PassageParser(NodeParser):
         for node in self._headings.get_nodes_from_node(document):
             first, _, rest = node.get_content().partition("\n")
             path = [part for part in node.metadata["header_path"].split("\x1f") if part]
-            headed = first.startswith("#")
+            headed = _HEADING.match(first) is not None
             text = (rest if headed else node.get_content()).strip()
             if headed:
                 path.append(first.lstrip("#").strip())
@@ -112,6 +115,11 @@ def _joined(first: Section, second: Section) -> Section:
         return Section(first.heading, f"{first.text}\n\n{second.text}")
     name = second.heading.rsplit(" › ", 1)[-1]
     return Section(first.heading, f"{first.text}\n\n{name}\n\n{second.text}")
+
+
+def content_hash(passage: Passage) -> str:
+    """Eight hexadecimal digits of what is indexed; the last part of a passage's id."""
+    return hashlib.sha256(passage.indexed_text.encode()).hexdigest()[:8]
 
 
 def passage_of(identity: str, text: str, metadata: Any) -> Passage:

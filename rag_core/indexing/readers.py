@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tenacity import RetryError
+
 from ..corpus import Document, beir_documents, is_beir, read_document
 from ..errors import DataError, InputError
 from ..text import language_of
@@ -22,6 +24,7 @@ class Reading:
         documents: in order of id.
         files: document id -> file it came from.
         failed: (file, reason) of each file that could not be read.
+        owner: its documents replace those of the same id from other roots.
         whole: keep each document in one passage (BEIR collections are judged by document).
     """
 
@@ -30,6 +33,7 @@ class Reading:
     files: dict[str, str] = field(default_factory=dict)
     failed: list[tuple[str, str]] = field(default_factory=list)
     whole: bool = False
+    owner: bool = False
 
 
 def read_path(path: Path) -> Reading:
@@ -70,7 +74,8 @@ def read_path(path: Path) -> Reading:
         except DataError as error:
             reading.failed.append((name, error.message))
         except Exception as error:  # the readers' libraries raise anything on a broken file
-            reading.failed.append((name, f"{type(error).__name__}: {error}"))
+            cause = error.last_attempt.exception() if isinstance(error, RetryError) else error
+            reading.failed.append((name, " ".join(f"{type(cause).__name__}: {cause}".split())))
     reading.documents.sort(key=lambda document: document.id)
     return reading
 
@@ -80,13 +85,14 @@ def _files(folder: Path) -> Iterator[Path]:
         if entry.name.startswith("."):
             continue
         if entry.is_dir():
-            yield from _files(entry)
+            if not folder.resolve().is_relative_to(entry.resolve()):  # not a link to a folder above
+                yield from _files(entry)
         else:
             yield entry
 
 
 def _markdown(path: Path, name: str) -> Iterator[Document]:
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8-sig")
     if text.startswith("---\n") and "\nsources:" in text.split("\n---", 1)[0]:
         yield read_document(path)
     else:
@@ -95,7 +101,7 @@ def _markdown(path: Path, name: str) -> Iterator[Document]:
 
 
 def _plain_text(path: Path, name: str) -> Iterator[Document]:
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8-sig")
     yield Document(name, path.stem, language_of(text), text)
 
 
@@ -108,8 +114,14 @@ def _html(path: Path, name: str) -> Iterator[Document]:
         element.decompose()
     for heading in page(["h1", "h2", "h3", "h4"]):  # as Markdown, so that chunks know their headings
         heading.replace_with(f"\n\n{'#' * int(heading.name[1])} {heading.get_text(' ', strip=True)}\n\n")
+    for element in page(BLOCKS):
+        element.insert_before("\n")
+        element.insert_after("\n")
     text = "\n".join(line.strip() for line in page.get_text().splitlines())
     yield Document(name, title, language_of(text), text)
+
+
+BLOCKS = ["p", "div", "li", "tr", "td", "th", "br", "dt", "dd", "section", "article", "blockquote", "option"]
 
 
 def _pdf(path: Path, name: str) -> Iterator[Document]:

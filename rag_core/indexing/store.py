@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import weakref
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -29,7 +30,7 @@ from ..errors import IndexDamaged
 from ..lexical import Bm25Index
 from ..text import query_tokens
 from ..types import Hit, Passage, Vectors
-from .chunking import passage_of
+from .chunking import content_hash, passage_of
 
 FORMAT = 1
 PAGE = 10_000  # Chroma fails on reads above 32,766 rows
@@ -83,11 +84,32 @@ def current(folder: Path) -> Path | None:
     """
     pointer = folder / "CURRENT"
     if not pointer.is_file():
+        if any((generation / "manifest.json").is_file() for generation in generations(folder)):
+            raise IndexDamaged("CURRENT is missing.")
         return None
-    generation = folder / pointer.read_text(encoding="utf-8").strip()
-    if generation == folder or not generation.is_dir():
-        raise IndexDamaged(f"CURRENT names {generation.name!r}, which is not there.")
-    return generation
+    name = pointer.read_text(encoding="utf-8", errors="replace").strip()
+    held = {generation.name: generation for generation in generations(folder)}
+    if name not in held:
+        raise IndexDamaged(f"CURRENT names {name!r}, which is not there.")
+    return held[name]
+
+
+def generations(folder: Path) -> list[Path]:
+    """The generations in a corpus's folder, oldest first."""
+    return sorted(path for path in folder.glob("gen-*") if path.name[4:].isdigit())
+
+
+def checksums(generation: Path) -> dict[str, str]:
+    """SHA-256 of every file that never changes again, by its path in the generation.
+
+    Chroma's vector files are among them: a garbled one would end the process that opens it. Its
+    database is not, since SQLite may touch it on opening, nor are the vector files of a collection so
+    small that Chroma replays it from the database (they have no index_metadata.pickle yet).
+    """
+    kept = [generation / name for name in ("docstore.json", "passages.json", "lexical.npz")]
+    synced = [path.parent for path in (generation / "chroma").glob("*/index_metadata.pickle")]
+    vectors = [path for folder in synced for path in folder.iterdir()]
+    return {path.relative_to(generation).as_posix(): checksum(path) for path in (*kept, *sorted(vectors))}
 
 
 def checksum(path: Path) -> str:
@@ -99,9 +121,15 @@ def checksum(path: Path) -> str:
 def chroma_client(folder: Path) -> Any:
     """The one place that opens Chroma: its settings must be the same for every client of a path."""
     import chromadb
+    from chromadb.api.shared_system_client import SharedSystemClient
     from chromadb.config import Settings
 
-    return chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+    try:
+        return chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+    except Exception:
+        # Chroma keeps the half-started system, and every later attempt at this path would fail
+        SharedSystemClient._identifier_to_system.pop(str(folder), None)
+        raise
 
 
 class CorpusIndex:
@@ -141,24 +169,27 @@ class CorpusIndex:
         for name, expected in manifest.checksums.items():
             path = generation / name
             if not path.is_file() or checksum(path) != expected:
-                raise IndexDamaged(f"{generation.name}: {name} is missing or changed.")
+                part = "a file of the vector store, " if name.startswith("chroma/") else ""
+                raise IndexDamaged(f"{generation.name}: {part}{name} is missing or changed.")
         bm25 = Bm25Index.load(generation / "lexical.npz")
         order = json.loads((generation / "passages.json").read_text(encoding="utf-8"))
+        client = None
         try:
-            collection = chroma_client(generation / "chroma").get_collection(
-                COLLECTION, embedding_function=None
-            )
+            client = chroma_client(generation / "chroma")
+            collection = client.get_collection(COLLECTION, embedding_function=None)
             passages = _read_passages(collection)
             _check_vectors(collection, manifest)
-        except IndexDamaged:
-            raise
+            if set(order) != set(passages):
+                raise IndexDamaged(f"the vector store holds {len(passages)} passages, not {len(order)}.")
         except Exception as error:  # Chroma raises many kinds for a broken store
-            raise IndexDamaged(f"{generation.name}: the vector store cannot be opened ({error}).") from error
-        if set(order) != set(passages):
-            raise IndexDamaged(
-                f"{generation.name}: the vector store holds {len(passages)} passages, not {len(order)}."
-            )
-        return cls(manifest, passages, order, bm25, collection, generation)
+            if client is not None:
+                client.close()
+            damaged = isinstance(error, IndexDamaged)
+            what = str(error) if damaged else f"the vector store cannot be opened ({error})."
+            raise IndexDamaged(f"{generation.name}: {what}") from error
+        index = cls(manifest, passages, order, bm25, collection, generation)
+        weakref.finalize(index, client.close)  # a reader may still be at work when a newer one is opened
+        return index
 
     def dense(self, vector: Vectors, k: int) -> list[Hit]:
         """The k passages with the highest cosine to one (d,) vector."""
@@ -191,17 +222,19 @@ def _read_passages(collection: Any) -> dict[str, Passage]:
         page = collection.get(limit=PAGE, offset=offset, include=["documents", "metadatas"])
         for identity, text, metadata in zip(page["ids"], page["documents"], page["metadatas"], strict=True):
             passages[identity] = passage_of(identity, text, metadata)
+            if not identity.endswith(f":{content_hash(passages[identity])}"):
+                raise IndexDamaged(f"the vector store holds another text for passage {identity}.")
     return passages
 
 
 def _check_vectors(collection: Any, manifest: Manifest) -> None:
     """A vector index can lose rows without an error: ask it for as many neighbours as there are."""
     if collection.configuration_json["hnsw"]["space"] != "cosine":
-        raise IndexDamaged("The vector store does not measure cosine.")
+        raise IndexDamaged("the vector store does not measure cosine.")
     expected = min(manifest.passages, PROBE)
     if not expected:
         return
     probe = np.ones(manifest.dimensions, np.float32) / np.sqrt(manifest.dimensions)
     found = collection.query(query_embeddings=[probe.tolist()], n_results=expected, include=[])
     if len(set(found["ids"][0])) != expected:
-        raise IndexDamaged(f"The vector index finds {len(set(found['ids'][0]))} of {expected} passages.")
+        raise IndexDamaged(f"the vector store finds {len(set(found['ids'][0]))} of {expected} passages.")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import os
+import re
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +19,7 @@ from ..errors import ConfigError, MissingResource, ProviderError, RagError
 from ..pricing import PriceList
 from ..settings import Settings
 from ..types import ModelCall, Vectors
-from .openai_errors import explained
+from .openai_errors import AGAIN, explained
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ class LlamaEmbedder:
         self.count = count
         self._prices = prices
         self._local = local
+        self._secret = str(getattr(model, "api_key", None) or "")
         self._lock = threading.Lock() if local else contextlib.nullcontext()
 
     def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, ModelCall]:
@@ -74,11 +77,13 @@ class LlamaEmbedder:
         except RagError:
             raise
         except Exception as error:
-            raise explained(error, self.name) from error
+            raise explained(error, self.name, self._secret) from None if self._secret else error
+        if len(raw) != len(texts):
+            raise ProviderError(f"Model {self.name}: {len(raw)} vectors came for {len(texts)} texts.", AGAIN)
         vectors = np.asarray(raw, dtype=np.float32)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         tokens = sum(self.count(text) for text in texts)
-        cost = self._prices.cost_usd(self.name, tokens, 0)
+        cost = 0.0 if self._local else self._prices.cost_usd(self.name, tokens, 0)
         return vectors, ModelCall("embed", self.name, tokens, 0, cost, "tokenizer")
 
 
@@ -101,7 +106,7 @@ def load_embedder(settings: Settings, prices: PriceList) -> LlamaEmbedder:
         folder = minilm_folder()
         return _sentence_transformer(str(folder), MINILM, f"{MINILM}-{MINILM_SHA256[:8]}", prices)
     name = Path(settings.embedding).name
-    return _sentence_transformer(settings.embedding, name, name, prices)
+    return _sentence_transformer(settings.embedding, name, _key(settings.embedding), prices)
 
 
 def minilm_folder() -> Path:
@@ -133,6 +138,16 @@ def minilm_folder() -> Path:
     return folder
 
 
+def _key(model: str) -> str:
+    """A model's part of an index's identity: its name, and for a folder the weights themselves."""
+    name = re.sub(r"[^\w.-]+", "--", model.strip("/"))
+    weights = sorted(Path(model).glob("*.safetensors")) or sorted(Path(model).glob("*.bin"))
+    if not weights:
+        return name
+    with weights[0].open("rb") as file:
+        return f"{Path(model).name}-{hashlib.file_digest(file, 'sha256').hexdigest()[:8]}"
+
+
 def _from_hub() -> Path:
     from huggingface_hub import snapshot_download
 
@@ -157,10 +172,12 @@ def _sentence_transformer(folder: str, name: str, key: str, prices: PriceList) -
             f"The embedding model {folder!r} cannot be loaded: {error}",
             "Set RAG_EMBEDDING to minilm, to a folder, or to a model your hub cache holds.",
         ) from error
-    tokenizer = model._model.tokenizer
+    tokenizer = copy.deepcopy(model._model.tokenizer)  # one in use for embedding must not be asked
+    lock = threading.Lock()
 
     def count(text: str) -> int:
-        return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+        with lock:
+            return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
     return LlamaEmbedder(model, name, key, count, prices, local=True)
 
@@ -182,7 +199,7 @@ def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
         model_name=name,
         api_key=key,
         api_base=settings.openai_base_url,
-        timeout=settings.timeout_s,
+        timeout=settings.timeout,
         max_retries=1,
     )
     return LlamaEmbedder(model, name, name, lambda text: count_tokens(text, name), prices, local=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,11 @@ from ..pricing import PriceList
 from ..prompts import Prompt
 from ..settings import Settings
 from ..types import ModelCall
-from .openai_errors import explained
+from .openai_errors import AGAIN, explained
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
+    import httpx
     from llama_index.core.llms import LLM
 
 CONTEXT_WINDOW = 32_768  # assumed for models LlamaIndex has no table entry for
@@ -25,13 +27,24 @@ class LlamaLlm:
 
     Args:
         reads_fields: the model is handed the prompt's fields beside its text (the offline engine).
+        line: where the model's HTTP responses can be picked up.
     """
 
-    def __init__(self, model: LLM, name: str, prices: PriceList, *, reads_fields: bool = False) -> None:
+    def __init__(
+        self,
+        model: LLM,
+        name: str,
+        prices: PriceList,
+        *,
+        reads_fields: bool = False,
+        line: Line | None = None,
+    ) -> None:
         self.name = name
         self.model = model
         self._prices = prices
         self._reads_fields = reads_fields
+        self._line = line or Line()
+        self._secret = str(getattr(model, "api_key", None) or "")
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
         """Yield the reply piece by piece, then the bill.
@@ -48,22 +61,29 @@ class LlamaLlm:
         messages = [ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=text)]
         said: list[str] = []
         usage: dict[str, Any] = {}
+        response = None
+        finished = self._reads_fields  # the offline engine cannot break off
+        extra = {"fields": prompt.fields} if self._reads_fields else {}
         try:
-            extra = {"fields": prompt.fields} if self._reads_fields else {}
             chunks = self.model.stream_chat(messages, **extra)
             for chunk in chunks:
+                response = response or self._line.response  # made by this thread just now
                 if chunk.delta:
                     said.append(chunk.delta)
                     yield chunk.delta
                 if "prompt_tokens" in chunk.additional_kwargs:
                     usage = chunk.additional_kwargs
+                finished = finished or _is_last(chunk.raw)
                 if stop():
-                    chunks.close()
                     break
-        except ProviderError:
-            raise
+            else:
+                if not finished:
+                    raise ProviderError("the answer broke off before its end", AGAIN)
         except Exception as error:
-            raise explained(error, self.name) from error
+            raise explained(error, self.name, self._secret) from None if self._secret else error
+        finally:
+            if response is not None:
+                response.close()  # ends the request, also when nobody reads on
         yield self._bill(prompt, text, "".join(said), usage)
 
     def _bill(self, prompt: Prompt, text: str, said: str, usage: dict[str, Any]) -> ModelCall:
@@ -78,10 +98,29 @@ class LlamaLlm:
         )
 
 
+class Line(threading.local):
+    """The last HTTP response of each thread, so that a stopped stream can be closed at once.
+
+    Closing LlamaIndex's generator does not do it: the response stays open until it is collected.
+    """
+
+    response: httpx.Response | None = None
+
+    def pick_up(self, response: httpx.Response) -> None:
+        """An event hook of httpx: a response has begun."""
+        self.response = response
+
+
+def _is_last(raw: object) -> bool:
+    """Whether a streamed chunk says that the model has finished."""
+    choices = getattr(raw, "choices", None) or ()
+    return any(getattr(choice, "finish_reason", None) for choice in choices)
+
+
 def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
     """An OpenAI model, or any model of an OpenAI-compatible server, at temperature 0.
 
-    One retry, so a silent server ends the call after twice `settings.timeout_s`; between two pieces
+    One retry, so a silent server ends the call after twice `settings.timeout`; between two pieces
     of a stream the same timeout holds.
 
     Raises:
@@ -92,12 +131,16 @@ def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
             f"The model {model} needs a provider.",
             "Set OPENAI_API_KEY or OPENAI_BASE_URL, or RAG_LLM=offline.",
         )
+    from openai import DefaultHttpxClient
+
+    line = Line()
     shared: dict[str, Any] = {
         "model": model,
         "temperature": 0.0,
         "api_key": settings.openai_api_key.get_secret_value() if settings.openai_api_key else "none",
-        "timeout": settings.timeout_s,
+        "timeout": settings.timeout,
         "max_retries": 1,
+        "http_client": DefaultHttpxClient(event_hooks={"response": [line.pick_up]}),
         "additional_kwargs": {"stream_options": {"include_usage": True}},
     }
     if settings.openai_base_url is not None:
@@ -113,10 +156,11 @@ def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
             ),
             model,
             prices,
+            line=line,
         )
     from llama_index.llms.openai import OpenAI
 
-    return LlamaLlm(OpenAI(**shared), model, prices)
+    return LlamaLlm(OpenAI(**shared), model, prices, line=line)
 
 
 def load_llm(settings: Settings, model: str, prices: PriceList, embedder: Embedder) -> LlamaLlm:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..context import Context
+from ..errors import ProviderError
 from ..grounding import evidence_hash, resolve_citations, shown_evidence
 from ..prompts import ANSWER, NO_EVIDENCE, Sources, contexts_in
 from ..text import language_of
@@ -30,8 +31,8 @@ class Write(Stage):
 
     def __call__(self, state: State, ctx: Context) -> State:
         language = language_of(state.question.text)
-        hits = _labelled(state.ranking, language, ctx)
-        ranking = Ranking(state.ranking.query, hits)
+        hits = _labelled(state, language, ctx)
+        ranking = Ranking(state.question, hits)
         return replace(state, rankings=(ranking,), answer=self._answer(ranking, language, ctx))
 
     def _answer(self, ranking: Ranking, language: str, ctx: Context) -> Answer:
@@ -41,13 +42,9 @@ class Write(Stage):
         evidence = evidence_hash(contexts_in(prompt.render()))
         if evidence != shown_evidence(ranking.hits):
             raise RuntimeError("the contexts in the prompt are not the contexts of the result")
-        pieces = []
-        for piece in ctx.stream(prompt):
-            pieces.append(piece)
-            ctx.emit(piece)
-        reply = "".join(pieces).strip()
+        reply = ctx.complete(prompt, ctx.emit).strip()
         if not reply:
-            raise RuntimeError("the model returned an empty reply")
+            raise ProviderError("the model returned an empty reply.", "Try again, or with another model.")
         if NO_EVIDENCE in reply:
             reason = reply.replace(NO_EVIDENCE, "").strip(" .:\n")
             return _abstention(language, reason or "The model found no answer in the passages.", evidence)
@@ -59,10 +56,11 @@ class Write(Stage):
         return Answer(text, citations, evidence=evidence)
 
 
-def _labelled(ranking: Ranking, language: str, ctx: Context) -> tuple[Hit, ...]:
+def _labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
+    ranking = state.ranking
     if not ranking.hits:
         return ()
-    question = ctx.embed((ranking.query.text,))[0]
+    question = ctx.embed((state.question.text,))[0]
     cosines = ctx.index.vectors([hit.id for hit in ranking]) @ question
     labels = ctx.labels.relevance("cosine", [float(cosine) for cosine in cosines], language)
     return tuple(replace(hit, relevance=label) for hit, label in zip(ranking, labels, strict=True))

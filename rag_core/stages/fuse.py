@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,8 +33,9 @@ class Rrf(Fuse):
 
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
         """Passage id -> Σ weight / (k + rank)."""
-        scores: dict[str, float] = defaultdict(float)
+        shares: dict[str, list[float]] = defaultdict(list)
         for ranking in rankings:
             for rank, hit in enumerate(ranking, start=1):
-                scores[hit.id] += ranking.query.weight / (self.k + rank)
-        return dict(scores)
+                shares[hit.id].append(ranking.query.weight / (self.k + rank))
+        # fsum rounds once, so that equal ranks in another order of the lists are a tie
+        return {identity: math.fsum(parts) for identity, parts in shares.items()}

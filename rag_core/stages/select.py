@@ -76,8 +76,8 @@ def mmr_order(
         At most k pairs (row, value). The first pick has nothing to be compared with: its value is
         λ · relevance. Equal values go to the lower row.
     """
-    wanted = (vectors @ question).astype(float)
-    alike = (vectors @ vectors.T).astype(float)
+    exact = vectors.astype(float)
+    wanted = _cosines(exact, question.astype(float))
     picks: list[tuple[int, float]] = []
     left = list(range(len(vectors)))
     nearest = np.full(len(vectors), -np.inf)  # max similarity to anything picked
@@ -86,5 +86,11 @@ def mmr_order(
         values = relevance * wanted[left] - (1 - relevance) * redundancy
         best = int(np.argmax(values))
         picks.append((left.pop(best), float(values[best])))
-        nearest = np.maximum(nearest, alike[picks[-1][0]])
+        nearest = np.maximum(nearest, _cosines(exact, exact[picks[-1][0]]))
     return picks
+
+
+def _cosines(rows: NDArray[np.float64], one: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Row by row, so that equal rows give equal values; a matrix product does not promise that."""
+    products: NDArray[np.float64] = (rows * one).sum(axis=1)
+    return products

@@ -64,7 +64,10 @@ def test_ndcg_at_10_is_the_published_one(
     seconds = (time.perf_counter() - started) / len(run)
     scores = pytrec_eval.RelevanceEvaluator(judged, {"ndcg_cut_10", "recall_100"}).evaluate(run)
     ndcg, recall = (
-        sum(row[measure] for row in scores.values()) / len(judged) for measure in ("ndcg_cut_10", "recall_100")
+        sum(row[measure] for row in scores.values()) / len(judged)
+        for measure in ("ndcg_cut_10", "recall_100")
     )
-    print(f"\n{name}: nDCG@10 {ndcg:.4f}, Recall@100 {recall:.4f}, {len(run)} queries, {seconds * 1000:.1f} ms each")
+    print(
+        f"\n{name}: nDCG@10 {ndcg:.4f}, Recall@100 {recall:.4f}, {len(run)} queries, {seconds * 1000:.1f} ms each"
+    )
     assert low <= ndcg <= high
