@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import random
+import shutil
+import sqlite3
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from rag_core.collection import check, export, passage_key, thesaurus_problems, write_vectors
 from rag_core.corpus import Document, check_collection, read_collection
 from rag_core.errors import DataError
+from rag_core.indexing import chunked, read_shipped, text_key
+from rag_core.judged import read_qrels, read_questions
+from rag_core.lab import Lab
 
 ROOT = Path(__file__).resolve().parents[1]
 COLLECTION = ROOT / "data" / "corpus"
@@ -115,3 +123,90 @@ def test_an_empty_or_missing_collection_is_an_error(tmp_path: Path) -> None:
     assert check_collection(tmp_path) == [f"{tmp_path}: no document"]
     with pytest.raises(DataError, match="There is no document"):
         read_collection(tmp_path / "nowhere")
+
+
+def test_the_whole_collection_is_in_order_and_large_enough(lab: Lab) -> None:
+    counts, problems = check(ROOT / "data", lab._engines.embedder)
+    assert problems == []
+    assert counts["documents"]["en"] >= 85
+    assert counts["documents"]["es"] >= 45
+    assert counts["words"] >= 70_000
+    assert sum(counts["questions"].values()) >= 240
+    assert counts["questions"]["es"] >= 80
+    assert counts["kinds"]["outside"] >= 30
+    assert counts["kinds"]["emergency"] >= 60
+    assert counts["concepts"] >= 500
+
+
+def test_half_of_the_emergency_questions_are_look_alikes() -> None:
+    questions = [q for code in ("en", "es") for q in read_questions(ROOT / "data" / "questions" / code)]
+    labelled = [question.emergency for question in questions if question.kind == "emergency"]
+    assert sum(labelled) * 2 == len(labelled)
+
+
+def test_shipped_vectors_equal_freshly_computed_ones(lab: Lab, documents: list[Document]) -> None:
+    embedder = lab._engines.embedder
+    texts = [passage.indexed_text for passage in chunked(documents, embedder)]
+    chosen = random.Random(0).sample(texts, 30)
+    shipped = read_shipped(ROOT / "data" / "vectors" / f"{embedder.key}.npz")
+    assert len(shipped) == len(set(texts))
+    held = np.array([np.frombuffer(shipped[text_key(text)], np.float32) for text in chosen])
+    fresh, _ = embedder.embed(chosen, "passage")
+    assert np.abs(held - fresh).max() <= 1e-5
+
+
+def test_the_built_in_index_needed_no_embedding(lab: Lab, real_home: Path) -> None:
+    cache = real_home / "vectors" / f"{lab._engines.embedder.key}.sqlite"
+    with sqlite3.connect(cache) as database:
+        assert database.execute("SELECT count(*) FROM vectors").fetchone() == (0,)
+
+
+def test_a_changed_document_makes_the_vectors_stale_until_they_are_rebuilt(tmp_path: Path, lab: Lab) -> None:
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    data, embedder = tmp_path / "data", lab._engines.embedder
+    for path in (data / "corpus").rglob("*.md"):
+        if path.stem != "epidural":
+            path.unlink()
+    path = data / "corpus" / "en" / "epidural.md"
+    path.write_text(path.read_text(encoding="utf-8").replace("epidural", "Epidural", 3), encoding="utf-8")
+    _, problems = check(data, embedder)
+    assert any("stale" in problem and "rag index --vectors" in problem for problem in problems)
+    assert any("does not exist" in problem for problem in problems)  # judgements of the documents removed
+    assert write_vectors(data, embedder) > 0
+    assert not any("stale" in problem for problem in check(data, embedder)[1])
+
+
+def test_the_collection_is_exported_as_beir_folders(
+    tmp_path: Path, lab: Lab, documents: list[Document]
+) -> None:
+    folders = export(ROOT / "data", tmp_path, lab._engines.embedder)
+    assert [folder.relative_to(tmp_path).as_posix() for folder in folders] == [
+        f"{level}/{name}" for level in ("documents", "passages") for name in ("en", "es", "all")
+    ]
+    everything = tmp_path / "documents" / "all"
+    rows = (everything / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(rows) == len(documents)
+    judged = read_qrels(everything / "qrels" / "dev.tsv") | read_qrels(everything / "qrels" / "test.tsv")
+    assert set(judged) == {question.id for question in read_questions(everything)}
+    keys = {passage_key(passage.id) for passage in chunked(documents, lab._engines.embedder)}
+    passages = read_qrels(tmp_path / "passages" / "es" / "qrels" / "test.tsv")
+    assert {key for grades in passages.values() for key in grades} <= keys
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"id": "b"}, "stands 2 times"),
+        ({"en": []}, "needs lists"),
+        ({"abbr": None}, "needs lists abbr"),
+        ({"related": ["nowhere"]}, "leads nowhere"),
+        ({"related": ["a"]}, "leads nowhere"),
+        ({"es": ["beta"]}, "stands in"),
+    ],
+)
+def test_the_thesaurus_checker_names_what_is_wrong(change: dict[str, object], complaint: str) -> None:
+    lists = {"lay_en": [], "lay_es": [], "abbr": [], "narrower": [], "related": []}
+    first = {"id": "a", "en": ["alpha"], "es": ["alfa"], **lists}
+    second = {"id": "b", "en": ["beta"], "es": ["beta"], **lists, "related": ["a"]}
+    assert list(thesaurus_problems([first, second])) == []
+    assert any(complaint in problem for problem in thesaurus_problems([{**first, **change}, second]))
