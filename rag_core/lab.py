@@ -17,6 +17,7 @@ from .models import LlamaEmbedder, LlamaLlm, load_embedder, load_llm
 from .pricing import PriceList
 from .questions import check_question
 from .settings import Settings, read_settings
+from .text import warm_up
 from .trace import Trace
 
 BUILTIN = "obstetrics"  # the corpus whose documents are in data/corpus
@@ -42,6 +43,8 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
     labels = LabelRules.read(settings.data / "labels.toml", settings.labels)
     tell("loading the embedding model")
     embedder = load_embedder(settings, prices)
+    tell("loading the language tools")
+    warm_up()
     tell("loading the answer engine")
     return Engines(embedder, load_llm(settings, settings.answer_model, prices, embedder), labels)
 

@@ -101,6 +101,14 @@ def sentences(text: str, language: str) -> list[str]:
     return [" ".join(sentence.split()) for block in blocks if block for sentence in splitter.tokenize(block)]
 
 
+def warm_up() -> None:
+    """Load what the functions above load at their first call, which takes about two seconds."""
+    for language in LANGUAGES:
+        sentences("Warm.", language)
+        tokens("Warm.", language)
+    language_of("Warm.")
+
+
 def _words(text: str) -> list[str]:
     return [_composed(word) for word in _WORD.findall(text)]
 
