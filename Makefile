@@ -4,10 +4,11 @@
 PYTHON ?= python3
 PORT ?= 8501
 RUN := .venv/bin/python
+MEASURED := bm25,simple_semantic,hybrid_rrf,plain_rrf=hybrid_rrf
 DOCUMENTS := $(shell find data/corpus -name '*.md' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint bench results clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' Makefile
@@ -29,6 +30,11 @@ lint: .venv/tested ## Check style, types and layers
 
 bench: .venv/tested ## Measure quality and speed on the benchmark sets (minutes)
 	$(RUN) -m pytest tests/benchmarks -s
+
+results: .venv/indexed ## Measure the strategies on the built-in questions and write the README's table
+	$(RUN) -m rag_core eval --strategies $(MEASURED) --set plain_rrf.mmr_lambda=1 --json > .results.json
+	@mv .results.json data/results.json
+	$(RUN) -m rag_core results data/results.json --into README.md
 
 clean: ## Remove the environment, the index and all that can be made again
 	rm -rf .venv .rag build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,16 +1,29 @@
-"""The app's frame: page settings and the list of pages."""
+"""The app's frame: page settings and the list of pages; and what `streamlit run app.py` serves."""
 
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 
 from pages.shared.frame import frame
 
-st.set_page_config(page_title="Obstetrics RAG lab", page_icon="🤰", layout="wide")
-page = st.navigation(
-    [
-        st.Page("pages/ask/compare.py", title="Compare", url_path="compare", default=True),
-        st.Page("pages/ask/documents.py", title="Documents", url_path="documents"),
-    ],
-    position="top",
-)
-frame()
-page.run()
+if __name__ == "__main__":  # a run of a browser session
+    st.set_page_config(page_title="Obstetrics RAG lab", page_icon="🤰", layout="wide")
+    page = st.navigation(
+        [
+            st.Page("pages/ask/compare.py", title="Compare", url_path="", default=True),
+            st.Page("pages/ask/documents.py", title="Documents", url_path="documents"),
+            st.Page("pages/measure/run.py", title="Measure", url_path="measure"),
+            st.Page("pages/measure/results.py", title="Results", url_path="results"),
+            st.Page("pages/measure/sweep.py", title="Tune", url_path="tune"),
+            st.Page("pages/measure/history.py", title="History", url_path="history"),
+            # the default page answers at "/" alone
+            st.Page("pages/ask/compare.py", title="Compare", url_path="compare", visibility="hidden"),
+        ],
+        position="top",
+    )
+    frame()
+    page.run()
+else:  # imported once, before the first session
+    # st.navigation sets this too, but only while the first session runs: until then Streamlit looks for
+    # a deep link's page directly in pages/ and opens a "Page not found" dialog over the right page.
+    PagesManager.uses_pages_directory = False
+    app = st.App(__file__)

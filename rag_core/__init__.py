@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .catalog import RECIPES, Control, Recipe, build
+from .catalog import RECIPES, Chosen, Control, Recipe, build
 from .compare import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token, collect
-from .corpus import Document, builtin_documents
+from .corpus import BUILTIN, Document, builtin_documents
 from .errors import RagError
 from .questions import check_question, question_notice
 from .settings import Settings, read_settings
@@ -24,12 +24,13 @@ from .trace import Step, Trace, total_cost
 from .types import Answer, Hit, ModelCall, Passage, Query, Ranking
 
 if TYPE_CHECKING:
-    from .lab import BUILTIN, Lab, index_path, open_lab
+    from .lab import Lab, index_path, open_lab
 
 __all__ = [
     "BUILTIN",
     "RECIPES",
     "Answer",
+    "Chosen",
     "Control",
     "Document",
     "Done",
@@ -63,7 +64,7 @@ __all__ = [
     "total_cost",
 ]
 
-_LAZY = {"BUILTIN", "Lab", "index_path", "open_lab"}
+_LAZY = {"Lab", "index_path", "open_lab"}
 
 
 def __getattr__(name: str) -> Any:

@@ -173,7 +173,7 @@ HYBRID_RRF = Recipe(
             1.0,
             0.05,
             "",
-            "1 picks by relevance alone, 0 by novelty alone (seed 002: 0.7).",
+            "Lower picks for variety (seed 002: 0.7); 0 by novelty alone; 1 leaves MMR out: RRF's order stands.",
         ),
         K_FINAL,
     ),
@@ -181,7 +181,8 @@ HYBRID_RRF = Recipe(
         Retrieve((Bm25(k=c["k_bm25_candidates"]), Dense(k=c["k_semantic_candidates"]))),
         Rrf(k=c["rrf_k"]),
         Top(k=c["k_rrf_pool"]),
-        Mmr(k=c["k_final"], relevance=c["mmr_lambda"]),
+        # without a price on repetition there is nothing for MMR to do but undo the fusion
+        Mmr(k=c["k_final"], relevance=c["mmr_lambda"]) if c["mmr_lambda"] < 1 else Top(k=c["k_final"]),
         Write(),
     ),
 )
@@ -200,9 +201,18 @@ def build(chosen: Chosen) -> Strategy:
     if isinstance(chosen, Strategy):
         return chosen
     name, values = (chosen, {}) if isinstance(chosen, str) else chosen
+    return recipe_of(name).build(**values)
+
+
+def recipe_of(name: str) -> Recipe:
+    """A strategy's declaration.
+
+    Raises:
+        ConfigError: there is none of this name.
+    """
     if name not in RECIPES:
         raise ConfigError(f"There is no strategy {name!r}.", f"Strategies: {', '.join(RECIPES)}.")
-    return RECIPES[name].build(**values)
+    return RECIPES[name]
 
 
 def build_all(chosen: Sequence[Chosen]) -> list[Strategy]:

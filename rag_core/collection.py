@@ -154,15 +154,13 @@ def _vector_problems(path: Path, texts: Sequence[str]) -> Iterator[str]:
 
 
 def _question_problems(folder: Path, questions: Sequence[Question], language: str) -> Iterator[str]:
-    ids = Counter(question.id for question in questions)
-    yield from (f"{folder}: question {name} stands {count} times" for name, count in ids.items() if count > 1)
     for question in questions:
-        if question.kind not in KINDS:
+        if not question.kind:
+            yield f"{folder}: {question.id}: the metadata need language, kind and emergency (true or false)"
+        elif question.kind not in KINDS:
             yield f"{folder}: {question.id}: kind {question.kind!r} is not one of {', '.join(KINDS)}"
         if question.language != language:
             yield f"{folder}: {question.id}: language {question.language!r}"
-        if not isinstance(question.emergency, bool):
-            yield f"{folder}: {question.id}: emergency is not true or false"
 
 
 def _qrels_problems(

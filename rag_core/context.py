@@ -17,7 +17,6 @@ from .types import Hit, ModelCall, Vectors
 T = TypeVar("T")
 R = TypeVar("R")
 Kind = Literal["query", "passage"]  # some models embed the two differently
-MAX_WORKERS = 8  # threads for the calls of one stage
 
 
 class Llm(Protocol):
@@ -113,6 +112,7 @@ class Context:
         shared: model calls already made for this question; equal calls are made once.
         emit: receives the pieces of the answer as they come.
         stop: set when the user stops the run.
+        workers: threads for the calls of one stage; 1 makes them one after the other.
     """
 
     index: Index
@@ -122,6 +122,7 @@ class Context:
     shared: Once = field(default_factory=Once)
     emit: Callable[[str], None] = lambda piece: None
     stop: Flag = field(default_factory=threading.Event)
+    workers: int = 8
     ledger: list[ModelCall] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -193,9 +194,9 @@ class Context:
 
     def map(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """Apply a function to items on threads, keeping their order and the context variables."""
-        if len(items) < 2:
+        if min(len(items), self.workers) < 2:
             return [function(item) for item in items]
-        with ThreadPoolExecutor(min(len(items), MAX_WORKERS)) as pool:
+        with ThreadPoolExecutor(min(len(items), self.workers)) as pool:
             runs = [pool.submit(contextvars.copy_context().run, function, item) for item in items]
             return [run.result() for run in runs]
 

@@ -12,6 +12,7 @@ from .errors import DataError
 from .settings import read_settings
 from .text import LANGUAGES, language_of
 
+BUILTIN = "obstetrics"  # the corpus of the documents in data/corpus
 TOPICS = frozenset(
     [
         "antenatal",
@@ -98,7 +99,10 @@ def read_collection(folder: Path) -> list[Document]:
     """
     paths = sorted(folder.rglob("*.md"))
     if not paths:
-        raise DataError(f"There is no document in {folder}.", "Restore the folder or name another one.")
+        raise DataError(
+            f"There is no document in {folder}.",
+            "Restore that folder, or set RAG_DATA to a folder whose corpus/ holds documents.",
+        )
     return sorted((read_document(path) for path in paths), key=lambda document: document.id)
 
 
@@ -161,22 +165,44 @@ def beir_documents(folder: Path, name: str = "corpus.jsonl") -> Iterator[Documen
     """The documents of a BEIR folder, or of any file in its form, in file order.
 
     Raises:
-        DataError: naming file and line, when a line is not JSON, lacks `_id` or `text`, or repeats an id.
+        DataError: naming file and line of what is malformed or repeated.
     """
-    path = folder / name
-    seen: set[str] = set()
-    for number, row in json_lines(path):
-        try:
-            identity, text = str(row["_id"]), str(row["text"])
-        except (KeyError, TypeError) as error:
-            raise DataError(
-                f"{path}, line {number}: no {error} field.", "Each line needs _id and text."
-            ) from error
-        if identity in seen:
-            raise DataError(f"{path}, line {number}: id {identity!r} stands twice.", "Remove one of the two.")
-        seen.add(identity)
+    for _, row in beir_rows(folder / name):
         title = str(row.get("title") or "")
-        yield Document(identity, title, str(row.get("language") or language_of(text)), text)
+        language = str(row.get("language") or language_of(row["text"]))
+        yield Document(row["_id"], title, language, row["text"])
+
+
+def beir_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number from 1, row) of a corpus.jsonl or queries.jsonl; a numeric `_id` becomes its text.
+
+    Raises:
+        DataError: naming file and line, when a line is not a JSON object, lacks `_id` or `text`, has one
+            of the wrong kind, or repeats an id.
+    """
+    lines: dict[str, int] = {}
+    for number, row in json_lines(path):
+        if problem := _row_problem(row):
+            raise DataError(f"{path}, line {number}: {problem}.", "Each line needs _id and text.")
+        row["_id"] = str(row["_id"])
+        first = lines.setdefault(row["_id"], number)
+        if first != number:
+            raise DataError(
+                f"{path}, line {number}: id {row['_id']!r} stands twice, first on line {first}.",
+                "Remove one of the two.",
+            )
+        yield number, row
+
+
+def _row_problem(row: Any) -> str:
+    if not isinstance(row, dict):
+        return "not a JSON object"
+    for name in ("_id", "text"):
+        if name not in row:
+            return f"no {name!r} field"
+    if type(row["_id"]) not in (str, int) or not str(row["_id"]).strip():
+        return f"_id is {row['_id']!r}, which is not an id"
+    return "" if isinstance(row["text"], str) else f"text is {row['text']!r}, which is not text"
 
 
 def is_beir(folder: Path) -> bool:
@@ -190,7 +216,15 @@ def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
         with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    yield number, json.loads(line)
+                    value = json.loads(line)
+                    if "\\u" in line:
+                        json.dumps(value, ensure_ascii=False).encode()  # refuses half an escaped emoji
+                    yield number, value
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise DataError(
+            f"{path}, line {number}: {half!r} is half a character.", "Mend or remove the line."
+        ) from error
     except json.JSONDecodeError as error:
         raise DataError(
             f"{path}, line {number}: not JSON ({error.msg}).", "Mend or remove the line."

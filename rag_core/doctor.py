@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
+from .corpus import BUILTIN
 from .errors import RagError
 from .indexing import Progress, silent
-from .lab import BUILTIN, open_lab
+from .lab import open_lab
 from .settings import Settings, read_settings
 
 PACKAGES = ("llama-index-core", "chromadb", "rank-bm25", "sentence-transformers", "torch", "streamlit")

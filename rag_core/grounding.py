@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from .text import sentences, tokens
 from .types import Citation, Hit
 
-_MARKER = re.compile(r" ?\[(\d+(?:\s*[,;]\s*\d+)*)\]")
+MARKER = re.compile(r" ?\[(\d+(?:\s*[,;]\s*\d+)*)\]")
 
 
 def evidence_hash(contexts: Iterable[tuple[str, str]]) -> str:
@@ -44,7 +44,7 @@ def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citati
     cited: dict[tuple[int, str], Citation] = {}
     parts: list[str] = []
     end = 0
-    for match in _MARKER.finditer(text):
+    for match in MARKER.finditer(text):
         parts.append(text[end : match.start()])
         claim = _last_sentence("".join(parts))
         valid = []
@@ -71,4 +71,4 @@ def best_quote(claim: str, hit: Hit) -> str:
 
 
 def _last_sentence(text: str) -> str:
-    return re.split(r"(?<=[.!?])\s+", _MARKER.sub("", text).strip())[-1]
+    return re.split(r"(?<=[.!?])\s+", MARKER.sub("", text).strip())[-1]

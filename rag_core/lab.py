@@ -4,33 +4,55 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .catalog import Chosen, build_all
 from .compare import Event, collect, stream
 from .context import Context
-from .errors import ConfigError, IndexBusy, IndexDamaged, MissingResource, RagError
-from .indexing import CorpusIndex, CorpusStore, Progress, Report, read_path, silent
+from .corpus import BUILTIN
+from .errors import (
+    ConfigError,
+    DataError,
+    IndexBusy,
+    IndexDamaged,
+    InputError,
+    MissingResource,
+    RagError,
+)
+from .indexing import CorpusIndex, CorpusStore, Progress, Reading, Report, read_path, silent
 from .labels import LabelRules
-from .models import LlamaEmbedder, LlamaLlm, load_embedder, load_llm
+from .models import (
+    LlamaEmbedder,
+    LlamaLlm,
+    RehearsedEmbedder,
+    RehearsedLlm,
+    load_embedder,
+    load_llm,
+    load_offline,
+)
 from .pricing import PriceList
 from .questions import check_question
 from .settings import Settings, read_settings
 from .text import warm_up
 from .trace import Trace
 
-BUILTIN = "obstetrics"  # the corpus whose documents are in data/corpus
+FAILED_TOLD = 3  # files named in a warning; `rag index` lists them all
 CORPUS_NAME = "letters, digits, '.', '_' and '-'"
 
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """The models of a lab, loaded."""
+    """The models of a lab, loaded.
+
+    Args:
+        judge: None with the offline engine, which cannot judge an answer.
+    """
 
     embedder: LlamaEmbedder
     answer: LlamaLlm
     labels: LabelRules
+    judge: LlamaLlm | None = None
 
 
 def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: None) -> Engines:
@@ -46,13 +68,16 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
     tell("loading the language tools")
     warm_up()
     tell("loading the answer engine")
-    return Engines(embedder, load_llm(settings, settings.answer_model, prices, embedder), labels)
+    answer = load_llm(settings, settings.answer_model, prices, embedder)
+    judge = load_llm(settings, settings.judge_model, prices, embedder) if settings.uses_openai else None
+    return Engines(embedder, answer, labels, judge)
 
 
 class Lab:
     """A corpus open for questions. Safe to share between threads and browser sessions.
 
     Attributes:
+        engines: its models; another lab can share them.
         warnings: what had to be mended when the corpus was opened.
     """
 
@@ -60,10 +85,9 @@ class Lab:
         self.settings = settings
         self.corpus = corpus
         self.warnings: list[str] = []
-        self._engines = engines
+        self.engines = engines
         self._store = store
         self._lock = threading.Lock()
-        self._index: CorpusIndex | None = None
 
     @property
     def engine(self) -> dict[str, str | None]:
@@ -72,8 +96,8 @@ class Lab:
 
     def _engine(self, index: CorpusIndex) -> dict[str, str | None]:
         return {
-            "llm": self._engines.answer.name,
-            "embedding": self._engines.embedder.name,
+            "llm": self.engines.answer.name,
+            "embedding": self.engines.embedder.name,
             "reranker": None,
             "index": index.name,
         }
@@ -82,15 +106,12 @@ class Lab:
     def index(self) -> CorpusIndex:
         """The current generation; opened again when another process wrote a new one."""
         with self._lock:
-            if self._index is None or self._store.moved_on(self._index):
-                index = self._store.open()
-                if index is None:
-                    raise MissingResource(
-                        f"Corpus {self.corpus!r} has no index.",
-                        f"Run `rag index PATH --corpus {self.corpus}`.",
-                    )
-                self._index = index
-            return self._index
+            index = self._store.open()
+        if index is None:
+            raise MissingResource(
+                f"Corpus {self.corpus!r} has no index.", f"Run `rag index PATH --corpus {self.corpus}`."
+            )
+        return index
 
     def stream(
         self,
@@ -114,14 +135,38 @@ class Lab:
         asked = check_question(question)
         built = build_all(strategies)
         index = self.index
-        ctx = Context(
+        ctx = self._context(index, stop)
+        return stream(asked, built, ctx, engine=self._engine(index), reuse=reuse)
+
+    def context(self, stop: threading.Event | None = None) -> Context:
+        """What one question's stages touch: for running a Strategy without the event stream."""
+        return self._context(self.index, stop)
+
+    def rehearsal(self) -> Context:
+        """A context in which every billed model is replaced by a stand-in that sends nothing."""
+        index = self.index
+        ctx = self._context(index, None)
+        prices = PriceList.read(self.settings.data / "prices.toml")
+        embedder = self.engines.embedder
+        rehearsed = (
+            embedder if embedder.local else RehearsedEmbedder(embedder, index.manifest.dimensions, prices)
+        )
+        offline = load_offline(prices, rehearsed)
+        llms = {
+            purpose: RehearsedLlm(llm.name, prices, offline) if self.settings.uses_openai else llm
+            for purpose, llm in ctx.llms.items()
+        }
+        return replace(ctx, embedder=rehearsed, llms=llms)
+
+    def _context(self, index: CorpusIndex, stop: threading.Event | None) -> Context:
+        engines = self.engines
+        return Context(
             index=index,
-            embedder=self._engines.embedder,
-            llms={"answer": self._engines.answer},
-            labels=self._engines.labels,
+            embedder=engines.embedder,
+            llms={"answer": engines.answer} | ({"judge": engines.judge} if engines.judge else {}),
+            labels=engines.labels,
             stop=stop or threading.Event(),
         )
-        return stream(asked, built, ctx, engine=self._engine(index), reuse=reuse)
 
     def run(self, question: str, strategy: Chosen, **controls: object) -> Trace:
         """One strategy on one question.
@@ -154,19 +199,22 @@ def open_lab(
     corpus: str = BUILTIN,
     *,
     settings: Settings | None = None,
+    documents: Path | None = None,
+    engines: Engines | None = None,
     progress: Progress = silent,
 ) -> Lab:
     """Open a corpus: load the models, and build or mend the index where needed.
 
     The built-in corpus is brought up to date with its documents; another corpus must have been
-    indexed before.
+    indexed before, or is brought up to date with the files in `documents`.
 
     Raises:
         RagError: what is missing, and the command that mends it.
     """
     settings = settings or read_settings()
     check_corpus_name(corpus)
-    engines = load_engines(settings, lambda what: progress(what, 0, 1))
+    reading = _reading(settings, corpus, documents)  # before the models, which take much longer
+    engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
     store = CorpusStore(settings.home, corpus, engines.embedder, settings.data / "vectors")
     lab = Lab(settings, corpus, engines, store)
     progress("opening the index", 0, 1)
@@ -175,27 +223,44 @@ def open_lab(
         store.open()
     except IndexDamaged as error:
         damage = error
+    report = Report(corpus)
     try:
-        if corpus == BUILTIN:
-            reading = read_path(settings.data / "corpus")
-            reading.root, reading.owner = BUILTIN, True  # wherever the folder stands
-            store.update(reading, progress)
+        if reading:
+            report = store.update(reading, progress)
         elif damage:
-            _rebuild(store, damage, progress)
+            report = _rebuild(store, damage, progress)
     except IndexBusy as busy:
         if damage or not store.exists:
             raise
         lab.warnings.append(f"{busy.message} Until it is done, questions go to the index in use.")
     if damage:
         lab.warnings.append(f"{damage.message} It has been rebuilt.")
+    if report.failed:
+        told = "; ".join(f"{file}: {reason.rstrip('.')}" for file, reason in report.failed[:FAILED_TOLD])
+        lab.warnings.append(f"Not in corpus {corpus!r} ({len(report.failed)}): {told}.")
     lab.index  # noqa: B018  # opens it
     progress("ready", 1, 1)
     return lab
 
 
-def _rebuild(store: CorpusStore, damage: IndexDamaged, progress: Progress) -> None:
+def _reading(settings: Settings, corpus: str, documents: Path | None) -> Reading | None:
+    """What a corpus is brought up to date with; None when it stays as it was indexed."""
+    if corpus != BUILTIN:
+        return read_path(documents) if documents else None
     try:
-        store.rebuild(progress)
+        reading = read_path(settings.data / "corpus")
+    except InputError as error:
+        raise DataError(
+            f"The built-in documents are not there: {error.message}",
+            "Restore that folder, or set RAG_DATA to a folder whose corpus/ holds documents.",
+        ) from error
+    reading.root, reading.owner = BUILTIN, True  # wherever the folder stands
+    return reading
+
+
+def _rebuild(store: CorpusStore, damage: IndexDamaged, progress: Progress) -> Report:
+    try:
+        return store.rebuild(progress)
     except IndexDamaged as lost:
         raise IndexDamaged(f"{damage.message} {lost.message}", lost.next_step) from damage
 

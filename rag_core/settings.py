@@ -53,6 +53,10 @@ class Settings(BaseSettings):
         "gpt-4o",
         description="Model that writes answers (seeds 000 to 002: gpt-4o, temperature 0).",
     )
+    judge_model: str = Field(
+        "gpt-4o",
+        description="Model that judges written answers in an evaluation, at temperature 0.",
+    )
     embedding: str = Field(
         "minilm",
         description="minilm (bundled), a sentence-transformers name or folder, or openai:<model>.",
@@ -69,8 +73,9 @@ class Settings(BaseSettings):
     timeout: float = Field(
         30.0,
         gt=0,
-        description="Seconds a provider may stay silent. A failed request is tried once more, "
-        "so a call that gets no answer ends after twice this.",
+        description="Seconds a provider may stay silent. A failed request is tried once more, so a call "
+        "that gets no answer ends after about twice this; after three times when the provider first asks "
+        "to wait. Should it ask for a longer wait than this, the call fails at once.",
     )
 
     @property

@@ -71,7 +71,7 @@ class Strategy:
                 )
             held = _leaves(stage, held)
 
-    @property
+    @functools.cached_property
     def fingerprint(self) -> str:
         """Id of the stages and their parameters, 12 hexadecimal digits: for caches and result files."""
         return hashlib.sha256(repr((self.name, self.stages)).encode()).hexdigest()[:12]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from rag_core.cli import main
 from rag_core.context import Context
 from rag_core.corpus import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, Reading
@@ -145,3 +149,34 @@ def real_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def lab(real_home: Path) -> Lab:
     """The real lab: bundled embedding model, built-in documents, offline engine."""
     return open_lab(settings=Settings(home=real_home, llm="offline"))
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Rag = Callable[..., Ran]
+
+
+@pytest.fixture
+def rag(capsys: pytest.CaptureFixture[str]) -> Rag:
+    """Runs the command in this process."""
+
+    def run(*arguments: str) -> Ran:
+        capsys.readouterr()
+        try:
+            main(arguments)
+            code = 0
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        printed = capsys.readouterr()
+        return Ran(code, printed.out, printed.err)
+
+    return run

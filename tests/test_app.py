@@ -250,6 +250,46 @@ def test_the_documents_page_shows_a_document_and_its_guidance(browser: Browser, 
     context.close()
 
 
+SCRIPTS = {
+    path: script
+    for script, path in re.findall(
+        r'st\.Page\("([^"]+)".*url_path="(\w*)"', (ROOT / "app.py").read_text(encoding="utf-8")
+    )
+}
+
+
+@pytest.mark.parametrize("path", SCRIPTS)
+def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(
+    browser: Browser, lab: Lab, real_home: Path, path: str
+) -> None:
+    script = (ROOT / SCRIPTS[path]).read_text(encoding="utf-8")
+    heading = re.search(r'st\.header\("([^"]+)"', script)[1]
+    errors: list[tuple[str, str]] = []
+
+    def look(page: Page) -> None:
+        expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible(timeout=ANSWER_MS)
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        assert page.url == link
+
+    with serving(RAG_HOME=str(real_home), RAG_LLM="offline") as address:
+        link = f"{address}/{path}"
+        for _ in range(2):  # two sessions
+            page = browser.new_page()
+            page.on(
+                "console",
+                lambda line: (
+                    errors.append((line.text, line.location["url"])) if line.type == "error" else None
+                ),
+            )
+            page.goto(link)
+            look(page)
+            page.reload()
+            look(page)
+            page.close()
+    # below another path than "/" Streamlit's page first asks that path for the server, and is told 404
+    assert [error for error in errors if f"/{path}/_stcore/" not in error[1]] == []
+
+
 def test_stop_ends_a_model_that_goes_on_and_on(browser: Browser, lab: Lab, real_home: Path) -> None:
     with (
         serve() as server,
@@ -285,11 +325,17 @@ def test_a_failing_model_is_a_named_failure_and_never_an_answer(
         visit.context.close()
 
 
-def test_a_lab_that_cannot_open_says_why_on_every_page(browser: Browser, tmp_path: Path) -> None:
-    with serving(RAG_HOME=str(tmp_path), RAG_DATA=str(tmp_path / "nowhere")) as address:
+@pytest.mark.parametrize("data", ["nowhere", "empty"])
+def test_a_lab_without_documents_says_so_on_every_page_and_what_to_do(
+    browser: Browser, tmp_path: Path, data: str
+) -> None:
+    (tmp_path / "empty" / "corpus").mkdir(parents=True)
+    with serving(RAG_HOME=str(tmp_path), RAG_DATA=str(tmp_path / data)) as address:
         context = browser.new_context()
         page = context.new_page()
         for path in ("/", "/documents"):
             page.goto(address + path)
-            expect(page.get_by_text("Not ready.")).to_be_visible(timeout=60_000)
+            told = page.get_by_role("alert").filter(has_text="Not ready.")
+            expect(told).to_contain_text(str(tmp_path / data / "corpus"), timeout=60_000)
+            expect(told).to_contain_text("set RAG_DATA to a folder whose corpus/ holds documents")
         context.close()

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
+from conftest import Rag, Ran
 
 from rag_core.catalog import RECIPES
-from rag_core.cli import main
 from rag_core.lab import Lab, open_lab
 
 QUESTION = "When is anti-D given?"
@@ -30,42 +26,11 @@ METRIC_KEYS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Rag = Callable[..., Ran]
-
-
-@pytest.fixture
-def rag(capsys: pytest.CaptureFixture[str]) -> Rag:
-    """Runs the command in this process."""
-
-    def run(*arguments: str) -> Ran:
-        capsys.readouterr()
-        try:
-            main(arguments)
-            code = 0
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        printed = capsys.readouterr()
-        return Ran(code, printed.out, printed.err)
-
-    return run
-
-
 @pytest.fixture
 def ready(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The real lab, its models loaded and its built-in corpus opened once for all tests."""
     monkeypatch.setenv("RAG_HOME", str(real_home))
-    monkeypatch.setattr("rag_core.lab.load_engines", lambda settings, tell=None: lab._engines)
+    monkeypatch.setattr("rag_core.lab.load_engines", lambda settings, tell=None: lab.engines)
     monkeypatch.setattr(
         "rag_core.lab.open_lab",
         lambda corpus, **options: lab if corpus == lab.corpus else open_lab(corpus, **options),
@@ -367,7 +332,7 @@ def test_a_state_folder_that_cannot_be_made_is_one_line(
     lab: Lab, rag: Rag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr("rag_core.lab.load_engines", lambda settings, tell=None: lab._engines)
+    monkeypatch.setattr("rag_core.lab.load_engines", lambda settings, tell=None: lab.engines)
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "file"))
     assert_one_line(rag("query", QUESTION), "RAG_HOME")
 

@@ -126,7 +126,7 @@ def test_an_empty_or_missing_collection_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_whole_collection_is_in_order_and_large_enough(lab: Lab) -> None:
-    counts, problems = check(ROOT / "data", lab._engines.embedder)
+    counts, problems = check(ROOT / "data", lab.engines.embedder)
     assert problems == []
     assert counts["documents"]["en"] >= 85
     assert counts["documents"]["es"] >= 45
@@ -145,7 +145,7 @@ def test_half_of_the_emergency_questions_are_look_alikes() -> None:
 
 
 def test_shipped_vectors_equal_freshly_computed_ones(lab: Lab, documents: list[Document]) -> None:
-    embedder = lab._engines.embedder
+    embedder = lab.engines.embedder
     texts = [passage.indexed_text for passage in chunked(documents, embedder)]
     chosen = random.Random(0).sample(texts, 30)
     shipped = read_shipped(ROOT / "data" / "vectors" / f"{embedder.key}.npz")
@@ -156,14 +156,14 @@ def test_shipped_vectors_equal_freshly_computed_ones(lab: Lab, documents: list[D
 
 
 def test_the_built_in_index_needed_no_embedding(lab: Lab, real_home: Path) -> None:
-    cache = real_home / "vectors" / f"{lab._engines.embedder.key}.sqlite"
+    cache = real_home / "vectors" / f"{lab.engines.embedder.key}.sqlite"
     with sqlite3.connect(cache) as database:
         assert database.execute("SELECT count(*) FROM vectors").fetchone() == (0,)
 
 
 def test_a_changed_document_makes_the_vectors_stale_until_they_are_rebuilt(tmp_path: Path, lab: Lab) -> None:
     shutil.copytree(ROOT / "data", tmp_path / "data")
-    data, embedder = tmp_path / "data", lab._engines.embedder
+    data, embedder = tmp_path / "data", lab.engines.embedder
     for path in (data / "corpus").rglob("*.md"):
         if path.stem != "epidural":
             path.unlink()
@@ -176,10 +176,32 @@ def test_a_changed_document_makes_the_vectors_stale_until_they_are_rebuilt(tmp_p
     assert not any("stale" in problem for problem in check(data, embedder)[1])
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (', "metadata": {"language": "en", "kind": "clear", "emergency": false}', "", "the metadata need"),
+        ('"emergency": false', '"emergency": "no"', "the metadata need language, kind and emergency"),
+        ('"kind": "clear"', '"kind": "easy"', "kind 'easy' is not one of clear, lay"),
+        ('"language": "en"', '"language": "es"', "language 'es'"),
+    ],
+)
+def test_a_question_whose_metadata_are_not_ours_is_a_problem(
+    tmp_path: Path, lab: Lab, old: str, new: str, complaint: str
+) -> None:
+    shutil.copytree(ROOT / "data" / "questions", tmp_path / "questions")
+    shutil.copy(ROOT / "data" / "thesaurus.toml", tmp_path)
+    (tmp_path / "corpus").mkdir()
+    shutil.copy(COLLECTION / "en" / "epidural.md", tmp_path / "corpus")
+    path = tmp_path / "questions" / "en" / "queries.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    found = [problem for problem in check(tmp_path, lab.engines.embedder)[1] if "en-001: " in problem]
+    assert complaint in found[0]
+
+
 def test_the_collection_is_exported_as_beir_folders(
     tmp_path: Path, lab: Lab, documents: list[Document]
 ) -> None:
-    folders = export(ROOT / "data", tmp_path, lab._engines.embedder)
+    folders = export(ROOT / "data", tmp_path, lab.engines.embedder)
     assert [folder.relative_to(tmp_path).as_posix() for folder in folders] == [
         f"{level}/{name}" for level in ("documents", "passages") for name in ("en", "es", "all")
     ]
@@ -188,7 +210,7 @@ def test_the_collection_is_exported_as_beir_folders(
     assert len(rows) == len(documents)
     judged = read_qrels(everything / "qrels" / "dev.tsv") | read_qrels(everything / "qrels" / "test.tsv")
     assert set(judged) == {question.id for question in read_questions(everything)}
-    keys = {passage_key(passage.id) for passage in chunked(documents, lab._engines.embedder)}
+    keys = {passage_key(passage.id) for passage in chunked(documents, lab.engines.embedder)}
     passages = read_qrels(tmp_path / "passages" / "es" / "qrels" / "test.tsv")
     assert {key for grades in passages.values() for key in grades} <= keys
 

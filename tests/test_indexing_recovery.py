@@ -6,6 +6,7 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from conftest import DOCUMENTS, ScriptedLlm, WordEmbedder
 from processes import Writer, held_by_each_part, open_store, run
 
 from rag_core.corpus import Document
-from rag_core.errors import IndexDamaged, RagError
+from rag_core.errors import DataError, IndexDamaged, RagError
 from rag_core.indexing import CorpusIndex, CorpusStore, Reading, read_path
 from rag_core.lab import BUILTIN, Engines, Lab, index_path, open_lab
 from rag_core.labels import LabelRules
@@ -129,7 +130,8 @@ def test_opening_a_lab_rebuilds_a_damaged_index_and_says_so(
         assert "rag index" in lost.value.next_step
         return
     lab = open_corpus(corpus)
-    (warning,) = lab.warnings
+    warning, *more = lab.warnings
+    assert bool(more) == (name == "gen-*")  # nothing is left that says what else it held
     assert NAMED[name] in warning
     assert "rebuilt" in warning
     assert_whole(lab.index)
@@ -156,6 +158,94 @@ def test_mending_keeps_the_documents_of_other_roots(
     for entry in (home / "after").iterdir():
         entry.rename(home / entry.name)
     assert held_by_each_part(open_corpus(BUILTIN).index) == [FILES | {"h"}] * 3
+
+
+HENS = Document("h", "Hens", "en", "Hens lay.")
+GOATS = Document("g", "Goats", "en", "Goats climb.")
+TOADS = Document("t", "Toads", "en", "Toads hop.")
+
+
+def lose(store: CorpusStore, *parts: str) -> None:
+    """Delete files of the newest generation."""
+    newest = max(store.folder.glob("gen-*"))
+    for part in parts:
+        remove(newest / part)
+
+
+@pytest.mark.parametrize("corpus", [BUILTIN, "animals"])
+def test_documents_lost_with_an_index_are_told_and_older_versions_never_stand_in(
+    built: Path, home: Path, open_corpus: Callable[[str], Lab], corpus: str
+) -> None:
+    shutil.copytree(built / corpus, home)
+    open_corpus(corpus)
+    store = open_store(home, corpus)
+    store.update(Reading("/farm", [HENS, GOATS]))
+    store.update(Reading("/farm", [replace(HENS, text="Hens brood."), GOATS]))
+    lose(store, "docstore.json")
+    lab = open_corpus(corpus)
+    rebuilt, told = lab.warnings
+    assert "docstore.json" in rebuilt
+    assert told == (
+        f"Not in corpus '{corpus}' (1): /farm: 1 of its documents are lost; "
+        f"run `rag index /farm --corpus {corpus}`."
+    )
+    assert held_by_each_part(lab.index) == [FILES | {"g"}] * 3
+    assert open_corpus(corpus).warnings == []
+
+
+def test_a_document_that_had_been_removed_does_not_come_back_with_an_older_generation(home: Path) -> None:
+    store = open_store(home)
+    store.update(Reading("/farm", [HENS, GOATS]))
+    store.update(Reading("/farm", [GOATS]))
+    lose(store, "docstore.json")
+    assert open_store(home).rebuild().failed == []
+    assert set(open_store(home).open().manifest.documents) == {"g"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        (["docstore.json"], ("/pond", "1 of its documents are lost; run `rag index /pond --corpus animals`")),
+        (["docstore.json", "manifest.json"], ("other folders", "it is not known which there were")),
+        (["."], ("other folders", "it is not known which there were")),
+    ],
+    ids=["documents", "documents and their list", "whole generation"],
+)
+@pytest.mark.parametrize("older", [True, False], ids=["an older generation", "no older generation"])
+def test_indexing_one_folder_again_tells_what_is_lost_of_the_others(
+    home: Path, parts: list[str], told: tuple[str, str], older: bool
+) -> None:
+    store = open_store(home)
+    store.update(Reading("animals", list(DOCUMENTS)))  # as the built-in corpus reads its own documents
+    store.update(Reading("/farm", [HENS]))
+    store.update(Reading("/pond", [TOADS]))
+    lose(store, *parts)
+    if not older:
+        remove(store.folder / "gen-000002")
+    report = open_store(home).update(Reading("/farm", [GOATS]))
+    ((root, reason),) = report.failed
+    assert root == told[0]
+    assert reason.startswith(told[1])
+    stood_in = {document.id for document in DOCUMENTS} if older else set()
+    assert set(open_store(home).open().manifest.documents) == {"g"} | stood_in
+
+
+@pytest.mark.parametrize("corpus", [BUILTIN, "animals"])
+def test_an_index_that_has_not_changed_is_opened_and_checked_once(
+    built: Path, home: Path, open_corpus: Callable[[str], Lab], monkeypatch: pytest.MonkeyPatch, corpus: str
+) -> None:
+    shutil.copytree(built / corpus, home)
+    before = open_corpus(corpus).index.generation
+    opened: list[Path] = []
+    open_index = CorpusIndex.open
+
+    def counted(generation: Path) -> CorpusIndex:
+        opened.append(generation)
+        return open_index(generation)
+
+    monkeypatch.setattr(CorpusIndex, "open", counted)
+    assert_whole(open_corpus(corpus).index)
+    assert opened == [before]
 
 
 def open_in_another_process(sender: Connection, home: Path) -> None:
@@ -240,6 +330,22 @@ def test_an_open_lab_answers_from_what_another_process_wrote(
     assert held_by_each_part(before) == [FILES] * 3
     assert lab.index.name.startswith("obstetrics, 7 passages, generation ")
     assert lab.index.name != before.name
+
+
+@pytest.mark.parametrize("files", [None, [], ["photo.jpg"]], ids=["missing", "empty", "no document"])
+def test_built_in_documents_that_are_not_there_are_told_before_a_model_is_loaded(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[str] | None
+) -> None:
+    monkeypatch.setattr("rag_core.lab.load_engines", lambda settings, tell=None: pytest.fail("loaded"))
+    folder = tmp_path / "data" / "corpus"
+    if files is not None:
+        folder.mkdir(parents=True)
+        for name in files:
+            (folder / name).write_bytes(b"x")
+    with pytest.raises(DataError, match="built-in documents are not there") as told:
+        open_lab(settings=Settings(home=home, data=tmp_path / "data"))
+    assert str(folder) in told.value.message
+    assert "RAG_DATA" in told.value.next_step
 
 
 @pytest.mark.parametrize("corpus", ["", ".", "..", "../x", "a/b", "a b", ".hidden", "a\0b"])

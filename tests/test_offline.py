@@ -163,7 +163,7 @@ class TestQuoting:
 class TestBehindLlamaIndex:
     @pytest.fixture
     def real(self, lab) -> OfflineLLM:
-        return OfflineLLM(lab._engines.embedder)
+        return OfflineLLM(lab.engines.embedder)
 
     ASKED = "When is anti-D given?"
     TEXTS = (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from itertools import islice
 
 import numpy as np
@@ -24,7 +26,7 @@ from openai_server import (
     vector_of,
 )
 
-from rag_core.errors import ProviderError, RagError
+from rag_core.errors import ConfigError, ProviderError
 from rag_core.models import LlamaLlm, load_embedder
 from rag_core.models.llm import load_openai
 from rag_core.pricing import PriceList
@@ -129,6 +131,30 @@ class TestWhatIsSentAndBilled:
         assert bill.counted_by == "tokenizer"
         assert bill.cost_usd == pytest.approx(bill.input_tokens * 2.50e-6 + bill.output_tokens * 10.00e-6)
 
+    @pytest.mark.parametrize(
+        "rejection",
+        [
+            Status(400, "Unrecognized request argument supplied: stream_options"),
+            Status(422, "body.stream_options: extra inputs are not permitted"),
+        ],
+        ids=repr,
+    )
+    def test_a_server_that_rejects_being_asked_for_usage_is_asked_once_and_counted_for(
+        self, base, llm, rejection
+    ):
+        base.choose = lambda body: rejection if "stream_options" in body else Reply(usage=(1000, 200))
+        for _ in range(2):
+            pieces, bill = ask(llm)
+            assert "".join(pieces) == "Cats purr [1]."
+            assert bill.counted_by == "tokenizer"
+            assert bill.output_tokens == len(tiktoken.encoding_for_model("gpt-4o").encode("Cats purr [1]."))
+        assert ["stream_options" in request.body for request in base.requests] == [True, False, False]
+
+    def test_a_server_that_rejects_the_second_request_too_is_a_failure_with_its_reason(self, base, llm):
+        base.choose = lambda body: Status(400, "stream_options" if "stream_options" in body else "too long")
+        assert "too long" in failure_of(llm).message
+        assert len(base.requests) == 2
+
     def test_a_known_openai_model_needs_no_base_url(self, server, monkeypatch, prices):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_API_BASE", server.url)  # what LlamaIndex's own class reads
@@ -156,7 +182,7 @@ class TestWhatIsSentAndBilled:
 STREAM_FAULTS = {
     "500": ([Status(500)] * 2, 2, "HTTP 500", "later"),
     "503": ([Status(503)] * 2, 2, "HTTP 503", "later"),
-    "429": ([Status(429, headers={"Retry-After": "1"})] * 2, 2, "rate limit", "Wait"),
+    "429": ([Status(429, headers={"Retry-After": "0.2"})] * 2, 2, "rate limit", "Wait 1 s"),
     "401": ([Status(401)], 1, "key was refused", "OPENAI_API_KEY"),
     "404": ([Status(404)], 1, "does not have this model", "RAG_ANSWER_MODEL"),
     "400": ([Status(400, "too long")], 1, "too long", "limits"),
@@ -188,6 +214,25 @@ class TestFaults:
         assert step in error.next_step
         assert "\n" not in str(error)
         assert len(base.requests) == attempts
+
+    @pytest.mark.parametrize("code", [429, 503])
+    @pytest.mark.parametrize(
+        ("headers", "wait"),
+        [
+            ({"Retry-After": "60"}, "60 s"),
+            ({"Retry-After": "2.5"}, "3 s"),
+            ({"retry-after-ms": "90000", "Retry-After": "1"}, "90 s"),
+            ({"Retry-After": format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)}, " s"),
+        ],
+        ids=["seconds", "fraction", "milliseconds", "date"],
+    )
+    def test_a_provider_that_asks_for_a_longer_wait_than_the_timeout_fails_the_call_at_once(
+        self, base, prices, code, headers, wait
+    ):
+        base.script.append(Status(code, headers=headers))
+        error = failure_of(load_openai(Settings(timeout=2), "gpt-4o", prices))
+        assert wait in error.next_step
+        assert len(base.requests) == 1
 
     def test_a_server_that_cannot_be_reached_is_named_as_such(self, monkeypatch, prices):
         with socket.socket() as free:
@@ -292,7 +337,7 @@ class TestEmbeddings:
         ("behaviours", "attempts", "cause", "step"),
         [
             ([Status(500)] * 2, 2, "HTTP 500", "later"),
-            ([Status(429, headers={"Retry-After": "1"})] * 2, 2, "rate limit", "Wait"),
+            ([Status(429, headers={"Retry-After": "0.2"})] * 2, 2, "rate limit", "Wait 1 s"),
             ([Status(401)], 1, "key was refused", "OPENAI_API_KEY"),
             ([Status(404)], 1, "does not have this model", "RAG_EMBEDDING"),
             ([Malformed()], 1, "", ""),
@@ -313,6 +358,21 @@ class TestEmbeddings:
         assert KEY not in str(caught.value)
         assert len(base.requests) == attempts
 
+    def test_a_wait_longer_than_the_timeout_fails_the_embedding_at_once(self, base, prices):
+        base.script.append(Status(429, headers={"Retry-After": "60"}))
+        embedder = load_embedder(Settings(embedding="openai:text-embedding-3-small", timeout=2), prices)
+        with pytest.raises(ProviderError) as caught:
+            embedder.embed(("cats",))
+        assert "60 s" in caught.value.next_step
+        assert len(base.requests) == 1
+
+    @pytest.mark.parametrize("kind", ["query", "passage"])
+    def test_no_text_gives_no_vector_and_a_bill_of_nothing(self, base, embedder, kind):
+        vectors, bill = embedder.embed((), kind)
+        assert vectors.shape == (0, 0)
+        assert (bill.input_tokens, bill.output_tokens, bill.cost_usd) == (0, 0, 0.0)
+        assert base.requests == []
+
     def test_fewer_vectors_than_texts_are_a_failure(self, base, embedder):
         base.script.append(TooFew())
         with pytest.raises(ProviderError):
@@ -327,6 +387,6 @@ class TestEmbeddings:
         ids=["no provider", "no model"],
     )
     def test_an_openai_embedding_that_cannot_be_used_says_what_to_set(self, prices, settings, words):
-        with pytest.raises(RagError) as caught:
+        with pytest.raises(ConfigError) as caught:
             load_embedder(settings, prices)
         assert words in caught.value.next_step

@@ -190,6 +190,33 @@ def test_a_csv_row_without_a_text_column_is_all_its_filled_columns(tmp_path: Pat
     assert document.text == "drug: Oxytocin\ndose: 10 IU"
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"], ids=["comma", "semicolon", "tab"])
+@pytest.mark.parametrize(
+    ("header", "row", "text"),
+    [
+        ("id{d}title{d}text", 'x{d}Iron{d}"Iron, daily; 30 mg"', "Iron, daily; 30 mg"),
+        ("id{d}drug{d}dose", "x{d}Iron{d}30 mg", "id: x\ndrug: Iron\ndose: 30 mg"),
+        (
+            '"id"{d}"drug, brand"{d}"dose; unit"',
+            '"x"{d}Iron{d}30 mg',
+            "id: x\ndrug, brand: Iron\ndose; unit: 30 mg",
+        ),
+        ('id{d}"a note\non two lines"', "x{d}Iron", "id: x\na note\non two lines: Iron"),
+    ],
+    ids=["text column", "all columns", "quoted names", "name on two lines"],
+)
+def test_a_csv_is_cut_at_commas_semicolons_or_tabs_whichever_its_header_uses(
+    tmp_path: Path, delimiter: str, header: str, row: str, text: str
+) -> None:
+    document = read_one(tmp_path, "drugs.csv", f"{header}\n{row}\n".format(d=delimiter))
+    assert (document.id, document.text) == ("drugs.csv#x", text)
+
+
+def test_a_csv_of_one_column_is_cut_nowhere(tmp_path: Path) -> None:
+    document = read_one(tmp_path, "notes.csv", 'text\n"Rest; drink, often."\n')
+    assert document.text == "Rest; drink, often."
+
+
 def test_a_jsonl_line_is_a_document_under_its_own_id(tmp_path: Path) -> None:
     lines = [
         {"_id": 5, "title": "Iron", "text": "Iron daily"},

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import ConfigError, ProviderError
+from rag_core.errors import ConfigError
 from rag_core.models import load_llm
 from rag_core.pricing import PriceList
 from rag_core.settings import Settings, read_settings
@@ -127,7 +127,7 @@ class TestEngine:
         prices = PriceList({})
         assert settings.uses_openai is (engine != "OfflineLLM")
         if engine is None:
-            with pytest.raises(ProviderError) as caught:
+            with pytest.raises(ConfigError) as caught:
                 load_llm(settings, "gpt-4o", prices, embedder)
             for word in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM=offline"):
                 assert word in caught.value.next_step

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 import rag_core
@@ -66,6 +68,13 @@ def _control(control: rag_core.Control, prefix: str) -> int | float:
         key=f"{prefix}.{control.name}",
         persist_state="session",
     )
+
+
+def preset_column(position: int, strategy: str, values: Mapping[str, object]) -> None:
+    """Set a column of the Compare page to a strategy and its values, before that page is drawn."""
+    st.session_state[f"strategy.{position}"] = strategy
+    for name, value in values.items():
+        st.session_state[f"{position}.{strategy}.{name}"] = value
 
 
 def _reset(recipe: rag_core.Recipe, prefix: str) -> None:

@@ -28,7 +28,7 @@ def strategies(recipes: Sequence[dict[str, Any]]) -> None:
     """Strategies with stages and controls."""
     for recipe in recipes:
         typer.secho(f"{recipe['name']}: {recipe['title']}", bold=True)
-        typer.echo(_wrap(recipe["summary"]))
+        typer.echo(wrap(recipe["summary"]))
         typer.echo(f"  stages: {' → '.join(stage['stage'] for stage in recipe['stages'])}")
         typer.echo(f"  source: {recipe['source']}")
         for control in recipe["controls"]:
@@ -42,9 +42,9 @@ def trace(trace: Trace, *, details: bool) -> None:
     typer.secho(f"{trace.strategy}  [{trace.engine['llm']}]", bold=True)
     answer = trace.answer
     if answer is not None:
-        typer.echo(_wrap(answer.text))
+        typer.echo(wrap(answer.text))
         if answer.abstained:
-            typer.echo(_wrap(f"Why: {answer.reason}"))
+            typer.echo(wrap(f"Why: {answer.reason}"))
     for rank, hit in enumerate(trace.ranking, start=1):
         label = hit.relevance.label if hit.relevance else "-"
         typer.echo(f"  [{rank}] {label:<6} {hit.scale} {hit.score:.4f}  {hit.passage.full_title}  ({hit.id})")
@@ -108,5 +108,6 @@ def findings(found: Findings) -> None:
             typer.echo(f"        {finding.mend}")
 
 
-def _wrap(text: str) -> str:
+def wrap(text: str) -> str:
+    """A paragraph, indented."""
     return textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="  ")

@@ -28,6 +28,7 @@ from ..text import ANALYSER, tokens
 from ..types import Passage
 from .chunking import CHUNKER, PassageParser, passage_of
 from .readers import Reading
+from .salvage import Lost, lost_rows, read_documents, salvaged
 from .store import (
     COLLECTION,
     FORMAT,
@@ -37,6 +38,7 @@ from .store import (
     chroma_client,
     current,
     generations,
+    in_use,
 )
 from .vectors import VectorCache
 
@@ -54,7 +56,7 @@ class Report:
     """What an indexing run did, document by document.
 
     Args:
-        failed: (file, reason).
+        failed: (file, reason); and (root, reason) where documents were lost with a damaged index.
         embedded: passages that had to be embedded; the others were known.
     """
 
@@ -83,16 +85,21 @@ class CorpusStore:
         self._embedder = embedder
         prebuilt = shipped / f"{embedder.key}.npz" if shipped else None
         self._cache = VectorCache(home / "vectors" / f"{embedder.key}.sqlite", embedder, prebuilt)
+        self._opened: CorpusIndex | None = None
 
     def open(self) -> CorpusIndex | None:
-        """The current generation, checked; None when there is none.
+        """The current generation, opened and checked once; None when there is none.
 
         Raises:
             IndexDamaged: naming the corpus and the damaged part.
         """
         try:
             generation = current(self.folder)
-            return None if generation is None else CorpusIndex.open(generation)
+            if generation is None:
+                return None
+            if self._opened is None or self._opened.generation != generation:
+                self._opened = CorpusIndex.open(generation)
+            return self._opened
         except IndexDamaged as error:
             raise IndexDamaged(
                 f"The index of corpus {self.corpus!r} is damaged. {error.message}",
@@ -102,11 +109,7 @@ class CorpusStore:
     @property
     def exists(self) -> bool:
         """Whether there is an index to ask."""
-        return _generation_in_use(self.folder) is not None
-
-    def moved_on(self, index: CorpusIndex) -> bool:
-        """Whether another generation than this one is in use now."""
-        return _generation_in_use(self.folder) != index.generation.name
+        return in_use(self.folder) is not None
 
     def update(self, reading: Reading, progress: Progress = silent) -> Report:
         """Bring the index to what was read; documents of other roots stay as they are.
@@ -119,10 +122,11 @@ class CorpusStore:
             DataError: another folder already gave this corpus a document of the same id.
         """
         with self._writing():
-            old, sound = self._old()
+            old, sound, lost = self._old()
             fresh = {document.id: _llama_document(document, reading) for document in reading.documents}
             kept = _kept(self.corpus, old, fresh, reading)
             report = _report(self.corpus, old, kept, fresh, reading)
+            report.failed += lost_rows(self.corpus, lost, fresh, reading.root)
             if sound and not (report.added or report.changed or report.removed):
                 report.passages = sound.manifest.passages
                 return report
@@ -137,26 +141,28 @@ class CorpusStore:
             IndexBusy, StorageError: as for `update`.
         """
         with self._writing():
-            documents, sound = self._old()
+            documents, sound, lost = self._old()
             if not documents and sound is None:
                 raise IndexDamaged(
                     f"The documents of corpus {self.corpus!r} are lost with its index.",
                     f"Run `rag index PATH --corpus {self.corpus}` to read them again.",
                 )
-            report = Report(self.corpus, added=sorted(documents))
+            failed = lost_rows(self.corpus, lost)
+            report = Report(self.corpus, added=sorted(documents), failed=failed)
             self._write(list(documents.values()), report, progress)
             return report
 
-    def _old(self) -> tuple[dict[str, LlamaDocument], CorpusIndex | None]:
-        """The documents of the index in use, and that index if it is sound and of this version."""
+    def _old(self) -> tuple[dict[str, LlamaDocument], CorpusIndex | None, Lost]:
+        """The index in use: its documents, itself if it is sound and of this version, what is lost of it."""
         try:
             index = self.open()
         except IndexDamaged:
-            return _salvaged(self.folder), None
+            documents, lost = salvaged(self.folder)
+            return documents, None, lost
         if index is None:
-            return {}, None
+            return {}, None, {}
         ours = index.manifest.analyser == ANALYSER and index.manifest.chunker == CHUNKER
-        return _read_documents(index.generation), index if ours else None
+        return read_documents(index.generation), index if ours else None, {}
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -178,7 +184,7 @@ class CorpusStore:
             ) from error
 
     def _write(self, documents: Sequence[LlamaDocument], report: Report, progress: Progress) -> None:
-        old = _generation_in_use(self.folder)
+        old = in_use(self.folder)
         number = 1 + max((int(path.name[4:]) for path in generations(self.folder)), default=0)
         target = self.folder / f"gen-{number:06d}"
         try:
@@ -194,7 +200,7 @@ class CorpusStore:
                 "Check the free disk space, then try again.",
             ) from error
         finally:
-            if _generation_in_use(self.folder) != target.name:
+            if in_use(self.folder) != target.name:
                 shutil.rmtree(target, ignore_errors=True)
         report.passages = manifest.passages
         for path in generations(self.folder):
@@ -333,27 +339,6 @@ def _llama_document(document: Document, reading: Reading) -> LlamaDocument:
     )
 
 
-def _read_documents(generation: Path) -> dict[str, LlamaDocument]:
-    try:
-        stored = SimpleDocumentStore.from_persist_path(str(generation / "docstore.json")).docs
-        return {name: node for name, node in stored.items() if isinstance(node, LlamaDocument)}
-    except (OSError, ValueError) as error:
-        raise IndexDamaged(
-            f"{generation.name}: docstore.json, which holds the documents, cannot be read ({error}).",
-            "Delete this corpus's folder under RAG_HOME, then run `rag index PATH --corpus NAME`.",
-        ) from error
-
-
-def _salvaged(folder: Path) -> dict[str, LlamaDocument]:
-    """The documents of the newest generation that still has them; none when none has."""
-    for generation in reversed(generations(folder)):
-        try:
-            return _read_documents(generation)
-        except IndexDamaged:
-            continue
-    return {}
-
-
 def _kept(
     corpus: str, old: Mapping[str, LlamaDocument], fresh: Mapping[str, LlamaDocument], reading: Reading
 ) -> dict[str, LlamaDocument]:
@@ -390,11 +375,6 @@ def _report(
             report.unchanged.append(name)
     report.removed = sorted(old.keys() - fresh.keys() - kept.keys())
     return report
-
-
-def _generation_in_use(folder: Path) -> str | None:
-    pointer = folder / "CURRENT"
-    return pointer.read_text(encoding="utf-8", errors="replace").strip() if pointer.is_file() else None
 
 
 def _point(folder: Path, name: str) -> None:

@@ -140,7 +140,8 @@ def _docx(path: Path, name: str) -> Iterator[Document]:
 
 def _csv(path: Path, name: str) -> Iterator[Document]:
     """One document a row: its `text` column, or all columns as "name: value" lines."""
-    rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")))
+    table = path.read_text(encoding="utf-8-sig")
+    rows = csv.DictReader(io.StringIO(table), delimiter=_delimiter(table))
     for number, row in enumerate(rows, start=1):
         filled = {key: value for key, value in row.items() if key and value}
         text = filled.get("text") or "\n".join(f"{key}: {value}" for key, value in filled.items())
@@ -150,6 +151,11 @@ def _csv(path: Path, name: str) -> Iterator[Document]:
             filled.get("language") or language_of(text),
             text,
         )
+
+
+def _delimiter(table: str) -> str:
+    """Comma, semicolon or tab, whichever cuts the header into most columns."""
+    return max(",;\t", key=lambda sign: len(next(csv.reader(io.StringIO(table), delimiter=sign), ())))
 
 
 def _jsonl(path: Path, name: str) -> Iterator[Document]:

@@ -82,16 +82,21 @@ def current(folder: Path) -> Path | None:
     Raises:
         IndexDamaged: CURRENT names a generation that is not there.
     """
-    pointer = folder / "CURRENT"
-    if not pointer.is_file():
+    name = in_use(folder)
+    if name is None:
         if any((generation / "manifest.json").is_file() for generation in generations(folder)):
             raise IndexDamaged("CURRENT is missing.")
         return None
-    name = pointer.read_text(encoding="utf-8", errors="replace").strip()
     held = {generation.name: generation for generation in generations(folder)}
     if name not in held:
         raise IndexDamaged(f"CURRENT names {name!r}, which is not there.")
     return held[name]
+
+
+def in_use(folder: Path) -> str | None:
+    """The name in CURRENT, whatever it is worth; None when there is no CURRENT."""
+    pointer = folder / "CURRENT"
+    return pointer.read_text(encoding="utf-8", errors="replace").strip() if pointer.is_file() else None
 
 
 def generations(folder: Path) -> list[Path]:

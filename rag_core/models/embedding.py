@@ -19,7 +19,7 @@ from ..errors import ConfigError, MissingResource, ProviderError, RagError
 from ..pricing import PriceList
 from ..settings import Settings
 from ..types import ModelCall, Vectors
-from .openai_errors import AGAIN, explained
+from .openai_errors import AGAIN, explained, give_up_on_waits
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MINILM = "all-MiniLM-L6-v2"
 MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+HUB_PATIENCE_S = 5.0
 INTERACTIVE = 32  # up to so many texts one thread is as fast, and does not stall others on a busy machine
 
 
@@ -56,19 +57,21 @@ class LlamaEmbedder:
         self.model = model
         self.count = count
         self._prices = prices
-        self._local = local
+        self.local = local
         self._secret = str(getattr(model, "api_key", None) or "")
         self._lock = threading.Lock() if local else contextlib.nullcontext()
 
     def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, ModelCall]:
-        """(n, d) L2-normalised vectors of n texts, and the bill.
+        """(n, d) L2-normalised vectors of n texts, and the bill; (0, 0) of no text.
 
         Raises:
             ProviderError: the provider refused or failed.
         """
+        if not texts:
+            return np.zeros((0, 0), np.float32), ModelCall("embed", self.name, 0, 0, 0.0, "tokenizer")
         try:
             with self._lock:
-                if self._local:
+                if self.local:
                     _set_threads(len(texts))
                 if kind == "query":
                     raw = [self.model.get_query_embedding(text) for text in texts]
@@ -83,7 +86,7 @@ class LlamaEmbedder:
         vectors = np.asarray(raw, dtype=np.float32)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         tokens = sum(self.count(text) for text in texts)
-        cost = 0.0 if self._local else self._prices.cost_usd(self.name, tokens, 0)
+        cost = 0.0 if self.local else self._prices.cost_usd(self.name, tokens, 0)
         return vectors, ModelCall("embed", self.name, tokens, 0, cost, "tokenizer")
 
 
@@ -98,7 +101,7 @@ def load_embedder(settings: Settings, prices: PriceList) -> LlamaEmbedder:
 
     Raises:
         MissingResource: the model is not here, or its weights are not the published ones.
-        ConfigError: an OpenAI model is named without a key or base URL.
+        ConfigError: an OpenAI model is named without a key or base URL, or `openai:` without a model.
     """
     if settings.embedding.startswith("openai:"):
         return _openai(settings, prices)
@@ -160,13 +163,25 @@ def _from_hub() -> Path:
         ) from error
 
 
+def _hub_answers() -> bool:
+    """Whether the hub can be reached; asked once, since a load without it would retry for a minute."""
+    from huggingface_hub import constants, get_session
+
+    try:
+        get_session().head(constants.ENDPOINT, timeout=HUB_PATIENCE_S)
+    except Exception:  # of whatever HTTP library the hub's client uses; also when HF_HUB_OFFLINE is set
+        return False
+    return True
+
+
 def _sentence_transformer(folder: str, name: str, key: str, prices: PriceList) -> LlamaEmbedder:
     try:
         from llama_index.embeddings.huggingface import HuggingFaceEmbedding
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        model = HuggingFaceEmbedding(model_name=folder, device="cpu")
+        on_disk = Path(folder).exists() or not _hub_answers()
+        model = HuggingFaceEmbedding(model_name=folder, device="cpu", local_files_only=on_disk)
     except Exception as error:
         raise MissingResource(
             f"The embedding model {folder!r} cannot be loaded: {error}",
@@ -184,6 +199,7 @@ def _sentence_transformer(folder: str, name: str, key: str, prices: PriceList) -
 
 def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
     from llama_index.embeddings.openai import OpenAIEmbedding
+    from openai import DefaultHttpxClient
 
     name = settings.embedding.removeprefix("openai:")
     if not name:
@@ -191,7 +207,7 @@ def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
             "RAG_EMBEDDING names no model.", "Write openai:text-embedding-3-small, for instance."
         )
     if settings.openai_api_key is None and settings.openai_base_url is None:
-        raise ProviderError(
+        raise ConfigError(
             f"The embedding model {name} needs a provider.", "Set OPENAI_API_KEY or OPENAI_BASE_URL."
         )
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else "none"
@@ -201,5 +217,6 @@ def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
         api_base=settings.openai_base_url,
         timeout=settings.timeout,
         max_retries=1,
+        http_client=DefaultHttpxClient(event_hooks={"response": [give_up_on_waits(settings.timeout)]}),
     )
     return LlamaEmbedder(model, name, name, lambda text: count_tokens(text, name), prices, local=False)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..context import Embedder
-from ..errors import ProviderError
+from ..errors import ConfigError, ProviderError
 from ..pricing import PriceList
 from ..prompts import Prompt
 from ..settings import Settings
 from ..types import ModelCall
-from .openai_errors import AGAIN, explained
+from .openai_errors import AGAIN, explained, give_up_on_waits, rejects_usage
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
     import httpx
-    from llama_index.core.llms import LLM
+    from llama_index.core.llms import LLM, ChatMessage, ChatResponse
 
 CONTEXT_WINDOW = 32_768  # assumed for models LlamaIndex has no table entry for
 
@@ -65,8 +65,7 @@ class LlamaLlm:
         finished = self._reads_fields  # the offline engine cannot break off
         extra = {"fields": prompt.fields} if self._reads_fields else {}
         try:
-            chunks = self.model.stream_chat(messages, **extra)
-            for chunk in chunks:
+            for chunk in self._chunks(messages, extra):
                 response = response or self._line.response  # made by this thread just now
                 if chunk.delta:
                     said.append(chunk.delta)
@@ -85,6 +84,17 @@ class LlamaLlm:
             if response is not None:
                 response.close()  # ends the request, also when nobody reads on
         yield self._bill(prompt, text, "".join(said), usage)
+
+    def _chunks(self, messages: Sequence[ChatMessage], extra: dict[str, Any]) -> Iterator[ChatResponse]:
+        """The streamed reply; a server that cannot tell usage is not asked for it again."""
+        try:
+            yield from self.model.stream_chat(messages, **extra)
+            return
+        except Exception as error:
+            if not rejects_usage(error):
+                raise
+        self.model.additional_kwargs.pop("stream_options", None)  # type: ignore[attr-defined]  # OpenAI's
+        yield from self.model.stream_chat(messages, **extra)
 
     def _bill(self, prompt: Prompt, text: str, said: str, usage: dict[str, Any]) -> ModelCall:
         if usage:
@@ -120,14 +130,15 @@ def _is_last(raw: object) -> bool:
 def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
     """An OpenAI model, or any model of an OpenAI-compatible server, at temperature 0.
 
-    One retry, so a silent server ends the call after twice `settings.timeout`; between two pieces
-    of a stream the same timeout holds.
+    One retry: a silent server ends the call after about twice `settings.timeout`, three times when it
+    first asks to wait; a wait longer than the timeout ends it at once. Between two pieces of a stream
+    the same timeout holds.
 
     Raises:
-        ProviderError: neither a key nor a base URL is set.
+        ConfigError: neither a key nor a base URL is set.
     """
     if settings.openai_api_key is None and settings.openai_base_url is None:
-        raise ProviderError(
+        raise ConfigError(
             f"The model {model} needs a provider.",
             "Set OPENAI_API_KEY or OPENAI_BASE_URL, or RAG_LLM=offline.",
         )
@@ -140,7 +151,9 @@ def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
         "api_key": settings.openai_api_key.get_secret_value() if settings.openai_api_key else "none",
         "timeout": settings.timeout,
         "max_retries": 1,
-        "http_client": DefaultHttpxClient(event_hooks={"response": [line.pick_up]}),
+        "http_client": DefaultHttpxClient(
+            event_hooks={"response": [line.pick_up, give_up_on_waits(settings.timeout)]}
+        ),
         "additional_kwargs": {"stream_options": {"include_usage": True}},
     }
     if settings.openai_base_url is not None:
@@ -167,6 +180,11 @@ def load_llm(settings: Settings, model: str, prices: PriceList, embedder: Embedd
     """The engine the settings ask for: a provider's model, or the offline engine in its place."""
     if settings.uses_openai:
         return load_openai(settings, model, prices)
+    return load_offline(prices, embedder)
+
+
+def load_offline(prices: PriceList, embedder: Embedder) -> LlamaLlm:
+    """The offline engine."""
     from .offline import NAME, OfflineLLM
 
     return LlamaLlm(OfflineLLM(embedder), NAME, prices, reads_fields=True)

@@ -1,10 +1,19 @@
-"""What a provider's failure means, and what to do about it."""
+"""What a provider's failure means, what to do about it, and when to try again."""
 
 from __future__ import annotations
 
+import email.utils
 import json
+import math
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from ..errors import ProviderError
+
+if TYPE_CHECKING:
+    import httpx
 
 AGAIN = "Try again."
 
@@ -25,7 +34,9 @@ def explained(error: Exception, model: str, secret: str = "") -> ProviderError:
         case openai.NotFoundError():
             what, step = "the server does not have this model", "Check RAG_ANSWER_MODEL and RAG_EMBEDDING."
         case openai.RateLimitError():
-            what, step = "the provider's rate limit or quota is reached", "Wait, or check your plan."
+            wait = retry_after(error.response)
+            what = "the provider's rate limit or quota is reached"
+            step = f"Wait{f' {math.ceil(wait)} s' if wait else ''}, or check your plan."
         case openai.APITimeoutError() | httpx.TimeoutException():
             what, step = "no answer in time", "Try again, or raise RAG_TIMEOUT."
         case openai.APIConnectionError():
@@ -33,7 +44,9 @@ def explained(error: Exception, model: str, secret: str = "") -> ProviderError:
         case openai.BadRequestError():
             what, step = f"the request was refused ({error.message})", "Check the model's limits."
         case openai.InternalServerError():
-            what, step = f"the server failed (HTTP {error.status_code})", "Try again later."
+            wait = retry_after(error.response)
+            what = f"the server failed (HTTP {error.status_code})"
+            step = f"Try again {f'in {math.ceil(wait)} s' if wait else 'later'}."
         case httpx.TransportError():
             what, step = f"the connection broke off ({type(error).__name__})", AGAIN
         case json.JSONDecodeError():
@@ -43,3 +56,34 @@ def explained(error: Exception, model: str, secret: str = "") -> ProviderError:
     if secret:
         what = what.replace(secret, "…")
     return ProviderError(f"Model {model}: {what}.", step)
+
+
+def rejects_usage(error: Exception) -> bool:
+    """Whether a server refused a request because it asked for the usage of a stream."""
+    return getattr(error, "status_code", None) in (400, 422) and "stream_options" in str(error)
+
+
+def give_up_on_waits(longest: float) -> Callable[[httpx.Response], None]:
+    """A response hook for httpx: a provider that asks for a longer wait is not tried again.
+
+    OpenAI's client would wait up to two minutes before its retry.
+
+    Args:
+        longest: seconds.
+    """
+
+    def hook(response: httpx.Response) -> None:
+        if (retry_after(response) or 0.0) > longest:
+            response.headers["x-should-retry"] = "false"  # obeyed by OpenAI's client
+
+    return hook
+
+
+def retry_after(response: httpx.Response) -> float | None:
+    """Seconds a response asks to wait: OpenAI's retry-after-ms, or Retry-After (RFC 9110, section 10.2.3)."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with suppress(KeyError, ValueError):
+            wait = unit * float(response.headers[name])
+            return wait if math.isfinite(wait) else None
+    date = email.utils.parsedate_tz(response.headers.get("retry-after", ""))
+    return email.utils.mktime_tz(date) - time.time() if date else None

@@ -53,7 +53,7 @@ class Write(Stage):
             ctx.warn(f"{invalid} citation(s) named a source that does not exist and were taken out.")
         if not citations:
             ctx.warn("The answer cites none of its passages.")
-        return Answer(text, citations, evidence=evidence)
+        return Answer(text, citations, evidence=evidence, invalid_citations=invalid)
 
 
 def _labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:

@@ -78,9 +78,9 @@ class Fuse(Stage):
         for ranking in state.rankings:
             for hit in ranking:
                 held = seen.get(hit.id)
-                seen[hit.id] = hit if held is None else replace(held, votes=(*held.votes, *hit.votes))
+                seen[hit.id] = hit if held is None else held.voted(*hit.votes)
         hits = [
-            replace(seen[identity], score=score, scale=self.scale)
+            Hit(seen[identity].passage, score, self.scale, seen[identity].votes)
             for identity, score in self.fuse(state.rankings).items()
         ]
         return replace(state, rankings=(Ranking.sort(state.question, hits, self.name),))

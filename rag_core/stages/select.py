@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class Mmr(Select):
         question = ctx.embed((ranking.query.text,))[0]
         picks = mmr_order(question, ctx.index.vectors([hit.id for hit in hits]), self.k, self.relevance)
         return [
-            replace(hits[i], votes=(*hits[i].votes, Vote(self.name, ranking.query.text, rank, value)))
+            hits[i].voted(Vote(self.name, ranking.query.text, rank, value))
             for rank, (i, value) in enumerate(picks, start=1)
         ]
 
@@ -77,20 +77,16 @@ def mmr_order(
         λ · relevance. Equal values go to the lower row.
     """
     exact = vectors.astype(float)
-    wanted = _cosines(exact, question.astype(float))
+    # rounded far below float32's precision, so that equal passages stay equal whatever the product's order
+    wanted = np.round(exact @ question.astype(float), 9)
+    between = np.round(exact @ exact.T, 9)
     picks: list[tuple[int, float]] = []
-    left = list(range(len(vectors)))
     nearest = np.full(len(vectors), -np.inf)  # max similarity to anything picked
-    while left and len(picks) < k:
-        redundancy = nearest[left] if picks else np.zeros(len(left))
-        values = relevance * wanted[left] - (1 - relevance) * redundancy
+    values = relevance * wanted
+    for _ in range(min(k, len(vectors))):
         best = int(np.argmax(values))
-        picks.append((left.pop(best), float(values[best])))
-        nearest = np.maximum(nearest, _cosines(exact, exact[picks[-1][0]]))
+        picks.append((best, float(values[best])))
+        nearest = np.maximum(nearest, between[best])
+        values = relevance * wanted - (1 - relevance) * nearest
+        values[[row for row, _ in picks]] = -np.inf
     return picks
-
-
-def _cosines(rows: NDArray[np.float64], one: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Row by row, so that equal rows give equal values; a matrix product does not promise that."""
-    products: NDArray[np.float64] = (rows * one).sum(axis=1)
-    return products

@@ -35,7 +35,7 @@ def judged_cosines(lab: Lab, language: str, split: str) -> tuple[np.ndarray, np.
     held = {identity.rsplit(":", 1)[0]: identity for identity in lab.index.passages}
     cosines, grades = [], []
     for question, judged in read_qrels(folder / "qrels-passages" / f"{split}.tsv").items():
-        vector = lab._engines.embedder.embed([texts[question]])[0][0]
+        vector = lab.engines.embedder.embed([texts[question]])[0][0]
         cosines.append(lab.index.vectors([held[key] for key in judged]) @ vector)
         grades.append(list(judged.values()))
     return np.concatenate(cosines), np.concatenate(grades)
@@ -71,7 +71,7 @@ def best_scores(lab: Lab, language: str, split: str) -> Iterator[tuple[float, bo
     """The offline engine's best sentence score, and whether the collection has an answer."""
     folder = DATA / "questions" / language
     kinds = {question.id: question for question in read_questions(folder)}
-    scorer = lab._engines.answer.model._score
+    scorer = lab.engines.answer.model._score
     for identity in read_qrels(folder / "qrels" / f"{split}.tsv"):
         question = kinds[identity]
         trace = lab.run(question.text, "hybrid_rrf")

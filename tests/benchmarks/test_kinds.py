@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytrec_eval
 
-from rag_core.judged import KINDS, Question, read_qrels, read_questions
+from rag_core.judged import KINDS, read_builtin
 from rag_core.lab import open_lab
 from rag_core.stages import Rrf
 from rag_core.types import Hit, Query, Ranking
 
-DATA = Path(__file__).resolve().parents[2] / "data" / "questions"
+DATA = Path(__file__).resolve().parents[2] / "data"
 DEPTH, REPEATS = 100, 10_000
 MEASURES = ("ndcg_cut_10", "recall_20")
 
@@ -32,13 +32,10 @@ def by_document(hits: Sequence[tuple[str, float]]) -> dict[str, float]:
 
 def test_kinds_of_questions_separate_the_strategies() -> None:
     lab = open_lab()
-    index, embedder = lab.index, lab._engines.embedder
-    questions: dict[str, Question] = {}
-    judged: dict[str, dict[str, int]] = {}
-    for language in ("en", "es"):
-        questions |= {question.id: question for question in read_questions(DATA / language)}
-        judged |= {q: dict(g) for q, g in read_qrels(DATA / language / "qrels" / "test.tsv").items()}
-    judged = {q: grades for q, grades in judged.items() if any(grades.values())}
+    index, embedder = lab.index, lab.engines.embedder
+    held = read_builtin(DATA, "test")
+    questions = {question.id: question for question in held.measured}
+    judged = {identity: dict(held.qrels[identity]) for identity in questions}
 
     runs: dict[str, dict[str, dict[str, float]]] = {"bm25": {}, "simple_semantic": {}, "hybrid_rrf": {}}
     for identity in judged:
@@ -50,12 +47,12 @@ def test_kinds_of_questions_separate_the_strategies() -> None:
         def documents(ranking: Ranking) -> dict[str, float]:
             return by_document([(hit.passage.doc_id, hit.score) for hit in ranking])
 
-        held: dict[str, Hit] = {hit.id: hit for ranking in (dense, lexical) for hit in ranking}
+        hits: dict[str, Hit] = {hit.id: hit for ranking in (dense, lexical) for hit in ranking}
         fused = Rrf().fuse([lexical, dense])
         runs["bm25"][identity] = documents(lexical)
         runs["simple_semantic"][identity] = documents(dense)
         runs["hybrid_rrf"][identity] = by_document(
-            [(held[name].passage.doc_id, score) for name, score in fused.items()]
+            [(hits[name].passage.doc_id, score) for name, score in fused.items()]
         )
     evaluator = pytrec_eval.RelevanceEvaluator(judged, set(MEASURES))
     scores = {name: evaluator.evaluate(run) for name, run in runs.items()}

@@ -1,0 +1,104 @@
+"""Past runs, and two of them side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+import rag_core
+from rag_core import evaluation as ev
+
+
+def main() -> None:
+    """Draw the page."""
+    st.header("History of runs", anchor=False)
+    folders = ev.past_runs(rag_core.read_settings())
+    if not folders:
+        st.info("Nothing has been measured yet.")
+        st.page_link("pages/measure/run.py", label="Measure strategies", icon="▶️")
+        return
+    runs = []
+    for folder in folders:
+        try:
+            runs.append(ev.RunFolder.open(folder))
+        except rag_core.RagError as error:
+            st.error(str(error))
+    st.caption("Choose one run to see its results, or two to compare them.")
+    event = st.dataframe(
+        [_row(run) for run in runs], hide_index=True, on_select="rerun", selection_mode="multi-row", key="history",
+        column_config={"best": st.column_config.NumberColumn(format="%.3f")},
+    )  # fmt: skip
+    picked = [runs[row] for row in event["selection"]["rows"] if row < len(runs)]
+    if len(picked) == 1:
+        if st.button("See its results", type="primary"):
+            st.session_state["run_folder"] = picked[0].folder.name
+            st.switch_page("pages/measure/results.py")
+    elif len(picked) == 2:
+        _compare(picked[1], picked[0])
+    elif picked:
+        st.info("Choose two runs.")
+
+
+def _row(run: ev.RunFolder) -> dict[str, Any]:
+    results, manifest = run.results, run.manifest
+    best: dict[str, float] = {}
+    if results:
+        best = {
+            label: row["metrics"][results["primary"]]["mean"]
+            for label, row in results["strategies"].items()
+            if row["metrics"][results["primary"]]
+        }
+    leader = max(best, key=lambda label: best[label], default="")
+    return {
+        "when": manifest["started"][:16].replace("T", " "),
+        "questions": f"{manifest['data']} {manifest['split']} ({manifest['questions']})",
+        "strategies": ", ".join(run.labels),
+        "depth": str(manifest["depth"] or "as set"),
+        "metric": ev.parse_metric(results["primary"]).title if results else "not finished",
+        "leader": leader,
+        "best": best.get(leader),
+        "embeddings": manifest["engine"]["embedding"],
+        "language model": manifest["engine"]["llm"],
+    }
+
+
+def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
+    """Every strategy of both runs on the questions they share."""
+    st.subheader("The two runs", anchor=False)
+    for warning in ev.differences(older, newer):
+        st.warning(warning)
+    names = [*ev.DEFAULT_METRICS, "recall@100"]
+    metric = ev.parse_metric(
+        st.selectbox(
+            "Metric", names, format_func=lambda name: ev.parse_metric(name).title, key="history.metric"
+        )
+    )
+    both = {f"{label} (older)": held for label, held in ev.scores(older, metric).items()}
+    both |= {f"{label} (newer)": held for label, held in ev.scores(newer, metric).items()}
+    pairs = [
+        pair
+        for pair in ev.compare_all(metric.title, both)
+        if pair.a.removesuffix(" (older)") == pair.b.removesuffix(" (newer)")
+    ]
+    rows = [
+        {
+            "strategy": pair.a.removesuffix(" (older)"),
+            "older": sum(both[pair.a].values()) / len(both[pair.a]) if both[pair.a] else None,
+            "newer": sum(both[pair.b].values()) / len(both[pair.b]) if both[pair.b] else None,
+            "questions in both": pair.n,
+            "wins of the newer": pair.losses,
+            "losses": pair.wins,
+        }
+        for pair in pairs
+    ]
+    if not rows:
+        st.info("The two runs have no strategy of the same name.")
+        return
+    number = st.column_config.NumberColumn(format="%.3f")
+    st.dataframe(rows, hide_index=True, column_config={"older": number, "newer": number})
+    for pair in pairs:
+        st.markdown(f"- {pair.verdict}")
+
+
+main()

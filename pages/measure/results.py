@@ -1,0 +1,287 @@
+"""What a run found: figures, pairs, kinds of questions, stages, and single questions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+import rag_core
+from pages.shared import html, plots, rankings
+from rag_core import evaluation as ev
+
+PLAIN = {"displayModeBar": False}
+VERDICTS = ("worse", "better", "different", "failed", "same")
+SEED = "seed_ndcg"
+
+
+def main() -> None:
+    """Draw the page."""
+    st.header("Results", anchor=False)
+    run = _choose_run()
+    if run is None:
+        st.info("Nothing has been measured yet.")
+        st.page_link("pages/measure/run.py", label="Measure strategies", icon="▶️")
+        return
+    results = run.results
+    if results is None:
+        st.warning(
+            "This run was not finished. Start the same measurement again and it goes on where it stopped."
+        )
+        return
+    _head(results)
+    figures, kinds, stages, questions = st.tabs(
+        ["Figures", "Kinds of questions", "Stage by stage", "Question by question"]
+    )
+    with figures:
+        _figures(results)
+    with kinds:
+        _groups(results)
+    with stages:
+        _stages(run, results)
+    with questions:
+        _questions(run, results)
+
+
+def _choose_run() -> ev.RunFolder | None:
+    runs = ev.past_runs(rag_core.read_settings())
+    if not runs:
+        return None
+    names = [folder.name for folder in runs]
+    wanted = st.session_state.pop("run_folder", None)
+    if wanted in names:
+        st.session_state["results.run"] = wanted
+    name = st.selectbox(
+        "Run", names, format_func=lambda name: ev.title_of(runs[names.index(name)]), key="results.run",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    try:
+        return ev.RunFolder.open(runs[names.index(name)])
+    except rag_core.RagError as error:
+        st.error(str(error))
+        return None
+
+
+def _head(results: Mapping[str, Any]) -> None:
+    manifest = results["manifest"]
+    st.markdown(
+        f"**{results['queries']} questions** of `{results['data']}` ({results['split']}) · "
+        f"depth {manifest['depth'] or 'as configured'} · embeddings {manifest['engine']['embedding']} · "
+        f"index {manifest['engine']['index']}"
+    )
+    for label, row in results["strategies"].items():
+        if row["failed"]:
+            st.warning(
+                f"**{label}**: {row['failed']} questions failed and are in no figure. {row['failures'][0]}"
+            )
+
+
+def _figures(results: Mapping[str, Any]) -> None:
+    primary = ev.parse_metric(results["primary"])
+    names = list(next(iter(results["strategies"].values()))["metrics"])
+    shown = st.selectbox(
+        "Metric", names, format_func=lambda name: ev.parse_metric(name).title, key="results.metric"
+    )
+    st.plotly_chart(
+        plots.intervals(
+            {label: row["metrics"][shown] for label, row in results["strategies"].items()},
+            ev.parse_metric(shown).title,
+        ),
+        key="intervals", config=PLAIN,
+    )  # fmt: skip
+    real = [name for name in names if not name.startswith(SEED)]
+    st.dataframe(_table(results, real), hide_index=True, column_config=_formats(real))
+    st.caption(
+        "Click a column's head to sort. “Judged” is the share of the first ten documents that anybody judged; "
+        "unjudged ones count as not relevant. Time is that of each strategy alone."
+    )
+    if seeds := [name for name in names if name.startswith(SEED)]:
+        st.subheader("As seed 004 computed it", anchor=False)
+        st.dataframe(_table(results, seeds), hide_index=True, column_config=_formats(seeds))
+        st.caption(
+            "Binary gains, and the ideal taken from the retrieved list itself: whatever was missed costs nothing. "
+            "This is how 0.868, 0.849, 0.763 and 0.918 came about, on ten chosen questions. "
+            "Never compare it with the real nDCG above."
+        )
+    st.subheader(f"Is the difference real? ({primary.title})", anchor=False)
+    if not results["comparisons"]:
+        st.caption("One strategy has nothing to be compared with.")
+        return
+    left, right = st.columns(2)
+    with left:
+        st.plotly_chart(
+            plots.pairs(results["comparisons"], list(results["strategies"])), key="pairs", config=PLAIN
+        )
+        st.caption("Row minus column; ✓ where the difference is probably real. p by a paired randomisation "
+                   "test, corrected for all pairs (Holm).")  # fmt: skip
+    with right:
+        for pair in results["comparisons"]:
+            found = (
+                ""
+                if pair["minimum_detectable"] is None
+                else (
+                    f" These questions would find a difference of {pair['minimum_detectable']:.3f} four times in five."
+                )
+            )
+            st.markdown(
+                f"- {pair['verdict']} {pair['a']} wins {pair['wins']}, ties {pair['ties']}, "
+                f"loses {pair['losses']}.{found}"
+            )
+    st.subheader("Quality, time and cost", anchor=False)
+    points = ev.front(results)
+    st.plotly_chart(plots.pareto(points, primary.title, named=True), key="front", config=PLAIN)
+
+
+def _table(results: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        {"strategy": label}
+        | {name: row["metrics"][name]["mean"] if row["metrics"][name] else None for name in names}
+        | {
+            "n": row["queries"],
+            "judged": row["judged@10"],
+            "ms": None if row["seconds_per_query"] is None else 1000 * row["seconds_per_query"],
+            "cost": row["cost_usd"],
+        }
+        for label, row in results["strategies"].items()
+    ]
+
+
+def _formats(names: Sequence[str]) -> dict[str, Any]:
+    number = st.column_config.NumberColumn
+    return {name: number(ev.parse_metric(name).title, format="%.3f") for name in names} | {
+        "judged": number("Judged", format="percent"),
+        "ms": number("ms per question", format="%.0f"),
+        "cost": number("US $ in all", format="%.4f", help="Empty when a price is unknown."),
+        "n": number("Questions"),
+        "strategy": st.column_config.TextColumn("Strategy", pinned=True),
+    }
+
+
+def _groups(results: Mapping[str, Any]) -> None:
+    primary = results["primary"]
+    title = ev.parse_metric(primary).title
+    known = {group: members for group, members in results["groups"].items() if members}
+    if not known:
+        st.info("The questions of this set are not told apart by kind or language.")
+    for group, members in known.items():
+        st.subheader(f"By {group}", anchor=False)
+        st.plotly_chart(plots.groups(members, primary, title), key=f"groups.{group}", config=PLAIN)
+    if known:
+        st.caption("Small groups have wide intervals: where they overlap widely, nothing is decided.")
+
+
+def _stages(run: ev.RunFolder, results: Mapping[str, Any]) -> None:
+    primary = ev.parse_metric(results["primary"])
+    st.caption(
+        f"{primary.title} of the ranking after each stage, and the change to the ranking before it; after a fusion, "
+        "to the best of the fused. p is not corrected here: it points, it does not prove."
+    )
+    for label in run.labels:
+        effects = ev.stage_effects(run, label, primary)
+        seconds = results["strategies"][label]["stage_seconds"]
+        st.markdown(f"**{label}**")
+        st.dataframe(
+            [
+                {
+                    "stage": effect.stage,
+                    "ranking": effect.lane or "–",
+                    "score": effect.score.mean,
+                    "change": effect.change.mean if effect.change else None,
+                    "interval": f"{effect.change.low:+.3f} to {effect.change.high:+.3f}"
+                    if effect.change
+                    else "",
+                    "p": effect.p,
+                    "against": effect.before,
+                    "ms": 1000 * seconds.get(f"{effect.position + 1} {effect.stage}", 0.0),
+                }
+                for effect in effects
+            ],
+            hide_index=True,
+            column_config={
+                "score": st.column_config.NumberColumn(primary.title, format="%.3f"),
+                "change": st.column_config.NumberColumn(format="%+.3f"),
+                "p": st.column_config.NumberColumn(format="%.3f"),
+                "ms": st.column_config.NumberColumn(format="%.1f"),
+                "interval": st.column_config.TextColumn("95 % interval of the change"),
+            },
+        )
+        if rewrites := ev.rewrite_effects(run, label):
+            st.dataframe(
+                [
+                    {
+                        "searched with": row.origin,
+                        "questions": row.questions,
+                        "error rate": row.error_rate,
+                        "relevant, found by no other": row.unique_relevant,
+                    }
+                    for row in rewrites
+                ],
+                hide_index=True,
+                column_config={"error rate": st.column_config.NumberColumn(format="%.2f")},
+            )
+            st.caption(
+                "Error rate, as in seed 004: the share of the retrieved documents that is not relevant."
+            )
+
+
+def _questions(run: ev.RunFolder, results: Mapping[str, Any]) -> None:
+    if len(run.labels) < 2:
+        st.info("Measure two strategies to see where they differ.")
+        return
+    left, right = st.columns(2)
+    baseline = left.selectbox("Baseline", run.labels, key="results.baseline")
+    others = [label for label in run.labels if label != baseline]
+    label = right.selectbox("Set beside it", others, key="results.other")
+    primary = ev.parse_metric(results["primary"])
+    changes = ev.changes(run, primary, baseline, label)
+    counts = Counter(change.verdict for change in changes)
+    chosen = st.pills(
+        "Show", VERDICTS, default=["worse"], selection_mode="multi", key="results.verdicts",
+        format_func=lambda verdict: f"{verdict} ({counts[verdict]})",
+    )  # fmt: skip
+    texts = {question.id: question for question in run.judged.questions}
+    rows = [change for change in changes if change.verdict in chosen]
+    if not rows:
+        st.info("No question is of this kind.")
+        return
+    event = st.dataframe(
+        [
+            {
+                "question": texts[change.question].text,
+                baseline: change.baseline,
+                label: change.score,
+                "verdict": change.verdict,
+                "kind": texts[change.question].kind,
+            }
+            for change in rows
+        ],
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key="results.changes",
+        column_config={
+            name: st.column_config.NumberColumn(format="%.3f") for name in (baseline, label)
+        } | {"question": st.column_config.TextColumn(width="large")},
+    )  # fmt: skip
+    picked = [row for row in event["selection"]["rows"] if row < len(rows)]
+    if not picked:
+        st.caption("Click the box before a question to see both strategies' way to their ranking.")
+        return
+    _both(run, rows[picked[0]].question, texts[rows[picked[0]].question].text, [baseline, label])
+
+
+def _both(run: ev.RunFolder, question: str, text: str, labels: Sequence[str]) -> None:
+    st.html(html.asked(text))
+    titles = ev.document_titles(run)
+    for place, label in zip(st.columns(2), labels, strict=True):
+        record = run.records[label][question]
+        with place:
+            st.markdown(f"**{label}**")
+            if record.error:
+                st.error(record.error)
+            st.html(rankings.stages(record, run.judged.qrels[question], titles))
+
+
+main()

@@ -1,0 +1,49 @@
+"""A recorded ranking drawn as HTML: each stage with its documents and what readers judged them to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+from rag_core import evaluation as ev
+
+SHOWN = 10  # documents of a stage; the others are counted
+
+
+def stages(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
+    """Every stage of a run on one question, in order; relevant documents stand out."""
+    found = set(record.ranked)
+    missed = [name for name, grade in grades.items() if grade > 0 and name not in found]
+    parts = [
+        f'<div class="rl-stage"><b>{escape(stage.stage)}</b> '
+        f"<small>{1000 * stage.seconds:.1f} ms</small>{_lanes(stage, grades, titles)}</div>"
+        for stage in record.stages
+        if stage.lanes
+    ]
+    if missed:
+        rows = "".join(f"<li>{_document(name, grades, titles)}</li>" for name in missed[:SHOWN])
+        more = f"<li>and {len(missed) - SHOWN} more</li>" if len(missed) > SHOWN else ""
+        parts.append(f'<div class="rl-stage"><b>Relevant, not returned</b><ul>{rows}{more}</ul></div>')
+    return "".join(parts)
+
+
+def _lanes(stage: ev.StageRecord, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
+    parts = []
+    for lane in stage.lanes:
+        name = " ".join(part for part in (lane.retriever, lane.origin) if part and part != "question")
+        head = f'<p class="rl-note">{escape(name)}</p>' if len(stage.lanes) > 1 else ""
+        rows = "".join(f"<li>{_document(one, grades, titles)}</li>" for one in lane.documents[:SHOWN])
+        left = len(lane.documents) - SHOWN
+        more = f'<p class="rl-note">and {left} more</p>' if left > 0 else ""
+        parts.append(f"{head}<ol>{rows}</ol>{more}")
+    return "".join(parts)
+
+
+def _document(name: str, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
+    grade = grades.get(name)
+    if grade is None:
+        mark = '<span class="rl-label rl-low">not judged</span>'
+    else:
+        css = "rl-high" if grade > 1 else "rl-medium" if grade == 1 else "rl-low"
+        mark = f'<span class="rl-label {css}">grade {grade}</span>'
+    return f"{mark} {escape(titles.get(name) or name)}"

@@ -1,0 +1,88 @@
+"""An optional judge of written answers: a language model's scores, never invented ones."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from dataclasses import dataclass
+
+from ..context import Context
+from ..errors import ProviderError, RagError, Stopped
+from ..prompts import JUDGE_ANSWER, Sources
+from ..trace import Trace
+from ..types import ModelCall
+
+ATTEMPTS = 2  # a malformed reply is asked for once more
+_FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Scores of one answer, 0 to 100.
+
+    Args:
+        faithfulness: how far its statements are those of the sources it was written from.
+        relevance: how far it answers the question.
+    """
+
+    faithfulness: float
+    relevance: float
+
+
+def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[ModelCall, ...]]:
+    """A judgement of a trace's answer, or why there is none, and the calls it took.
+
+    Raises:
+        Stopped: the user stopped the run.
+        ValueError: the trace has no answer.
+    """
+    if trace.answer is None:
+        raise ValueError("the trace has no answer to judge")
+    ctx = ctx.metered()
+    reason = ""
+    try:
+        for _ in range(ATTEMPTS):
+            prompt = JUDGE_ANSWER.fill(
+                question=trace.question,
+                sources=Sources(trace.ranking.hits),
+                answer=html.escape(trace.answer.text, quote=False),
+                refused=f"Your last reply was refused: {reason}.\n" if reason else "",
+            )
+            try:
+                return parse(ctx.complete(prompt)), tuple(ctx.ledger)
+            except ValueError as error:
+                reason = str(error)
+    except Stopped:
+        raise
+    except RagError as error:
+        return error, tuple(ctx.ledger)
+    return (
+        ProviderError(
+            f"The judge's reply was malformed {ATTEMPTS} times: {reason}.", "Try another RAG_JUDGE_MODEL."
+        ),
+        tuple(ctx.ledger),
+    )
+
+
+def parse(reply: str) -> Judgement:
+    """The scores in a judge's reply: one JSON object, which may stand in a code fence.
+
+    Raises:
+        ValueError: it is not one, or a score is missing, no number or not from 0 to 100.
+    """
+    fenced = _FENCED.fullmatch(reply.strip())
+    try:
+        values = json.loads(fenced[1] if fenced else reply)
+    except ValueError as error:
+        raise ValueError("it is not JSON") from error
+    if not isinstance(values, dict):
+        raise ValueError("it is not a JSON object")
+    return Judgement(_score(values, "faithfulness"), _score(values, "relevance"))
+
+
+def _score(values: dict[str, object], name: str) -> float:
+    value = values.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
+        raise ValueError(f"{name} is {value!r}, not a number from 0 to 100")
+    return float(value)

@@ -1,0 +1,193 @@
+"""Metrics of one ranking against the judgements of its question, as trec_eval defines them.
+
+A ranking is a sequence of distinct document ids, best first. Judgements map a document id to its grade:
+above 0 is relevant, and the grade is the gain; 0, negative and not judged are not relevant. A cut-off k
+is at least 1; None takes the whole ranking. Every value lies in [0, 1]. A question without a relevant
+document has no value: the functions raise ValueError, and the caller leaves such questions out.
+
+Equal to trec_eval (https://github.com/usnistgov/trec_eval) to 1e-6, which the tests check through
+pytrec_eval (Van Gysel and de Rijke, SIGIR 2018).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import ConfigError
+
+Grades = Mapping[str, int]  # document id -> grade; above 0 is relevant
+
+
+def ndcg(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
+    """Normalised discounted cumulative gain; trec_eval's `ndcg_cut_k`, and `ndcg` without k.
+
+    Σ grade / log2(rank + 1) over the ranking, divided by the same sum over the best possible ranking of
+    the judged documents. Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM
+    TOIS 20(4), 2002, with the discount of every rank and linear gains.
+    """
+    gains = _gains(ranked, grades, k)
+    ideal = sorted((grade for grade in grades.values() if grade > 0), reverse=True)
+    return _discounted(gains) / _discounted(ideal[:k])
+
+
+def recall(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
+    """Share of the relevant documents that are among the first k; trec_eval's `recall_k`."""
+    return _relevant(_gains(ranked, grades, k)) / _relevant(grades.values())
+
+
+def precision(ranked: Sequence[str], grades: Grades, k: int) -> float:
+    """Relevant documents among the first k, divided by k even when fewer came back; `P_k`."""
+    return _relevant(_gains(ranked, grades, k)) / k
+
+
+def hit(ranked: Sequence[str], grades: Grades, k: int) -> float:
+    """1 when any of the first k is relevant, else 0; trec_eval's `success_k`."""
+    return float(any(_gains(ranked, grades, k)))
+
+
+def reciprocal_rank(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
+    """1 / rank of the first relevant document, 0 when there is none; trec_eval's `recip_rank`.
+
+    With k, a first relevant document below rank k counts as none (MS MARCO's MRR@k).
+    """
+    gains = _gains(ranked, grades, k)
+    return next((1 / rank for rank, gain in enumerate(gains, start=1) if gain), 0.0)
+
+
+def average_precision(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
+    """Precision at the rank of each relevant document, summed, divided by all relevant ones.
+
+    A relevant document that was not found adds 0. trec_eval's `map_cut_k`, and `map` without k.
+    """
+    found, total = 0, 0.0
+    for rank, gain in enumerate(_gains(ranked, grades, k), start=1):
+        if gain:
+            found += 1
+            total += found / rank
+    return total / _relevant(grades.values())
+
+
+def seed_ndcg(ranked: Sequence[str], grades: Grades, k: int) -> float:
+    """The nDCG that the code of seed 004 (RAG-MSR) computed. Never comparable with `ndcg`.
+
+    Gains are 1 or 0, and the ideal is the best order of all that was retrieved, not of what was judged:
+    whatever was missed costs nothing, and one relevant document at rank 1, alone, is a perfect 1. It is 0
+    when nothing relevant was retrieved. That, with ten hand-picked questions of the 323 in NFCorpus, is why
+    the seed prints 0.868, 0.849, 0.763 and 0.918; the five runs that its authors published have a real
+    nDCG@10 of 0.21 to 0.29. (Their evaluation code is not public; this reproduces their stored results.)
+    """
+    gains = [min(gain, 1) for gain in _gains(ranked, grades, None)]
+    ideal = _discounted(sorted(gains, reverse=True)[: _cutoff(k)])
+    return _discounted(gains[:k]) / ideal if ideal else 0.0
+
+
+def judged_at(ranked: Sequence[str], grades: Grades, k: int) -> float:
+    """Share of the first k, or of all that came back when fewer, that was judged at all.
+
+    The rest counts as not relevant without anybody having looked. 1 for an empty ranking: nothing in it
+    is unjudged.
+    """
+    top = ranked[: _cutoff(k)]
+    return sum(document in grades for document in top) / len(top) if top else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric with its cut-off: call it with a ranking and the judgements of its question.
+
+    Args:
+        name: the canonical name, such as "ndcg@10"; `parse_metric` reads it back.
+        title: what screens show, such as "nDCG@10".
+        cutoff: the first k ranks are measured; None for the whole ranking.
+        measure: one of the functions above.
+    """
+
+    name: str
+    title: str
+    cutoff: int | None
+    measure: Callable[[Sequence[str], Grades, int | None], float]
+
+    def __call__(self, ranked: Sequence[str], grades: Grades) -> float:
+        return self.measure(ranked, grades, self.cutoff)
+
+
+# name -> title, function, whether it needs a cut-off
+_MEASURES: dict[str, tuple[str, Callable[..., float], bool]] = {
+    "ndcg": ("nDCG", ndcg, False),
+    "recall": ("Recall", recall, True),
+    "precision": ("Precision", precision, True),
+    "mrr": ("MRR", reciprocal_rank, False),
+    "map": ("MAP", average_precision, False),
+    "hit": ("Hit rate", hit, True),
+    "seed_ndcg": ("nDCG", seed_ndcg, True),
+}
+_ALIASES = {"p": "precision", "success": "hit"}
+
+DEFAULT_METRICS = (
+    "ndcg@10",  # the primary one: strategies are ordered by it
+    "ndcg@5",
+    "ndcg@3",
+    "ndcg@1",
+    "recall@10",
+    "precision@5",
+    "mrr",
+    "map",
+    "hit@5",
+)
+
+
+def parse_metric(text: str) -> Metric:
+    """The metric of a name such as "ndcg@10", "map" or "P@5", in any case.
+
+    Raises:
+        ConfigError: no such metric, or its cut-off is missing or not a whole number from 1.
+    """
+    match = re.fullmatch(r"([a-z_]+)(?:@([1-9][0-9]{0,8}))?", text.strip().lower())
+    name, cutoff = match.groups() if match else ("", None)
+    name = _ALIASES.get(name, name)
+    if name in _MEASURES:
+        title, measure, needs_cutoff = _MEASURES[name]
+        if cutoff:
+            note = " as seed 004 computed it" if measure is seed_ndcg else ""
+            return Metric(f"{name}@{cutoff}", f"{title}@{cutoff}{note}", int(cutoff), measure)
+        if not needs_cutoff:
+            return Metric(name, title, None, measure)
+    known = ", ".join(name + ("@k" if needs else "[@k]") for name, (_, _, needs) in _MEASURES.items())
+    raise ConfigError(
+        f"There is no metric {text.strip()!r}.",
+        f"Choose among {known}; k is a whole number from 1, such as ndcg@10.",
+    )
+
+
+def trec_order(scores: Mapping[str, float]) -> list[str]:
+    """Document ids as trec_eval ranks them: by score, the highest first, ties by id, the last first.
+
+    trec_eval keeps a score as a 32-bit float: two scores that differ only beyond it are a tie.
+    """
+    keys = zip(array("f", scores.values()), scores, strict=True)
+    return [document for _, document in sorted(keys, reverse=True)]
+
+
+def _cutoff(k: int | None) -> int | None:
+    if k is not None and k < 1:
+        raise ValueError(f"k must be at least 1, not {k}")
+    return k
+
+
+def _gains(ranked: Sequence[str], grades: Grades, k: int | None) -> list[int]:
+    """The gain of each of the first k documents: its grade, 0 when it is not relevant."""
+    if not _relevant(grades.values()):
+        raise ValueError("the question has no relevant document: it cannot be measured")
+    return [max(grades.get(document, 0), 0) for document in ranked[: _cutoff(k)]]
+
+
+def _relevant(grades: Iterable[int]) -> int:
+    return sum(grade > 0 for grade in grades)
+
+
+def _discounted(gains: Sequence[int]) -> float:
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))

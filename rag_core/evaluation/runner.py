@@ -1,0 +1,211 @@
+"""Running strategies over judged questions: retrieval alone, one question after the other, resumable."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.metadata
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..catalog import RECIPES, Chosen, build
+from ..context import Context, Once
+from ..errors import ConfigError, DataError, RagError, Stopped
+from ..judged import JudgedSet, Question
+from ..strategy import Strategy
+from .records import Record, RunFolder
+from .runfiles import read_run
+
+PACKAGES = (
+    "obstetrics-rag-lab", "chromadb", "llama-index-core", "numpy", "rank-bm25", "sentence-transformers", "torch",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an evaluation is.
+
+    Args:
+        done: question × strategy pairs that have a record, those of an earlier call included.
+        seconds_left: estimate from the pace of this call; None before the first record.
+        latest: label and record that were just written.
+    """
+
+    done: int
+    total: int
+    seconds_left: float | None
+    latest: tuple[str, Record] | None = None
+
+
+def settle(chosen: Mapping[str, Chosen], depth: int | None = None) -> dict[str, Strategy]:
+    """Strategies by label, without their answer stage.
+
+    Args:
+        depth: raises every control that counts passages to at least this, so that deep metrics mean
+            something; None runs the strategies as configured.
+
+    Raises:
+        ConfigError: a strategy, control or depth is wrong.
+    """
+    if not chosen:
+        raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
+    built = {label: build(one) for label, one in chosen.items()}
+    if depth is not None:
+        built = {label: _deepened(strategy, depth) for label, strategy in built.items()}
+    return {label: strategy.without_answer() for label, strategy in built.items()}
+
+
+def _deepened(strategy: Strategy, depth: int) -> Strategy:
+    recipe = RECIPES.get(strategy.name)
+    if recipe is None:
+        raise ConfigError(
+            f"{strategy.name} is not in the catalogue, so its depth cannot be set.", "Leave the depth out."
+        )
+    counts = {
+        control.name: max(strategy.controls[control.name], depth)
+        for control in recipe.controls
+        if control.unit == "passages"
+    }
+    return recipe.build(**{**strategy.controls, **counts})
+
+
+def describe(
+    judged: JudgedSet,
+    strategies: Mapping[str, Strategy],
+    *,
+    depth: int | None,
+    engine: Mapping[str, str | None],
+    source: str,
+    run_files: Mapping[str, Path] | None = None,
+) -> dict[str, Any]:
+    """The manifest of a run: what is measured, with what, where.
+
+    Args:
+        source: "builtin" or the BEIR folder.
+        run_files: rankings of other systems by label.
+    """
+    files = {
+        label: {"run_file": path.name, "fingerprint": _checksum(path)}
+        for label, path in (run_files or {}).items()
+    }
+    return {
+        "data": judged.name,
+        "source": source,
+        "split": judged.split,
+        "checksum": judged.checksum,
+        "questions": len(judged.measured),
+        "depth": depth,
+        "strategies": {
+            label: {
+                "strategy": strategy.name,
+                "controls": dict(strategy.controls),
+                "fingerprint": strategy.fingerprint,
+            }
+            for label, strategy in strategies.items()
+        }
+        | files,
+        "engine": dict(engine),
+        "versions": {"python": platform.python_version()}
+        | {name: importlib.metadata.version(name) for name in PACKAGES},
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    }
+
+
+def _checksum(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from error
+
+
+def take_run_file(run: RunFolder, label: str, path: Path) -> None:
+    """Take over the rankings another system made; a question it has none for scores 0, as in trec_eval.
+
+    Raises:
+        DataError: naming file and line of what is malformed.
+    """
+    ranked = read_run(path, {question.id for question in run.judged.measured})
+    for question in run.judged.measured:
+        if question.id not in run.records[label]:
+            run.append(label, Record.ranking(question.id, ranked.get(question.id, ())))
+
+
+def evaluate(
+    run: RunFolder,
+    strategies: Mapping[str, Strategy],
+    context: Callable[[], Context],
+    *,
+    share: bool = False,
+    workers: int = 1,
+    stop: threading.Event | None = None,
+) -> Iterator[Progress]:
+    """Put every question that has no record yet to every strategy; yields after each record.
+
+    A question that fails is kept as failed: it is asked again by the next call, and is in no score.
+    Closing the iterator, or setting `stop`, ends the run after the questions under way.
+
+    Args:
+        strategies: by the labels of the run.
+        context: a fresh context for one question.
+        share: strategies of one question share equal model calls and prefixes, which saves paid
+            calls; a call taken over takes no time, so seconds are only each strategy's own without it.
+        workers: questions at the same time; more than one makes the seconds of local models longer.
+    """
+    run.forget_failures()
+    stop = stop or threading.Event()
+    work = [
+        (question, [label for label in strategies if question.id not in run.records[label]])
+        for question in run.judged.measured
+    ]
+    total = len(strategies) * len(work)
+    done = total - sum(len(labels) for _, labels in work)
+    yield Progress(done, total, None)
+    started, before = time.monotonic(), done
+    with ThreadPoolExecutor(workers) as pool:
+        pending = [
+            pool.submit(_ask, question, labels, strategies, context, share, stop)
+            for question, labels in work
+            if labels
+        ]
+        try:
+            for future in as_completed(pending):
+                for label, record in future.result():
+                    run.append(label, record)
+                    done += 1
+                    pace = (time.monotonic() - started) / (done - before)
+                    yield Progress(done, total, pace * (total - done), (label, record))
+        finally:
+            for waiting in pending:
+                waiting.cancel()
+    if stop.is_set():
+        raise Stopped
+
+
+def _ask(
+    question: Question,
+    labels: Sequence[str],
+    strategies: Mapping[str, Strategy],
+    context: Callable[[], Context],
+    share: bool,
+    stop: threading.Event,
+) -> list[tuple[str, Record]]:
+    """The records of one question; those there are when the run is stopped."""
+    ctx = dataclasses.replace(context(), stop=stop)
+    records: list[tuple[str, Record]] = []
+    for label in labels:
+        own = ctx if share else dataclasses.replace(ctx, shared=Once())
+        try:
+            records.append((label, Record.of(question.id, strategies[label].run(question.text, own))))
+        except Stopped:
+            break
+        except RagError as error:
+            records.append((label, Record(question.id, error=str(error))))
+    return records

@@ -1,0 +1,219 @@
+"""Sweeps: very many settings of one strategy over judged questions, each stage run once per prefix.
+
+All settings of a question share their equal prefixes (`Strategy.run` with one `Once`) and a memory of
+what the index has answered, so that one retrieval serves every setting. The results are those of the same
+settings run from scratch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import itertools
+import math
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..catalog import MAX_PASSAGES, Control, Recipe
+from ..context import Context, Index, Once
+from ..errors import ConfigError, Stopped
+from ..judged import JudgedSet
+from ..strategy import Strategy
+from ..types import Hit, Ranking, Vectors
+from .metrics import Metric
+
+MOST = 20_000  # settings of one sweep
+SEED = 20_261
+
+Values = Mapping[str, object]
+
+
+class Memory:
+    """An index that answers from what it has already been asked, for one question.
+
+    A shallower search is the beginning of a deeper one, so each search is made once, as deep as any
+    setting may go. Not safe to share between threads that ask different questions: make one each.
+    """
+
+    def __init__(self, index: Index, depth: int = MAX_PASSAGES) -> None:
+        self._index = index
+        self._depth = depth
+        self._dense: dict[bytes, Sequence[Hit]] = {}
+        self._lexical: dict[tuple[str, float, float], Sequence[Hit]] = {}
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+
+    @property
+    def name(self) -> str:
+        """The index's name."""
+        return self._index.name
+
+    def dense(self, vector: Vectors, k: int) -> Sequence[Hit]:
+        """The k passages nearest to one (d,) vector."""
+        key = vector.tobytes()
+        if key not in self._dense:
+            self._dense[key] = self._index.dense(vector, self._depth)
+        return self._dense[key][:k]
+
+    def lexical(self, text: str, k: int, k1: float, b: float) -> Sequence[Hit]:
+        """The k best BM25 hits."""
+        key = (text, k1, b)
+        if key not in self._lexical:
+            self._lexical[key] = self._index.lexical(text, self._depth, k1, b)
+        return self._lexical[key][:k]
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """(n, d) stored vectors."""
+        missing = [identity for identity in ids if identity not in self._vectors]
+        if missing:
+            self._vectors.update(zip(missing, self._index.vectors(missing), strict=True))
+        return np.array([self._vectors[identity] for identity in ids], np.float32)
+
+
+def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
+    """A control and its values, from "rrf_k=1,10,60" or "mmr_lambda=0:1:0.1" (both ends included).
+
+    Raises:
+        ConfigError: no such control, or a value it cannot take.
+    """
+    name, equals, written = text.partition("=")
+    controls = {control.name: control for control in recipe.controls}
+    control = controls.get(name.strip())
+    if control is None or not equals:
+        raise ConfigError(
+            f"{text!r} varies no control of {recipe.name}.",
+            f"Write CONTROL=A,B,C or CONTROL=FROM:TO:STEP with one of {', '.join(controls)}.",
+        )
+    if ":" not in written:
+        return control.name, tuple(dict.fromkeys(control.parse(part.strip()) for part in written.split(",")))
+    try:
+        low, high, step = (float(part) for part in written.split(":"))
+        count = math.floor((high - low) / step + 1e-9) + 1
+        if not 1 <= count <= MOST:
+            raise ValueError
+        values = low + step * np.arange(count)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise ConfigError(f"{written!r} is not FROM:TO:STEP.", "Write 0:1:0.1, for instance.") from None
+    return control.name, tuple(dict.fromkeys(control.parse(f"{value:.10g}") for value in values))
+
+
+def grid(axes: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
+    """Every combination of the axes' values, in their order."""
+    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+
+
+def draw(axes: Mapping[str, Sequence[object]], n: int, seed: int = SEED) -> list[dict[str, object]]:
+    """N different combinations at random; all of them when there are no more than n.
+
+    Random search finds as good settings as a grid with fewer trials when few controls matter: Bergstra
+    and Bengio, "Random search for hyper-parameter optimization", JMLR 13, 2012.
+    """
+    sizes = [len(values) for values in axes.values()]
+    total = int(np.prod(sizes, dtype=object))
+    chosen = np.random.default_rng(seed).choice(total, size=min(n, total), replace=False)
+    return [
+        {
+            name: values[place]
+            for (name, values), place in zip(axes.items(), np.unravel_index(one, sizes), strict=True)
+        }
+        for one in chosen
+    ]
+
+
+def spread(control: Control, low: float, high: float, most: int = 11) -> tuple[object, ...]:
+    """At most so many values of a control from low to high, evenly, on its steps, both ends included."""
+    steps = round((high - low) / control.step)
+    places = np.unique(np.linspace(0, steps, min(most, steps + 1)).round())
+    return tuple(control.parse(f"{low + place * control.step:.10g}") for place in places)
+
+
+def settings_of(recipe: Recipe, base: Values, settings: Sequence[Values]) -> dict[Strategy, Values]:
+    """Different strategies with the values that make them; of settings that build the same, the first.
+
+    Args:
+        base: control values that all settings share.
+
+    Raises:
+        ConfigError: a value is wrong, or there are too many settings.
+    """
+    if not 0 < len(settings) <= MOST:
+        raise ConfigError(
+            f"A sweep takes 1 to {MOST:,} settings, not {len(settings):,}.", "Take fewer values, or a sample."
+        )
+    built: dict[Strategy, Values] = {}
+    for values in settings:
+        strategy = recipe.build(**{**base, **values}).without_answer()
+        built.setdefault(strategy, strategy.controls)
+    return built
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """Scores of every setting on every question.
+
+    Args:
+        scores: (settings, questions) of the metric.
+        cost_usd: per setting, US dollars of all questions as if it had run alone; NaN when unknown.
+    """
+
+    strategies: tuple[Strategy, ...]
+    questions: tuple[str, ...]
+    scores: NDArray[np.float64]
+    cost_usd: NDArray[np.float64]
+
+
+def sweep(
+    judged: JudgedSet,
+    strategies: Sequence[Strategy],
+    metric: Metric,
+    context: Callable[[], Context],
+    *,
+    stop: threading.Event | None = None,
+    told: Callable[[int, int], None] = lambda done, total: None,
+) -> Swept:
+    """Run every setting on every measured question.
+
+    Args:
+        context: a fresh context for one question.
+        told: receives questions done, and in all.
+
+    Raises:
+        StageError: a stage failed; a sweep has no holes.
+        Stopped: it was stopped.
+    """
+    questions = judged.measured
+    scores = np.empty((len(strategies), len(questions)))
+    cost = np.zeros(len(strategies))
+    for column, question in enumerate(questions):
+        if stop and stop.is_set():
+            raise Stopped
+        ctx = context()
+        ctx = dataclasses.replace(ctx, index=Memory(ctx.index), shared=Once(), workers=1)
+        grades = judged.qrels[question.id]
+        with _no_collection():
+            for row, strategy in enumerate(strategies):
+                trace = strategy.run(question.text, ctx)
+                scores[row, column] = metric(_documents(trace.ranking), grades)
+                cost[row] += np.nan if trace.cost_usd is None else trace.cost_usd
+        told(column + 1, len(questions))
+    return Swept(tuple(strategies), tuple(question.id for question in questions), scores, cost)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """The garbage collector would look through every kept step again and again, and find nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _documents(ranking: Ranking) -> list[str]:
+    return list(dict.fromkeys(hit.passage.doc_id for hit in ranking))

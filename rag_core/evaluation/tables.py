@@ -1,0 +1,81 @@
+"""Results as Markdown, for the README and for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import DataError
+from .metrics import parse_metric
+from .records import write_atomically
+
+BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+SHOWN = ("ndcg@10", "recall@10", "mrr", "map")  # columns, where the results hold them
+
+
+def markdown(results: Mapping[str, Any]) -> str:
+    """The tables of a results file: all questions, by kind, by language, and the verdicts.
+
+    Args:
+        results: from `results.summarise`.
+    """
+    names = [name for name in SHOWN if all(name in row["metrics"] for row in results["strategies"].values())]
+    names = names or [results["primary"]]
+    titles = [parse_metric(name).title for name in names]
+    rows = [
+        [f"`{label}`", *(cell(row["metrics"][name]) for name in names)]
+        for label, row in results["strategies"].items()
+    ]
+    parts = [
+        f"{results['queries']} questions of `{results['data']}`, {results['split']} split; "
+        "mean and 95 % interval over questions.",
+        _table(["strategy", *titles], rows),
+    ]
+    parts += [
+        _groups(f"{parse_metric(results['primary']).title} by {group}", results["primary"], members)
+        for group, members in results["groups"].items()
+        if members
+    ]
+    parts.append("\n".join(f"- {pair['verdict']}" for pair in results["comparisons"]))
+    return "\n\n".join(parts)
+
+
+def put_table(path: Path, table: str) -> None:
+    """Replace what stands between the two marks of a Markdown file.
+
+    Raises:
+        DataError: the file cannot be read, or has not both marks.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}.", "Check the path.") from error
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise DataError(
+            f"{path} has no place for a table.", f"Write {BEGIN} and {END} on lines of their own."
+        )
+    write_atomically(path, f"{before}{BEGIN}\n{table}\n{END}{after}")
+
+
+def cell(value: Mapping[str, float] | None) -> str:
+    """A mean and its interval in one cell."""
+    if value is None:
+        return "–"
+    return f"{value['mean']:.3f} ({value['ci_low']:.3f}–{value['ci_high']:.3f})"
+
+
+def _groups(title: str, metric: str, members: Mapping[str, Any]) -> str:
+    labels = list(next(iter(members.values()))["strategies"])
+    rows = [
+        [group, str(row["queries"]), *(cell(row["strategies"][label][metric]) for label in labels)]
+        for group, row in members.items()
+    ]
+    return _table([title, "n", *(f"`{label}`" for label in labels)], rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
