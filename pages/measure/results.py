@@ -192,17 +192,17 @@ def _stages(run: ev.RunFolder, results: Mapping[str, Any]) -> None:
                     "interval": f"{effect.change.low:+.3f} to {effect.change.high:+.3f}"
                     if effect.change
                     else "",
-                    "p": effect.p,
+                    "p": "" if effect.p is None else plots.p_text(effect.p),
                     "against": effect.before,
                     "ms": 1000 * seconds.get(f"{effect.position + 1} {effect.stage}", 0.0),
                 }
                 for effect in effects
             ],
             hide_index=True,
+            placeholder="",
             column_config={
                 "score": st.column_config.NumberColumn(primary.title, format="%.3f"),
                 "change": st.column_config.NumberColumn(format="%+.3f"),
-                "p": st.column_config.NumberColumn(format="%.3f"),
                 "ms": st.column_config.NumberColumn(format="%.1f"),
                 "interval": st.column_config.TextColumn("95 % interval of the change"),
             },

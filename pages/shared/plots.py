@@ -78,7 +78,7 @@ def pairs(comparisons: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> go
             continue
         for row, column, sign in ((a, b, 1), (b, a, -1)):
             values[row][column] = sign * pair["difference"]
-            p = "" if pair["p_holm"] is None else f"<br>p {pair['p_holm']:.3f}"
+            p = "" if pair["p_holm"] is None else f"<br>p {p_text(pair['p_holm'])}"
             real = " ✓" if pair["different"] else ""
             texts[row][column] = f"{sign * pair['difference']:+.3f}{real}{p}"
     most = max((abs(value) for line in values for value in line if value is not None), default=1.0) or 1.0
@@ -90,6 +90,11 @@ def pairs(comparisons: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> go
     )  # fmt: skip
     figure.update_yaxes(autorange="reversed")
     return _dressed(figure, 90 + 62 * size)
+
+
+def p_text(p: float) -> str:
+    """A p value as it is shown."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def curve(settings: Sequence[Mapping[str, Any]], control: str, title: str) -> go.Figure:
