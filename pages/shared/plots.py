@@ -48,6 +48,8 @@ def groups(members: Mapping[str, Any], metric: str, title: str) -> go.Figure:
             y=names,
             mode="markers",
             name=label,
+            orientation="h",  # with scattermode "group": side by side, not one over the other
+            offsetgroup=label,
             marker={"size": 9},
             error_x={
                 "type": "data",

@@ -32,6 +32,13 @@ def results(found: Mapping[str, Any]) -> None:
         typer.secho(f"\n{label}", bold=True)
         for name, value in row["metrics"].items():
             typer.echo(f"  {parse_metric(name).title:<38} {cell(value)}")
+        stages = ", ".join(f"{name} {1000 * took:.1f} ms" for name, took in row["stage_seconds"].items())
+        typer.echo(f"  stages: {stages}" if pace else "  rankings of another system")
+        for call in row["calls"]:
+            typer.echo(
+                f"  {call['count']:,} {call['purpose']} calls of {call['model']}: "
+                f"{call['input_tokens']:,} tokens in, {call['output_tokens']:,} out"
+            )
         typer.echo(f"  {pace}cost {cost}; {row['judged@10'] or 0:.0%} of the first 10 were judged")
         if row["failed"]:
             typer.secho(f"  {row['failed']} questions failed and are in no figure:", fg="yellow")
