@@ -363,3 +363,18 @@ def test_a_score_that_is_no_number_is_never_compared() -> None:
     scores = by_question(np.ones(12))
     with pytest.raises(ValueError, match="not finite"):
         compare_all("m", {"a": scores, "b": scores | {"q3": float("nan")}})
+
+
+def test_only_the_named_pairs_are_compared_and_corrected_for() -> None:
+    questions = [f"q{i}" for i in range(12)]
+    scores = {
+        name: {question: (i % 4 + shift) / 8 for i, question in enumerate(questions)}
+        for name, shift in (("a", 0), ("b", 1), ("c", 2), ("d", 3))
+    }
+    every = {(pair.a, pair.b): pair for pair in compare_all("nDCG@10", scores)}
+    named = compare_all("nDCG@10", scores, [("b", "a"), ("c", "d")])
+    assert [(pair.a, pair.b) for pair in named] == [("b", "a"), ("c", "d")]
+    # every difference has one sign: 2 of the 4,096 flips are as extreme
+    assert [pair.p for pair in named] == [2 / 4096] * 2
+    assert [pair.p_holm for pair in named] == [2 * 2 / 4096] * 2
+    assert every["a", "b"].p_holm == 6 * 2 / 4096

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -27,6 +28,7 @@ def main() -> None:
     st.caption("Choose one run to see its results, or two to compare them.")
     event = st.dataframe(
         [_row(run) for run in runs], hide_index=True, on_select="rerun", selection_mode="multi-row", key="history",
+        placeholder="",
         column_config={"best": st.column_config.NumberColumn(format="%.3f")},
     )  # fmt: skip
     picked = [runs[row] for row in event["selection"]["rows"] if row < len(runs)]
@@ -76,21 +78,18 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
     )
     both = {f"{label} (older)": held for label, held in ev.scores(older, metric).items()}
     both |= {f"{label} (newer)": held for label, held in ev.scores(newer, metric).items()}
-    pairs = [
-        pair
-        for pair in ev.compare_all(metric.title, both)
-        if pair.a.removesuffix(" (older)") == pair.b.removesuffix(" (newer)")
-    ]
+    shared = [label for label in older.labels if label in newer.labels]
+    pairs = ev.compare_all(metric.title, both, [(f"{label} (newer)", f"{label} (older)") for label in shared])
     rows = [
         {
-            "strategy": pair.a.removesuffix(" (older)"),
-            "older": sum(both[pair.a].values()) / len(both[pair.a]) if both[pair.a] else None,
-            "newer": sum(both[pair.b].values()) / len(both[pair.b]) if both[pair.b] else None,
+            "strategy": label,
+            "older": _mean(both[pair.b]),
+            "newer": _mean(both[pair.a]),
             "questions in both": pair.n,
-            "wins of the newer": pair.losses,
-            "losses": pair.wins,
+            "wins of the newer": pair.wins,
+            "losses": pair.losses,
         }
-        for pair in pairs
+        for label, pair in zip(shared, pairs, strict=True)
     ]
     if not rows:
         st.info("The two runs have no strategy of the same name.")
@@ -99,6 +98,10 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
     st.dataframe(rows, hide_index=True, column_config={"older": number, "newer": number})
     for pair in pairs:
         st.markdown(f"- {pair.verdict}")
+
+
+def _mean(values: Mapping[str, float]) -> float | None:
+    return sum(values.values()) / len(values) if values else None
 
 
 main()

@@ -197,17 +197,22 @@ class Comparison:
     verdict: str
 
 
-def compare_all(metric_title: str, scores: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
+def compare_all(
+    metric_title: str,
+    scores: Mapping[str, Mapping[str, float]],
+    pairs: Sequence[tuple[str, str]] | None = None,
+) -> list[Comparison]:
     """Every pair of strategies, in the order of the mapping, each on the questions both have.
 
     Args:
         metric_title: such as "nDCG@10".
         scores: strategy -> question id -> score.
+        pairs: those to compare; every one without it. p is corrected for these alone.
 
     Raises:
         ValueError: a score that is not finite.
     """
-    pairs = list(combinations(scores, 2))
+    pairs = list(combinations(scores, 2)) if pairs is None else list(pairs)
     differences = [
         np.array(
             [scores[a][q] - scores[b][q] for q in sorted(scores[a].keys() & scores[b])], dtype=np.float64
