@@ -26,7 +26,7 @@ from rag_core.types import ModelCall, Vectors
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = (
-    "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM", "RAG_ANSWER_MODEL", "RAG_EMBEDDING", "RAG_LABELS",
+    "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM", "RAG_ANSWER_MODEL", "RAG_JUDGE_MODEL", "RAG_EMBEDDING", "RAG_LABELS",
     "RAG_HOME", "RAG_DATA", "RAG_TIMEOUT",
 )  # fmt: skip
 

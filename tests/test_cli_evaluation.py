@@ -155,6 +155,9 @@ def test_nothing_billed_runs_without_a_yes(
         assert "This run would cost about $" in refused.err
         assert "--yes" in refused.err
         assert not server.requests
+        judged = rag("answers", "--data", str(folder), "--strategies", "bm25", "--judge")
+        assert "3 answer, 3 judge calls" in judged.err
+        assert not server.requests
         retrieval = rag("eval", "--data", str(folder), "--strategies", "bm25", "--json")
         assert retrieval.code == 0, "retrieval alone costs nothing and asks nothing"
         assert not server.requests

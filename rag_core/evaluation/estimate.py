@@ -91,7 +91,8 @@ def _rehearse(
             share = open_questions / len(sample)
             try:
                 trace = strategy.run(question.text, ctx)
-                calls = {*trace.calls, *(judge(trace, ctx)[1] if judging else ())}
+                # one judgement a question: neither abstentions nor refused replies are foreseen
+                calls = {*trace.calls, *(judge(trace, ctx)[1][:1] if judging else ())}
             except RagError:  # its bill cannot be told
                 calls = {ModelCall("other", "", 0, 0, None, "tokenizer")}
             for call in calls - counted:
