@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextvars
+import math
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar, cast
 
-from .errors import ConfigError, Stopped
+from .errors import ConfigError, LimitReached, MissingResource, ProviderError, RagError, Stopped
 from .labels import LabelRules
 from .prompts import Prompt
-from .types import Hit, ModelCall, Vectors
+from .types import Hit, ModelCall, Scale, Vectors
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -20,12 +21,13 @@ Kind = Literal["query", "passage"]  # some models embed the two differently
 
 
 class Llm(Protocol):
-    """A language model, or the offline engine in its place."""
+    """A language model, or the offline engine in its place (`offline`), which goes by a prompt's fields."""
 
     name: str
+    offline: bool
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        """Yield the answer piece by piece, and the bill as the last item, also when stopped."""
+        """Yield the answer piece by piece, and the bill as the last item, also when stopped or broken off."""
         ...
 
 
@@ -41,6 +43,27 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, ModelCall]:
         """(n, d) L2-normalised vectors of n texts, and the bill."""
+        ...
+
+
+class Reranker(Protocol):
+    """Scores passages against a query; `scale` says what its scores are."""
+
+    name: str
+    scale: Scale
+
+    def score(self, query: str, hits: Sequence[Hit]) -> tuple[Sequence[float], ModelCall]:
+        """One score per hit, in their order, and the bill."""
+        ...
+
+
+class Assessor(Protocol):
+    """Tells how relevant single passages are, on this machine; its values can be labelled."""
+
+    name: str
+
+    def relevance(self, question: str, hits: Sequence[Hit]) -> Sequence[float]:
+        """One value per hit, 0 to 1, that does not depend on the others."""
         ...
 
 
@@ -103,12 +126,73 @@ class Once:
         return cast(T, future.result()), first
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one run of a strategy on one question may take.
+
+    Args:
+        calls: language model calls; None for no limit.
+        cost_usd: US dollars, language models and embeddings together; None for no limit. A call whose
+            price is unknown adds nothing here: only `calls` holds it back. Calls that are under way when
+            it is reached are finished, so a stage of calls made at the same time may go beyond it.
+    """
+
+    calls: int | None = None
+    cost_usd: float | None = None
+
+
+class Budget:
+    """What is left of the limits of one run; shared by its threads."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._paid: dict[ModelCall, float] = {}  # by identity: one call may serve several stages
+
+    def ask(self) -> None:
+        """Count a language model call that is about to be made.
+
+        Raises:
+            LimitReached: it may not be made.
+        """
+        most, dear = self._limits.calls, self._limits.cost_usd
+        with self._lock:
+            if most is not None and self._calls >= most:
+                raise LimitReached(
+                    f"This run has made {self._calls} language model calls, as many as it may.",
+                    "Ask for fewer rewrites or passages, or raise RAG_MAX_CALLS.",
+                )
+            cost = math.fsum(self._paid.values())
+            if dear is not None and cost >= dear:
+                raise LimitReached(
+                    f"This run has cost ${cost:.4f}; its limit is ${dear:g}.", "Raise RAG_MAX_COST_USD."
+                )
+            self._calls += 1
+
+    def spend(self, calls: Sequence[ModelCall]) -> None:
+        """Count what calls cost, each once."""
+        with self._lock:
+            self._paid.update((call, call.cost_usd or 0.0) for call in calls)
+
+    def take_over(self, calls: Sequence[ModelCall]) -> None:
+        """Count the calls of a stage that another run made for this one too."""
+        self.spend(calls)
+        with self._lock:
+            self._calls += sum(call.of_language_model for call in calls)
+
+
 @dataclass(frozen=True)
 class Context:
     """The surroundings of one stage run.
 
     Args:
-        llms: language model by purpose ("answer", "rewrite", ...).
+        llms: language model by purpose ("answer", "rewrite", "judge").
+        reranker: None when the strategies that run have no use for one.
+        assessor: whose values the passages are labelled by; None for their cosines.
+        enriched: the same passages indexed with their contexts; None when the corpus has no such index.
+        limits: what each run of a strategy may take, calls it shares with others included; `budget` is
+            what is left of it.
         shared: model calls already made for this question; equal calls are made once.
         emit: receives the pieces of the answer as they come.
         stop: set when the user stops the run.
@@ -119,12 +203,21 @@ class Context:
     embedder: Embedder
     llms: Mapping[str, Llm]
     labels: LabelRules
+    reranker: Reranker | None = None
+    assessor: Assessor | None = None
+    enriched: Index | None = None
+    limits: Limits = Limits()
+    budget: Budget = field(default_factory=lambda: Budget(Limits()))
     shared: Once = field(default_factory=Once)
     emit: Callable[[str], None] = lambda piece: None
     stop: Flag = field(default_factory=threading.Event)
-    workers: int = 8
+    workers: int = 16
     ledger: list[ModelCall] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+    def opened(self) -> Context:
+        """A copy with the whole of its limits left: one per run of a strategy."""
+        return replace(self, budget=Budget(self.limits))
 
     def metered(self) -> Context:
         """A copy with an empty ledger: one per stage run, so that threads never share one."""
@@ -144,8 +237,41 @@ class Context:
         self.check_stop()
         key = ("embed", self.embedder.name, kind, tuple(texts))
         (vectors, call), _ = self.shared.get(key, lambda: self.embedder.embed(texts, kind))
-        self.ledger.append(call)
+        self._pay((call,))
         return vectors
+
+    def rerank(self, query: str, hits: Sequence[Hit]) -> tuple[Sequence[float], Scale]:
+        """One score per hit by the reranker, and their scale; the same hits are scored once a question.
+
+        Raises:
+            ProviderError: the reranker gave a wrong number of scores, or one that is no number.
+        """
+        self.check_stop()
+        reranker = self.reranker
+        if reranker is None:
+            raise ConfigError("No reranker is set.", "Pass one to the Context.")
+        key = ("rerank", reranker.name, query, tuple(hit.passage for hit in hits))
+        (scores, call), _ = self.shared.get(key, lambda: reranker.score(query, hits))
+        self._pay((call,))
+        if len(scores) != len(hits) or not all(math.isfinite(score) for score in scores):
+            raise ProviderError(f"{reranker.name} gave no usable score for each of {len(hits)} passages.")
+        return scores, reranker.scale
+
+    def over(self, *, enriched: bool) -> Index:
+        """The index to search.
+
+        Raises:
+            MissingResource: the enriched one is asked for, and the corpus has none.
+        """
+        if not enriched:
+            return self.index
+        if self.enriched is None:
+            corpus = self.index.name.partition(",")[0]
+            raise MissingResource(
+                f"Corpus {corpus!r} has no enriched index.",
+                f"Run `rag index PATH --corpus {corpus} --enrich`, or set enriched=false.",
+            )
+        return self.enriched
 
     def complete(self, prompt: Prompt, emit: Callable[[str], None] = lambda piece: None) -> str:
         """The model's whole reply; the same prompt is asked once a question.
@@ -153,10 +279,10 @@ class Context:
         Args:
             emit: receives the reply piece by piece, or at once when another strategy asked for it.
         """
+        bills: list[ModelCall] = []
 
         def ask() -> tuple[str, tuple[ModelCall, ...]]:
             said: list[str] = []
-            bills: list[ModelCall] = []
             for item in model.stream(prompt, self.stop.is_set):
                 if isinstance(item, ModelCall):
                     bills.append(item)
@@ -168,26 +294,33 @@ class Context:
 
         self.check_stop()
         model = self._llm(prompt)
-        key = ("complete", model.name, prompt.system, prompt.render())
-        (text, calls), first = self.shared.get(key, ask)
+        template = prompt.template
+        key = ("complete", model.name, template.name, template.temperature, prompt.system, prompt.render())
+        self.budget.ask()
+        try:
+            (text, calls), first = self.shared.get(key, ask)
+        except BaseException:
+            self._pay(bills)  # a call that broke off was sent all the same
+            raise
         if not first:
             emit(text)
-        self.ledger.extend(calls)
+        self._pay(calls)
         return text
 
-    def complete_all(self, prompts: Sequence[Prompt]) -> list[str | Exception]:
-        """Replies to prompts asked at the same time, in their order; a failed one is its exception.
+    def complete_all(self, prompts: Sequence[Prompt]) -> list[str | RagError]:
+        """Replies to prompts asked at the same time, in their order; a failed one is its error.
 
         Raises:
             Stopped: the user stopped the run.
+            LimitReached: not all of them may be asked.
         """
 
-        def ask(prompt: Prompt) -> str | Exception:
+        def ask(prompt: Prompt) -> str | RagError:
             try:
                 return self.complete(prompt)
-            except Stopped:
+            except (Stopped, LimitReached):
                 raise
-            except Exception as error:
+            except RagError as error:
                 return error
 
         return self.map(ask, prompts)
@@ -199,6 +332,13 @@ class Context:
         with ThreadPoolExecutor(min(len(items), self.workers)) as pool:
             runs = [pool.submit(contextvars.copy_context().run, function, item) for item in items]
             return [run.result() for run in runs]
+
+    def _pay(self, calls: Sequence[ModelCall]) -> None:
+        self.ledger.extend(calls)
+        self.budget.spend(calls)
+        for call in calls:
+            if call.note:
+                self.warn(f"{call.model}: {call.note}.")
 
     def _llm(self, prompt: Prompt) -> Llm:
         try:

@@ -9,11 +9,14 @@ RagError                  message: what happened and where; next_step: what to d
 ├── StorageError          the state folder cannot be written (permissions, full disk)
 ├── MissingResource       a model, key or package this strategy needs is not here
 ├── ProviderError         a model provider refused, failed or did not answer in time
+├── LimitReached          the run has made as many calls, or cost as much, as it may
 ├── StageError            a stage failed while running; names the strategy and the stage
 └── Stopped               the user stopped the run; not a failure
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class RagError(Exception):
@@ -65,10 +68,18 @@ class ProviderError(RagError):
     """A model provider refused the call, failed, or did not answer in time."""
 
 
-class StageError(RagError):
-    """A stage failed while running. `__cause__` holds the original error."""
+class LimitReached(RagError):
+    """The run has made as many model calls, or cost as much, as the settings allow."""
 
-    def __init__(self, strategy: str, stage: str, cause: Exception) -> None:
+
+class StageError(RagError):
+    """A stage failed while running. `__cause__` holds the original error.
+
+    Args:
+        calls: the model calls of the run up to the failure: they were sent, and are billed.
+    """
+
+    def __init__(self, strategy: str, stage: str, cause: Exception, calls: tuple[Any, ...] = ()) -> None:
         known = isinstance(cause, RagError)
         what = cause.message if isinstance(cause, RagError) else f"{type(cause).__name__}: {cause}"
         step = cause.next_step if isinstance(cause, RagError) else ""
@@ -78,6 +89,7 @@ class StageError(RagError):
         )
         self.strategy = strategy
         self.stage = stage
+        self.calls = calls
 
 
 class Stopped(RagError):

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from .errors import InputError
 from .text import LANGUAGES, language_of
 
 MAX_QUESTION = 2000  # characters; longer texts are documents, not questions
+
+_WORD = re.compile(r"[\w'’+-]+")
+# words that make a sentence of a string of words: question words, pronouns, the commonest verb forms
+_SENTENCE_WORDS = """what when where which who whom whose why how is are was were am be been do does did can could should would
+    will may might must has have had i my me you your she her he his we our it they them there need want help
+    qué cuándo dónde adónde cuál cuáles quién quiénes cómo cuánto cuánta cuántos cuántas es son está están estoy
+    era fue hay ha he han ser estar puede puedo pueden podemos debe debo deben tengo tiene tienen hago hace hacer
+    necesito quiero siento sirve significa ocurre pasa me mi se yo ella usted ayuda"""
+_SENTENCE = frozenset(_SENTENCE_WORDS.split())
 
 
 def check_question(question: str) -> str:
@@ -31,6 +41,23 @@ def check_question(question: str) -> str:
     if not any(unicodedata.category(char)[0] in "LN" for char in asked):
         raise InputError("The question holds no letter or digit.", "Ask it in words.")
     return asked
+
+
+def form_of(question: str) -> tuple[str, str]:
+    """Whether a question is a "sentence" or "keywords", and the reason in one clause.
+
+    Keywords have no question mark, and no question word, pronoun or common verb form; one or two words are
+    keywords whatever they are (seed 004: "too short or keyword-based").
+    """
+    words = [word.casefold() for word in _WORD.findall(question)]
+    if len(words) <= 2:
+        return "keywords", f"keywords: {len(words)} word{'s' if len(words) != 1 else ''}"
+    found = next((word for word in words if word in _SENTENCE), "")
+    if found:
+        return "sentence", f"full sentence: it has “{found}”"
+    if "?" in question:
+        return "sentence", "full sentence: it has a question mark"
+    return "keywords", f"keywords: {len(words)} words, no question word, pronoun or verb form among them"
 
 
 def question_notice(question: str) -> str:

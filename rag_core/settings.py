@@ -53,13 +53,25 @@ class Settings(BaseSettings):
         "gpt-4o",
         description="Model that writes answers (seeds 000 to 002: gpt-4o, temperature 0).",
     )
+    rewriter_model: str = Field(
+        "gpt-3.5-turbo",
+        description="Model that rewrites questions (seeds 000 and 001), by default at temperature 0.3, and "
+        "places passages in their documents (`rag index --enrich`).",
+    )
     judge_model: str = Field(
         "gpt-4o",
-        description="Model that judges written answers in an evaluation, at temperature 0.",
+        description="Model that judges passages (seed 004), and written answers in an evaluation, at "
+        "temperature 0.",
     )
     embedding: str = Field(
         "minilm",
         description="minilm (bundled), a sentence-transformers name or folder, or openai:<model>.",
+    )
+    reranker: str = Field(
+        "auto",
+        description="auto (the offline scorer on the bundled model), or a sentence-transformers "
+        "CrossEncoder by name or folder, such as cross-encoder/ms-marco-MiniLM-L-6-v2 (seed 004) or "
+        "mixedbread-ai/mxbai-rerank-large-v1 (seed 003).",
     )
     labels: Literal["calibrated", "rank"] = Field(
         "calibrated",
@@ -73,9 +85,22 @@ class Settings(BaseSettings):
     timeout: float = Field(
         30.0,
         gt=0,
+        allow_inf_nan=False,
         description="Seconds a provider may stay silent. A failed request is tried once more, so a call "
         "that gets no answer ends after about twice this; after three times when the provider first asks "
-        "to wait. Should it ask for a longer wait than this, the call fails at once.",
+        "to wait. Should it ask for a longer wait than this, the call fails at once. A reply that keeps "
+        "coming is broken off after ten times this.",
+    )
+    max_calls: int = Field(
+        60,
+        ge=1,
+        description="Language model calls of a provider that one strategy may make for one question.",
+    )
+    max_cost_usd: float = Field(
+        1.0,
+        gt=0,
+        description="US dollars one strategy may spend on one question, as far as prices are known; the call "
+        "that passes it is the last.",
     )
 
     @property

@@ -13,7 +13,7 @@ from .context import Context
 from .errors import ConfigError, StageError, Stopped
 from .stages import Fuse, Retrieve, Stage, Transform, Write
 from .trace import Step, Trace
-from .types import State
+from .types import ModelCall, State
 
 # What each kind of stage may find in the state.
 NEEDS = {
@@ -98,6 +98,7 @@ class Strategy:
             StageError: a stage failed; what finished before was told to `finished`.
             Stopped: the user stopped the run.
         """
+        ctx = ctx.opened()
         state = State.start(question)
         steps: list[Step] = []
         for position, stage in enumerate(self.stages):
@@ -108,12 +109,16 @@ class Strategy:
                 step, first = ctx.shared.get(self.prefix(question, position), run)
             except Stopped:
                 raise
-            except Exception as error:
-                raise StageError(self.name, stage.name, error) from error
+            except _Failed as failed:
+                calls = [call for step in steps for call in step.calls] + [*failed.calls]
+                once = tuple(dict.fromkeys(calls))  # one call may serve several stages
+                raise StageError(self.name, stage.name, failed.cause, once) from failed.cause
+            if not first:
+                ctx.budget.take_over(step.calls)
             steps.append(step if first else replace(step, reused=True))
             finished(position, steps[-1])
             state = step.after
-        warnings = tuple(warning for step in steps for warning in step.warnings)
+        warnings = tuple(dict.fromkeys(warning for step in steps for warning in step.warnings))
         return Trace(
             question, self.name, self.controls, self.fingerprint, tuple(steps), engine or {}, warnings
         )
@@ -123,12 +128,24 @@ class Strategy:
         return ("prefix", question, self.stages[: position + 1])
 
 
+class _Failed(Exception):
+    """A stage failed, after it had made some calls."""
+
+    def __init__(self, cause: Exception, calls: tuple[ModelCall, ...]) -> None:
+        self.cause = cause
+        self.calls = calls
+
+
 def run_stage(stage: Stage, state: State, ctx: Context) -> Step:
     """Run one stage under its own meter."""
     metered = ctx.metered()
     started = time.perf_counter()
-    after = stage(state, metered)
+    try:
+        after = stage(state, metered)
+    except Stopped:
+        raise
+    except Exception as error:
+        raise _Failed(error, tuple(metered.ledger)) from error
     seconds = time.perf_counter() - started
-    return Step(
-        stage.name, stage.kind, stage.params, after, seconds, tuple(metered.ledger), tuple(metered.warnings)
-    )
+    warnings = tuple(dict.fromkeys(metered.warnings))  # each once, however many calls gave it
+    return Step(stage.name, stage.kind, stage.params, after, seconds, tuple(metered.ledger), warnings)

@@ -160,7 +160,7 @@ def metrics(calls: tuple[ModelCall, ...]) -> dict[str, Any]:
     def tokens(group: tuple[ModelCall, ...]) -> tuple[int, int]:
         return sum(call.input_tokens for call in group), sum(call.output_tokens for call in group)
 
-    language = tuple(call for call in calls if call.purpose != "embed")
+    language = tuple(call for call in calls if call.of_language_model)
     rewrite = tuple(call for call in language if call.purpose == "rewrite")
     answer = tuple(call for call in language if call.purpose == "answer")
     counted = sorted({call.counted_by for call in language})

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]  # (n, d), rows L2-normalised
-Scale = Literal["cosine", "bm25", "rrf", "cross_encoder", "s_final"]
+Scale = Literal[
+    "cosine", "bm25", "rrf", "weighted_cosine", "cross_encoder", "offline_scorer", "judge", "s_final"
+]
 Label = Literal["High", "Medium", "Low"]
-Scorer = Literal["cosine", "cross_encoder", "judge", "rank"]
+Scorer = Literal["cosine", "cross_encoder", "offline_scorer", "judge", "rank"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Passage:
         text: the words themselves, without title and heading.
         language: ISO 639-1 code of the text, such as "en".
         source: one line naming where the document's facts come from; may be empty.
+        context: one or two sentences that situate it in its document, in an enriched collection only.
     """
 
     id: str
@@ -36,6 +39,7 @@ class Passage:
     heading: str = ""
     language: str = "en"
     source: str = ""
+    context: str = ""
 
     @property
     def full_title(self) -> str:
@@ -44,8 +48,8 @@ class Passage:
 
     @property
     def indexed_text(self) -> str:
-        """What is embedded and searched: title and headings, then the text."""
-        return f"{self.full_title}\n{self.text}" if self.full_title else self.text
+        """What is embedded and searched: title and headings, the context if there is one, the text."""
+        return "\n".join(part for part in (self.full_title, self.context, self.text) if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +59,22 @@ class Query:
     Args:
         text: what is searched.
         origin: which transform wrote it; "question" for the user's own words.
-        weight: weight of its votes when rankings are fused, > 0.
+        weight: weight of its votes when rankings are fused, >= 0.
         passages: texts to embed instead of `text`, averaged (HyDE); empty for an ordinary query.
+        beside: a question whose embedding is averaged with those of the passages; empty for none.
+        place: position of its template among those asked for, from 0; it keeps it when another drops out.
+        form: "sentence" or "keywords", where a query analysis has looked; else empty.
+        note: what the reader should know about how it was made; may be empty.
     """
 
     text: str
     origin: str = "question"
     weight: float = 1.0
     passages: tuple[str, ...] = ()
+    beside: str = ""
+    place: int = 0
+    form: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +121,10 @@ class Hit:
         """The same hit with further votes; sweeps make millions, and `replace` takes four times as long."""
         return Hit(self.passage, self.score, self.scale, self.votes + votes, self.relevance)
 
+    def vote(self, stage: str) -> Vote | None:
+        """The last vote of a stage; None when it gave none."""
+        return next((vote for vote in reversed(self.votes) if vote.stage == stage), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -148,6 +164,7 @@ class ModelCall:
         purpose: "answer", "rewrite", "judge", "embed", ...
         cost_usd: US dollars; None when no price is known, never 0 for "unknown".
         counted_by: who counted the tokens.
+        note: what the reader of the result should know of it.
     """
 
     purpose: str
@@ -156,6 +173,12 @@ class ModelCall:
     output_tokens: int
     cost_usd: float | None
     counted_by: Literal["provider", "tokenizer"]
+    note: str = ""
+
+    @property
+    def of_language_model(self) -> bool:
+        """Whether a language model, or the offline engine in its place, was asked."""
+        return self.purpose not in ("embed", "rerank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +214,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything a strategy holds between two stages."""
+    """Everything a strategy holds between two stages.
+
+    Args:
+        shortfall: why no passage is left, for the abstention; empty when there is no more to say.
+    """
 
     question: Query
     queries: tuple[Query, ...]
     rankings: tuple[Ranking, ...] = ()
     answer: Answer | None = None
+    shortfall: str = ""
 
     @classmethod
     def start(cls, question: str) -> State:

@@ -13,21 +13,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fakes import MANY, WordReranker, talker
 
 from rag_core.cli import main
 from rag_core.context import Context
 from rag_core.corpus import Document
-from rag_core.indexing import CorpusIndex, CorpusStore, Reading
-from rag_core.lab import Lab, open_lab
+from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, Reading
+from rag_core.lab import Lab
 from rag_core.labels import LabelRules, Thresholds
+from rag_core.opening import open_lab
 from rag_core.prompts import Prompt
 from rag_core.settings import Settings
+from rag_core.thesaurus import Thesaurus
 from rag_core.types import ModelCall, Vectors
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = (
-    "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM", "RAG_ANSWER_MODEL", "RAG_JUDGE_MODEL", "RAG_EMBEDDING", "RAG_LABELS",
-    "RAG_HOME", "RAG_DATA", "RAG_TIMEOUT",
+    "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM", "RAG_ANSWER_MODEL", "RAG_REWRITER_MODEL", "RAG_JUDGE_MODEL",
+    "RAG_EMBEDDING", "RAG_RERANKER", "RAG_LABELS", "RAG_HOME", "RAG_DATA", "RAG_TIMEOUT", "RAG_MAX_CALLS", "RAG_MAX_COST_USD",
 )  # fmt: skip
 
 
@@ -68,6 +71,7 @@ class ScriptedLlm:
     """Replies from a script, word by word; keeps every prompt. An exception in the script is raised."""
 
     name = "scripted"
+    offline = False
 
     def __init__(self, *replies: str | Exception, cost_usd: float | None = 0.25) -> None:
         self.replies = list(replies)
@@ -137,6 +141,33 @@ def llm() -> ScriptedLlm:
 def ctx(index: CorpusIndex, embedder: WordEmbedder, llm: ScriptedLlm, labels: LabelRules) -> Context:
     """A context over DOCUMENTS with fakes for models."""
     return Context(index=index, embedder=embedder, llms={"answer": llm, "rewrite": llm}, labels=labels)
+
+
+@pytest.fixture(scope="session")
+def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[CorpusIndex, CorpusIndex]:
+    """fakes.MANY indexed, plain and with contexts; for tests that do not write."""
+    store = CorpusStore(tmp_path_factory.mktemp("many"), "many", WordEmbedder())
+    store.update(Reading("test", list(MANY)))
+    plain = store.open()
+    assert plain is not None
+    store.enriched.follow(plain, OfflineEnricher(Thesaurus(())))
+    enriched = store.enriched.open()
+    assert enriched is not None
+    return plain, enriched
+
+
+@pytest.fixture
+def full(many: tuple[CorpusIndex, CorpusIndex], embedder: WordEmbedder, labels: LabelRules) -> Context:
+    """A context in which every strategy runs: fakes.MANY, one model for every role, a reranker."""
+    llm = talker()
+    return Context(
+        index=many[0],
+        enriched=many[1],
+        embedder=embedder,
+        llms={"answer": llm, "rewrite": llm, "judge": llm},
+        labels=labels,
+        reranker=WordReranker(),
+    )
 
 
 @pytest.fixture(scope="session")

@@ -10,18 +10,22 @@ from dataclasses import dataclass, replace
 
 import pytest
 from conftest import ScriptedLlm, WordEmbedder
+from fakes import WordReranker, talker
 
 from rag_core import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token, collect
 from rag_core.catalog import build
 from rag_core.compare import stream
 from rag_core.context import Context
+from rag_core.engines import ROLES, Engines
 from rag_core.errors import RagError, StageError, Stopped
 from rag_core.indexing import CorpusIndex
-from rag_core.lab import Engines, Lab
+from rag_core.lab import Lab
+from rag_core.pricing import PriceList
 from rag_core.prompts import Prompt
 from rag_core.settings import Settings
 from rag_core.stages import Dense, Retrieve, Stage, Transform, Write
 from rag_core.strategy import Strategy
+from rag_core.thesaurus import Thesaurus
 from rag_core.trace import Trace
 from rag_core.types import Hit, ModelCall, Query, Vectors
 
@@ -339,15 +343,56 @@ def test_a_trace_serves_every_strategy_with_the_same_first_stages(counted, count
     assert counting.asked == ["dense"]
 
 
-def test_the_lab_answers_what_if_from_the_old_trace(store, index, embedder, llm, labels, tmp_path):
-    engines = Engines(embedder, llm, labels)  # type: ignore[arg-type]
-    lab = Lab(Settings(home=tmp_path / "home", llm="offline"), "animals", engines, store)
-    old = lab.run(QUESTION, "hybrid_rrf", k_final=3)
-    new = lab.what_if(old, mmr_lambda=0.2)
+@pytest.fixture
+def animals(store, index, embedder, llm, labels, tmp_path) -> Lab:
+    """A lab over conftest's documents in which one scripted model plays every role."""
+    reranker = WordReranker()
+    roles = dict.fromkeys(ROLES, llm)
+    engines = Engines(PriceList({}), labels, embedder, reranker, reranker, Thesaurus(()), roles)  # type: ignore[arg-type]
+    return Lab(Settings(home=tmp_path / "home", llm="offline"), "animals", engines, store)
+
+
+def test_the_lab_answers_what_if_from_the_old_trace(animals: Lab):
+    old = animals.run(QUESTION, "hybrid_rrf", k_final=3)
+    new = animals.what_if(old, mmr_lambda=0.2)
     assert [step.reused for step in new.steps] == [True, True, True, False, False]
     assert (new.controls["k_final"], new.controls["mmr_lambda"]) == (3, 0.2)
     assert new.engine == old.engine
-    assert new.engine["llm"] == "scripted"
+    assert (new.engine["llm"], new.engine["reranker"]) == ("scripted", "words")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "controls", "asked"),
+    [
+        # moved after the rewrites and the judgements: neither is asked for again
+        ("multi_query", {"weighting": "exponential"}, {"answer": 1}),
+        ("multi_query", {"weight_step": 0.4}, {"answer": 1}),
+        ("multi_query", {"weighting": "custom", "query_weights": [0.1, 1, 1]}, {"answer": 1}),
+        ("multi_query", {"k_per_query": 9}, {"answer": 1}),
+        ("multi_query", {"k_final": 3}, {"answer": 1}),
+        ("rag_msr", {"alpha": 0.6}, {"answer": 1}),
+        ("rag_msr", {"theta": 0.6}, {"answer": 1}),
+        ("rag_msr", {"theta": 1.0}, {}),
+        ("rag_msr", {"k_final": 2}, {"answer": 1}),
+        ("contextual", {"vector_weight": 0.1}, {"answer": 1}),
+        ("contextual", {"rrf_k": 5}, {"answer": 1}),
+        ("hyde", {"k_final": 2}, {"answer": 1}),
+        # moved before them: they are
+        ("multi_query", {"templates": ["standalone", "complications"]}, {"rewrite": 2, "answer": 1}),
+        ("multi_query", {"rewriter_temperature": 0.5}, {"rewrite": 3, "answer": 1}),
+        ("rag_msr", {"prompt_set": "improved"}, {"rewrite": 3, "judge": 5, "answer": 1}),
+        ("rag_msr", {"m_per_query": 1}, {"judge": 3, "answer": 1}),
+        ("contextual", {"transform": True}, {"rewrite": 1, "answer": 1}),
+    ],
+)
+def test_what_if_asks_only_for_what_has_changed(full: Context, strategy: str, controls: dict, asked: dict):
+    (old,) = traces_of([strategy], full)
+    llm = talker()
+    shared = replace(full, llms=dict.fromkeys(full.llms, llm))
+    (new,) = traces_of([(strategy, {**old.controls, **controls})], shared, reuse=[old])
+    assert llm.purposes == asked
+    (alone,) = traces_of([(strategy, {**old.controls, **controls})], full)
+    assert [step.after for step in new.steps] == [step.after for step in alone.steps]
 
 
 def test_two_streams_at_the_same_time_never_mix(ctx: Context):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,9 +16,31 @@ from rag_core.catalog import RECIPES
 from rag_core.context import Context
 from rag_core.errors import ConfigError, ProviderError, StageError, Stopped
 from rag_core.prompts import Prompt, Template
-from rag_core.stages import Bm25, Dense, Mmr, Rerank, Retrieve, Rrf, Stage, Top, Transform, Write
+from rag_core.stages import (
+    Analyse,
+    AtLeast,
+    Best,
+    Blend,
+    Bm25,
+    Dense,
+    Hypothesise,
+    Judge,
+    Merge,
+    Mmr,
+    Rephrase,
+    Rerank,
+    Rescore,
+    Retrieve,
+    Rewrite,
+    Rrf,
+    Stage,
+    Top,
+    Transform,
+    Write,
+)
 from rag_core.strategy import Strategy
-from rag_core.types import Hit, ModelCall, Query, State
+from rag_core.templates import own_template
+from rag_core.types import Hit, ModelCall, Query, Ranking, State
 
 REWRITE = Template("test rewrite", "rewrite", "", "Reword: {text}")
 
@@ -49,21 +72,24 @@ class Replace(Transform):
 class Overlap(Rerank):
     """Scores a passage by how many of its query's words it holds."""
 
-    scale = "cross_encoder"
-
-    def score(self, query: Query, hits: Sequence[Hit], ctx: Context) -> Sequence[float]:
-        wanted = query.text.lower().split()
-        return [float(sum(word in hit.passage.text.lower() for word in wanted)) for hit in hits]
+    def rescored(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+        wanted = ranking.query.text.lower().split()
+        return [
+            replace(
+                hit,
+                score=float(sum(word in hit.passage.text.lower() for word in wanted)),
+                scale="cross_encoder",
+            )
+            for hit in ranking
+        ]
 
 
 @dataclass(frozen=True)
-class Short(Rerank):
-    """Breaks the contract: one score too few."""
+class Wrong(Rerank):
+    """Fails at the first hit."""
 
-    scale = "cross_encoder"
-
-    def score(self, query: Query, hits: Sequence[Hit], ctx: Context) -> Sequence[float]:
-        return [1.0] * (len(hits) - 1)
+    def rescored(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+        raise ValueError(f"no score for {ranking.hits[0].id[0]}")
 
 
 @dataclass(frozen=True)
@@ -80,6 +106,7 @@ class Upper:
     """A model that says the prompt's text in capitals; `before` may hold one back or make it fail."""
 
     name = "upper"
+    offline = False
 
     def __init__(self, before: Callable[[str], None] = lambda text: None) -> None:
         self.before = before
@@ -95,7 +122,7 @@ class Upper:
 
 ONE = Retrieve((Dense(),))
 TWO = Retrieve((Bm25(), Dense()))
-BASE = (Retrieve((Bm25(k=4), Dense(k=4))), Rrf(), Top(k=3), Mmr(k=2), Write())
+BASE = (Retrieve((Bm25(k=4), Dense(k=4))), Rrf(weights=(1.0, 0.5)), Top(k=3), Mmr(k=2), Write())
 
 
 @pytest.mark.parametrize(
@@ -147,6 +174,8 @@ def test_a_right_order_is_accepted(stages: tuple[Stage, ...]):
 
 def changed(value: object) -> list[object]:
     """The value with each of its parameters changed, one at a time, however deep it stands."""
+    if isinstance(value, bool):
+        return [not value]
     if isinstance(value, float):
         return [value / 2]
     if isinstance(value, int):
@@ -159,9 +188,44 @@ def changed(value: object) -> list[object]:
 
 def test_every_parameter_of_every_stage_is_in_the_fingerprint():
     variants = [BASE, *changed(BASE)]
-    parameters = len(("Bm25.k", "k1", "b", "Dense.k", "Rrf.k", "Top.k", "Mmr.k", "relevance"))
+    bm25, dense = ("k", "k1", "b", "enriched"), ("k", "enriched")
+    others = ("Rrf.k", "Rrf.weights", "Rrf.weights", "Top.k", "Mmr.k", "Mmr.relevance")
+    parameters = len((*bm25, *dense, *others))
     assert len(variants) == 1 + parameters
     assert len({Strategy("mine", stages).fingerprint for stages in variants}) == 1 + parameters
+
+
+def test_every_parameter_of_the_stages_that_ask_a_model_is_in_the_fingerprint():
+    one, two = own_template("one", "{question}?"), own_template("two", "{question}!")
+    same = replace(one, text="{question}!")
+    parts: list[Stage] = [
+        Rewrite((one, two)),
+        Rewrite((two, one)),
+        Rewrite((one,)),
+        Rewrite((same, two)),
+        Rewrite((replace(one, temperature=0.5), two)),
+        Rephrase(),
+        Rephrase((one,)),
+        Hypothesise(),
+        Hypothesise(include_question=False),
+        Hypothesise(template=one),
+        Analyse(),
+        Merge(),
+        *(Merge(weighting) for weighting in ("exponential", "equal", "custom")),
+        Merge(step=0.1),
+        Merge(weights=(1.0,)),
+        *(Merge(combine=combine) for combine in ("first", "sum")),
+        Best(),
+        Judge(),
+        Rescore(),
+        Blend(),
+        Blend(alpha=0.5),
+        AtLeast(),
+        AtLeast(0.6),
+    ]
+    assert len({repr(stage) for stage in parts}) == len(parts)  # what fingerprints are made of
+    assert len(set(parts)) == len(parts)  # what shared prefixes go by
+    assert len({(stage.name, json.dumps(stage.params)) for stage in parts}) == len(parts)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +243,13 @@ def test_name_and_order_are_in_the_fingerprint(other: Strategy):
 
 
 def test_nothing_else_is_in_the_fingerprint():
-    same = (Retrieve((Bm25(4, 1.5, 0.75), Dense(4))), Rrf(60), Top(3), Mmr(2, 0.7), Write())
+    same = (
+        Retrieve((Bm25(4, 1.5, 0.75, False), Dense(4))),
+        Rrf(60, (1.0, 0.5)),
+        Top(3),
+        Mmr(2, 0.7),
+        Write(),
+    )
     assert (
         Strategy("mine", BASE).fingerprint
         == Strategy("mine", same).fingerprint
@@ -224,14 +294,14 @@ def test_stopping_is_not_a_failure_of_a_stage(ctx: Context):
 
 def test_what_finished_before_a_failure_was_told(ctx: Context):
     told: list[tuple[str, int, str]] = []
-    with pytest.raises(StageError, match="stage Short failed: ValueError"):
-        Strategy("mine", (ONE, Short(), Write())).run(
+    with pytest.raises(StageError, match="stage Wrong failed: ValueError: no score for"):
+        Strategy("mine", (ONE, Wrong(), Write())).run(
             "cats",
             ctx,
             started=lambda position, stage: told.append(("started", position, stage.name)),
             finished=lambda position, step: told.append(("finished", position, step.stage)),
         )
-    assert told == [("started", 0, "Dense"), ("finished", 0, "Dense"), ("started", 1, "Short")]
+    assert told == [("started", 0, "Dense"), ("finished", 0, "Dense"), ("started", 1, "Wrong")]
 
 
 def test_a_run_leaves_one_step_per_stage_with_its_parameters(ctx: Context):
@@ -240,9 +310,14 @@ def test_a_run_leaves_one_step_per_stage_with_its_parameters(ctx: Context):
         (
             "Bm25 ∥ Dense",
             "retrieve",
-            {"retrievers": [{"retriever": "Bm25", "k": 4, "k1": 1.5, "b": 0.75}, {"retriever": "Dense", "k": 4}]},
+            {
+                "retrievers": [
+                    {"retriever": "Bm25", "k": 4, "k1": 1.5, "b": 0.75, "enriched": False},
+                    {"retriever": "Dense", "k": 4, "enriched": False},
+                ]
+            },
         ),
-        ("Rrf", "fuse", {"k": 60}),
+        ("Rrf", "fuse", {"k": 60, "weights": [1.0, 0.5]}),
         ("Top", "select", {"k": 3}),
         ("Mmr", "select", {"k": 2, "relevance": 0.7}),
         ("Write", "answer", {}),

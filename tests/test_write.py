@@ -102,17 +102,24 @@ def test_the_model_is_shown_the_labels_that_are_shown_on_screen():
 
 
 @pytest.mark.parametrize(
-    ("question", "text"),
-    [("How do the cats sleep at night?", ENGLISH), ("¿Cómo duermen los gatos por la noche?", SPANISH)],
+    ("question", "text", "reason"),
+    [
+        ("How do the cats sleep at night?", ENGLISH, "No passage was found for this question."),
+        (
+            "¿Cómo duermen los gatos por la noche?",
+            SPANISH,
+            "No se encontró ningún pasaje para esta pregunta.",
+        ),
+    ],
     ids=["en", "es"],
 )
-def test_without_a_passage_it_abstains_in_the_questions_language_and_asks_no_model(question, text):
+def test_without_a_passage_it_abstains_in_the_questions_language_and_asks_no_model(question, text, reason):
     llm = ScriptedLlm("never asked")
     ctx = context(llm)
     answer = written(ctx, question=question).answer
     assert answer is not None
     assert (answer.text, answer.abstained, answer.evidence, answer.citations) == (text, True, "", ())
-    assert answer.reason == "No passage was found for this question."
+    assert answer.reason == reason
     assert (llm.prompts, ctx.embedder.embedded, ctx.ledger) == ([], [], [])
 
 
@@ -129,6 +136,15 @@ def test_a_reply_of_no_evidence_is_an_abstention_with_its_reason(reply: str, rea
     assert answer is not None
     assert (answer.text, answer.abstained, answer.reason, answer.citations) == (ENGLISH, True, reason, ())
     assert answer.evidence == shown_evidence(three())
+
+
+def test_the_reason_is_in_the_language_of_the_question():
+    answer = written(
+        context(ScriptedLlm(NO_EVIDENCE)), *three(), question="¿Cómo duermen los gatos de noche?"
+    ).answer
+    assert answer is not None
+    assert answer.text == SPANISH
+    assert answer.reason == "El modelo no encontró ninguna respuesta en los pasajes."
 
 
 def test_citations_name_the_passage_and_quote_it():

@@ -2,18 +2,30 @@
 
 from .answer import Write
 from .base import Fuse, Rerank, Retriever, Select, Stage, Transform
-from .fuse import Rrf
+from .fuse import Best, Merge, Rrf
+from .rerank import Blend, Judge, Rescore
 from .retrieve import Bm25, Dense, Retrieve
-from .select import Mmr, Top
+from .rewrite import Analyse, Hypothesise, Rephrase, Rewrite
+from .select import AtLeast, Mmr, Top
 
 __all__ = [
+    "Analyse",
+    "AtLeast",
+    "Best",
+    "Blend",
     "Bm25",
     "Dense",
     "Fuse",
+    "Hypothesise",
+    "Judge",
+    "Merge",
     "Mmr",
+    "Rephrase",
     "Rerank",
+    "Rescore",
     "Retrieve",
     "Retriever",
+    "Rewrite",
     "Rrf",
     "Select",
     "Stage",

@@ -5,7 +5,7 @@
 | transform | rewrite | the question | queries |
 | retrieve | search (of a Retriever) | queries | one ranking per query and retriever |
 | fuse | fuse | rankings | one ranking |
-| rerank | score | rankings | the same rankings, rescored |
+| rerank | rescored | rankings | the same rankings, rescored |
 | select | keep | rankings | the same rankings, shortened |
 | answer | answer | one ranking | the answer |
 
@@ -15,11 +15,12 @@ A stage is a frozen dataclass of its parameters; it may touch nothing but the st
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar
 
 from ..context import Context
+from ..prompts import Template
 from ..types import Hit, Query, Ranking, Scale, State
 
 
@@ -52,11 +53,11 @@ class Transform(Stage):
     fans_out: ClassVar[bool] = True  # writes several queries, so their rankings need fusing
 
     def __call__(self, state: State, ctx: Context) -> State:
-        return replace(state, queries=self.rewrite(state.question, ctx))
+        return replace(state, queries=self.rewrite(state.queries[0], ctx))
 
     @abstractmethod
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """The queries for a question."""
+        """The queries for a question, or for the one query an earlier transform made of it."""
 
 
 class Retriever(ABC):
@@ -71,7 +72,6 @@ class Fuse(Stage):
     """Makes one ranking of several."""
 
     kind = "fuse"
-    scale: ClassVar[Scale]
 
     def __call__(self, state: State, ctx: Context) -> State:
         seen: dict[str, Hit] = {}
@@ -80,35 +80,35 @@ class Fuse(Stage):
                 held = seen.get(hit.id)
                 seen[hit.id] = hit if held is None else held.voted(*hit.votes)
         hits = [
-            Hit(seen[identity].passage, score, self.scale, seen[identity].votes)
+            Hit(seen[identity].passage, score, self.scale_of(seen[identity]), seen[identity].votes)
             for identity, score in self.fuse(state.rankings).items()
         ]
         return replace(state, rankings=(Ranking.sort(state.question, hits, self.name),))
 
     @abstractmethod
+    def scale_of(self, hit: Hit) -> Scale:
+        """What the fused score of a hit is, given the hit as it came."""
+
+    @abstractmethod
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
-        """Passage id -> fused score."""
+        """Passage id -> fused score; a passage that is not named drops out."""
 
 
 class Rerank(Stage):
     """Rescores every ranking it is given: one per query before fusion, the single one after it."""
 
     kind = "rerank"
-    scale: ClassVar[Scale]
 
     def __call__(self, state: State, ctx: Context) -> State:
-        return replace(state, rankings=tuple(self._rescored(ranking, ctx) for ranking in state.rankings))
-
-    def _rescored(self, ranking: Ranking, ctx: Context) -> Ranking:
-        scores = self.score(ranking.query, ranking.hits, ctx)
-        hits = [
-            replace(hit, score=score, scale=self.scale) for hit, score in zip(ranking, scores, strict=True)
-        ]
-        return Ranking.sort(ranking.query, hits, self.name)
+        rankings = (
+            Ranking.sort(ranking.query, self.rescored(ranking, ctx) if ranking.hits else (), self.name)
+            for ranking in state.rankings
+        )
+        return replace(state, rankings=tuple(rankings))
 
     @abstractmethod
-    def score(self, query: Query, hits: Sequence[Hit], ctx: Context) -> Sequence[float]:
-        """One new score per hit, in their order."""
+    def rescored(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
+        """The hits of a ranking, at least one, with their new scores; one that could get none is left out."""
 
 
 class Select(Stage):
@@ -130,9 +130,11 @@ class Select(Stage):
 
 
 def _plain(value: object) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
+    if is_dataclass(value) and not isinstance(value, type | Template):
         named = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
         return {"retriever": type(value).__name__, **named} if isinstance(value, Retriever) else named
+    if isinstance(value, Template):
+        return {"name": value.name, "text": value.text, "temperature": value.temperature}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     return value

@@ -17,19 +17,25 @@ from .base import Retriever, Stage
 class Dense(Retriever):
     """Nearest passages by cosine similarity of embeddings.
 
-    A query with passages (HyDE) is embedded as the normalised mean of theirs.
+    A query with passages (HyDE) is embedded as the normalised mean of theirs, and of the question's beside
+    them if there is one.
 
     Args:
         k: number of hits, >= 1.
+        enriched: search the passages embedded with their contexts.
     """
 
     k: int = 5
+    enriched: bool = False
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
         """The k nearest passages; scale "cosine"."""
+        index = ctx.over(enriched=self.enriched)
         vectors = ctx.embed(query.passages, "passage") if query.passages else ctx.embed((query.text,))
+        if query.beside:
+            vectors = np.vstack([vectors, ctx.embed((query.beside,))])
         mean = vectors.mean(axis=0)
-        return ctx.index.dense(mean / max(float(np.linalg.norm(mean)), 1e-12), self.k)
+        return index.dense(mean / max(float(np.linalg.norm(mean)), 1e-12), self.k)
 
 
 @dataclass(frozen=True)
@@ -42,15 +48,17 @@ class Bm25(Retriever):
         k: number of hits, >= 1.
         k1: saturation of term frequency, >= 0; 0 counts a term once.
         b: length normalisation, 0 (none) to 1 (full).
+        enriched: search the passages' words together with those of their contexts.
     """
 
     k: int = 5
     k1: float = 1.5
     b: float = 0.75
+    enriched: bool = False
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
         """The k best hits; scale "bm25"."""
-        return ctx.index.lexical(query.text, self.k, self.k1, self.b)
+        return ctx.over(enriched=self.enriched).lexical(query.text, self.k, self.k1, self.b)
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..context import Context
 from ..errors import ConfigError
-from ..types import Hit, Ranking, Vectors, Vote
+from ..text import language_of
+from ..types import Hit, Ranking, State, Vectors, Vote
 from .base import Select
 
 
@@ -27,6 +29,34 @@ class Top(Select):
     def keep(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """The first k."""
         return ranking.hits[: self.k]
+
+
+@dataclass(frozen=True)
+class AtLeast(Select):
+    """The hits whose score is at least θ (seed 004: S_final >= θ). When none is, the state says how near the best came.
+
+    Args:
+        score: θ, on the scale of the ranking.
+    """
+
+    score: float = 0.5
+
+    def __call__(self, state: State, ctx: Context) -> State:
+        """The state with the hits that are left, and why when none is."""
+        after = super().__call__(state, ctx)
+        best = max((hit.score for ranking in state.rankings for hit in ranking), default=None)
+        if best is None or any(ranking.hits for ranking in after.rankings):
+            return after
+        shown = math.floor(1000 * best) / 1000  # not rounded up to the threshold that it missed
+        said = {
+            "en": f"The best passage reaches {shown:.3f}, which is below the threshold θ = {self.score:g}.",
+            "es": f"El mejor pasaje alcanza {shown:.3f}, por debajo del umbral θ = {self.score:g}.",
+        }
+        return replace(after, shortfall=said.get(language_of(state.question.text), said["en"]))
+
+    def keep(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+        """Those at or above θ."""
+        return [hit for hit in ranking if hit.score >= self.score]
 
 
 @dataclass(frozen=True)

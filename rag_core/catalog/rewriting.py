@@ -1,0 +1,272 @@
+"""Strategies of several steps: rewritten queries, enriched passages, reranking and judging."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..stages import (
+    Analyse,
+    AtLeast,
+    Best,
+    Blend,
+    Bm25,
+    Dense,
+    Judge,
+    Merge,
+    Rephrase,
+    Rescore,
+    Retrieve,
+    Retriever,
+    Rewrite,
+    Rrf,
+    Stage,
+    Top,
+    Write,
+)
+from ..templates import IMPROVED, MULTI_QUERY, ORIGINAL, REWRITER_TEMPERATURE, TRANSFORM, at
+from .basic import K_FINAL
+from .controls import Choice, Number, Switch, Templates, Weights, count, share
+from .recipe import Preset, Recipe
+
+TEMPERATURE = Number(
+    "rewriter_temperature",
+    REWRITER_TEMPERATURE,
+    "Of the rewriting model: 0.1 faithful, 0.3 balanced, 0.5 creative (seed 001); the offline engine has none.",
+    min=0,
+    max=1.5,
+    step=0.05,
+)
+
+MULTI_QUERY_REWRITER = Recipe(
+    name="multi_query",
+    title="Multi-query",
+    summary="The question is rewritten several ways, each is searched by embedding, the finds are merged by weight.",
+    source="Seeds 000 and 001.",
+    controls=(
+        Templates(
+            "templates",
+            tuple(template.name for template in MULTI_QUERY),
+            "The rewrites to make, in order of trust (seed 001: standalone, synonyms, expanded); edit, remove, add.",
+        ),
+        TEMPERATURE,
+        count("k_per_query", 5, "Passages each rewrite brings (seed 001: 5)."),
+        Choice(
+            "weighting",
+            "linear",
+            "How much later rewrites count: linear 1, 0.95, 0.90; exponential 1, 0.9, 0.81; equal; custom (seed 001).",
+            choices=("linear", "exponential", "equal", "custom"),
+        ),
+        share(
+            "weight_step",
+            0.05,
+            "Taken from the weight at each further rewrite (seed 001: 0.05).",
+            needs=(("weighting", ("linear",)),),
+        ),
+        Weights(
+            "query_weights",
+            (1.0, 0.95, 0.9),
+            "One weight per template, in their order; those that are missing are 1.",
+            needs=(("weighting", ("custom",)),),
+        ),
+        Choice(
+            "merge",
+            "max",
+            "Score of a passage several rewrites found: its best one, that of the first rewrite (seed 001), or the sum.",
+            choices=("max", "first", "sum"),
+        ),
+        count("k_final", 8, "Passages the answer is written from (seed 001: 8)."),
+    ),
+    stages=lambda c: (
+        Rewrite(at(c["templates"], c["rewriter_temperature"])),
+        Retrieve((Dense(k=c["k_per_query"]),)),
+        Merge(c["weighting"], *_weights(c), combine=c["merge"]),
+        Top(k=c["k_final"]),
+        Write(),
+    ),
+    helps="Everyday or ambiguous wording, half-said questions, subjects with many names; when nothing may be missed.",
+    hurts="Exact questions, which rewriting can only blur; three more calls, and finds of speculative rewrites among the passages.",
+    calls={"rewrite": 3, "answer": 1},
+    presets=(
+        Preset("concise", {"k_final": 5}, "5 passages: faster, cheaper answers (seed 001)."),
+        Preset("balanced", {"k_final": 8}, "8 passages (seed 001's default)."),
+        Preset("comprehensive", {"k_final": 12}, "12 passages: the most evidence (seed 001)."),
+    ),
+)
+
+CONTEXTUAL = Recipe(
+    name="contextual",
+    title="Contextual retrieval",
+    summary="Passages are indexed with a sentence that places them in their document; keyword and embedding search are fused by weight.",
+    source="Seed 003, after Anthropic's contextual retrieval (2024); weights and RRF as in the seed.",
+    controls=(
+        Switch(
+            "transform", False, "Put the question in the documents' terminology first (seed 003: optional)."
+        ),
+        Choice(
+            "search_type",
+            "hybrid",
+            "Keyword search, embedding search, or both (seed 003: both).",
+            choices=("bm25", "vector", "hybrid"),
+        ),
+        Switch("enriched", True, "Search the passages with their contexts; off: the same passages without."),
+        count(
+            "k_candidates",
+            50,
+            "Candidates of each search, and of the fused list that is reranked (chosen on dev questions).",
+        ),
+        share(
+            "vector_weight",
+            0.6,
+            "Weight of embedding search in the fusion (seed 003: 0.6); 0 leaves it out.",
+            needs=(("search_type", ("hybrid",)),),
+        ),
+        share(
+            "bm25_weight",
+            0.4,
+            "Weight of keyword search in the fusion (seed 003: 0.4); 0 leaves it out.",
+            needs=(("search_type", ("hybrid",)),),
+        ),
+        Number(
+            "rrf_k",
+            60,
+            "RRF constant. Seed 003's weight/(k + rank + 1) counts ranks from 0: the same as weight/(k + rank) here, from 1.",
+            min=0,
+            max=200,
+            step=1,
+            whole=True,
+            needs=(("search_type", ("hybrid",)),),
+        ),
+        Switch("rerank", False, "Order the candidates by the reranker before the cut (seed 003: optional)."),
+        K_FINAL,
+    ),
+    stages=lambda c: _contextual(c),
+    helps="Long documents whose passages do not name their own subject; with reranking, the best order measured here.",
+    hurts="Short documents with telling headings, where the context repeats what is there; indexing costs a call per passage with a language model.",
+    calls={"answer": 1},
+    presets=(
+        Preset("hybrid", {"search_type": "hybrid"}, "Both searches, 60 to 40 (seed 003's default)."),
+        Preset(
+            "everything", {"transform": True, "rerank": True}, "With transformation and reranking (seed 003)."
+        ),
+    ),
+)
+
+RAG_MSR = Recipe(
+    name="rag_msr",
+    title="RAG-MSR",
+    summary="Three reformulations, each searched and reranked; every find is judged, and only those above a threshold are used.",
+    source="Seed 004 (RAG-MSR).",
+    controls=(
+        Choice(
+            "prompt_set",
+            "original",
+            "Reformulations: paraphrasing, aspect-specific, entity-aware (original); clarification, entity expansion, "
+            "retrieval condense (improved); or none.",
+            choices=("original", "improved", "none"),
+        ),
+        Switch(
+            "dynamic_analysis",
+            True,
+            "Keywords are made a full question before a rule is applied (seed 004).",
+            needs=(("prompt_set", ("original", "improved")),),
+        ),
+        Number(
+            TEMPERATURE.name,
+            TEMPERATURE.default,
+            TEMPERATURE.help,
+            min=0,
+            max=1.5,
+            step=0.05,
+            needs=(("prompt_set", ("original", "improved")),),
+        ),
+        count("k_per_query", 5, "Passages each reformulation brings (seed 004: 5)."),
+        Switch("rerank", True, "Rerank each reformulation's passages against it (seed 004)."),
+        count(
+            "m_per_query",
+            3,
+            "Reranked passages each reformulation keeps (seed 004: m, no figure given).",
+            needs=(("rerank", (True,)),),
+        ),
+        Switch(
+            "judge",
+            True,
+            "Score every passage by S_final and drop those below θ; off: the merged order stands.",
+        ),
+        share(
+            "alpha",
+            0.4,
+            "S_final = α · cosine + (1 − α) · judge (seed 004: 0.4); 1 asks no judge.",
+            needs=(("judge", (True,)),),
+        ),
+        share(
+            "theta",
+            0.5,
+            "Least S_final of a passage that is used (seed 004: 0.5); 0 keeps all.",
+            needs=(("judge", (True,)),),
+        ),
+        count("k_final", 5, "Passages the answer is written from, at most."),
+    ),
+    stages=lambda c: _rag_msr(c),
+    helps="Short, vague or many-sided questions; when a wrong passage is worse than none: it abstains by itself.",
+    hurts="The most calls of all; a judge that is too strict drops what was needed.",
+    calls={"rewrite": 3, "judge": 9, "answer": 1},
+    presets=(
+        Preset("full", {}, "Everything (seed 004: “Origin RAG-MSR”)."),
+        Preset(
+            "raw",
+            {"prompt_set": "none", "rerank": False, "judge": False},
+            "The question's own five passages (seed 004: “Raw Retrieval”).",
+        ),
+        Preset(
+            "reformulation only",
+            {"rerank": False, "judge": False},
+            "Three reformulations, merged by best score (seed 004: “Reformulation Retrieval”).",
+        ),
+        Preset(
+            "reranking only",
+            {"prompt_set": "none", "m_per_query": 5, "judge": False},
+            "The question's passages, reranked (seed 004: “Reranking Retrieval”).",
+        ),
+    ),
+)
+
+
+def _weights(c: Mapping[str, Any]) -> tuple[float, tuple[float, ...]]:
+    """Step and custom weights, each only where the weighting uses it: equal behaviour, equal fingerprint."""
+    linear, custom = c["weighting"] == "linear", c["weighting"] == "custom"
+    return (c["weight_step"] if linear else 0.0, c["query_weights"] if custom else ())
+
+
+def _contextual(c: Mapping[str, Any]) -> tuple[Stage, ...]:
+    k, enriched = c["k_candidates"], c["enriched"]
+    searches: dict[str, Retriever] = {
+        "bm25": Bm25(k=k, enriched=enriched),
+        "vector": Dense(k=k, enriched=enriched),
+    }
+    stages: list[Stage] = [Rephrase((TRANSFORM,))] if c["transform"] else []
+    if c["search_type"] == "hybrid":
+        stages.append(Retrieve((searches["bm25"], searches["vector"])))
+        stages.append(Rrf(k=c["rrf_k"], weights=(c["bm25_weight"], c["vector_weight"])))
+    else:
+        stages.append(Retrieve((searches[c["search_type"]],)))
+    if c["rerank"]:
+        stages += [Top(k=k), Rescore()]
+    return (*stages, Top(k=c["k_final"]), Write())
+
+
+def _rag_msr(c: Mapping[str, Any]) -> tuple[Stage, ...]:
+    stages: list[Stage] = []
+    several = c["prompt_set"] != "none"
+    if several:
+        stages += [Analyse()] if c["dynamic_analysis"] else []
+        templates = ORIGINAL if c["prompt_set"] == "original" else IMPROVED
+        stages.append(Rewrite(at(templates, c["rewriter_temperature"])))
+    stages.append(Retrieve((Dense(k=c["k_per_query"]),)))
+    stages += [Rescore(), Top(k=c["m_per_query"])] if c["rerank"] else []
+    stages += [Best()] if several else []
+    if c["judge"]:
+        stages += [Judge()] if c["alpha"] < 1 else []
+        stages.append(Blend(alpha=c["alpha"]))
+        stages += [AtLeast(c["theta"])] if c["theta"] > 0 else []
+    return (*stages, Top(k=c["k_final"]), Write())

@@ -1,0 +1,72 @@
+"""The table of the seeds' statements: each names code that is there and a test that is collected."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+TABLE = tomllib.loads(Path(__file__).with_name("table.toml").read_text(encoding="utf-8"))
+ROWS = [(f"{seed}.{row['id']}", row) for seed, rows in TABLE.items() for row in rows]
+SEEDS = {"000": 25, "001": 39, "002": 29, "003": 30, "004": 38}  # statements; a row less is a statement lost
+
+
+@pytest.fixture(scope="session")
+def collected() -> frozenset[str]:
+    """The node ids below tests/ that pytest collects in the files the table names, without parameters."""
+    files = sorted({row["test"].partition("::")[0] for _, row in ROWS})
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    said = subprocess.run(
+        [*command, *(f"tests/{file}" for file in files)],
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    nodes = [line for line in said.stdout.splitlines() if line.startswith("tests/")]
+    assert nodes, said.stdout + said.stderr
+    return frozenset(node.removeprefix("tests/").partition("[")[0] for node in nodes)
+
+
+@functools.cache
+def resolved(code: str) -> object:
+    """The object a "module:name" names."""
+    module, _, name = code.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+@pytest.mark.parametrize("row", [row for _, row in ROWS], ids=[name for name, _ in ROWS])
+def test_a_statement_is_in_the_code_and_shown_by_a_test(row: dict[str, str], collected: frozenset[str]):
+    assert set(row) - {"differs"} == {"id", "says", "code", "test"}
+    assert all(value.strip() == value != "" for value in row.values())
+    assert resolved(row["code"]) is not None
+    assert row["test"] in collected
+
+
+def test_no_statement_was_lost_and_none_stands_twice():
+    assert {seed: len(rows) for seed, rows in TABLE.items()} == SEEDS
+    assert len({name for name, _ in ROWS}) == len(ROWS)
+
+
+def test_the_claims_shown_are_the_seeds():
+    """Their figures; the app shows them as claims, beside what is measured here."""
+    claims = importlib.import_module("pages.shared.claims")
+    assert claims.COMPARED == ("simple_semantic", "hyde", "multi_query")
+    figures = {
+        row: claims.SEED_001[row] for row in ("Language model calls", "Retrieval passes", "Final passages")
+    }
+    assert list(figures.values()) == [("1", "2", "4"), ("1", "1", "3"), ("5", "5", "8")]
+    assert {name: score for name, (_, score) in claims.SEED_004.items()} == {
+        "msr_raw": 0.868,
+        "msr_reformulation": 0.849,
+        "msr_reranking": 0.763,
+        "rag_msr": 0.918,
+    }
+    assert list(claims.ERROR_RATES.values()) == [0.2, 0.3, 0.5, 0.0, 0.0, 0.0]

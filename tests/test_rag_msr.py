@@ -1,0 +1,86 @@
+"""The whole of seed 004's third step: judging, blending, the threshold, and labels beside them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from fakes import QUESTION, Told, score, talker
+
+from rag_core.catalog import build
+from rag_core.context import Context
+from rag_core.labels import LabelRules, Thresholds
+from rag_core.trace import Trace, metrics
+
+
+class TestRagMsr:
+    """The whole of seed 004's third step."""
+
+    def run(self, ctx: Context, llm: Told, question: str = QUESTION, **values: object) -> Trace:
+        return build(("rag_msr", values)).run(question, replace(ctx, llms=dict.fromkeys(ctx.llms, llm)))
+
+    def test_nothing_above_theta_is_an_abstention_without_an_answer_call(self, full: Context):
+        llm = talker(judge_passage=score(10))
+        trace = self.run(full, llm)
+        assert llm.purposes == {"rewrite": 3, "judge": 9}
+        assert trace.answer
+        assert trace.answer.abstained
+        assert len(trace.ranking) == 0
+        best = max(found.score for found in trace.steps[7].after.ranking)
+        shown = math.floor(1000 * best) / 1000
+        assert (
+            trace.answer.reason
+            == f"The best passage reaches {shown:.3f}, which is below the threshold θ = 0.5."
+        )
+        assert trace.answer.text == "There is not enough evidence in this collection to answer the question."
+
+    def test_it_abstains_in_the_language_of_the_question(self, full: Context):
+        trace = self.run(
+            full, talker(judge_passage=score(0)), "¿Dónde duermen los gatos y los perros de noche?"
+        )
+        assert trace.answer
+        assert trace.answer.text.startswith("No hay evidencia suficiente")
+        assert trace.answer.reason.endswith("por debajo del umbral θ = 0.5.")
+
+    def test_labels_come_from_the_cosine_where_no_threshold_was_fitted_for_the_judge(self, full: Context):
+        high, low = (
+            self.run(full, talker(judge_passage=score(100))),
+            self.run(full, talker(judge_passage=score(60))),
+        )
+        for trace in (high, low):
+            assert {found.relevance and found.relevance.scorer for found in trace.ranking} == {"cosine"}
+        shared = {found.id: found.relevance for found in high.ranking}
+        assert all(found.relevance == shared.get(found.id, found.relevance) for found in low.ranking)
+
+    def test_labels_come_from_the_judge_where_thresholds_were_fitted_for_it(self, full: Context):
+        shares, counts = {"High": 0.9, "Medium": 0.5, "Low": 0.1}, {"High": 1, "Medium": 1, "Low": 1}
+        fitted = Thresholds(0.8, 0.5, shares, counts)  # type: ignore[arg-type]
+        rules = LabelRules({("cosine", "en"): fitted, ("judge", "told", "en"): fitted})
+        turns = iter([90, 90, 90, 79, 79, 79, 90, 90, 90])
+        llm = talker(judge_passage=lambda prompt: score(next(turns)))
+        trace = self.run(replace(full, labels=rules), llm, theta=0, k_final=9)
+        labels = [
+            (found.relevance.label, found.relevance.scorer) for found in trace.ranking if found.relevance
+        ]
+        assert sorted(labels) == [("High", "judge")] * 6 + [("Medium", "judge")] * 3
+
+    def test_the_scores_of_every_step_are_the_passages_votes(self, full: Context):
+        best = self.run(full, talker()).ranking.hits[0]
+        stages = [vote.stage for vote in best.votes]
+        assert list(dict.fromkeys(stages)) == ["Dense", "Rescore", "Best", "Judge", "Blend"]
+        judge, blend = best.vote("Judge"), best.vote("Blend")
+        assert judge
+        assert blend
+        assert best.score == blend.score
+        cosine = (blend.score - 0.6 * judge.score) / 0.4
+        (question,) = full.embed((QUESTION,))
+        assert cosine == pytest.approx(float(full.index.vectors([best.id])[0] @ question), abs=1e-5)
+
+    def test_a_rerankers_tokens_are_not_a_language_models(self, full: Context):
+        trace = self.run(full, talker())
+        assert [call.purpose for call in trace.calls].count("rerank") == 3
+        told = metrics(trace.calls)
+        assert (told["total_input_tokens"], told["total_output_tokens"]) == (13 * 100, 13 * 10)
+        assert told["usage_source"] == "provider"
+        assert told["total_cost"] == pytest.approx(13 * 0.25)
