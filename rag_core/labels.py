@@ -1,13 +1,14 @@
 """Relevance labels: High, Medium, Low, by thresholds fitted on judged passages (`data/labels.toml`).
 
 A label never comes from a fused score: RRF values have no scale. The thresholds, and how often
-passages so labelled were judged relevant, are measured per scorer and language of the question.
+passages so labelled were judged relevant, are measured per scorer, model and language of the question.
+Scores that order one list only (the offline scorer's, a cross-encoder's logits) have none.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -20,6 +21,7 @@ LABELS: tuple[Label, ...] = get_args(Label)
 NAMES: Mapping[Scorer, str] = {
     "cosine": "cosine similarity to the question",
     "cross_encoder": "cross-encoder score",
+    "offline_scorer": "offline scorer's score",
     "judge": "judge score",
 }
 
@@ -44,9 +46,13 @@ class Thresholds:
 
 
 class LabelRules:
-    """Thresholds by scorer and language."""
+    """Thresholds by scorer and language, or by scorer, model and language.
 
-    def __init__(self, thresholds: Mapping[tuple[str, str], Thresholds], rule: Rule = "calibrated") -> None:
+    Thresholds without a model hold for every model's scores, as those of the cosine do; thresholds with
+    one hold for that model alone.
+    """
+
+    def __init__(self, thresholds: Mapping[tuple[str, ...], Thresholds], rule: Rule = "calibrated") -> None:
         self._thresholds = dict(thresholds)
         self._rule = rule
 
@@ -59,11 +65,7 @@ class LabelRules:
         """
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
-            fitted = {
-                (scorer, language): _thresholds(row)
-                for scorer, languages in table.items()
-                for language, row in languages.items()
-            }
+            fitted = {key: _thresholds(row) for key, row in _rows(table)}
             if ("cosine", "en") not in fitted:
                 raise KeyError("cosine.en")
             return cls(fitted, rule)
@@ -72,15 +74,32 @@ class LabelRules:
                 f"The label thresholds {path} cannot be read: {error!r}.", "Restore data/labels.toml."
             ) from error
 
-    def relevance(self, scorer: Scorer, scores: Sequence[float], language: str) -> list[Relevance]:
+    def has(self, scorer: Scorer, model: str = "") -> bool:
+        """Whether scores of this kind, given by this model, can be labelled."""
+        return self._rule == "rank" or self._fitted(scorer, model, "en") is not None
+
+    def relevance(
+        self, scorer: Scorer, scores: Sequence[float], language: str, model: str = ""
+    ) -> list[Relevance]:
         """One label per score; scores stand in rank order.
 
         Languages without thresholds of their own are labelled by the English ones.
+
+        Args:
+            model: the one that gave the scores; see `has`.
+
+        Raises:
+            ValueError: there are no thresholds for them.
         """
         if self._rule == "rank":
             return [_by_rank(rank, len(scores)) for rank in range(1, len(scores) + 1)]
-        fitted = self._thresholds.get((scorer, language)) or self._thresholds[scorer, "en"]
+        fitted = self._fitted(scorer, model, language) or self._fitted(scorer, model, "en")
+        if fitted is None:
+            raise ValueError(f"there are no thresholds for {scorer} scores of {model or 'any model'}")
         return [self._explained(fitted, scorer, score) for score in scores]
+
+    def _fitted(self, scorer: Scorer, model: str, language: str) -> Thresholds | None:
+        return self._thresholds.get((scorer, model, language)) or self._thresholds.get((scorer, language))
 
     @staticmethod
     def _explained(fitted: Thresholds, scorer: Scorer, score: float) -> Relevance:
@@ -95,6 +114,16 @@ class LabelRules:
             f"this label, {fitted.relevant[label]:.0%} were relevant."
         )
         return Relevance(label, scorer, score, rule)
+
+
+def _rows(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    """(scorer, language) or (scorer, model, language), and the row that stands there."""
+    for scorer, below in table.items():
+        for name, row in below.items():
+            if "high" in row:
+                yield (scorer, name), row
+            else:
+                yield from (((scorer, name, language), inner) for language, inner in row.items())
 
 
 def _thresholds(row: Mapping[str, Any]) -> Thresholds:

@@ -9,7 +9,7 @@ import threading
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 LANGUAGES = {"en": "english", "es": "spanish"}  # ISO 639-1 code -> name in NLTK and Snowball
 ANALYSER = "snowball-stems+nltk-stop-words/2"  # part of an index's identity: change it with the analyser
@@ -39,6 +39,16 @@ _QUESTION_WORDS = {  # with their accents, which NLTK's list leaves out
 }
 _BREAK = re.compile(r"(?:^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+)|\n{2,}", re.MULTILINE)
 _lock = threading.Lock()  # Snowball stemmers keep state between calls
+
+
+class Word(NamedTuple):
+    """A word where it stands in a text: its span, lower-cased, and its stem; both without accents."""
+
+    start: int
+    end: int
+    form: str
+    stem: str
+    stop: bool  # a stop word of the language
 
 
 def language_of(text: str) -> str:
@@ -92,6 +102,18 @@ def matches(text: str, question: str, language: str) -> list[tuple[int, int]]:
     spans = [match.span() for match in _WORD.finditer(text) if _composed(match[0]) not in stop]
     stems = _stem([_composed(text[start:end]) for start, end in spans], language)
     return [span for span, stem in zip(spans, stems, strict=True) if _fold(stem) in wanted]
+
+
+def words_of(text: str, language: str) -> list[Word]:
+    """Every word of a text in order, stop words among them."""
+    stop = _stop_words(language)
+    spans = [match.span() for match in _WORD.finditer(text)]
+    words = [_composed(text[start:end]) for start, end in spans]
+    stems = _stem(words, language)
+    return [
+        Word(start, end, _fold(word), _fold(stem), word in stop)
+        for (start, end), word, stem in zip(spans, words, stems, strict=True)
+    ]
 
 
 def sentences(text: str, language: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,12 +13,24 @@ from llama_index.core import get_response_synthesizer
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from rag_core import RECIPES, Trace
+from rag_core.errors import ProviderError
 from rag_core.judged import read_questions
 from rag_core.models import LlamaLlm
+from rag_core.models.evidence import Evidence
 from rag_core.models.offline import OfflineLLM
 from rag_core.pricing import PriceList
-from rag_core.prompts import ANSWER, NO_EVIDENCE, Sources
+from rag_core.prompts import (
+    ANSWER,
+    ENRICH,
+    JUDGE_PASSAGE,
+    NO_EVIDENCE,
+    PassageJudgement,
+    Sources,
+    Template,
+)
+from rag_core.templates import HYPOTHETICAL, READY
 from rag_core.text import language_of
+from rag_core.thesaurus import Concept, Thesaurus
 from rag_core.types import Hit, ModelCall, Passage, Vectors
 
 DATA = Path(__file__).parents[1] / "data"
@@ -37,6 +50,7 @@ OFF_TOPIC = [
     "¿Cuál es la capital de Francia?",
     "¿Quién ganó el Mundial de fútbol de 2018?",
     "¿Cómo se reparan los frenos de una bicicleta?",
+    "¿Qué seguro de coche necesito?",
 ]
 MARKED = re.compile(r"\s*(.+?) \[(\d+)\](?=\s|$)", re.DOTALL)  # a sentence and its marker
 
@@ -253,3 +267,141 @@ class TestRealQuestions:
         assert len(outside) >= 30
         abstained = [lab.run(question.text, "hybrid_rrf").answer.abstained for question in outside]
         assert sum(abstained) >= 0.85 * len(outside)
+
+
+class Fixed:
+    """A scorer that finds the passages it is given relevant to the degree it is given."""
+
+    name = "fixed"
+
+    def __init__(self, **relevance: float) -> None:
+        self.relevances = relevance
+
+    def relevance(self, question: str, hits: Sequence[Hit]) -> list[float]:
+        return [self.relevances[hit.id] for hit in hits]
+
+
+class Counted:
+    """An index in which each word stands in as many passages as it is told; others in none."""
+
+    name = "counted"
+
+    def __init__(self, **having: int) -> None:
+        self.having = having
+
+    def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
+        return [hit(str(n), text) for n in range(min(k, self.having.get(text, 0)))]
+
+
+class TestEvidence:
+    HITS = (hit("a", "Itching of the palms"), hit("b", "Itching"), hit("c", "Palms"), hit("d", "Soles"))
+
+    def test_support_is_the_mean_relevance_of_the_best_three(self):
+        evidence = Evidence(Fixed(a=0.9, b=0.1, c=0.6, d=0.3), None, None)
+        asked = "Is itching of palms and soles dangerous for babies?"
+        assert evidence.weigh(asked, self.HITS).support == pytest.approx((0.9 + 0.6 + 0.3) / 3)
+        assert evidence.weigh(asked, self.HITS[:2]).support == pytest.approx((0.9 + 0.1) / 2)
+        assert evidence.weigh(asked, ()) == ([], 0.0, False)
+
+    def test_terms_weigh_by_how_few_passages_have_them(self):
+        evidence = Evidence(Fixed(), None, Counted(itching=7, palms=2000))
+        # ln(1001 / 7.5) and, counted up to 1000, ln(1001 / 1000.5); a word of no passage ln(1001 / 0.5)
+        expected = {"itch": 4.893852, "palm": 0.000500, "insur": 7.601902}
+        assert evidence.terms("Is itching of the palms insurance?") == pytest.approx(expected, abs=1e-6)
+
+    def test_a_short_question_about_nothing_known_must_find_its_terms_in_one_passage(self):
+        relevant = Fixed(a=0.8, b=0.8, c=0.8, d=0.8)
+        itching = Concept("itching", {"en": ("itching",), "es": ("prurito",)}, {"en": (), "es": ()})
+        blind = Evidence(relevant, None, None)
+        knowing = Evidence(relevant, Thesaurus([itching]), None)
+        # without an index both terms weigh the same; no passage has both
+        assert blind.weigh("itching insurance", self.HITS).support == pytest.approx(0.8 / 2)
+        assert knowing.weigh("itching insurance", self.HITS).support == pytest.approx(0.8)
+        assert blind.weigh("itching palms insurance soles", self.HITS).support == pytest.approx(0.8)
+
+    @pytest.mark.parametrize(("relevance", "abstains"), [(0.9, False), (0.1, True)])
+    def test_the_scorer_decides_whether_there_is_an_answer(self, relevance, abstains):
+        words = Concept("words", {"en": ("words",), "es": ("palabras",)}, {"en": (), "es": ()})
+        engine = OfflineLLM(Angles(ANGLES), Fixed(a=relevance), Thesaurus([words]))
+        answer = reply(engine, QUESTION, [hit("a", BELOW)])
+        assert answer.startswith(NO_EVIDENCE) is abstains
+        assert abstains or answer == f"{BELOW} [1]"
+
+
+class TestOrder:
+    ASKED = "When should the midwife be told about bleeding?"
+    URGENT = "Bleeding that soaks a pad needs an ambulance, so call for help at once."
+    CALM = "Light bleeding after an examination is common and stops by itself."
+
+    def at(self, **cosines: float) -> OfflineLLM:
+        texts = {"urgent": self.URGENT, "calm": self.CALM}
+        axes = {"urgent": 1, "calm": 2}
+        vectors: dict[str, list[float]] = {self.ASKED: [1, 0, 0, 0]}
+        for name, cosine in cosines.items():
+            vectors[texts[name]] = [cosine, 0, 0, 0]
+            vectors[texts[name]][axes[name]] = (1 - cosine**2) ** 0.5
+        return OfflineLLM(Angles(vectors))
+
+    def test_advice_to_call_for_help_comes_first(self):
+        answer = reply(self.at(urgent=0.85, calm=0.9), self.ASKED, [hit("a", f"{self.CALM} {self.URGENT}")])
+        assert answer == f"{self.URGENT} [1] {self.CALM} [1]"
+
+    def test_it_stays_out_where_it_does_not_belong(self):
+        answer = reply(self.at(urgent=0.3, calm=0.95), self.ASKED, [hit("a", f"{self.CALM} {self.URGENT}")])
+        assert answer == f"{self.CALM} [1]"
+
+    def test_the_best_passage_comes_before_the_first_one(self, engine):
+        assert reply(engine, QUESTION, [hit("a", LEFT), hit("b", NEAR)]) == f"{NEAR} [2] {LEFT} [1]"
+
+    def test_what_something_is_comes_first_when_that_is_asked(self):
+        asked, defining = "What is lochia?", "Lochia is the bleeding after a birth."
+        other = "Lochia lasts for four to six weeks."
+        vectors = {asked: (1, 0, 0, 0), defining: (0.8, 0.6, 0, 0), other: (0.9, 0, 0.19**0.5, 0)}
+        hits = [hit("a", other), hit("b", defining)]
+        assert reply(OfflineLLM(Angles(vectors)), asked, hits).startswith(defining)
+
+
+class TestOtherReplies:
+    def ask(self, engine: OfflineLLM, template: Template, **fields: object) -> str:
+        llm = LlamaLlm(engine, "offline-extractive", PriceList({}), reads_fields=True)
+        pieces = llm.stream(template.fill(**fields), lambda: False)
+        return "".join(piece for piece in pieces if isinstance(piece, str))
+
+    def test_it_judges_a_passage_by_the_scorers_relevance_at_threefold_odds(self):
+        engine = OfflineLLM(Angles(ANGLES), Fixed(a=0.734))
+        sources = Sources([hit("a", f"{BELOW} {NEAR}")])
+        said = json.loads(self.ask(engine, JUDGE_PASSAGE, question=QUESTION, sources=sources, refused=""))
+        assert said == {
+            "reason": f"Closest sentence: “{NEAR}”",
+            "score": 89,
+        }  # 3 · 0.734 / (3 · 0.734 + 0.266) = 0.892
+        PassageJudgement.model_validate(said)
+
+    def test_it_refuses_to_judge_without_a_scorer(self, engine):
+        sources = Sources([hit("a", NEAR)])
+        with pytest.raises(ProviderError, match="scorer"):
+            self.ask(engine, JUDGE_PASSAGE, question=QUESTION, sources=sources, refused="")
+
+    def test_a_hypothetical_passage_is_the_closest_sentences_of_a_first_pass(self):
+        found = [hit("a", f"{BELOW} {NEAR}"), hit("b", f"{LEFT} {RIGHT}")]
+
+        class Found(Counted):
+            def dense(self, vector: Vectors, k: int) -> list[Hit]:
+                return found
+
+            def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
+                return found
+
+        engine = OfflineLLM(Angles(ANGLES), index=Found())
+        assert self.ask(engine, HYPOTHETICAL, question=QUESTION) == f"{NEAR} {LEFT} {RIGHT}"
+        assert self.ask(OfflineLLM(Angles(ANGLES)), HYPOTHETICAL, question=QUESTION) == QUESTION
+
+    def test_it_places_a_passage_by_title_and_first_sentence(self, engine):
+        fields = {"title": "Cats", "document": f"{NEAR} {LEFT}", "passage": LEFT}
+        assert self.ask(engine, ENRICH, **fields) == f"Cats: {NEAR}"
+
+    def test_it_rewrites_by_the_templates_name(self, engine):
+        said = {name: self.ask(engine, template, question="No fever at 34 weeks, is it normal?", form="sentence")
+                for name, template in READY.items()}  # fmt: skip
+        assert said["synonyms"] == "No fever 34 weeks normal"
+        assert said["complications"].endswith("(complications, risks, signs to watch for)")

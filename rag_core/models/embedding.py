@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from ..errors import ConfigError, MissingResource, ProviderError, RagError
 from ..pricing import PriceList
 from ..settings import Settings
 from ..types import ModelCall, Vectors
-from .openai_errors import AGAIN, explained, give_up_on_waits
+from .openai_errors import AGAIN, NO_KEY, explained, give_up_on_waits, secret_of
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
@@ -58,8 +58,16 @@ class LlamaEmbedder:
         self.count = count
         self._prices = prices
         self.local = local
-        self._secret = str(getattr(model, "api_key", None) or "")
+        self._secret = secret_of(model)
         self._lock = threading.Lock() if local else contextlib.nullcontext()
+
+    @contextlib.contextmanager
+    def alone(self, texts: int) -> Iterator[BaseEmbedding]:
+        """The model while it reads so many texts: a local one serves one thread at a time."""
+        with self._lock:
+            if self.local:
+                set_threads(texts)
+            yield self.model
 
     def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, ModelCall]:
         """(n, d) L2-normalised vectors of n texts, and the bill; (0, 0) of no text.
@@ -70,13 +78,11 @@ class LlamaEmbedder:
         if not texts:
             return np.zeros((0, 0), np.float32), ModelCall("embed", self.name, 0, 0, 0.0, "tokenizer")
         try:
-            with self._lock:
-                if self.local:
-                    _set_threads(len(texts))
+            with self.alone(len(texts)) as model:
                 if kind == "query":
-                    raw = [self.model.get_query_embedding(text) for text in texts]
+                    raw = [model.get_query_embedding(text) for text in texts]
                 else:
-                    raw = self.model.get_text_embedding_batch(list(texts))
+                    raw = model.get_text_embedding_batch(list(texts))
         except RagError:
             raise
         except Exception as error:
@@ -90,7 +96,8 @@ class LlamaEmbedder:
         return vectors, ModelCall("embed", self.name, tokens, 0, cost, "tokenizer")
 
 
-def _set_threads(texts: int) -> None:
+def set_threads(texts: int) -> None:
+    """Threads for torch on so many texts: one while a person waits, all for a batch."""
     import torch
 
     torch.set_num_threads(1 if texts <= INTERACTIVE else os.cpu_count() or 1)
@@ -163,7 +170,7 @@ def _from_hub() -> Path:
         ) from error
 
 
-def _hub_answers() -> bool:
+def hub_answers() -> bool:
     """Whether the hub can be reached; asked once, since a load without it would retry for a minute."""
     from huggingface_hub import constants, get_session
 
@@ -180,7 +187,7 @@ def _sentence_transformer(folder: str, name: str, key: str, prices: PriceList) -
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        on_disk = Path(folder).exists() or not _hub_answers()
+        on_disk = Path(folder).exists() or not hub_answers()
         model = HuggingFaceEmbedding(model_name=folder, device="cpu", local_files_only=on_disk)
     except Exception as error:
         raise MissingResource(
@@ -210,7 +217,7 @@ def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
         raise ConfigError(
             f"The embedding model {name} needs a provider.", "Set OPENAI_API_KEY or OPENAI_BASE_URL."
         )
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else "none"
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else NO_KEY
     model = OpenAIEmbedding(
         model_name=name,
         api_key=key,

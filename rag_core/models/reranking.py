@@ -1,0 +1,129 @@
+"""Rerankers behind the context's protocol: any cross-encoder, or the offline scorer in its place."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..context import Reranker
+from ..errors import MissingResource, ProviderError
+from ..pricing import PriceList
+from ..settings import Settings
+from ..types import Hit, ModelCall, Scale
+from .embedding import MINILM, MINILM_SHA256, LlamaEmbedder, hub_answers, load_embedder, set_threads
+from .late_interaction import TokenEncoder
+from .offline_scorer import OfflineScorer, read_calibrations
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
+
+__all__ = ["CrossEncoderReranker", "OfflineScorer", "load_reranker", "load_scorer"]
+
+BATCH = 16  # pairs read at once
+
+
+class CrossEncoderReranker:
+    """A sentence-transformers CrossEncoder as the context's Reranker. Safe to share between threads.
+
+    The query is paired with the passage as it is indexed, title and headings before the text; the tokenizer
+    cuts what the model cannot hold. Scores are the model's raw logits, without the sigmoid that some models
+    carry: the order is the same, and confident scores do not end in ties at 1.0. They compare within one
+    query only, and a threshold fitted on one model's logits means nothing for another's.
+
+    Seed 004 uses cross-encoder/ms-marco-MiniLM-L-6-v2, seed 003 mixedbread-ai/mxbai-rerank-large-v1.
+    """
+
+    scale: Scale = "cross_encoder"
+
+    def __init__(self, model: CrossEncoder, name: str) -> None:
+        self.name = name
+        self._model = model
+        self._lock = threading.Lock()
+
+    def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
+        """One logit per hit, in their order, and the bill.
+
+        Raises:
+            ProviderError: the model failed, or gave no finite score for every passage.
+        """
+        import torch
+
+        pairs = [(query, hit.passage.indexed_text) for hit in hits]
+        scores: list[float] = []
+        tokens = 0
+        try:
+            with self._lock:
+                set_threads(len(pairs))
+                if pairs:
+                    raw = self._model.predict(
+                        pairs, batch_size=BATCH, activation_fn=torch.nn.Identity(), show_progress_bar=False
+                    )
+                    scores = [float(score) for score in raw]
+                    tokens = self._count(pairs)
+        except Exception as error:  # of torch, or of a model's own code
+            raise ProviderError(
+                f"The reranker {self.name} failed: {error}", "Try again, or set RAG_RERANKER=auto."
+            ) from error
+        if len(scores) != len(hits) or not all(map(math.isfinite, scores)):
+            raise ProviderError(
+                f"The reranker {self.name} gave no finite score for each of {len(hits)} passages.",
+                "Set RAG_RERANKER=auto, or to another model.",
+            )
+        return scores, ModelCall("rerank", self.name, tokens, 0, 0.0, "tokenizer")
+
+    def _count(self, pairs: Sequence[tuple[str, str]]) -> int:
+        """Tokens the model read, after cutting."""
+        longest = self._model.max_seq_length
+        read = self._model.tokenizer(list(pairs), truncation=longest is not None, max_length=longest)
+        return sum(map(len, read["input_ids"]))
+
+
+def load_scorer(settings: Settings, embedder: LlamaEmbedder, prices: PriceList) -> OfflineScorer:
+    """The offline scorer on the bundled model, which it shares with an embedder that is the same.
+
+    Raises:
+        MissingResource: the bundled model is not here.
+        DataError: its calibration cannot be read.
+    """
+    if embedder.key != f"{MINILM}-{MINILM_SHA256[:8]}":
+        embedder = load_embedder(settings.model_copy(update={"embedding": "minilm"}), prices)
+    return OfflineScorer(TokenEncoder(embedder), read_calibrations(settings.data / "relevance.toml"))
+
+
+def load_reranker(settings: Settings, scorer: OfflineScorer) -> Reranker:
+    """The reranker the settings name: a CrossEncoder by name or folder, or for "auto" the scorer.
+
+    Raises:
+        MissingResource: the model is not here and cannot be fetched, or is no reranker.
+    """
+    return scorer if settings.reranker == "auto" else _cross_encoder(settings.reranker)
+
+
+def _cross_encoder(name: str) -> CrossEncoderReranker:
+    try:
+        from sentence_transformers import CrossEncoder
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        here = Path(name).exists() or not hub_answers()
+        model = CrossEncoder(name, device="cpu", local_files_only=here)
+        labels, saved = model.num_labels, model[0].model.config.architectures
+    except Exception as error:
+        raise MissingResource(
+            f"The reranker {name!r} cannot be loaded: {error}",
+            "Set RAG_RERANKER to auto, to a CrossEncoder's folder, or to one your hub cache holds.",
+        ) from error
+    if labels != 1:
+        raise MissingResource(
+            f"The model {name!r} gives {labels} scores a pair; a reranker gives one.",
+            "Set RAG_RERANKER to auto or to another CrossEncoder.",
+        )
+    if len(model) == 1 and saved and not any("Classification" in architecture for architecture in saved):
+        raise MissingResource(  # the library would give it a head of random weights, and no error
+            f"The model {name!r} ({', '.join(saved)}) was not trained to score pairs.",
+            "Set RAG_RERANKER to auto or to a CrossEncoder.",
+        )
+    return CrossEncoderReranker(model, Path(name).name if Path(name).exists() else name)

@@ -1,0 +1,120 @@
+"""Fit the offline engine's abstention (rag_core/models/evidence.py): ENOUGH, by language.
+
+    python tests/benchmarks/fit_answers.py
+
+Support is measured on hybrid_rrf's passages. The threshold is the 0.9 quantile of the support of questions
+that the collection cannot answer: those of the dev split, and OTHER, since the split has but a few.
+Reported on the test split as it is; nothing is chosen there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from rag_core.judged import read_builtin
+from rag_core.lab import Lab
+from rag_core.models.evidence import Evidence
+from rag_core.opening import open_lab
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+ABSTAINED = 0.9
+OTHER = {
+    "en": [
+        "What is the capital of Australia?",
+        "How do I change a flat bicycle tyre?",
+        "Which laptop is best for video editing?",
+        "What time does the last train to Leeds leave?",
+        "How is gout treated in older men?",
+        "What are the symptoms of Parkinson's disease?",
+        "How much does a new kitchen cost?",
+        "Which statin has the fewest side effects for a 70-year-old man?",
+        "How do I train a puppy not to bite?",
+        "What car insurance do I need as a new driver?",
+        "How often should a man have his prostate checked?",
+        "When do toddlers start to talk in sentences?",
+        "What is the best treatment for acne in teenagers?",
+        "How long does a knee replacement last?",
+        "Can I claim tax relief on a home office?",
+        "What causes cataracts and when are they operated on?",
+        "Which foods lower cholesterol?",
+        "How is COPD diagnosed with spirometry?",
+        "My ten-year-old has head lice, what shampoo works?",
+        "What are the side effects of chemotherapy for bowel cancer?",
+        "How do I renew my passport online?",
+        "What is the normal PSA level at 60?",
+        "Is hormone replacement therapy safe after breast cancer?",
+        "How can I stop snoring at night?",
+        "When should my son get his measles booster at school?",
+        "How is osteoporosis treated after the menopause?",
+        "What does a credit score of 700 mean?",
+        "Which antibiotics are used for a tooth abscess in a man?",
+        "How do I get rid of mould on the wall?",
+        "What is the difference between a cold and hay fever in children?",
+    ],
+    "es": [
+        "¿Cuál es la capital de Australia?",
+        "¿Cómo se cambia la rueda de un coche?",
+        "¿Qué seguro de hogar me conviene contratar?",
+        "¿A qué hora sale el último tren a Sevilla?",
+        "¿Cómo se trata la gota en un hombre mayor?",
+        "¿Cuáles son los síntomas del párkinson?",
+        "¿Cuánto cuesta reformar una cocina?",
+        "¿Qué estatina tiene menos efectos secundarios a los 70 años?",
+        "¿Cómo enseño a mi perro a no morder?",
+        "¿Qué necesito para renovar el pasaporte?",
+        "¿Cada cuánto hay que revisar la próstata?",
+        "¿Cuándo empiezan a hablar los niños con frases completas?",
+        "¿Cuál es el mejor tratamiento para el acné juvenil?",
+        "¿Cuánto dura una prótesis de rodilla?",
+        "¿Qué gastos puedo desgravar en la declaración de la renta?",
+        "¿Qué causa las cataratas y cuándo se operan?",
+        "¿Qué alimentos bajan el colesterol?",
+        "¿Cómo se diagnostica la EPOC con espirometría?",
+        "Mi hijo de diez años tiene piojos, ¿qué champú funciona?",
+        "¿Qué efectos secundarios tiene la quimioterapia del cáncer de colon?",
+        "¿Cómo se cocina una paella valenciana?",
+        "¿Qué valor de PSA es normal a los 60 años?",
+        "¿Cómo puedo dejar de roncar por la noche?",
+        "¿Qué ordenador me compro para editar vídeo?",
+        "¿Cómo se trata la osteoporosis después de la menopausia?",
+        "¿Cuándo le salen los dientes definitivos a un niño?",
+        "¿Qué hago si pierdo el móvil en el extranjero?",
+        "¿Cómo se quita el moho de la pared?",
+        "¿Qué diferencia hay entre el resfriado y la alergia al polen en niños?",
+        "¿Cuánto se tarda en aprender a conducir?",
+        "¿Qué seguro de coche necesito?",
+    ],
+}
+
+
+def weighed(lab: Lab, evidence: Evidence, questions: list[str]) -> tuple[np.ndarray, float]:
+    """Support of each question, and the share that is enough."""
+    found = [evidence.weigh(text, lab.run(text, "hybrid_rrf").ranking.hits) for text in questions]
+    return np.array([each.support for each in found]), float(np.mean([each.enough for each in found]))
+
+
+def main() -> None:
+    lab = open_lab()
+    evidence = Evidence(lab.engines.scorer, lab.engines.thesaurus, lab.index)
+    for language in OTHER:
+        for split in ("dev", "test"):
+            asked = [
+                question for question in read_builtin(DATA, split).questions if question.language == language
+            ]
+            inside = [question.text for question in asked if question.kind != "outside"]
+            outside = [question.text for question in asked if question.kind == "outside"]
+            _, answered = weighed(lab, evidence, inside)
+            supports, wrongly = weighed(lab, evidence, outside)
+            line = f"{language} {split}: answered {answered:.2f} of {len(inside)}"
+            line += f", abstained {1 - wrongly:.2f} of {len(outside)}"
+            if split == "dev":
+                others, wrongly = weighed(lab, evidence, OTHER[language])
+                fitted = np.quantile(np.concatenate([supports, others]), ABSTAINED)
+                line += f", {1 - wrongly:.2f} of {len(others)} others; fitted {fitted:.3f}"
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
