@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from .context import Embedder
 from .corpus import Document, check_collection, read_collection
 from .errors import DataError
-from .indexing import chunked, read_shipped, text_key, write_shipped
+from .indexing import Enricher, chunked, read_shipped, text_key, write_shipped
 from .judged import GRADES, KINDS, SPLITS, Question, read_qrels, read_questions
 from .text import LANGUAGES
 
@@ -20,7 +22,7 @@ LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
 CONCEPT_LISTS = ("en", "es", "lay_en", "lay_es", "abbr", "narrower", "related")
 
 
-def check(data: Path, embedder: Embedder) -> tuple[dict[str, Any], list[str]]:
+def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str, Any], list[str]]:
     """Count the collection and list what is wrong with it.
 
     Args:
@@ -31,14 +33,15 @@ def check(data: Path, embedder: Embedder) -> tuple[dict[str, Any], list[str]]:
     """
     problems = check_collection(data / "corpus")
     documents = read_collection(data / "corpus")
-    texts = {passage.id: passage.indexed_text for passage in chunked(documents, embedder)}
+    passages = {passage.id for passage in chunked(documents, embedder)}
     counts: dict[str, Any] = {
         "documents": Counter(document.language for document in documents),
         "words": sum(len(document.text.split()) for document in documents),
-        "passages": len(texts),
+        "passages": len(passages),
     }
-    problems += _vector_problems(data / "vectors" / f"{embedder.key}.npz", list(texts.values()))
-    keys = {passage_key(identity) for identity in texts}
+    texts = indexed_texts(documents, embedder, enricher)
+    problems += _vector_problems(data / "vectors" / f"{embedder.key}.npz", texts)
+    keys = {passage_key(identity) for identity in passages}
     questions: list[Question] = []
     judged: Counter[str] = Counter()
     for language in LANGUAGES:
@@ -62,12 +65,26 @@ def passage_key(identity: str) -> str:
     return identity.rsplit(":", 1)[0]
 
 
-def write_vectors(data: Path, embedder: Embedder) -> int:
-    """Embed every built-in passage and write the shipped vectors; how many there are."""
-    texts = [passage.indexed_text for passage in chunked(read_collection(data / "corpus"), embedder)]
-    texts = sorted(set(texts), key=len)
-    vectors, _ = embedder.embed(texts, "passage")
-    write_shipped(data / "vectors" / f"{embedder.key}.npz", texts, vectors)
+def indexed_texts(documents: Sequence[Document], embedder: Embedder, enricher: Enricher) -> set[str]:
+    """What is embedded of documents: every passage, plain and with its context."""
+    return {passage.indexed_text for how in (None, enricher) for passage in chunked(documents, embedder, how)}
+
+
+def write_vectors(data: Path, embedder: Embedder, enricher: Enricher) -> int:
+    """Bring the shipped vectors to the built-in passages, plain and with contexts; how many there are.
+
+    Texts whose vector is there are not embedded again; delete the file to make all of them anew.
+    """
+    path = data / "vectors" / f"{embedder.key}.npz"
+    held = {key: np.frombuffer(vector, np.float32) for key, vector in read_shipped(path).items()}
+    texts = list(indexed_texts(read_collection(data / "corpus"), embedder, enricher))
+    missing = sorted(
+        (text for text in texts if text_key(text) not in held), key=lambda text: (len(text), text)
+    )
+    if missing:
+        vectors, _ = embedder.embed(missing, "passage")
+        held.update(zip(map(text_key, missing), vectors, strict=True))
+    write_shipped(path, texts, np.array([held[text_key(text)] for text in texts]))
     return len(texts)
 
 
@@ -144,7 +161,7 @@ def thesaurus_problems(concepts: Sequence[dict[str, Any]]) -> Iterator[str]:
                     yield f"thesaurus: {term!r} stands in {first} and {name}"
 
 
-def _vector_problems(path: Path, texts: Sequence[str]) -> Iterator[str]:
+def _vector_problems(path: Path, texts: Iterable[str]) -> Iterator[str]:
     wanted, held = set(map(text_key, texts)), set(read_shipped(path))
     if wanted - held or held - wanted:
         yield (

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag_core.collection import check, export, passage_key, thesaurus_problems, write_vectors
+from rag_core.collection import check, export, indexed_texts, passage_key, thesaurus_problems, write_vectors
 from rag_core.corpus import Document, check_collection, read_collection
 from rag_core.errors import DataError
-from rag_core.indexing import chunked, read_shipped, text_key
+from rag_core.indexing import OfflineEnricher, chunked, read_shipped, text_key
 from rag_core.judged import read_qrels, read_questions
 from rag_core.lab import Lab
 
@@ -47,6 +47,10 @@ The baby is well and the mother is resting.
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
     return read_collection(COLLECTION)
+
+
+def enricher_of(lab: Lab) -> OfflineEnricher:
+    return OfflineEnricher(lab.engines.thesaurus)
 
 
 def test_the_checker_finds_nothing_to_mend() -> None:
@@ -126,7 +130,7 @@ def test_an_empty_or_missing_collection_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_whole_collection_is_in_order_and_large_enough(lab: Lab) -> None:
-    counts, problems = check(ROOT / "data", lab.engines.embedder)
+    counts, problems = check(ROOT / "data", lab.engines.embedder, enricher_of(lab))
     assert problems == []
     assert counts["documents"]["en"] >= 85
     assert counts["documents"]["es"] >= 45
@@ -146,10 +150,10 @@ def test_half_of_the_emergency_questions_are_look_alikes() -> None:
 
 def test_shipped_vectors_equal_freshly_computed_ones(lab: Lab, documents: list[Document]) -> None:
     embedder = lab.engines.embedder
-    texts = [passage.indexed_text for passage in chunked(documents, embedder)]
+    texts = sorted(indexed_texts(documents, embedder, enricher_of(lab)))
     chosen = random.Random(0).sample(texts, 30)
     shipped = read_shipped(ROOT / "data" / "vectors" / f"{embedder.key}.npz")
-    assert len(shipped) == len(set(texts))
+    assert len(shipped) == len(texts) == 2 * len(lab.index.passages)
     held = np.array([np.frombuffer(shipped[text_key(text)], np.float32) for text in chosen])
     fresh, _ = embedder.embed(chosen, "passage")
     assert np.abs(held - fresh).max() <= 1e-5
@@ -169,11 +173,11 @@ def test_a_changed_document_makes_the_vectors_stale_until_they_are_rebuilt(tmp_p
             path.unlink()
     path = data / "corpus" / "en" / "epidural.md"
     path.write_text(path.read_text(encoding="utf-8").replace("epidural", "Epidural", 3), encoding="utf-8")
-    _, problems = check(data, embedder)
+    _, problems = check(data, embedder, enricher_of(lab))
     assert any("stale" in problem and "rag index --vectors" in problem for problem in problems)
     assert any("does not exist" in problem for problem in problems)  # judgements of the documents removed
-    assert write_vectors(data, embedder) > 0
-    assert not any("stale" in problem for problem in check(data, embedder)[1])
+    assert write_vectors(data, embedder, enricher_of(lab)) > 0
+    assert not any("stale" in problem for problem in check(data, embedder, enricher_of(lab))[1])
 
 
 @pytest.mark.parametrize(
@@ -194,7 +198,11 @@ def test_a_question_whose_metadata_are_not_ours_is_a_problem(
     shutil.copy(COLLECTION / "en" / "epidural.md", tmp_path / "corpus")
     path = tmp_path / "questions" / "en" / "queries.jsonl"
     path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
-    found = [problem for problem in check(tmp_path, lab.engines.embedder)[1] if "en-001: " in problem]
+    found = [
+        problem
+        for problem in check(tmp_path, lab.engines.embedder, enricher_of(lab))[1]
+        if "en-001: " in problem
+    ]
     assert complaint in found[0]
 
 

@@ -14,12 +14,16 @@ import pytest
 from conftest import DOCUMENTS, ScriptedLlm, WordEmbedder
 from processes import Writer, held_by_each_part, open_store, run
 
-from rag_core.corpus import Document
+from rag_core.corpus import BUILTIN, Document
+from rag_core.engines import Engines
 from rag_core.errors import DataError, IndexDamaged, RagError
 from rag_core.indexing import CorpusIndex, CorpusStore, Reading, read_path
-from rag_core.lab import BUILTIN, Engines, Lab, index_path, open_lab
+from rag_core.lab import Lab
 from rag_core.labels import LabelRules
+from rag_core.opening import index_path, open_lab
+from rag_core.pricing import PriceList
 from rag_core.settings import Settings
+from rag_core.thesaurus import Thesaurus
 
 MANY = 1200  # passages; Chroma writes its vector files after 1,000, before that they are in its database
 
@@ -84,8 +88,8 @@ def open_corpus(
     monkeypatch: pytest.MonkeyPatch, built: Path, home: Path, labels: LabelRules, llm: ScriptedLlm
 ) -> Callable[[str], Lab]:
     """open_lab, the models replaced by fakes."""
-    engines = Engines(WordEmbedder(), llm, labels)
-    monkeypatch.setattr("rag_core.lab.load_engines", lambda settings, tell=None: engines)
+    engines = Engines(PriceList({}), labels, WordEmbedder(), None, None, Thesaurus(()), {"answer": llm})
+    monkeypatch.setattr("rag_core.opening.load_engines", lambda settings, tell=None: engines)
     return lambda corpus: open_lab(corpus, settings=Settings(home=home, data=built / "data", llm="offline"))
 
 
@@ -235,7 +239,9 @@ def test_an_index_that_has_not_changed_is_opened_and_checked_once(
     built: Path, home: Path, open_corpus: Callable[[str], Lab], monkeypatch: pytest.MonkeyPatch, corpus: str
 ) -> None:
     shutil.copytree(built / corpus, home)
-    before = open_corpus(corpus).index.generation
+    lab = open_corpus(corpus)
+    before = [index.generation for index in (lab.index, lab.enriched) if index]
+    assert len(before) == (2 if corpus == BUILTIN else 1)
     opened: list[Path] = []
     open_index = CorpusIndex.open
 
@@ -245,7 +251,7 @@ def test_an_index_that_has_not_changed_is_opened_and_checked_once(
 
     monkeypatch.setattr(CorpusIndex, "open", counted)
     assert_whole(open_corpus(corpus).index)
-    assert opened == [before]
+    assert opened == before
 
 
 def open_in_another_process(sender: Connection, home: Path) -> None:
@@ -336,7 +342,7 @@ def test_an_open_lab_answers_from_what_another_process_wrote(
 def test_built_in_documents_that_are_not_there_are_told_before_a_model_is_loaded(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[str] | None
 ) -> None:
-    monkeypatch.setattr("rag_core.lab.load_engines", lambda settings, tell=None: pytest.fail("loaded"))
+    monkeypatch.setattr("rag_core.opening.load_engines", lambda settings, tell=None: pytest.fail("loaded"))
     folder = tmp_path / "data" / "corpus"
     if files is not None:
         folder.mkdir(parents=True)

@@ -1,16 +1,27 @@
 """Documents into a searchable index, incrementally and safely."""
 
-from .build import CorpusStore, Progress, Report, chunked, silent
+from .build import CorpusStore, Report, chunked
+from .enrich import Enricher, Estimate, LlmEnricher, OfflineEnricher
+from .enriched import EnrichedStore
+from .folder import Written
+from .kept import text_key
+from .pipeline import Progress, silent
 from .readers import Reading, read_path
 from .store import CorpusIndex
-from .vectors import read_shipped, text_key, write_shipped
+from .vectors import read_shipped, write_shipped
 
 __all__ = [
     "CorpusIndex",
     "CorpusStore",
+    "EnrichedStore",
+    "Enricher",
+    "Estimate",
+    "LlmEnricher",
+    "OfflineEnricher",
     "Progress",
     "Reading",
     "Report",
+    "Written",
     "chunked",
     "read_path",
     "read_shipped",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llama_index.core.node_parser import MarkdownNodeParser, NodeParser, SentenceSplitter
@@ -118,8 +118,16 @@ def _joined(first: Section, second: Section) -> Section:
 
 
 def content_hash(passage: Passage) -> str:
-    """Eight hexadecimal digits of what is indexed; the last part of a passage's id."""
-    return hashlib.sha256(passage.indexed_text.encode()).hexdigest()[:8]
+    """Eight hexadecimal digits of title, headings and text; the last part of a passage's id.
+
+    The context is left out: a passage has one id, whether its index is enriched or not.
+    """
+    return hashlib.sha256(replace(passage, context="").indexed_text.encode()).hexdigest()[:8]
+
+
+def passage_in(node: BaseNode) -> Passage:
+    """The passage that a node of the pipeline stands for."""
+    return passage_of(node.node_id, node.get_content(), node.metadata)
 
 
 def passage_of(identity: str, text: str, metadata: Any) -> Passage:
@@ -132,4 +140,5 @@ def passage_of(identity: str, text: str, metadata: Any) -> Passage:
         heading=metadata["heading"],
         language=metadata["language"],
         source=metadata["source"],
+        context=metadata.get("context", ""),
     )

@@ -1,6 +1,6 @@
 """An index on disk: generations that are written once, checked, and then pointed at.
 
-<home>/corpora/<corpus>/<model key>/
+<home>/corpora/<corpus>/<model key>/    and <model key>+enriched/, whose passages have contexts
     CURRENT            name of the generation in use; replaced in one step
     LOCK               held by the one process that writes
     gen-000001/        never changed after CURRENT named it
@@ -28,11 +28,12 @@ import numpy as np
 
 from ..errors import IndexDamaged
 from ..lexical import Bm25Index
-from ..text import query_tokens
+from ..text import ANALYSER, query_tokens
 from ..types import Hit, Passage, Vectors
-from .chunking import content_hash, passage_of
+from .chunking import CHUNKER, content_hash, passage_of
 
 FORMAT = 1
+SPARE = 16  # hits asked for beyond the cut
 PAGE = 10_000  # Chroma fails on reads above 32,766 rows
 PROBE = 1000  # passages the health check asks the vector index for
 MAIN_LANGUAGE = 0.1  # share of passages from which a language counts as one of the collection's
@@ -47,6 +48,8 @@ class Manifest:
         documents: document id -> {"hash", "root", "file"}.
         passages: number of passages.
         checksums: file name -> SHA-256.
+        enricher: what wrote the passages' contexts; empty for a plain index.
+        without_context: passages for which it failed to.
     """
 
     format: int
@@ -58,6 +61,13 @@ class Manifest:
     documents: Mapping[str, Mapping[str, Any]]
     passages: int
     checksums: Mapping[str, str]
+    enricher: str = ""
+    without_context: int = 0
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this version cuts and analyses passages the same way."""
+        return self.analyser == ANALYSER and self.chunker == CHUNKER
 
     def write(self, folder: Path) -> None:
         """Write manifest.json."""
@@ -159,7 +169,8 @@ class CorpusIndex:
     def name(self) -> str:
         """Corpus, generation and number of passages, for traces."""
         number = int(self.generation.name.rpartition("-")[2])
-        return f"{self.manifest.corpus}, {len(self._order):,} passages, generation {number}"
+        enriched = ", enriched" if self.manifest.enricher else ""
+        return f"{self.manifest.corpus}{enriched}, {len(self._order):,} passages, generation {number}"
 
     @classmethod
     def open(cls, generation: Path) -> CorpusIndex:
@@ -200,11 +211,14 @@ class CorpusIndex:
         """The k passages with the highest cosine to one (d,) vector."""
         if not self._order:
             return []
+        # a few more than wanted, so that ties at the cut go by id and not by the build of the index
+        wanted = min(k + SPARE, len(self._order))
         found = self._collection.query(
-            query_embeddings=[vector.tolist()], n_results=min(k, len(self._order)), include=["distances"]
+            query_embeddings=[vector.tolist()], n_results=wanted, include=["distances"]
         )
         pairs = zip(found["ids"][0], found["distances"][0], strict=True)
-        return [Hit(self.passages[identity], 1.0 - float(distance), "cosine") for identity, distance in pairs]
+        hits = [Hit(self.passages[identity], 1.0 - float(distance), "cosine") for identity, distance in pairs]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
         """The k best BM25 hits of a text."""

@@ -6,26 +6,19 @@ the first start embeds nothing.
 
 from __future__ import annotations
 
-import hashlib
-import sqlite3
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ..context import Embedder
-from ..errors import DataError, StorageError
+from ..errors import DataError
 from ..types import Vectors
+from .kept import Kept, text_key
 
 BATCH = 64  # texts embedded between two saves
 Progress = Callable[[int, int], None]  # (done, total)
-
-
-def text_key(text: str) -> bytes:
-    """The key of a text: its SHA-256."""
-    return hashlib.sha256(text.encode()).digest()
 
 
 def read_shipped(path: Path) -> dict[bytes, bytes]:
@@ -65,7 +58,7 @@ class VectorCache:
     """
 
     def __init__(self, path: Path, embedder: Embedder, shipped: Path | None = None) -> None:
-        self._path = path
+        self._kept = Kept(path, "vectors", "computed vectors")
         self._embedder = embedder
         self._shipped = shipped
 
@@ -76,9 +69,9 @@ class VectorCache:
             StorageError: the file cannot be written.
         """
         keys = [text_key(text) for text in texts]
-        with self._open() as database:
+        with self._kept.open() as database:
             held = read_shipped(self._shipped) if self._shipped else {}
-            held.update(_read(database, [key for key in keys if key not in held]))
+            held.update(self._kept.read(database, [key for key in keys if key not in held]))
             missing = [
                 (key, text) for key, text in dict(zip(keys, texts, strict=True)).items() if key not in held
             ]
@@ -88,29 +81,7 @@ class VectorCache:
                 batch = missing[start : start + BATCH]
                 fresh, _ = self._embedder.embed([text for _, text in batch], "passage")
                 rows = [(key, vector.tobytes()) for (key, _), vector in zip(batch, fresh, strict=True)]
-                with database:
-                    database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+                self._kept.write(database, rows)
                 held.update(rows)
             progress(len(missing), len(missing))
         return np.array([np.frombuffer(held[key], np.float32) for key in keys]), len(missing)
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._path)) as database:
-                database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB)")
-                yield database
-        except sqlite3.DatabaseError as error:
-            raise StorageError(
-                f"The store of computed vectors {self._path} cannot be used: {error}.",
-                "Free disk space, check that the folder is writable, or delete the file; "
-                "vectors are then computed again.",
-            ) from error
-
-
-def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    for start in range(0, len(keys), 500):  # SQLite's limit on variables is 999 in old builds
-        part = keys[start : start + 500]
-        marks = ",".join("?" * len(part))
-        yield from database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part)

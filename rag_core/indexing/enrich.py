@@ -1,0 +1,210 @@
+"""Contexts for passages, by a language model or by the offline engine (seed 003; Anthropic, 2024)."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ..context import Llm
+from ..enrichment import RECIPE, offline_contexts
+from ..errors import RagError
+from ..pricing import PriceList
+from ..prompts import ENRICH, Prompt
+from ..thesaurus import Thesaurus
+from ..types import ModelCall, Passage
+from .kept import Kept, text_key
+
+OFFLINE = "offline"  # begins the key of every offline enricher
+LONGEST = 60  # words of a context; with a passage of 200 word pieces MiniLM reads no more than 256
+DOCUMENT = 24_000  # characters of a document that are sent with a passage, about 6,000 tokens
+BEGINNING = 4_000  # of these, from the beginning of a longer document; the others stand around the passage
+AT_ONCE = 8  # calls
+BATCH = 16  # calls between two saves; when all of them fail, no more are made
+CHARACTERS = 4  # of a token, about, for an estimate
+REPLY = 60  # tokens of a reply, about, for an estimate
+
+Told = Callable[[int, int], None]  # (done, total)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A document and its passages, in order."""
+
+    document: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Enriched:
+    """Contexts, and what they took.
+
+    Args:
+        contexts: one a passage, in order; empty where there is none.
+        calls: those made now; contexts that are known cost nothing.
+        reason: why passages have no context; empty when all have one.
+    """
+
+    contexts: tuple[str, ...]
+    calls: tuple[ModelCall, ...] = ()
+    reason: str = ""
+
+    @property
+    def without(self) -> int:
+        """How many passages could not be given a context."""
+        return sum(not context for context in self.contexts) if self.reason else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is about to be asked of a model.
+
+    Args:
+        known: passages whose context was written before and costs nothing.
+        cost_usd: US dollars, about; None when the model's price is unknown.
+    """
+
+    model: str
+    calls: int
+    known: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+
+
+class Enricher(Protocol):
+    """Writes the contexts of passages; `key` names its engine and recipe, part of an index's identity."""
+
+    @property
+    def key(self) -> str:
+        """Engine and recipe."""
+        ...
+
+    def enrich(self, works: Sequence[Work], progress: Told) -> Enriched:
+        """One context for each passage of each work."""
+        ...
+
+
+class OfflineEnricher:
+    """Contexts without a language model: instant, free, the same every time."""
+
+    def __init__(self, thesaurus: Thesaurus) -> None:
+        self._thesaurus = thesaurus
+        digest = hashlib.sha256(repr(thesaurus.concepts).encode()).hexdigest()[:8]
+        self.key = f"{OFFLINE}/{RECIPE}/{digest}"
+
+    def enrich(self, works: Sequence[Work], progress: Told) -> Enriched:
+        """One context for each passage of each work."""
+        contexts: list[str] = []
+        for done, work in enumerate(works):
+            progress(done, len(works))
+            contexts += offline_contexts(work.document, work.passages, self._thesaurus)
+        return Enriched(tuple(contexts))
+
+
+class LlmEnricher:
+    """Contexts by a language model, several at a time; each is kept as it comes and never paid twice.
+
+    A call that fails leaves its passage plain. When every call of a batch fails, no more are made.
+
+    Args:
+        kept: file of the contexts written so far, of all models and corpora.
+        announce: told what is about to be asked, before the first call.
+    """
+
+    def __init__(
+        self,
+        llm: Llm,
+        prices: PriceList,
+        kept: Path,
+        announce: Callable[[Estimate], None] = lambda what: None,
+    ) -> None:
+        self.key = f"{llm.name}/{ENRICH.name}"
+        self._llm = llm
+        self._prices = prices
+        self._kept = Kept(kept, "contexts", "written contexts")
+        self._announce = announce
+
+    def enrich(self, works: Sequence[Work], progress: Told) -> Enriched:
+        """One context for each passage of each work.
+
+        Raises:
+            StorageError: the file of kept contexts cannot be used.
+        """
+        prompts = [_prompt(work.document, passage) for work in works for passage in work.passages]
+        keys = [text_key("\0".join((self._llm.name, prompt.system, prompt.render()))) for prompt in prompts]
+        calls: list[ModelCall] = []
+        reason = ""
+        with self._kept.open() as database:
+            held = self._kept.read(database, keys)
+            missing = {key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in held}
+            if missing:
+                self._announce(self._estimate(missing, known=len(held)))
+            asked = list(missing)
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                for start in range(0, len(asked), BATCH):
+                    progress(start, len(asked))
+                    batch = asked[start : start + BATCH]
+                    replies = list(pool.map(self._ask, (missing[key] for key in batch)))
+                    written = {
+                        key: reply.text.encode()
+                        for key, reply in zip(batch, replies, strict=True)
+                        if reply.text
+                    }
+                    self._kept.write(database, written.items())
+                    held.update(written)
+                    calls += [call for reply in replies for call in reply.calls]
+                    reason = reason or next((reply.reason for reply in replies if reply.reason), "")
+                    if not written:
+                        break
+        return Enriched(tuple(held.get(key, b"").decode() for key in keys), tuple(calls), reason)
+
+    def _ask(self, prompt: Prompt) -> _Reply:
+        said: list[str] = []
+        calls: list[ModelCall] = []
+        try:
+            for item in self._llm.stream(prompt, lambda: False):
+                if isinstance(item, ModelCall):
+                    calls.append(item)
+                else:
+                    said.append(item)
+        except Exception as error:  # of any provider; one passage must not lose the others
+            reason = error.message if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
+            return _Reply("", tuple(calls), reason)
+        text = " ".join("".join(said).split()[:LONGEST])
+        return _Reply(text, tuple(calls), "" if text else f"{self._llm.name} wrote nothing")
+
+    def _estimate(self, missing: Mapping[bytes, Prompt], known: int) -> Estimate:
+        characters = sum(len(prompt.system) + len(prompt.render()) for prompt in missing.values())
+        sent, received = characters // CHARACTERS, REPLY * len(missing)
+        cost = self._prices.cost_usd(self._llm.name, sent, received)
+        return Estimate(self._llm.name, len(missing), known, sent, received, cost)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    text: str
+    calls: tuple[ModelCall, ...]
+    reason: str = ""
+
+
+def _prompt(document: str, passage: Passage) -> Prompt:
+    return ENRICH.fill(
+        title=html.escape(passage.full_title),
+        document=html.escape(_around(document, passage), quote=False),
+        passage=html.escape(passage.text, quote=False),
+    )
+
+
+def _around(document: str, passage: Passage) -> str:
+    """A document, or of a long one its beginning and what stands around a passage."""
+    if len(document) <= DOCUMENT:
+        return document
+    room = DOCUMENT - BEGINNING
+    at = max(document.find(passage.text[:80]), 0)
+    start = max(BEGINNING, at - room // 2)
+    return f"{document[:BEGINNING]}\n…\n{document[start : start + room]}"

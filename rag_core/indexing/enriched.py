@@ -1,0 +1,90 @@
+"""The enriched index of a corpus: the passages of its plain one, with contexts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from ..context import Embedder
+from ..errors import IndexDamaged
+from .enrich import OFFLINE, Enricher
+from .folder import IndexFolder, Written
+from .pipeline import Progress, silent
+from .salvage import read_documents
+from .store import CorpusIndex, Manifest, generations
+from .vectors import VectorCache
+
+
+class EnrichedStore(IndexFolder):
+    """Follows the plain index, whose documents it takes: damage to it loses nothing.
+
+    Args:
+        plain: folder of the plain index.
+    """
+
+    def __init__(self, plain: Path, corpus: str, embedder: Embedder, cache: VectorCache) -> None:
+        folder = plain.with_name(f"{plain.name}+enriched")
+        super().__init__(folder, corpus, "enriched index", embedder, cache)
+
+    def follow(
+        self, plain: CorpusIndex, enricher: Enricher, progress: Progress = silent, *, again: bool = False
+    ) -> Written | None:
+        """Bring it to the documents of the plain index; what was written, None when it was up to date.
+
+        Args:
+            again: write it anew also when it only lacks contexts that could not be written before.
+
+        Raises:
+            IndexBusy: another process is writing it.
+            StorageError: the disk is full or the folder cannot be written.
+        """
+        if self._follows(plain, enricher, again)[0]:
+            return None
+        with self._writing():
+            up_to_date, damage = self._follows(plain, enricher, again)
+            if up_to_date:  # another process was at it just now
+                return None
+            written = self._write(list(read_documents(plain.generation).values()), progress, enricher)
+            return replace(written, damage=damage)
+
+    def keep_up(
+        self, plain: CorpusIndex, offline: Enricher, progress: Progress = silent
+    ) -> tuple[Written | None, str]:
+        """As `follow`, where there is one already and nothing needs paying.
+
+        Returns:
+            What was written, and what the user must be told; either may be empty.
+        """
+        kept = generations(self.folder)
+        if not kept:
+            return None, ""
+        try:
+            made_by = Manifest.read(kept[-1]).enricher
+            if made_by.startswith(OFFLINE):
+                return self.follow(plain, offline, progress), ""
+            index = self.open()
+        except IndexDamaged as error:
+            return None, f"{error.message} Mend it: {self._command}."
+        if index and index.manifest.is_ours and index.manifest.documents == plain.manifest.documents:
+            return None, ""
+        made_by = made_by.partition("/")[0]
+        return None, (
+            f"The {self._what} was not brought up to date, because {made_by} writes its contexts: "
+            f"{self._command}."
+        )
+
+    @property
+    def _command(self) -> str:
+        return f"run `rag index PATH --corpus {self.corpus} --enrich`"
+
+    def _follows(self, plain: CorpusIndex, enricher: Enricher, again: bool) -> tuple[bool, str]:
+        """Whether it is up to date, and what is wrong with it."""
+        try:
+            index = self.open()
+        except IndexDamaged as error:
+            return False, error.message
+        if index is None or (again and index.manifest.without_context):
+            return False, ""
+        held = index.manifest
+        same = (held.enricher, held.documents) == (enricher.key, plain.manifest.documents)
+        return same and held.is_ours, ""

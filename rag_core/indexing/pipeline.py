@@ -1,0 +1,107 @@
+"""The parts of LlamaIndex's ingestion pipeline that are our own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from llama_index.core.schema import BaseNode, TransformComponent
+from llama_index.core.schema import Document as LlamaDocument
+from llama_index.vector_stores.chroma import ChromaVectorStore
+from pydantic import PrivateAttr
+
+from .chunking import passage_in
+from .enrich import Enriched, Enricher, Work
+from .vectors import VectorCache
+
+Progress = Callable[[str, int, int], None]  # (what, done, total)
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """A progress callback that tells nobody."""
+
+
+class EnrichPassages(TransformComponent):
+    """Gives each node its context, in its metadata; a node without one stays plain."""
+
+    _documents: Mapping[str, LlamaDocument] = PrivateAttr()
+    _enricher: Enricher = PrivateAttr()
+    _progress: Progress = PrivateAttr()
+    _done: Enriched | None = PrivateAttr(default=None)
+
+    def __init__(self, documents: Sequence[LlamaDocument], enricher: Enricher, progress: Progress) -> None:
+        super().__init__()
+        self._documents = {document.id_: document for document in documents}
+        self._enricher = enricher
+        self._progress = progress
+
+    @property
+    def done(self) -> Enriched:
+        """The contexts, and what they took."""
+        return self._done or Enriched(())
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
+        """Set `context` in the metadata of every node that has one."""
+        works = [
+            Work(self._documents[name].get_content(), tuple(map(passage_in, group)))
+            for name, group in groupby(nodes, lambda node: str(node.ref_doc_id))
+        ]
+        self._done = self._enricher.enrich(works, lambda done, total: self._progress("enrich", done, total))
+        for node, context in zip(nodes, self._done.contexts, strict=True):
+            if context:
+                node.metadata["context"] = context
+        return nodes
+
+
+class EmbedPassages(TransformComponent):
+    """Gives each node the vector of its passage's indexed text."""
+
+    _cache: VectorCache = PrivateAttr()
+    _progress: Progress = PrivateAttr()
+    _embedded: int = PrivateAttr(default=0)
+
+    def __init__(self, cache: VectorCache, progress: Progress) -> None:
+        super().__init__()
+        self._cache = cache
+        self._progress = progress
+
+    @property
+    def embedded(self) -> int:
+        """How many passages were not known before."""
+        return self._embedded
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
+        """Set `embedding` on every node."""
+        if not nodes:
+            return nodes
+        texts = [passage_in(node).indexed_text for node in nodes]
+        vectors, self._embedded = self._cache.vectors(
+            texts, lambda done, total: self._progress("embed", done, total)
+        )
+        for node, vector in zip(nodes, vectors, strict=True):
+            node.embedding = vector.tolist()
+        return nodes
+
+
+class BatchedChroma(ChromaVectorStore):
+    """LlamaIndex's Chroma store, kept within Chroma's own batch limit."""
+
+    _batch: int = PrivateAttr(default=1000)
+    _progress: Progress = PrivateAttr()
+
+    @classmethod
+    def over(cls, collection: Any, batch: int, progress: Progress) -> BatchedChroma:
+        """A store over an open collection."""
+        store = cls(chroma_collection=collection)  # type: ignore[call-arg]  # its __init__ is not seen by mypy
+        store._batch = batch
+        store._progress = progress
+        return store
+
+    def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
+        """Add nodes batch by batch; returns their ids."""
+        ids: list[str] = []
+        for start in range(0, len(nodes), self._batch):
+            self._progress("store", start, len(nodes))
+            ids += super().add(list(nodes[start : start + self._batch]), **kwargs)
+        return ids
