@@ -10,26 +10,53 @@ Importing this package loads no model and reads no file; `open_lab` does.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from .catalog import RECIPES, Chosen, Control, Recipe, build
+from .catalog import (
+    RECIPES,
+    Choice,
+    Chosen,
+    Control,
+    Number,
+    Preset,
+    Recipe,
+    Switch,
+    Templates,
+    Weights,
+    build,
+    written,
+)
 from .compare import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token, collect
 from .corpus import BUILTIN, Document, builtin_documents
-from .errors import RagError
+from .errors import RagError, StageError
+from .prompts import Template
 from .questions import check_question, question_notice
 from .settings import Settings, read_settings
 from .strategy import Strategy
+from .templates import MOST_TEMPLATES, own_template
+from .templates import READY as READY_TEMPLATES
 from .text import matches
 from .trace import Step, Trace, total_cost
 from .types import Answer, Hit, ModelCall, Passage, Query, Ranking
 
 if TYPE_CHECKING:
-    from .lab import Lab, index_path, open_lab
+    from .lab import Lab
+    from .opening import index_path, open_lab
+    from .seed_api import (
+        process_hybrid_rrf_query,
+        process_rewriter_query,
+        query_for_evaluation,
+        ragas_samples,
+    )
 
 __all__ = [
     "BUILTIN",
+    "MOST_TEMPLATES",
+    "READY_TEMPLATES",
     "RECIPES",
     "Answer",
+    "Choice",
     "Chosen",
     "Control",
     "Document",
@@ -39,19 +66,26 @@ __all__ = [
     "Hit",
     "Lab",
     "ModelCall",
+    "Number",
     "Passage",
+    "Preset",
     "Query",
     "RagError",
     "Ranking",
     "Recipe",
     "Settings",
+    "StageError",
     "StageFinished",
     "StageStarted",
     "Step",
     "StoppedEarly",
     "Strategy",
+    "Switch",
+    "Template",
+    "Templates",
     "Token",
     "Trace",
+    "Weights",
     "build",
     "builtin_documents",
     "check_question",
@@ -59,18 +93,29 @@ __all__ = [
     "index_path",
     "matches",
     "open_lab",
+    "own_template",
+    "process_hybrid_rrf_query",
+    "process_rewriter_query",
+    "query_for_evaluation",
     "question_notice",
+    "ragas_samples",
     "read_settings",
     "total_cost",
+    "written",
 ]
 
-_LAZY = {"Lab", "index_path", "open_lab"}
+_LAZY = {
+    "Lab": "lab",
+    **dict.fromkeys(("index_path", "open_lab"), "opening"),
+    **dict.fromkeys(
+        ("process_hybrid_rrf_query", "process_rewriter_query", "query_for_evaluation", "ragas_samples"),
+        "seed_api",
+    ),
+}
 
 
 def __getattr__(name: str) -> Any:
     """`lab` imports LlamaIndex and Chroma, which takes seconds; it is loaded when first asked for."""
     if name in _LAZY:
-        from . import lab
-
-        return getattr(lab, name)
+        return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,7 @@ from typing import Any
 from .corpus import BUILTIN
 from .errors import RagError
 from .indexing import Progress, silent
-from .lab import open_lab
+from .opening import open_lab
 from .settings import Settings, read_settings
 
 PACKAGES = ("llama-index-core", "chromadb", "rank-bm25", "sentence-transformers", "torch", "streamlit")

@@ -3,74 +3,27 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from .catalog import Chosen, build_all
+from .catalog import Chosen, build, build_all
 from .compare import Event, collect, stream
-from .context import Context
-from .corpus import BUILTIN
-from .errors import (
-    ConfigError,
-    DataError,
-    IndexBusy,
-    IndexDamaged,
-    InputError,
-    MissingResource,
-    RagError,
-)
-from .indexing import CorpusIndex, CorpusStore, Progress, Reading, Report, read_path, silent
-from .labels import LabelRules
-from .models import (
-    LlamaEmbedder,
-    LlamaLlm,
-    RehearsedEmbedder,
-    RehearsedLlm,
-    load_embedder,
-    load_llm,
-    load_offline,
-)
-from .pricing import PriceList
+from .context import Context, Limits, Llm
+from .engines import ROLES, Engines
+from .errors import ConfigError, IndexDamaged, MissingResource, RagError
+from .indexing import CorpusIndex, CorpusStore
+from .models import RehearsedEmbedder, RehearsedLlm
 from .questions import check_question
-from .settings import Settings, read_settings
-from .text import warm_up
+from .settings import Settings
 from .trace import Trace
 
-FAILED_TOLD = 3  # files named in a warning; `rag index` lists them all
-CORPUS_NAME = "letters, digits, '.', '_' and '-'"
+if TYPE_CHECKING:
+    from llama_index.core.base.base_query_engine import BaseQueryEngine
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+    from llama_index.core.response_synthesizers import BaseSynthesizer
 
-
-@dataclass(frozen=True, slots=True)
-class Engines:
-    """The models of a lab, loaded.
-
-    Args:
-        judge: None with the offline engine, which cannot judge an answer.
-    """
-
-    embedder: LlamaEmbedder
-    answer: LlamaLlm
-    labels: LabelRules
-    judge: LlamaLlm | None = None
-
-
-def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: None) -> Engines:
-    """Load the models the settings name; `tell` hears what is being loaded.
-
-    Raises:
-        RagError: a model, key or data file is missing.
-    """
-    prices = PriceList.read(settings.data / "prices.toml")
-    labels = LabelRules.read(settings.data / "labels.toml", settings.labels)
-    tell("loading the embedding model")
-    embedder = load_embedder(settings, prices)
-    tell("loading the language tools")
-    warm_up()
-    tell("loading the answer engine")
-    answer = load_llm(settings, settings.answer_model, prices, embedder)
-    judge = load_llm(settings, settings.judge_model, prices, embedder) if settings.uses_openai else None
-    return Engines(embedder, answer, labels, judge)
+    from .llamaindex import StrategyRetriever
 
 
 class Lab:
@@ -88,6 +41,7 @@ class Lab:
         self.engines = engines
         self._store = store
         self._lock = threading.Lock()
+        self._offline: tuple[CorpusIndex, Llm] | None = None
 
     @property
     def engine(self) -> dict[str, str | None]:
@@ -96,9 +50,9 @@ class Lab:
 
     def _engine(self, index: CorpusIndex) -> dict[str, str | None]:
         return {
-            "llm": self.engines.answer.name,
+            "llm": self._llms(index)["answer"].name,
             "embedding": self.engines.embedder.name,
-            "reranker": None,
+            "reranker": self.engines.reranker.name,
             "index": index.name,
         }
 
@@ -112,6 +66,18 @@ class Lab:
                 f"Corpus {self.corpus!r} has no index.", f"Run `rag index PATH --corpus {self.corpus}`."
             )
         return index
+
+    @property
+    def enriched(self) -> CorpusIndex | None:
+        """The same passages with contexts, opened likewise; None when the corpus has no such index.
+
+        A damaged one counts as none, so that it keeps only those from answering who search it.
+        """
+        with self._lock:
+            try:
+                return self._store.enriched.open()
+            except IndexDamaged:
+                return None
 
     def stream(
         self,
@@ -144,29 +110,42 @@ class Lab:
 
     def rehearsal(self) -> Context:
         """A context in which every billed model is replaced by a stand-in that sends nothing."""
-        index = self.index
+        index, engines = self.index, self.engines
+        prices = engines.prices
+        if not engines.embedder.local:
+            embedder = RehearsedEmbedder(engines.embedder, index.manifest.dimensions, prices)
+            engines = replace(engines, embedder=embedder)
+        offline = engines.offline(index)
+        llms: Mapping[str, Llm] = {
+            role: RehearsedLlm(llm.name, prices, offline) for role, llm in engines.paid.items()
+        } or dict.fromkeys(ROLES, offline)
         ctx = self._context(index, None)
-        prices = PriceList.read(self.settings.data / "prices.toml")
-        embedder = self.engines.embedder
-        rehearsed = (
-            embedder if embedder.local else RehearsedEmbedder(embedder, index.manifest.dimensions, prices)
-        )
-        offline = load_offline(prices, rehearsed)
-        llms = {
-            purpose: RehearsedLlm(llm.name, prices, offline) if self.settings.uses_openai else llm
-            for purpose, llm in ctx.llms.items()
-        }
-        return replace(ctx, embedder=rehearsed, llms=llms)
+        return replace(ctx, embedder=engines.embedder, llms=llms, limits=Limits())
 
     def _context(self, index: CorpusIndex, stop: threading.Event | None) -> Context:
-        engines = self.engines
+        engines, settings = self.engines, self.settings
         return Context(
             index=index,
+            enriched=self.enriched,
             embedder=engines.embedder,
-            llms={"answer": engines.answer} | ({"judge": engines.judge} if engines.judge else {}),
+            llms=self._llms(index),
             labels=engines.labels,
+            reranker=engines.reranker,
+            # read for the answer anyway by the offline engine; a provider's answer would wait for it
+            assessor=None if "answer" in engines.paid else engines.scorer,
+            limits=Limits(settings.max_calls, settings.max_cost_usd) if engines.paid else Limits(),
             stop=stop or threading.Event(),
         )
+
+    def _llms(self, index: CorpusIndex) -> Mapping[str, Llm]:
+        """The model of each role. The offline engine is kept: it remembers the sentences it has read."""
+        paid = self.engines.paid
+        if set(ROLES) <= set(paid):
+            return paid
+        with self._lock:
+            if self._offline is None or self._offline[0] is not index:
+                self._offline = (index, self.engines.offline(index))
+            return {**dict.fromkeys(ROLES, self._offline[1]), **paid}
 
     def run(self, question: str, strategy: Chosen, **controls: object) -> Trace:
         """One strategy on one question.
@@ -194,97 +173,47 @@ class Lab:
         (settled,) = collect(self.stream(trace.question, [changed], reuse=[trace]))
         return _trace(settled)
 
+    def with_engines(self, engines: Engines) -> Lab:
+        """The same corpus and index with other models."""
+        return Lab(self.settings, self.corpus, engines, self._store)
 
-def open_lab(
-    corpus: str = BUILTIN,
-    *,
-    settings: Settings | None = None,
-    documents: Path | None = None,
-    engines: Engines | None = None,
-    progress: Progress = silent,
-) -> Lab:
-    """Open a corpus: load the models, and build or mend the index where needed.
+    def retriever(self, strategy: Chosen, **controls: object) -> StrategyRetriever:
+        """A strategy without its answer as a LlamaIndex retriever.
 
-    The built-in corpus is brought up to date with its documents; another corpus must have been
-    indexed before, or is brought up to date with the files in `documents`.
+        Raises:
+            ConfigError: the strategy, a control or a value is wrong.
+        """
+        from .llamaindex import StrategyRetriever
 
-    Raises:
-        RagError: what is missing, and the command that mends it.
-    """
-    settings = settings or read_settings()
-    check_corpus_name(corpus)
-    reading = _reading(settings, corpus, documents)  # before the models, which take much longer
-    engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
-    store = CorpusStore(settings.home, corpus, engines.embedder, settings.data / "vectors")
-    lab = Lab(settings, corpus, engines, store)
-    progress("opening the index", 0, 1)
-    try:
-        damage = None
-        store.open()
-    except IndexDamaged as error:
-        damage = error
-    report = Report(corpus)
-    try:
-        if reading:
-            report = store.update(reading, progress)
-        elif damage:
-            report = _rebuild(store, damage, progress)
-    except IndexBusy as busy:
-        if damage or not store.exists:
-            raise
-        lab.warnings.append(f"{busy.message} Until it is done, questions go to the index in use.")
-    if damage:
-        lab.warnings.append(f"{damage.message} It has been rebuilt.")
-    if report.failed:
-        told = "; ".join(f"{file}: {reason.rstrip('.')}" for file, reason in report.failed[:FAILED_TOLD])
-        lab.warnings.append(f"Not in corpus {corpus!r} ({len(report.failed)}): {told}.")
-    lab.index  # noqa: B018  # opens it
-    progress("ready", 1, 1)
-    return lab
+        return StrategyRetriever(self, build(_with(strategy, controls)))
 
+    def query_engine(
+        self,
+        strategy: Chosen,
+        *,
+        streaming: bool = False,
+        response_synthesizer: BaseSynthesizer | None = None,
+        node_postprocessors: Sequence[BaseNodePostprocessor] = (),
+        **controls: object,
+    ) -> BaseQueryEngine:
+        """A strategy as a LlamaIndex query engine.
 
-def _reading(settings: Settings, corpus: str, documents: Path | None) -> Reading | None:
-    """What a corpus is brought up to date with; None when it stays as it was indexed."""
-    if corpus != BUILTIN:
-        return read_path(documents) if documents else None
-    try:
-        reading = read_path(settings.data / "corpus")
-    except InputError as error:
-        raise DataError(
-            f"The built-in documents are not there: {error.message}",
-            "Restore that folder, or set RAG_DATA to a folder whose corpus/ holds documents.",
-        ) from error
-    reading.root, reading.owner = BUILTIN, True  # wherever the folder stands
-    return reading
+        Args:
+            response_synthesizer: writes the answer in place of the strategy's own answer stage.
+            node_postprocessors: run on the passages before the answer.
 
+        Raises:
+            ConfigError: the strategy, a control or a value is wrong; see also `llamaindex.query_engine`.
+        """
+        from .llamaindex import query_engine
 
-def _rebuild(store: CorpusStore, damage: IndexDamaged, progress: Progress) -> Report:
-    try:
-        return store.rebuild(progress)
-    except IndexDamaged as lost:
-        raise IndexDamaged(f"{damage.message} {lost.message}", lost.next_step) from damage
-
-
-def index_path(
-    path: Path, corpus: str, *, settings: Settings | None = None, progress: Progress = silent
-) -> Report:
-    """Index files into a corpus: a file, a folder, or a BEIR folder.
-
-    Raises:
-        RagError: the path cannot be used, the index is busy, or the disk is full; nothing is lost.
-    """
-    settings = settings or read_settings()
-    check_corpus_name(corpus)
-    progress("reading files", 0, 1)
-    reading = read_path(path)
-    engines = load_engines(settings, lambda what: progress(what, 0, 1))
-    return CorpusStore(settings.home, corpus, engines.embedder).update(reading, progress)
-
-
-def check_corpus_name(corpus: str) -> None:
-    """Raise ConfigError for a name that cannot be a folder's."""
-    if not corpus or corpus.startswith(".") or not all(char.isalnum() or char in "._-" for char in corpus):
-        raise ConfigError(f"A corpus cannot be called {corpus!r}.", f"Use {CORPUS_NAME}.")
+        return query_engine(
+            self,
+            build(_with(strategy, controls)),
+            streaming=streaming,
+            response_synthesizer=response_synthesizer,
+            node_postprocessors=node_postprocessors,
+        )
 
 
 def _with(strategy: Chosen, controls: Mapping[str, object]) -> Chosen:

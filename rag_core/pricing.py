@@ -35,34 +35,31 @@ class PriceList:
 
     @classmethod
     def read(cls, path: Path) -> PriceList:
-        """Read a price list.
+        """Read a price list: one entry a model, which may name the snapshots sold at the same price.
 
         Raises:
-            DataError: the file is missing, not TOML, or an entry lacks a field.
+            DataError: the file is missing, not TOML, an entry lacks a field, or a model is listed twice.
         """
+        prices: dict[str, Price] = {}
         try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
-            return cls(
-                {
-                    name: Price(float(row["input"]), float(row["output"]), row["date"], row["source"])
-                    for name, row in table["models"].items()
-                }
-            )
+            for model, row in tomllib.loads(path.read_text(encoding="utf-8"))["models"].items():
+                price = Price(float(row["input"]), float(row["output"]), row["date"], row["source"])
+                for name in (model, *(f"{model}-{snapshot}" for snapshot in row.get("snapshots", ()))):
+                    if name in prices:
+                        raise ValueError(f"{name} is listed twice")
+                    prices[name] = price
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(
                 f"The price list {path} cannot be read: {error!r}.", "Restore data/prices.toml."
             ) from error
+        return cls(prices)
 
     def get(self, model: str) -> Price | None:
-        """The price of a model, dated snapshots ("gpt-4o-2024-08-06") included; None when unknown."""
-        if model in self._prices:
-            return self._prices[model]
-        base, dash, day = model[:-11], model[-11:-10], model[-10:]
-        try:
-            datetime.date.fromisoformat(day)
-        except ValueError:
-            return None
-        return self._prices.get(base) if dash == "-" else None
+        """The price of a model or snapshot; None when it is not listed.
+
+        A snapshot is never given its model's price unasked: gpt-4o-2024-05-13 costs more than gpt-4o.
+        """
+        return self._prices.get(model)
 
     def cost_usd(self, model: str, input_tokens: int, output_tokens: int) -> float | None:
         """The bill of one call; None when the model's price is unknown."""

@@ -4,7 +4,8 @@
         server.script += [Status(500), Reply("Cats purr [1].")]
         settings = Settings(openai_base_url=server.url, ...)
 
-Each POST takes the next behaviour of `script`; when it is empty, `choose` picks one from the body.
+Each POST takes the next behaviour of `script`; when it is empty, `choose` picks one from the body, where
+`role_of` and `template_of` tell the prompts apart. Every request is kept with what the server did.
 """
 
 from __future__ import annotations
@@ -20,21 +21,44 @@ import socketserver
 import struct
 import sys
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from rag_core import templates
+from rag_core.prompts import ANSWER, JUDGE_PASSAGE
+
 DIMENSIONS = 8
 MODELS = ("gpt-4o", "my-local-model", "text-embedding-3-small")
+DEFAULT = "Cats purr when they are happy [1]."
+SECONDS = 20  # to wait for requests that must come; nothing waits this long when they do
+TEMPLATES = (
+    *templates.MULTI_QUERY, *templates.ORIGINAL, *templates.IMPROVED, templates.TRANSFORM, templates.HYPOTHETICAL,
+    JUDGE_PASSAGE, ANSWER,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A whole answer. `usage` is (prompt tokens, completion tokens), or None when the server tells none."""
+    """A whole answer. `usage` is (prompt tokens, completion tokens), or None when the server tells none.
+
+    It begins after so many seconds.
+    """
 
     text: str = "Cats purr [1]."
     usage: tuple[int, int] | None = (1000, 200)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Meet:
+    """An answer that is given once so many requests are here at the same time; HTTP 500 when they do not come."""
+
+    barrier: threading.Barrier
+    reply: Reply | Status
 
 
 @dataclass(frozen=True)
@@ -44,13 +68,18 @@ class Status:
     code: int
     message: str = "scripted failure"
     headers: dict[str, str] = field(default_factory=dict)
+    param: str | None = None
 
 
 @dataclass(frozen=True)
 class Hang:
-    """Silence, after so many pieces, until the client leaves. Without pieces not even a status comes."""
+    """Silence, after so many pieces, until the client leaves.
+
+    Without pieces not even a status comes, unless it has begun.
+    """
 
     after: int = 0
+    begun: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,6 +107,11 @@ class Endless:
 
 
 @dataclass(frozen=True)
+class Drip:
+    """No piece of an answer, but comments that keep the connection alive, until the client disconnects."""
+
+
+@dataclass(frozen=True)
 class Malformed:
     """Broken JSON, after so many good pieces of a stream."""
 
@@ -89,21 +123,49 @@ class TooFew:
     """Embeddings for all texts but the last."""
 
 
-Behaviour = Reply | Status | Hang | Drop | Cut | Endless | Malformed | TooFew
+Behaviour = Reply | Meet | Status | Hang | Drop | Cut | Endless | Drip | Malformed | TooFew
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a client sent."""
+    """What a client sent, and what the server did."""
 
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
+    behaviour: Behaviour
+
+    @property
+    def role(self) -> str:
+        """The role that was asked."""
+        return role_of(self.body)
+
+    @property
+    def refused(self) -> bool:
+        """Whether the answer was an HTTP error."""
+        done = self.behaviour.reply if isinstance(self.behaviour, Meet) else self.behaviour
+        return isinstance(done, Status)
 
     @property
     def messages(self) -> list[tuple[str, str]]:
         """(role, content) of each chat message."""
         return [(message["role"], message["content"]) for message in self.body["messages"]]
+
+
+def role_of(body: dict[str, Any]) -> str:
+    """Which role a request is for, by its system message: "rewrite", "judge", "answer"; empty for others."""
+    system = body.get("messages", [{"content": ""}])[0]["content"]
+    return next((template.purpose for template in TEMPLATES if template.system == system), "")
+
+
+def template_of(body: dict[str, Any]) -> str:
+    """Which of our templates a request was filled from, by its message's words; empty for another."""
+    content = body["messages"][1]["content"]
+    return next((template.name for template in TEMPLATES if _made_from(template.text, content)), "")
+
+
+def _made_from(text: str, content: str) -> bool:
+    return all(words in content for words in re.split(r"\{\w+\}", text))
 
 
 def pieces_of(text: str) -> list[str]:
@@ -121,17 +183,23 @@ class OpenAIServer(ThreadingHTTPServer):
 
     Attributes:
         requests: every POST, in the order of arrival.
+        most: requests that were here at the same time, at most, by role.
         gone: set when a client left an unfinished stream or a silent server.
         key: when set, other keys are refused with 401.
     """
 
     daemon_threads = True
+    request_queue_size = (
+        128  # of the operating system; the default of 5 holds simultaneous clients up for 1 s
+    )
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.script: list[Behaviour] = []
         self.choose = lambda body: Reply()
         self.key: str | None = None
+        self.most: Counter[str] = Counter()
+        self._now: Counter[str] = Counter()
         self.gone = threading.Event()
         self.closing = threading.Event()
         self.faults: list[BaseException] = []
@@ -158,10 +226,26 @@ class OpenAIServer(ThreadingHTTPServer):
         if error is not None and not isinstance(error, ConnectionError):
             self.faults.append(error)
 
-    def next(self, request: Request) -> Behaviour:
+    def next(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> Behaviour:
+        """Keep a request, and say what to do with it."""
         with self._lock:
-            self.requests.append(request)
-            return self.script.pop(0) if self.script else self.choose(request.body)
+            behaviour = self.script.pop(0) if self.script else self.choose(body)
+            if self.key and headers.get("authorization") != f"Bearer {self.key}":
+                behaviour = Status(401, "Incorrect API key provided: {authorization}")
+            self.requests.append(Request(path, headers, body, behaviour))
+            return behaviour
+
+    @contextlib.contextmanager
+    def counted(self, role: str) -> Iterator[None]:
+        """While a request is being answered."""
+        with self._lock:
+            self._now[role] += 1
+            self.most[role] = max(self.most[role], self._now[role])
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._now[role] -= 1
 
 
 @contextlib.contextmanager
@@ -194,11 +278,23 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        behaviour = self.server.next(
-            Request(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
-        )
-        if self.server.key and self.headers["Authorization"] != f"Bearer {self.server.key}":
-            return self._error(Status(401, "Incorrect API key provided: {authorization}"))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        behaviour = self.server.next(self.path, headers, body)
+        with self.server.counted(role_of(body)):
+            if isinstance(behaviour, Meet):
+                behaviour = self._met(behaviour)
+            self._act(body, behaviour)
+
+    def _met(self, meet: Meet) -> Behaviour:
+        try:
+            meet.barrier.wait(SECONDS)
+        except threading.BrokenBarrierError:
+            return Status(500, "the other requests did not come")
+        return meet.reply
+
+    def _act(self, body: dict[str, Any], behaviour: Behaviour) -> None:
+        if isinstance(behaviour, Reply):
+            time.sleep(behaviour.seconds)
         if isinstance(behaviour, Status):
             return self._error(behaviour)
         if behaviour == Hang():
@@ -249,15 +345,19 @@ class Handler(BaseHTTPRequestHandler):
             data = {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
             self._event(json.dumps(data), framed)
 
-        say({"role": "assistant", "content": ""})
-        if isinstance(behaviour, Endless):
+        if getattr(behaviour, "after", 1):
+            say({"role": "assistant", "content": ""})
+        if isinstance(behaviour, Endless | Drip):
             with contextlib.suppress(ConnectionError):
                 while not self._gone(wait=0.005):
-                    say({"content": "word "})
+                    if isinstance(behaviour, Endless):
+                        say({"content": "word "})
+                    else:
+                        self._write(b": still here\n\n", framed)
             self.server.gone.set()
             return None
         good = getattr(behaviour, "after", None)
-        text = behaviour.text if isinstance(behaviour, Reply) else "Cats purr when they are happy [1]."
+        text = behaviour.text if isinstance(behaviour, Reply) else DEFAULT
         for piece in pieces_of(text)[:good]:
             say({"content": piece})
         match behaviour:
@@ -279,7 +379,9 @@ class Handler(BaseHTTPRequestHandler):
         return None
 
     def _event(self, data: str, framed: bool = True) -> None:
-        event = f"data: {data}\n\n".encode()
+        self._write(f"data: {data}\n\n".encode(), framed)
+
+    def _write(self, event: bytes, framed: bool) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event) if framed else event)
 
     def _break_off(self, reset: bool) -> None:
@@ -305,7 +407,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _error(self, status: Status) -> None:
         message = status.message.format(authorization=self.headers["Authorization"])
-        error = {"message": message, "type": "scripted", "param": None, "code": None}
+        error = {"message": message, "type": "scripted", "param": status.param, "code": None}
         self._json({"error": error}, status.code, status.headers)
 
     def _json(self, value: object, code: int = 200, headers: dict[str, str] | None = None) -> None:

@@ -24,7 +24,7 @@ def call(purpose: str, cost: float | None) -> ModelCall:
     return ModelCall(purpose, "m", 10, 5, cost, "provider")
 
 
-# US dollars per million tokens: OpenAI API pricing page, 2025-06-01.
+# US dollars per million tokens: OpenAI API pricing page, 2025-06-01 (the gpt-5 family: 2025-08-07).
 @pytest.mark.parametrize(
     ("model", "sent", "received"),
     [
@@ -34,8 +34,17 @@ def call(purpose: str, cost: float | None) -> ModelCall:
         ("gpt-4.1-mini", 0.40, 1.60),
         ("gpt-4.1-nano", 0.10, 0.40),
         ("gpt-3.5-turbo", 0.50, 1.50),
+        ("gpt-4", 30.00, 60.00),
+        ("gpt-4-turbo", 10.00, 30.00),
+        ("gpt-5", 1.25, 10.00),
+        ("gpt-5-mini", 0.25, 2.00),
+        ("gpt-5-nano", 0.05, 0.40),
+        ("o1", 15.00, 60.00),
+        ("o3-mini", 1.10, 4.40),
+        ("o4-mini", 1.10, 4.40),
         ("text-embedding-3-small", 0.02, 0.0),
         ("text-embedding-3-large", 0.13, 0.0),
+        ("text-embedding-ada-002", 0.10, 0.0),
     ],
 )
 def test_a_million_tokens_cost_what_the_provider_published(prices, model, sent, received):
@@ -64,9 +73,10 @@ def test_what_runs_on_this_machine_costs_exactly_nothing(prices, model):
 @pytest.mark.parametrize(
     "model",
     [
-        "my-local-model", "", "-", "2025-06-01", "-2025-06-01", "gpt-4", "gpt-4o-", "GPT-4o", "openai/gpt-4o",
+        "my-local-model", "", "-", "2025-06-01", "-2025-06-01", "gpt-4-", "gpt-4o-", "GPT-4o", "openai/gpt-4o",
         "gpt-4o-latest", "gpt-4o-2024-13-01", "gpt-4o-2024-08-06-x", "gpt-4o_2024-08-06", "my-model-2024-08-06",
-        "gpt-4o2024-08-06", "gpt-4o-realtime",
+        "gpt-4o2024-08-06", "gpt-4o-realtime", "gpt-4o-2099-01-01", "gpt-4-9999", "gpt-3.5-turbo-9999", "gpt-4-32k",
+        "o3", "ft:gpt-4o-2024-08-06", "text-embedding-3-small-2024-01-25",
     ],
 )  # fmt: skip
 def test_a_model_that_is_not_listed_has_no_price_rather_than_a_price_of_zero(prices, model):
@@ -75,19 +85,34 @@ def test_a_model_that_is_not_listed_has_no_price_rather_than_a_price_of_zero(pri
     assert prices.cost_usd(model, 0, 0) is None
 
 
+# US dollars per million tokens on the same page. Snapshots of one name differ in price.
 @pytest.mark.parametrize(
-    ("snapshot", "base"),
-    [("gpt-4o-2024-08-06", "gpt-4o"), ("gpt-4o-mini-2024-07-18", "gpt-4o-mini")],
+    ("snapshot", "sent", "received"),
+    [
+        ("gpt-4o-2024-05-13", 5.00, 15.00),
+        ("gpt-4o-2024-08-06", 2.50, 10.00),
+        ("gpt-4o-2024-11-20", 2.50, 10.00),
+        ("gpt-4o-mini-2024-07-18", 0.15, 0.60),
+        ("gpt-4.1-2025-04-14", 2.00, 8.00),
+        ("gpt-4-0613", 30.00, 60.00),
+        ("gpt-4-turbo-2024-04-09", 10.00, 30.00),
+        ("gpt-4-1106-preview", 10.00, 30.00),
+        ("gpt-3.5-turbo-0125", 0.50, 1.50),
+        ("gpt-3.5-turbo-1106", 1.00, 2.00),
+        ("gpt-3.5-turbo-0613", 1.50, 2.00),
+    ],
 )
-def test_a_dated_snapshot_has_the_price_of_its_model(prices, snapshot, base):
-    assert prices.get(snapshot) == prices.get(base) is not None
+def test_a_listed_snapshot_has_its_own_price(prices, snapshot, sent, received):
+    assert prices.cost_usd(snapshot, 1_000_000, 0) == pytest.approx(sent)
+    assert prices.cost_usd(snapshot, 0, 1_000_000) == pytest.approx(received)
 
 
-def test_a_snapshot_with_a_price_of_its_own_keeps_it(tmp_path):
+def test_a_snapshot_that_is_not_listed_is_not_given_its_models_price(tmp_path):
     path = tmp_path / "prices.toml"
-    path.write_text(ENTRY + ENTRY.replace('"m"', '"m-2024-05-13"').replace("3.0", "5.0"), encoding="utf-8")
-    assert PriceList.read(path).cost_usd("m-2024-05-13", 1_000_000, 0) == 5.0
-    assert PriceList.read(path).cost_usd("m-2024-08-06", 1_000_000, 0) == 3.0
+    path.write_text(ENTRY + 'snapshots = ["2024-08-06", "0613"]\n', encoding="utf-8")
+    read = PriceList.read(path)
+    assert read.get("m") == read.get("m-2024-08-06") == read.get("m-0613") is not None
+    assert read.get("m-2024-05-13") is read.get("m-0314") is None
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "text-embedding-3-small", "offline-extractive"])
@@ -108,6 +133,7 @@ BROKEN = {
     "no source": ENTRY.replace('source = "s"\n', ""),
     "price in words": ENTRY.replace("3.0", '"dear"'),
     "price in a list": ENTRY.replace("3.0", "[3.0]"),
+    "a snapshot is listed twice": ENTRY + 'snapshots = ["1"]\n' + ENTRY.replace('"m"', '"m-1"'),
     "models is a number": "models = 3\n",
     "a model is a number": "[models]\nm = 3.0\n",
     "not UTF-8": b"\xff\xfe",

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 from collections.abc import Iterator
 from itertools import islice
 
 import pytest
 from openai_server import Cut, Drop, Endless, Hang, OpenAIServer, Reply, Status, serve
+from provider_lab import provider_lab, sources_in
 
 from rag_core import Done, Failed, StoppedEarly, Token
 from rag_core.corpus import Document
 from rag_core.errors import StageError
 from rag_core.grounding import evidence_hash, shown_evidence
 from rag_core.indexing import Reading
-from rag_core.lab import Engines, Lab
-from rag_core.models.llm import load_openai
-from rag_core.pricing import PriceList
+from rag_core.lab import Lab
 from rag_core.prompts import ANSWER, Sources, contexts_in
-from rag_core.settings import Settings
 
 KEY = "sk-secret-0123456789abcdef"
 QUESTION = "Do cats and dogs sleep in one house?"
@@ -30,10 +27,6 @@ NASTY = (
     Document("y", "{question}", "en", "Dogs sleep in {sources} and {{house}} {0} {} \\n $cats %s."),
     Document("z", "Gatos — ñ", "es", "Los gatos duermen en casa: ¿sí? «claro» 🐈 &amp; &lt;b&gt;."),
 )
-
-
-def sources_in(body: dict) -> int:
-    return len(re.findall(r"<source n=", body["messages"][1]["content"]))
 
 
 @pytest.fixture
@@ -49,11 +42,7 @@ def open_animals(server, index, store, embedder, labels, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
     def make(model: str = "gpt-4o", timeout: float = 20) -> Lab:
-        settings = Settings(timeout=timeout)
-        prices = PriceList.read(settings.data / "prices.toml")
-        return Lab(
-            settings, "animals", Engines(embedder, load_openai(settings, model, prices), labels), store
-        )
+        return provider_lab(server, store, embedder, labels, answer_model=model, timeout=timeout)
 
     return make
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import islice
@@ -14,10 +17,12 @@ import pytest
 import tiktoken
 from openai_server import (
     Cut,
+    Drip,
     Drop,
     Endless,
     Hang,
     Malformed,
+    Meet,
     OpenAIServer,
     Reply,
     Status,
@@ -29,8 +34,9 @@ from openai_server import (
 from rag_core.errors import ConfigError, ProviderError
 from rag_core.models import LlamaLlm, load_embedder
 from rag_core.models.llm import load_openai
+from rag_core.models.tokenizer import count_tokens
 from rag_core.pricing import PriceList
-from rag_core.prompts import Template
+from rag_core.prompts import JUDGE_PASSAGE, Template
 from rag_core.settings import Settings
 from rag_core.types import ModelCall
 
@@ -131,27 +137,75 @@ class TestWhatIsSentAndBilled:
         assert bill.counted_by == "tokenizer"
         assert bill.cost_usd == pytest.approx(bill.input_tokens * 2.50e-6 + bill.output_tokens * 10.00e-6)
 
+    @pytest.mark.parametrize("option", ["stream_options", "temperature", "response_format"])
     @pytest.mark.parametrize(
         "rejection",
         [
-            Status(400, "Unrecognized request argument supplied: stream_options"),
-            Status(422, "body.stream_options: extra inputs are not permitted"),
+            lambda option: Status(400, f"Unrecognized request argument supplied: {option}"),
+            lambda option: Status(422, f"body.{option}: extra inputs are not permitted"),
+            lambda option: Status(400, "not with this model; try max_tokens or stream_options", param=option),
+            lambda option: Status(400, f"no {option}; these would do: stream_options, temperature, top_p"),
         ],
-        ids=repr,
+        ids=["400", "422", "named apart", "named among others"],
     )
-    def test_a_server_that_rejects_being_asked_for_usage_is_asked_once_and_counted_for(
-        self, base, llm, rejection
-    ):
-        base.choose = lambda body: rejection if "stream_options" in body else Reply(usage=(1000, 200))
+    def test_an_option_that_a_server_refuses_is_left_out_from_then_on(self, base, llm, option, rejection):
+        prompt = JUDGE_PASSAGE.fill(question="Do cats purr?", sources="", refused="")
+        base.choose = lambda body: rejection(option) if option in body else Reply(usage=(1000, 200))
         for _ in range(2):
-            pieces, bill = ask(llm)
+            pieces, bill = ask(llm, prompt)
             assert "".join(pieces) == "Cats purr [1]."
-            assert bill.counted_by == "tokenizer"
-            assert bill.output_tokens == len(tiktoken.encoding_for_model("gpt-4o").encode("Cats purr [1]."))
-        assert ["stream_options" in request.body for request in base.requests] == [True, False, False]
+            assert bill.counted_by == ("tokenizer" if option == "stream_options" else "provider")
+            assert bool(bill.note) is (option == "temperature")
+        assert [option in request.body for request in base.requests] == [True, False, False]
+        others = {"stream_options", "temperature", "response_format"} - {option}
+        assert all(others <= request.body.keys() for request in base.requests)
+
+    def test_several_refused_options_are_all_left_out(self, base, llm):
+        def choose(body):
+            refused = next((name for name in ("temperature", "stream_options") if name in body), None)
+            return Status(400, f"Unsupported parameter: {refused}") if refused else Reply()
+
+        base.choose = choose
+        assert "".join(ask(llm)[0]) == "Cats purr [1]."
+        assert len(base.requests) == 3
+        assert not {"temperature", "stream_options"} & base.requests[-1].body.keys()
+
+    def test_calls_that_are_refused_an_option_at_the_same_time_all_go_on_without_it(self, base, llm):
+        met = threading.Barrier(4)
+        base.choose = lambda body: (
+            Meet(met, Status(400, "no stream_options")) if "stream_options" in body else Reply(usage=None)
+        )
+        with ThreadPoolExecutor(4) as pool:
+            replies = list(pool.map(lambda _: ask(llm), range(4)))
+        assert {"".join(pieces) for pieces, _ in replies} == {"Cats purr [1]."}
+        assert (
+            sorted("stream_options" in request.body for request in base.requests) == [False] * 4 + [True] * 4
+        )
+
+    @pytest.mark.parametrize("temperature", [0.0, 0.3, 1.5])
+    def test_the_template_says_the_temperature(self, base, llm, temperature):
+        ask(llm, replace(ASK, temperature=temperature).fill(question="Do cats purr?"))
+        assert base.requests[0].body["temperature"] == temperature
+
+    def test_a_template_with_a_shape_asks_for_it_by_a_strict_schema(self, base, llm):
+        ask(llm, JUDGE_PASSAGE.fill(question="Do cats purr?", sources="", refused=""))
+        ask(llm)
+        judged, plain = (request.body for request in base.requests)
+        assert "response_format" not in plain
+        assert judged["response_format"]["type"] == "json_schema"
+        asked = judged["response_format"]["json_schema"]
+        assert (asked["name"], asked["strict"]) == ("PassageJudgement", True)
+        assert asked["schema"]["additionalProperties"] is False
+        assert asked["schema"]["required"] == ["reason", "score"]
+        assert {name: field["type"] for name, field in asked["schema"]["properties"].items()} == {
+            "reason": "string",
+            "score": "number",
+        }
 
     def test_a_server_that_rejects_the_second_request_too_is_a_failure_with_its_reason(self, base, llm):
-        base.choose = lambda body: Status(400, "stream_options" if "stream_options" in body else "too long")
+        base.choose = lambda body: Status(
+            400, "no stream_options" if "stream_options" in body else "too long"
+        )
         assert "too long" in failure_of(llm).message
         assert len(base.requests) == 2
 
@@ -255,15 +309,11 @@ class TestFaults:
         assert (bill.input_tokens, bill.output_tokens) == (7, 3)
         assert len(base.requests) == 2
 
-    @pytest.mark.parametrize(
-        "fault", [Drop(2), Drop(2, reset=True), Cut(2), Cut(2, framed=False), Malformed(2)], ids=repr
-    )
-    def test_what_came_before_a_break_was_shown_but_is_never_billed_as_an_answer(self, base, llm, fault):
-        base.script.append(fault)
-        seen: list[str | ModelCall] = []
-        with pytest.raises(ProviderError):
-            seen.extend(llm.stream(PROMPT, never))
-        assert not any(isinstance(item, ModelCall) for item in seen)
+    @pytest.mark.parametrize("key", ["none", "x", "model", ""])
+    def test_a_word_in_place_of_a_key_is_not_taken_out_of_the_error(self, base, prices, key):
+        base.script.append(Status(400, "the model has none for x"))
+        settings = Settings(openai_base_url=base.url, openai_api_key=key)
+        assert "the model has none for x" in failure_of(load_openai(settings, "gpt-4o", prices)).message
 
     @pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 422])
     def test_a_key_that_the_server_repeats_is_in_no_error(self, base, llm, code):
@@ -273,6 +323,122 @@ class TestFaults:
 
     def test_settings_hide_the_key(self, base):
         assert KEY not in repr(Settings()) + str(Settings()) + Settings().model_dump_json()
+
+
+def billed(llm: LlamaLlm) -> tuple[list[ModelCall], ProviderError | None]:
+    """The bills of one call, whatever came of it."""
+    bills: list[ModelCall] = []
+    try:
+        bills.extend(item for item in llm.stream(PROMPT, never) if isinstance(item, ModelCall))
+    except ProviderError as error:
+        return bills, error
+    return bills, None
+
+
+def sent_and_received(bills: list[ModelCall]) -> list[tuple[int, int, str]]:
+    return [(bill.input_tokens, bill.output_tokens, bill.counted_by) for bill in bills]
+
+
+SENT = count_tokens("Answer with care." + "Question: Do cats purr?")
+TWO_WORDS = count_tokens("Cats purr ")
+LOST = (SENT, 0, "tokenizer")  # a request that got no reply
+WHOLE = (1000, 200, "provider")
+
+
+class TestBills:
+    """One bill for each request that the provider took on, and none for those it refused."""
+
+    @pytest.mark.parametrize(
+        "fault",
+        [Drop(2), Drop(2, reset=True), Cut(2), Cut(2, framed=False), Malformed(2), Hang(after=2)],
+        ids=repr,
+    )
+    def test_a_reply_that_broke_off_is_billed_as_far_as_it_came(self, base, prices, fault):
+        base.script.append(fault)
+        bills, error = billed(load_openai(Settings(timeout=1), "gpt-4o", prices))
+        assert error is not None
+        assert sent_and_received(bills) == [(SENT, TWO_WORDS, "tokenizer")]
+        assert bills[0].cost_usd == pytest.approx(SENT * 2.50e-6 + TWO_WORDS * 10.00e-6)
+
+    @pytest.mark.parametrize(
+        "fault", [Drop(0), Drop(0, reset=True), Cut(0), Malformed(0), Hang(after=0, begun=True)], ids=repr
+    )
+    def test_a_reply_that_broke_off_before_its_first_word_is_billed_for_what_was_sent(
+        self, base, prices, fault
+    ):
+        base.script.append(fault)
+        bills, error = billed(load_openai(Settings(timeout=1), "gpt-4o", prices))
+        assert error is not None
+        assert sent_and_received(bills) == [LOST]
+
+    @pytest.mark.parametrize("code", [400, 401, 403, 404, 422, 429, 500, 503])
+    def test_a_refused_request_costs_nothing(self, base, llm, code):
+        base.choose = lambda body: Status(code, headers={"retry-after-ms": "10"})
+        bills, error = billed(llm)
+        assert error is not None
+        assert bills == []
+
+    @pytest.mark.parametrize(
+        ("behaviours", "bills", "fails"),
+        [
+            ([Hang(), Hang()], [LOST, LOST], True),
+            ([Hang(), Status(500)], [LOST], True),
+            ([Hang(), Status(400)], [LOST], True),
+            ([Hang(), Reply()], [LOST, WHOLE], False),
+            ([Hang(), Drop(2)], [LOST, (SENT, TWO_WORDS, "tokenizer")], True),
+            ([Status(500, headers={"retry-after-ms": "10"}), Hang()], [LOST], True),
+            ([Status(500, headers={"retry-after-ms": "10"}), Reply()], [WHOLE], False),
+            (
+                [Status(400, "no stream_options"), Reply()],
+                [(SENT, count_tokens("Cats purr [1]."), "tokenizer")],
+                False,
+            ),
+        ],
+        ids=lambda value: None if isinstance(value, bool) else " ".join(map(str, value)),
+    )
+    def test_every_request_of_a_call_that_was_taken_on_is_billed(
+        self, base, prices, behaviours, bills, fails
+    ):
+        base.script += behaviours
+        found, error = billed(load_openai(Settings(timeout=1), "gpt-4o", prices))
+        assert sent_and_received(found) == bills
+        assert (error is not None) is fails
+
+    def test_a_request_that_never_left_costs_nothing(self, prices):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        bills, error = billed(
+            load_openai(Settings(openai_base_url=f"http://127.0.0.1:{port}/v1"), "gpt-4o", prices)
+        )
+        assert error is not None
+        assert bills == []
+
+    def test_a_call_that_broke_off_at_an_unknown_price_costs_an_unknown_amount(self, base, prices):
+        base.script.append(Drop(2))
+        bills, _ = billed(load_openai(Settings(), "my-local-model", prices))
+        assert [bill.cost_usd for bill in bills] == [None]
+
+    def test_the_calls_of_several_threads_are_billed_apart(self, base, llm):
+        met = threading.Barrier(8)
+        base.choose = lambda body: Meet(met, Reply("word " * 8))
+        with ThreadPoolExecutor(8) as pool:
+            replies = list(pool.map(lambda _: ask(llm), range(8)))
+        assert [bill.counted_by for _, bill in replies] == ["provider"] * 8
+
+
+class TestNoCallIsWithoutAnEnd:
+    @pytest.mark.parametrize("fault", [Endless(), Drip()], ids=repr)
+    def test_a_reply_that_keeps_coming_is_broken_off_and_billed(self, base, prices, monkeypatch, fault):
+        monkeypatch.setattr("rag_core.models.llm.LONGEST", 0.02)
+        base.script.append(fault)
+        bills, error = billed(load_openai(Settings(timeout=20), "gpt-4o", prices))
+        assert "no answer in time" in error.message
+        assert len(base.requests) == 1
+        assert base.gone.wait(10)
+        (bill,) = bills
+        assert (bill.input_tokens, bill.counted_by) == (SENT, "tokenizer")
+        assert (bill.output_tokens > 0) is (fault == Endless())
 
 
 class TestStop:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conftest import ENVIRONMENT
 
 from rag_core.errors import ConfigError
-from rag_core.models import load_llm
+from rag_core.models import load_offline, load_openai
 from rag_core.pricing import PriceList
 from rag_core.settings import Settings, read_settings
 
@@ -19,11 +20,16 @@ FIELDS = {
     "llm": ("RAG_LLM", "auto", "openai", "offline", "auto"),
     "openai_base_url": ("OPENAI_BASE_URL", None, "http://a", "http://e", "http://t"),
     "answer_model": ("RAG_ANSWER_MODEL", "gpt-4o", "a", "e", "t"),
+    "rewriter_model": ("RAG_REWRITER_MODEL", "gpt-3.5-turbo", "a", "e", "t"),
+    "judge_model": ("RAG_JUDGE_MODEL", "gpt-4o", "a", "e", "t"),
     "embedding": ("RAG_EMBEDDING", "minilm", "a", "e", "t"),
+    "reranker": ("RAG_RERANKER", "auto", "a", "e", "t"),
     "labels": ("RAG_LABELS", "calibrated", "calibrated", "rank", "calibrated"),
     "home": ("RAG_HOME", Path(".rag"), Path("a"), Path("e"), Path("t")),
     "data": ("RAG_DATA", Settings().data, Path("a"), Path("e"), Path("t")),
     "timeout": ("RAG_TIMEOUT", 30.0, 1.0, 2.0, 3.0),
+    "max_calls": ("RAG_MAX_CALLS", 60, 1, 2, 3),
+    "max_cost_usd": ("RAG_MAX_COST_USD", 1.0, 0.25, 2.5, 3.5),
 }
 
 
@@ -36,8 +42,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(folder: Path, field: str, value: object) -> None:
-    text = value if isinstance(value, float) else f'"{value}"'
+    text = value if isinstance(value, int | float) else f'"{value}"'
     (folder / "rag.toml").write_text(f"{field} = {text}\n", encoding="utf-8")
+
+
+def test_every_setting_is_tested_here_and_kept_from_the_tests():
+    assert set(FIELDS) | {"openai_api_key"} == set(Settings.model_fields)
+    assert {name for name, *_ in FIELDS.values()} | {"OPENAI_API_KEY"} == set(ENVIRONMENT)
 
 
 class TestPrecedence:
@@ -79,7 +90,7 @@ class TestPrecedence:
         assert read_settings() == before
 
     @pytest.mark.parametrize(
-        "name", ["HOME", "DATA", "LLM", "LABELS", "EMBEDDING", "ANSWER_MODEL", "TIMEOUT", "home", "data"]
+        "name", ["HOME", "DATA", "LLM", "LABELS", "RERANKER", "ANSWER_MODEL", "TIMEOUT", "MAX_CALLS", "home"]
     )
     def test_a_variable_of_another_program_is_not_a_setting(self, monkeypatch, name):
         monkeypatch.setenv(name, "4711")
@@ -128,11 +139,12 @@ class TestEngine:
         assert settings.uses_openai is (engine != "OfflineLLM")
         if engine is None:
             with pytest.raises(ConfigError) as caught:
-                load_llm(settings, "gpt-4o", prices, embedder)
+                load_openai(settings, "gpt-4o", prices)
             for word in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM=offline"):
                 assert word in caught.value.next_step
         else:
-            loaded = load_llm(settings, "gpt-4o", prices, embedder)
+            openai = settings.uses_openai
+            loaded = load_openai(settings, "gpt-4o", prices) if openai else load_offline(prices, embedder)
             assert type(loaded.model).__name__ == engine
             assert loaded.name == ("offline-extractive" if engine == "OfflineLLM" else "gpt-4o")
 
@@ -142,7 +154,10 @@ class TestWrongValues:
         ("name", "value"),
         [
             ("RAG_LLM", "gpt"), ("RAG_LLM", "Offline"), ("RAG_LABELS", "none"), ("RAG_TIMEOUT", "0"),
-            ("RAG_TIMEOUT", "-1"), ("RAG_TIMEOUT", "soon"),
+            ("RAG_TIMEOUT", "-1"), ("RAG_TIMEOUT", "soon"), ("RAG_MAX_CALLS", "0"), ("RAG_MAX_CALLS", "-1"),
+            ("RAG_MAX_CALLS", "2.5"), ("RAG_MAX_CALLS", "none"), ("RAG_MAX_COST_USD", "0"),
+            ("RAG_MAX_COST_USD", "-0.5"), ("RAG_MAX_COST_USD", "nan"), ("RAG_MAX_COST_USD", "$1"),
+            ("RAG_TIMEOUT", "inf"), ("RAG_TIMEOUT", "nan"),
         ],
     )  # fmt: skip
     def test_a_wrong_variable_is_named_with_its_value(self, monkeypatch, name, value):
@@ -167,6 +182,7 @@ class TestWrongValues:
             ("timeout = -3", ["timeout", "-3"]),
             ("home = 3", ["home", "3"]),
             ("answer_model = 4", ["answer_model", "4"]),
+            ("max_calls = 0", ["max_calls", "0"]),
             ("llm = ", ["rag.toml"]),
             ("llm", ["rag.toml"]),
         ],

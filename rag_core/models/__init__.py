@@ -1,15 +1,21 @@
-"""Language models, embedding models and the offline engine, behind the context's protocols."""
+"""Language models, embedding models, rerankers and the offline engine, behind the context's protocols."""
 
 from .embedding import LlamaEmbedder, load_embedder
-from .llm import LlamaLlm, load_llm, load_offline
+from .llm import LlamaLlm, load_offline, load_openai
+from .offline_scorer import OfflineScorer
 from .rehearsal import RehearsedEmbedder, RehearsedLlm
+from .reranking import CrossEncoderReranker, load_reranker, load_scorer
 
 __all__ = [
+    "CrossEncoderReranker",
     "LlamaEmbedder",
     "LlamaLlm",
+    "OfflineScorer",
     "RehearsedEmbedder",
     "RehearsedLlm",
     "load_embedder",
-    "load_llm",
     "load_offline",
+    "load_openai",
+    "load_reranker",
+    "load_scorer",
 ]

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..context import Embedder
+from ..context import Embedder, Index
 from ..errors import ConfigError, ProviderError
 from ..pricing import PriceList
 from ..prompts import Prompt
 from ..settings import Settings
+from ..thesaurus import Thesaurus
 from ..types import ModelCall
-from .openai_errors import AGAIN, explained, give_up_on_waits, rejects_usage
+from .line import Call, Line, cut_off
+from .openai_errors import AGAIN, NO_KEY, explained, give_up_on_waits, refused_option, secret_of
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
-    import httpx
     from llama_index.core.llms import LLM, ChatMessage, ChatResponse
+    from pydantic import BaseModel
+
+    from .reranking import OfflineScorer
 
 CONTEXT_WINDOW = 32_768  # assumed for models LlamaIndex has no table entry for
+LONGEST = 10  # timeouts a reply may take that keeps coming
+NO_TEMPERATURE = "the server takes no temperature; the model's own stood"
 
 
 class LlamaLlm:
@@ -27,7 +33,10 @@ class LlamaLlm:
 
     Args:
         reads_fields: the model is handed the prompt's fields beside its text (the offline engine).
-        line: where the model's HTTP responses can be picked up.
+        openai: it speaks OpenAI's protocol: it is asked for the usage of its streams, and says when it has
+            finished, so that a reply that broke off is known.
+        line: holds the hooks of its HTTP client.
+        as_it_is: a caller's own model keeps its temperature and is asked for no format.
     """
 
     def __init__(
@@ -37,23 +46,29 @@ class LlamaLlm:
         prices: PriceList,
         *,
         reads_fields: bool = False,
+        openai: bool = False,
         line: Line | None = None,
+        as_it_is: bool = False,
     ) -> None:
         self.name = name
+        self.offline = reads_fields
         self.model = model
         self._prices = prices
-        self._reads_fields = reads_fields
+        self._openai = openai
         self._line = line or Line()
-        self._secret = str(getattr(model, "api_key", None) or "")
+        self._as_it_is = as_it_is
+        self._refused: set[str] = set()  # options
+        self._secret = secret_of(model)
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        """Yield the reply piece by piece, then the bill.
+        """Yield the reply piece by piece, then a bill for each request that the provider did not refuse.
 
-        A stopped stream is closed at once, which ends the request; what was read is billed by the
-        tokenizer, since the provider then sends no usage.
+        The last bill holds the provider's usage. What has none is counted by the tokenizer: a request that
+        got no response and was tried again, a reply that broke off (as far as it came), and one that was
+        stopped; its connection is closed at once, which ends the request.
 
         Raises:
-            ProviderError: the provider refused, failed or did not answer in time.
+            ProviderError: the provider refused, failed or did not answer in time; raised after the bills.
         """
         from llama_index.core.llms import ChatMessage
 
@@ -61,12 +76,10 @@ class LlamaLlm:
         messages = [ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=text)]
         said: list[str] = []
         usage: dict[str, Any] = {}
-        response = None
-        finished = self._reads_fields  # the offline engine cannot break off
-        extra = {"fields": prompt.fields} if self._reads_fields else {}
+        finished = not self._openai
+        call = self._line.call = Call()
         try:
-            for chunk in self._chunks(messages, extra):
-                response = response or self._line.response  # made by this thread just now
+            for chunk in self._chunks(messages, self._options(prompt)):
                 if chunk.delta:
                     said.append(chunk.delta)
                     yield chunk.delta
@@ -79,46 +92,73 @@ class LlamaLlm:
                 if not finished:
                     raise ProviderError("the answer broke off before its end", AGAIN)
         except Exception as error:
+            yield from (self._bill(prompt, text) for _ in range(call.unanswered))
+            if said or call.taken_on:
+                yield self._bill(prompt, text, "".join(said), usage)
             raise explained(error, self.name, self._secret) from None if self._secret else error
         finally:
-            if response is not None:
-                response.close()  # ends the request, also when nobody reads on
+            if call.response is not None:
+                call.response.close()  # also when nobody reads on
+        yield from (self._bill(prompt, text) for _ in range(call.unanswered))
         yield self._bill(prompt, text, "".join(said), usage)
 
-    def _chunks(self, messages: Sequence[ChatMessage], extra: dict[str, Any]) -> Iterator[ChatResponse]:
-        """The streamed reply; a server that cannot tell usage is not asked for it again."""
-        try:
-            yield from self.model.stream_chat(messages, **extra)
-            return
-        except Exception as error:
-            if not rejects_usage(error):
-                raise
-        self.model.additional_kwargs.pop("stream_options", None)  # type: ignore[attr-defined]  # OpenAI's
-        yield from self.model.stream_chat(messages, **extra)
+    def _options(self, prompt: Prompt) -> dict[str, Any]:
+        """What goes along with the messages."""
+        if self.offline:
+            return {"fields": prompt.fields, "template": prompt.template.name}
+        options: dict[str, Any] = {"stream_options": {"include_usage": True}} if self._openai else {}
+        if self._as_it_is:
+            return options
+        options["temperature"] = prompt.template.temperature
+        if prompt.template.reply:
+            options["response_format"] = _schema(prompt.template.reply)
+        return options
 
-    def _bill(self, prompt: Prompt, text: str, said: str, usage: dict[str, Any]) -> ModelCall:
+    def _chunks(self, messages: Sequence[ChatMessage], options: dict[str, Any]) -> Iterator[ChatResponse]:
+        """The streamed reply; an option that the server or the model refuses is not sent again."""
+        while True:
+            without = options.keys() & self._refused
+            try:
+                yield from self.model.stream_chat(messages, **_leaving_out(without, options))
+                return
+            except Exception as error:
+                refused = refused_option(error, options.keys() - without)
+                if refused is None:
+                    raise
+                self._refused.add(refused)
+
+    def _bill(
+        self, prompt: Prompt, text: str, said: str = "", usage: Mapping[str, Any] = MappingProxyType({})
+    ) -> ModelCall:
         if usage:
             sent, received = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
         else:
             sent = count_tokens(prompt.system + text, self.name)
             received = count_tokens(said, self.name)
-        cost = self._prices.cost_usd(self.name, sent, received)
         return ModelCall(
-            prompt.purpose, self.name, sent, received, cost, "provider" if usage else "tokenizer"
+            prompt.purpose,
+            self.name,
+            sent,
+            received,
+            self._prices.cost_usd(self.name, sent, received),
+            "provider" if usage else "tokenizer",
+            NO_TEMPERATURE if "temperature" in self._refused else "",
         )
 
 
-class Line(threading.local):
-    """The last HTTP response of each thread, so that a stopped stream can be closed at once.
+def _leaving_out(names: Set[str], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Options without some; a mere gap LlamaIndex would fill with a default of its own."""
+    if not names:
+        return options
+    from openai import omit
 
-    Closing LlamaIndex's generator does not do it: the response stays open until it is collected.
-    """
+    return {name: omit if name in names else option for name, option in options.items()}
 
-    response: httpx.Response | None = None
 
-    def pick_up(self, response: httpx.Response) -> None:
-        """An event hook of httpx: a response has begun."""
-        self.response = response
+def _schema(reply: type[BaseModel]) -> dict[str, Any]:
+    """OpenAI's structured output, strict; servers that follow it accept nothing else from the model."""
+    schema = {"name": reply.__name__, "strict": True, "schema": reply.model_json_schema()}
+    return {"type": "json_schema", "json_schema": schema}
 
 
 def _is_last(raw: object) -> bool:
@@ -127,12 +167,30 @@ def _is_last(raw: object) -> bool:
     return any(getattr(choice, "finish_reason", None) for choice in choices)
 
 
-def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
-    """An OpenAI model, or any model of an OpenAI-compatible server, at temperature 0.
+def load_offline(
+    prices: PriceList,
+    embedder: Embedder,
+    scorer: OfflineScorer | None = None,
+    thesaurus: Thesaurus | None = None,
+    index: Index | None = None,
+) -> LlamaLlm:
+    """The offline engine.
 
-    One retry: a silent server ends the call after about twice `settings.timeout`, three times when it
-    first asks to wait; a wait longer than the timeout ends it at once. Between two pieces of a stream
-    the same timeout holds.
+    Args:
+        scorer: judges passages; without it the engine judges none.
+        index: searched for rewrites and hypothetical passages.
+    """
+    from .offline import NAME, OfflineLLM
+
+    return LlamaLlm(OfflineLLM(embedder, scorer, thesaurus, index), NAME, prices, reads_fields=True)
+
+
+def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
+    """An OpenAI model, or any model of an OpenAI-compatible server; the prompts say the temperature.
+
+    A call has an end, in multiples of `settings.timeout`: with its one retry, silence ends it after about
+    2, after 3 when the provider first asks to wait; a longer wait than 1 ends it at once. The same timeout
+    holds between two pieces of a reply, and a reply that keeps coming is broken off after 10.
 
     Raises:
         ConfigError: neither a key nor a base URL is set.
@@ -142,19 +200,24 @@ def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
             f"The model {model} needs a provider.",
             "Set OPENAI_API_KEY or OPENAI_BASE_URL, or RAG_LLM=offline.",
         )
-    from openai import DefaultHttpxClient
+    import openai.resources.chat.completions  # otherwise loaded by the first call, while the user waits
 
     line = Line()
     shared: dict[str, Any] = {
         "model": model,
-        "temperature": 0.0,
-        "api_key": settings.openai_api_key.get_secret_value() if settings.openai_api_key else "none",
+        "api_key": settings.openai_api_key.get_secret_value() if settings.openai_api_key else NO_KEY,
         "timeout": settings.timeout,
         "max_retries": 1,
-        "http_client": DefaultHttpxClient(
-            event_hooks={"response": [line.pick_up, give_up_on_waits(settings.timeout)]}
+        "http_client": openai.DefaultHttpxClient(
+            event_hooks={
+                "request": [line.send],
+                "response": [
+                    line.pick_up,
+                    give_up_on_waits(settings.timeout),
+                    cut_off(LONGEST * settings.timeout),
+                ],
+            }
         ),
-        "additional_kwargs": {"stream_options": {"include_usage": True}},
     }
     if settings.openai_base_url is not None:
         from llama_index.llms.openai_like import OpenAILike
@@ -169,22 +232,9 @@ def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
             ),
             model,
             prices,
+            openai=True,
             line=line,
         )
     from llama_index.llms.openai import OpenAI
 
-    return LlamaLlm(OpenAI(**shared), model, prices, line=line)
-
-
-def load_llm(settings: Settings, model: str, prices: PriceList, embedder: Embedder) -> LlamaLlm:
-    """The engine the settings ask for: a provider's model, or the offline engine in its place."""
-    if settings.uses_openai:
-        return load_openai(settings, model, prices)
-    return load_offline(prices, embedder)
-
-
-def load_offline(prices: PriceList, embedder: Embedder) -> LlamaLlm:
-    """The offline engine."""
-    from .offline import NAME, OfflineLLM
-
-    return LlamaLlm(OfflineLLM(embedder), NAME, prices, reads_fields=True)
+    return LlamaLlm(OpenAI(**shared), model, prices, openai=True, line=line)

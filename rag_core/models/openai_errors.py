@@ -6,7 +6,7 @@ import email.utils
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import httpx
 
 AGAIN = "Try again."
+NO_KEY = "none"  # sent to servers that ask for no key
+SHORTEST_KEY = 8  # characters
 
 
 def explained(error: Exception, model: str, secret: str = "") -> ProviderError:
@@ -32,7 +34,8 @@ def explained(error: Exception, model: str, secret: str = "") -> ProviderError:
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             what, step = "the key was refused", "Check OPENAI_API_KEY."
         case openai.NotFoundError():
-            what, step = "the server does not have this model", "Check RAG_ANSWER_MODEL and RAG_EMBEDDING."
+            what = "the server does not have this model"
+            step = "Check RAG_ANSWER_MODEL, RAG_REWRITER_MODEL, RAG_JUDGE_MODEL and RAG_EMBEDDING."
         case openai.RateLimitError():
             wait = retry_after(error.response)
             what = "the provider's rate limit or quota is reached"
@@ -41,7 +44,7 @@ def explained(error: Exception, model: str, secret: str = "") -> ProviderError:
             what, step = "no answer in time", "Try again, or raise RAG_TIMEOUT."
         case openai.APIConnectionError():
             what, step = "the server cannot be reached", "Check OPENAI_BASE_URL and the network."
-        case openai.BadRequestError():
+        case openai.BadRequestError() | openai.UnprocessableEntityError():
             what, step = f"the request was refused ({error.message})", "Check the model's limits."
         case openai.InternalServerError():
             wait = retry_after(error.response)
@@ -58,9 +61,21 @@ def explained(error: Exception, model: str, secret: str = "") -> ProviderError:
     return ProviderError(f"Model {model}: {what}.", step)
 
 
-def rejects_usage(error: Exception) -> bool:
-    """Whether a server refused a request because it asked for the usage of a stream."""
-    return getattr(error, "status_code", None) in (400, 422) and "stream_options" in str(error)
+def refused_option(error: Exception, options: Collection[str]) -> str | None:
+    """The option because of which a server refused a request; None when it was for another reason.
+
+    It stands in the error's `param`, or in its words: then the one named first.
+    """
+    if getattr(error, "status_code", None) not in (400, 422):
+        return None
+    told = f"{getattr(error, 'param', None) or ''} {error}"
+    return min((option for option in options if option in told), key=told.index, default=None)
+
+
+def secret_of(model: object) -> str:
+    """A model's key; empty for a short one, which stands for none ("none", "x") and may be any word's part."""
+    key = str(getattr(model, "api_key", None) or "")
+    return key if len(key) >= SHORTEST_KEY else ""
 
 
 def give_up_on_waits(longest: float) -> Callable[[httpx.Response], None]:

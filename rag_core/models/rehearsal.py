@@ -19,6 +19,8 @@ REPLY_TOKENS = 50  # least length assumed of a reply; seed 001 counts about as m
 class RehearsedLlm:
     """The offline engine's replies under a billed model's name and price."""
 
+    offline = False
+
     def __init__(self, name: str, prices: PriceList, offline: Llm) -> None:
         self.name = name
         self._prices = prices
@@ -36,6 +38,8 @@ class RehearsedLlm:
 
 class RehearsedEmbedder:
     """Random vectors under a billed embedding model's name and price; equal texts give equal vectors."""
+
+    local = False
 
     def __init__(self, embedder: Embedder, dimensions: int, prices: PriceList) -> None:
         self.name = embedder.name

@@ -1,0 +1,18 @@
+"""Strategies as LlamaIndex retrievers and query engines; `Lab.retriever` and `Lab.query_engine` make them.
+
+They work without a key and never touch LlamaIndex's global Settings.
+"""
+
+from .engines import StrategyQueryEngine, StrategyRetriever, SynthesizedQueryEngine, query_engine
+from .nodes import PassageNode, as_nodes
+from .run import Asked
+
+__all__ = [
+    "Asked",
+    "PassageNode",
+    "StrategyQueryEngine",
+    "StrategyRetriever",
+    "SynthesizedQueryEngine",
+    "as_nodes",
+    "query_engine",
+]

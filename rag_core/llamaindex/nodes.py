@@ -1,0 +1,129 @@
+"""Passages as LlamaIndex nodes, and the stages that LlamaIndex's own pipelines need."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+
+from ..context import Context
+from ..errors import ConfigError
+from ..stages import Select, Stage
+from ..stages.answer import labelled
+from ..text import language_of
+from ..types import Hit, Ranking, State, Vote
+
+NOT_FOR_MODELS = ["doc_id", "language", "source", "label", "rank", "scale"]  # of a node's metadata
+
+
+class PassageNode(TextNode):
+    """A passage as a LlamaIndex node.
+
+    Its hash leaves the metadata out: rank, scale and label differ from one retriever to the next, and
+    QueryFusionRetriever takes nodes of different hash for different passages.
+    """
+
+    @property
+    def hash(self) -> str:
+        """Identity of the passage and its words."""
+        return hashlib.sha256(f"{self.id_}\n{self.text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def as_nodes(hits: Iterable[Hit]) -> list[NodeWithScore]:
+    """Hits as LlamaIndex nodes, best first.
+
+    The text is the passage's; `rank` counts from 1; `label` is None where none was given; the score is
+    on the scale that `scale` names, and does not fall with the rank after MMR, which reorders.
+    """
+    return [_node(hit, rank) for rank, hit in enumerate(hits, start=1)]
+
+
+def _node(hit: Hit, rank: int) -> NodeWithScore:
+    passage = hit.passage
+    given = hit.vote(Postprocess.__name__)
+    score = given.score if given else hit.score
+    metadata: dict[str, Any] = {
+        "title": passage.title,
+        "heading": passage.heading,
+        "doc_id": passage.doc_id,
+        "language": passage.language,
+        "source": passage.source,
+        "label": hit.relevance.label if hit.relevance else None,
+        "rank": rank,
+        "scale": hit.scale if score == hit.score else "postprocessor",
+    }
+    if passage.context:
+        metadata["context"] = passage.context
+    node = PassageNode(
+        id_=passage.id,
+        text=passage.text,
+        metadata=metadata,  # type: ignore[call-arg]  # declared under its alias
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=passage.doc_id)},
+        excluded_llm_metadata_keys=NOT_FOR_MODELS,
+        excluded_embed_metadata_keys=NOT_FOR_MODELS,
+    )
+    return NodeWithScore(node=node, score=score)
+
+
+@dataclass(frozen=True)
+class Label(Stage):
+    """Label the passages as the answer stage does, without an answer."""
+
+    kind: ClassVar[str] = "select"
+
+    def __call__(self, state: State, ctx: Context) -> State:
+        """The state with labelled hits."""
+        hits = labelled(state, language_of(state.question.text), ctx)
+        return replace(state, rankings=(Ranking(state.question, hits),))
+
+
+@dataclass(frozen=True, eq=False)
+class Postprocess(Select):
+    """LlamaIndex node postprocessors: what they keep, in their order and with their words, is answered from.
+
+    A hit keeps its score; the postprocessors' is its vote. Metadata they add is not kept.
+    """
+
+    processors: tuple[BaseNodePostprocessor, ...]
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """Each postprocessor's class, and its numbers; other fields may hold models and keys."""
+        return {
+            "processors": [
+                {"processor": type(one).__name__}
+                | {name: value for name, value in one if isinstance(value, int | float)}
+                for one in self.processors
+            ]
+        }
+
+    def __repr__(self) -> str:
+        """Part of the strategy's fingerprint."""
+        return f"{self.name}({self.params})"
+
+    def keep(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+        """The hits that the last postprocessor left.
+
+        Raises:
+            ConfigError: it brought a node that is not among the passages found.
+        """
+        nodes, bundle = as_nodes(ranking), QueryBundle(ranking.query.text)
+        for one in self.processors:
+            nodes = one.postprocess_nodes(nodes, query_bundle=bundle)
+        held = {hit.id: hit for hit in ranking}
+        return [self._kept(held, node, rank, ranking) for rank, node in enumerate(nodes, start=1)]
+
+    def _kept(self, held: Mapping[str, Hit], node: NodeWithScore, rank: int, ranking: Ranking) -> Hit:
+        hit = held.get(node.node.node_id)
+        if hit is None:
+            raise ConfigError(
+                f"A node postprocessor brought {node.node.node_id!r}, which is not among the passages found.",
+                "Give the query engine a response_synthesizer too.",
+            )
+        passage = replace(hit.passage, text=node.node.get_content())
+        score = hit.score if node.score is None else node.score
+        return replace(hit, passage=passage).voted(Vote(self.name, ranking.query.text, rank, score))

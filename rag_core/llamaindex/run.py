@@ -1,0 +1,147 @@
+"""One question through one strategy, as LlamaIndex's responses need it: passages first, then the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from typing import Any, Protocol
+
+from llama_index.core.base.response.schema import Response
+from llama_index.core.schema import NodeWithScore
+
+from ..catalog import Chosen
+from ..compare import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token
+from ..errors import Stopped
+from ..prompts import NO_EVIDENCE
+from ..strategy import Strategy
+from ..trace import Trace
+from .nodes import as_nodes
+
+
+class Asked(Protocol):
+    """What is needed of a lab."""
+
+    def stream(
+        self,
+        question: str,
+        strategies: Sequence[Chosen],
+        *,
+        reuse: Sequence[Trace] = (),
+        stop: threading.Event | None = None,
+    ) -> Iterator[Event]:
+        """Events of strategies running on a question."""
+        ...
+
+
+class Run:
+    """One question through one strategy: first its passages, then the pieces of its answer.
+
+    Args:
+        stop: stops it; set when nobody reads on.
+
+    Attributes:
+        nodes: the passages; labelled once the answer is there.
+        metadata: of the response; complete once the answer is there.
+    """
+
+    def __init__(self, lab: Asked, strategy: Strategy, question: str, stop: threading.Event) -> None:
+        self._events = lab.stream(question, [strategy], stop=stop)
+        self._stop = stop
+        self._trace: Trace | None = None
+        self.nodes: list[NodeWithScore] = []
+        self.metadata: dict[str, Any] = {
+            "strategy": strategy.name,
+            "controls": dict(strategy.controls),
+            "fingerprint": strategy.fingerprint,
+        }
+
+    def retrieve(self) -> None:
+        """Go on until the answer is about to be written, or there is none to write.
+
+        Raises:
+            RagError: the strategy failed.
+        """
+        for event in self._events:
+            match event:
+                case StageFinished(step=step):
+                    found = step.after.rankings
+                    self.nodes[:] = as_nodes(found[0]) if len(found) == 1 else []
+                case StageStarted(kind="answer"):
+                    return
+                case _:
+                    self._settle(event)
+
+    def pieces(self) -> Generator[str, None, None]:
+        """The answer as it comes; an abstention comes whole, never the sign a model makes for it.
+
+        Raises:
+            RagError: the strategy failed.
+        """
+        held, spoken = "", False
+        try:
+            for event in self._events:
+                if isinstance(event, Token):
+                    held += event.text
+                    if not NO_EVIDENCE.startswith(held.strip()[: len(NO_EVIDENCE)]):
+                        yield held
+                        held, spoken = "", True
+                self._settle(event)
+        finally:
+            self._stop.set()
+        answer = self.trace.answer
+        if answer and answer.abstained:
+            yield f"\n\n{answer.text}" if spoken else answer.text
+        elif held:
+            yield held
+
+    async def pieces_async(self) -> AsyncGenerator[str, None]:
+        """The same, each awaited on a thread."""
+        pieces = self.pieces()
+        try:
+            while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+                yield piece
+        finally:
+            self._stop.set()
+
+    def response(self) -> Response:
+        """The whole answer."""
+        for _ in self.pieces():
+            pass
+        answer = self.trace.answer
+        return Response(answer.text if answer else None, self.nodes, self.metadata)
+
+    @property
+    def trace(self) -> Trace:
+        """The trace, once the run is done."""
+        if self._trace is None:
+            raise RuntimeError("the run is not done")
+        return self._trace
+
+    def _settle(self, event: Event) -> None:
+        match event:
+            case Done(trace=trace):
+                self._trace = trace
+                self.nodes[:] = as_nodes(trace.ranking)
+                self.metadata.update(metadata_of(trace))
+            case Failed(error=error):
+                raise error
+            case StoppedEarly():
+                raise Stopped
+            case _:
+                pass
+
+
+def metadata_of(trace: Trace) -> dict[str, Any]:
+    """What a response tells of the run behind it."""
+    answer = trace.answer
+    return {
+        "strategy": trace.strategy,
+        "controls": dict(trace.controls),
+        "fingerprint": trace.fingerprint,
+        "cost_usd": trace.cost_usd,
+        "seconds": trace.seconds,
+        "abstained": answer.abstained if answer else not trace.ranking.hits,
+        "warnings": list(trace.warnings),
+        "trace": trace.as_json(),
+    }

@@ -1,0 +1,296 @@
+"""The functions of seeds 000 to 002, with their names, arguments and result keys, over every strategy.
+
+    result = rag_core.query_for_evaluation("¿Qué es la preeclampsia?", strategy="hybrid_rrf", mmr_lambda=0.5)
+    result["answer"], result["contexts"], result["metadata"]["total_cost"]
+
+Costs that are not known are None, never 0. A failure is raised as a RagError; it is never an answer.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .catalog import Chosen, recipe_of
+from .context import Llm
+from .corpus import BUILTIN
+from .engines import Engines
+from .errors import ConfigError
+from .lab import Lab
+from .llamaindex import as_nodes
+from .models import LlamaLlm, load_openai
+from .models.offline import NAME as OFFLINE
+from .models.own import own_llm, provider_of
+from .opening import open_lab
+from .pricing import PriceList
+from .settings import Settings, read_settings
+from .trace import Trace, metrics
+
+RETRIEVAL_METHODS: Mapping[str, str] = {
+    "multi_query": "multi_query_rewrite",  # seed 000
+    "hybrid_rrf": "hybrid_bm25_semantic_rrf_mmr",  # seed 002
+    "simple_semantic": "semantic",
+    "bm25": "bm25",
+    "hyde": "hyde_semantic",
+    "contextual": "contextual_bm25_semantic_weighted_rrf",
+    "rag_msr": "multi_reformulation_rerank_judge",
+}
+WITHOUT_CONTROLS = ("multi_query",)  # its seed lists every entry, and no control is among them
+OPEN_LABS = 4  # most recently used; each holds its models and its index in memory
+
+_opening = threading.Lock()  # so that two first calls at once open one lab
+
+
+def query_for_evaluation(
+    question: str,
+    strategy: Chosen = "multi_query",
+    llm_model: str | None = None,
+    rewriter_model: str | None = None,
+    answer_model: str | None = None,
+    custom_llm: Any = None,
+    custom_rewriter_llm: Any = None,
+    custom_answer_llm: Any = None,
+    corpus: str = BUILTIN,
+    settings: Settings | None = None,
+    lab: Lab | None = None,
+    **controls: object,
+) -> dict[str, Any]:
+    """Answer a question and return the dictionary of seeds 000 to 002.
+
+    Keys: `question`; `answer` (an abstention's sentence when there is none); `contexts`, the passages'
+    texts, best first; `source_documents`, the same as LlamaIndex nodes; `metadata`:
+
+    - num_contexts, retrieval_method, llm_model, provider, model_id, execution_time (seconds of the
+      run, the opening of the lab left out), input_tokens and output_tokens (of all language model
+      calls), tokens_used, total_cost (US dollars, embeddings included), usage_source ("provider",
+      "tokenizer" or both), cost_source;
+    - rewrite_count, rewriter_model, rewriter_provider, rewriter_model_id where the question is rewritten;
+      judge_model, judge_provider, judge_model_id where passages are judged;
+    - every control and embedding_model, except for `multi_query`, whose seed has none;
+    - beyond the seeds: abstained, and warnings.
+
+    A lab is opened once for its corpus and settings and used again by later calls. Settings are part
+    of what it is found by, so a call never sees another call's.
+
+    Args:
+        strategy: a strategy's name.
+        llm_model: model that writes the answer (seed 002's name for it).
+        answer_model: the same (seed 000's name); goes before `llm_model`.
+        custom_llm: a LlamaIndex LLM that writes the answer; goes before every name.
+        custom_answer_llm: the same (seed 000's name); goes before `custom_llm`.
+        rewriter_model: model that rewrites the question.
+        custom_rewriter_llm: a LlamaIndex LLM that rewrites the question; goes before `rewriter_model`.
+        settings: read from the environment when None.
+        lab: one that is open already; it brings its own corpus and settings.
+        controls: of the strategy.
+
+    Raises:
+        ConfigError: a strategy, control or model is wrong; a named model has no provider.
+        RagError: what went wrong on the way.
+    """
+    models = {
+        "answer": _first(custom_answer_llm, custom_llm, answer_model, llm_model),
+        "rewrite": _first(custom_rewriter_llm, rewriter_model),
+    }
+    asked = _ask(question, strategy, controls, models, lab or _lab(corpus, settings))
+    return {
+        "question": asked.trace.question,
+        "answer": asked.answer,
+        "contexts": asked.contexts,
+        "source_documents": asked.documents,
+        "metadata": asked.metadata(),
+    }
+
+
+def process_rewriter_query(
+    question: str,
+    custom_rewriter_llm: Any = None,
+    custom_answer_llm: Any = None,
+    max_final_docs: int = 8,
+    *,
+    lab: Lab | None = None,
+) -> dict[str, Any]:
+    """Seed 000's function: `multi_query` with `max_final_docs` passages.
+
+    Keys: answer, contexts, retrieved_documents, rewritten_queries (those that were searched with), metrics.
+
+    Raises:
+        RagError: as `query_for_evaluation`.
+    """
+    models = {"answer": custom_answer_llm, "rewrite": custom_rewriter_llm}
+    asked = _ask(question, "multi_query", {"k_final": max_final_docs}, models, lab or _lab())
+    return {**asked.processed(), "rewritten_queries": asked.rewrites}
+
+
+def process_hybrid_rrf_query(query: str, custom_llm: Any = None, *, lab: Lab | None = None) -> dict[str, Any]:
+    """Seed 002's function: `hybrid_rrf` at its defaults.
+
+    Keys: answer, contexts, retrieved_documents, metrics.
+
+    Raises:
+        RagError: as `query_for_evaluation`.
+    """
+    return _ask(query, "hybrid_rrf", {}, {"answer": custom_llm}, lab or _lab()).processed()
+
+
+def ragas_samples(
+    results: Iterable[Mapping[str, Any]], references: Sequence[str | None] | None = None
+) -> list[dict[str, Any]]:
+    """Results of `query_for_evaluation` as rows for RAGAS: `EvaluationDataset.from_list(ragas_samples(...))`.
+
+    RAGAS 0.4's SingleTurnSample (ragas/dataset_schema.py) has the fields user_input, retrieved_contexts,
+    reference_contexts, retrieved_context_ids, reference_context_ids, response, multi_responses, reference,
+    rubrics, persona_name, query_style and query_length; a row holds those a result can fill. An
+    abstention is a response like another; `metadata["abstained"]` tells it.
+
+    Args:
+        references: the right answer to each, in the order of the results; None where there is none.
+
+    Raises:
+        ConfigError: there are more or fewer references than results.
+    """
+    results = list(results)
+    if references is not None and len(references) != len(results):
+        raise ConfigError(
+            f"There are {len(references)} references for {len(results)} results.",
+            "Give one for each, or None.",
+        )
+    rows = [
+        {
+            "user_input": result["question"],
+            "retrieved_contexts": result["contexts"],
+            "response": result["answer"],
+        }
+        for result in results
+    ]
+    for row, reference in zip(rows, references or (), strict=False):
+        if reference is not None:
+            row["reference"] = reference
+    return rows
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A trace, the models that were behind it, and the seconds it took."""
+
+    trace: Trace
+    llms: Mapping[str, Llm]
+    embedding: str
+    seconds: float
+
+    @property
+    def answer(self) -> str:
+        answer = self.trace.answer
+        return answer.text if answer else ""
+
+    @property
+    def contexts(self) -> list[str]:
+        return [hit.passage.text for hit in self.trace.ranking]
+
+    @property
+    def documents(self) -> list[Any]:
+        return [found.node for found in as_nodes(self.trace.ranking)]
+
+    @property
+    def rewrites(self) -> list[str]:
+        return [query.text for query in self.trace.final.queries if query.origin != "question"]
+
+    def processed(self) -> dict[str, Any]:
+        """What the two `process` functions share."""
+        return {
+            "answer": self.answer,
+            "contexts": self.contexts,
+            "retrieved_documents": self.documents,
+            "metrics": metrics(self.trace.calls),
+        }
+
+    def metadata(self) -> dict[str, Any]:
+        trace, bill = self.trace, metrics(self.trace.calls)
+        roles = {call.purpose for call in trace.calls}.union(_declared_roles(trace.strategy))
+        sent, received = bill["total_input_tokens"], bill["total_output_tokens"]
+        with_controls = trace.strategy not in WITHOUT_CONTROLS
+        return {
+            "num_contexts": len(trace.ranking),
+            "retrieval_method": RETRIEVAL_METHODS.get(trace.strategy, trace.strategy),
+            **({"rewrite_count": len(self.rewrites)} if "rewrite" in roles else {}),
+            **(trace.controls if with_controls else {}),
+            **_named(self.llms["answer"], "llm_model", ""),
+            **(_named(self.llms["rewrite"], "rewriter_model", "rewriter_") if "rewrite" in roles else {}),
+            **(_named(self.llms["judge"], "judge_model", "judge_") if "judge" in roles else {}),
+            **({"embedding_model": self.embedding} if with_controls else {}),
+            "execution_time": self.seconds,
+            "input_tokens": sent,
+            "output_tokens": received,
+            "total_cost": bill["total_cost"],
+            "tokens_used": sent + received,
+            "usage_source": bill["usage_source"],
+            "cost_source": bill["cost_source"],
+            "abstained": bool(trace.answer and trace.answer.abstained),
+            "warnings": list(trace.warnings),
+        }
+
+
+def _declared_roles(strategy: str) -> Iterable[str]:
+    """The roles a strategy of the catalog asks at its defaults, so that its keys are always there."""
+    try:
+        return recipe_of(strategy).calls
+    except ConfigError:
+        return ()
+
+
+def _named(llm: Llm, key: str, prefix: str) -> dict[str, str]:
+    provider = provider_of(llm.model) if isinstance(llm, LlamaLlm) else "unknown"
+    return {key: llm.name, f"{prefix}provider": provider, f"{prefix}model_id": f"{provider}/{llm.name}"}
+
+
+def _ask(
+    question: str, strategy: Chosen, controls: Mapping[str, object], models: Mapping[str, Any], lab: Lab
+) -> _Asked:
+    engines = _with_models(lab.engines, lab.settings, models)
+    if engines is not lab.engines:
+        lab = lab.with_engines(engines)
+    started = time.perf_counter()
+    trace = lab.run(question, strategy, **controls)
+    seconds = time.perf_counter() - started
+    return _Asked(trace, lab.context().llms, engines.embedder.name, seconds)
+
+
+def _with_models(engines: Engines, settings: Settings, models: Mapping[str, Any]) -> Engines:
+    """The engines with other models, each named or given as an object, in some roles."""
+    paid = dict(engines.paid)
+    for role, model in models.items():
+        match model:
+            case None:
+                pass
+            case str() if model == OFFLINE:
+                paid.pop(role, None)
+            case str():
+                paid[role] = _provided(settings, model, engines.prices)
+            case _:
+                paid[role] = own_llm(model, engines.prices)
+    return engines if paid == engines.paid else replace(engines, paid=paid)
+
+
+def _first(*models: Any) -> Any:
+    """The first that is given; an empty name is none."""
+    return next((model for model in models if model is not None and model != ""), None)
+
+
+def _lab(corpus: str = BUILTIN, settings: Settings | None = None) -> Lab:
+    with _opening:
+        return _opened(corpus, settings or read_settings())
+
+
+@functools.lru_cache(maxsize=OPEN_LABS)
+def _opened(corpus: str, settings: Settings) -> Lab:
+    return open_lab(corpus, settings=settings)
+
+
+@functools.lru_cache(maxsize=16)
+def _provided(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
+    """A provider's model, and with it its connections, kept between calls."""
+    return load_openai(settings, model, prices)
