@@ -4,7 +4,14 @@
 PYTHON ?= python3
 PORT ?= 8501
 RUN := .venv/bin/python
-MEASURED := bm25,simple_semantic,hybrid_rrf,plain_rrf=hybrid_rrf
+MEASURED := bm25,simple_semantic,dense_8=simple_semantic,hyde,hybrid_rrf,plain_rrf=hybrid_rrf,multi_query,$\
+  contextual,contextual_plain=contextual,contextual_rerank=contextual,$\
+  rag_msr,msr_improved=rag_msr,msr_raw=rag_msr@raw,msr_reformulation=rag_msr@reformulation-only,$\
+  msr_reranking=rag_msr@reranking-only
+SETTINGS := plain_rrf.mmr_lambda=1 dense_8.k_final=8 contextual_plain.enriched=false $\
+  contextual_rerank.rerank=true msr_improved.prompt_set=improved
+PAIRS := plain_rrf:simple_semantic hybrid_rrf:plain_rrf hyde:simple_semantic multi_query:dense_8 $\
+  contextual:contextual_plain contextual_rerank:contextual_plain rag_msr:msr_raw msr_improved:msr_raw
 DOCUMENTS := $(shell find data/corpus -name '*.md' 2>/dev/null)
 
 .DEFAULT_GOAL := help
@@ -32,7 +39,7 @@ bench: .venv/tested ## Measure quality and speed on the benchmark sets (minutes)
 	$(RUN) -m pytest tests/benchmarks -s
 
 results: .venv/indexed ## Measure the strategies on the built-in questions and write the README's table
-	$(RUN) -m rag_core eval --strategies $(MEASURED) --set plain_rrf.mmr_lambda=1 --json > .results.json
+	$(RUN) -m rag_core eval --strategies "$(MEASURED)" $(SETTINGS:%=--set %) $(PAIRS:%=--pair %) --json > .results.json
 	@mv .results.json data/results.json
 	$(RUN) -m rag_core results data/results.json --into README.md
 

@@ -11,12 +11,14 @@ from itertools import islice
 
 import pytest
 from conftest import ROOT, ScriptedLlm
+from fakes import WordReranker
 from hypothesis import given
 from hypothesis import strategies as st
 from openai_server import OpenAIServer, Reply, Status, serve
 
 from rag_core.catalog import build
 from rag_core.corpus import read_document
+from rag_core.engines import Engines, load_engines
 from rag_core.errors import ConfigError, InputError, ProviderError, StorageError
 from rag_core.evaluation import support
 from rag_core.evaluation.answers import (
@@ -30,12 +32,13 @@ from rag_core.evaluation.answers import (
 from rag_core.evaluation.judge import Judgement, parse
 from rag_core.evaluation.support import AnswerCheck, Evidence, check, claims, read
 from rag_core.judged import JudgedSet, Question, read_builtin
-from rag_core.lab import Engines, Lab, load_engines
+from rag_core.lab import Lab
 from rag_core.models.llm import load_openai
 from rag_core.pricing import PriceList
 from rag_core.prompts import NO_EVIDENCE
 from rag_core.settings import Settings
 from rag_core.text import sentences
+from rag_core.thesaurus import Thesaurus
 from rag_core.trace import Step, Trace
 from rag_core.types import Answer, Hit, Passage, Query, Ranking, State
 
@@ -377,7 +380,9 @@ def animals(index, store, embedder, labels):
     """A lab over conftest's documents with a scripted answer model and, when asked for, a judge."""
 
     def make(answer, judge=None) -> Lab:
-        return Lab(Settings(llm="offline"), "animals", Engines(embedder, answer, labels, judge), store)
+        models = {"answer": answer} | ({"judge": judge} if judge else {})
+        engines = Engines(PriceList({}), labels, embedder, None, WordReranker(), Thesaurus(()), models)
+        return Lab(Settings(llm="offline"), "animals", engines, store)
 
     return make
 
@@ -519,7 +524,7 @@ BAD = {
     "a truth value": '{"faithfulness": true, "relevance": 60}',
     "null": '{"faithfulness": null, "relevance": 60}',
     "nested": '{"scores": {"faithfulness": 80, "relevance": 60}}',
-    "prose around it": f"Here: {GOOD} Good luck.",
+    "two objects": f"{GOOD} or {GOOD}",
 }
 
 
@@ -649,8 +654,8 @@ class TestOffline:
             monkeypatch.setenv("RAG_JUDGE_MODEL", "my-local-model")
             settings = Settings(embedding="openai:text-embedding-3-small", openai_api_key="k")
             engines = load_engines(settings)
-        assert (engines.answer.name, engines.judge.name) == ("gpt-4o", "my-local-model")
-        assert load_engines(settings.model_copy(update={"llm": "offline"})).judge is None
+        assert (engines.paid["answer"].name, engines.paid["judge"].name) == ("gpt-4o", "my-local-model")
+        assert not load_engines(settings.model_copy(update={"llm": "offline"})).paid
 
     def test_the_offline_engine_judges_nothing(self, lab: Lab):
         with pytest.raises(ConfigError, match="cannot judge"):

@@ -11,7 +11,8 @@ import pytest
 from conftest import Rag, Ran
 
 from rag_core.catalog import RECIPES
-from rag_core.lab import Lab, open_lab
+from rag_core.lab import Lab
+from rag_core.opening import open_lab
 
 QUESTION = "When is anti-D given?"
 
@@ -30,9 +31,9 @@ METRIC_KEYS = {
 def ready(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The real lab, its models loaded and its built-in corpus opened once for all tests."""
     monkeypatch.setenv("RAG_HOME", str(real_home))
-    monkeypatch.setattr("rag_core.lab.load_engines", lambda settings, tell=None: lab.engines)
+    monkeypatch.setattr("rag_core.opening.load_engines", lambda settings, tell=None: lab.engines)
     monkeypatch.setattr(
-        "rag_core.lab.open_lab",
+        "rag_core.opening.open_lab",
         lambda corpus, **options: lab if corpus == lab.corpus else open_lab(corpus, **options),
     )
     return real_home
@@ -63,11 +64,16 @@ def test_strategies_as_json_are_the_catalog(rag: Rag) -> None:
     listed = rag("strategies", "--json").json
     assert [row["name"] for row in listed] == list(RECIPES)
     for row in listed:
-        assert set(row) == {"name", "title", "summary", "source", "stages", "controls"}
+        assert set(row) == {
+            "name", "title", "summary", "source", "stages", "controls", "presets", "helps", "hurts", "calls",
+        }  # fmt: skip
         assert all(set(stage) == {"stage", "kind"} for stage in row["stages"])
         for control in row["controls"]:
-            assert set(control) == {"name", "type", "default", "min", "max", "step", "unit", "help"}
-            assert control["min"] <= control["default"] <= control["max"]
+            assert set(control) == {
+                "name", "type", "default", "min", "max", "step", "unit", "choices", "help",
+            }  # fmt: skip
+            if control["type"] in ("int", "float"):
+                assert control["min"] <= control["default"] <= control["max"]
             assert control["help"]
 
 
@@ -332,7 +338,7 @@ def test_a_state_folder_that_cannot_be_made_is_one_line(
     lab: Lab, rag: Rag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr("rag_core.lab.load_engines", lambda settings, tell=None: lab.engines)
+    monkeypatch.setattr("rag_core.opening.load_engines", lambda settings, tell=None: lab.engines)
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "file"))
     assert_one_line(rag("query", QUESTION), "RAG_HOME")
 

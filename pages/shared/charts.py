@@ -16,6 +16,13 @@ COLOURS = {
     "select": "#6f9a3c",
     "answer": "#0f6b6b",
 }
+PURPOSES = {  # those of a stage's kind have its colour
+    "rewrite": COLOURS["transform"],
+    "embed": COLOURS["retrieve"],
+    "rerank": COLOURS["rerank"],
+    "judge": COLOURS["fuse"],
+    "answer": COLOURS["answer"],
+}
 HEIGHT_BASE, HEIGHT_ROW = 130, 46  # pixels
 
 
@@ -56,8 +63,9 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
                 values.append(sum(call.cost_usd or 0.0 for call in calls))
             else:
                 values.append(sum(call.input_tokens + call.output_tokens for call in calls))
-        figure.add_bar(y=names, x=values, orientation="h", name=purpose)
-    figure.update_layout(barmode="stack", colorway=["#2f7fb8", "#0f6b6b", "#c98b1b", "#8e6bbf"])
+        colour = PURPOSES.get(purpose, "#777777")
+        figure.add_bar(y=names, x=values, orientation="h", name=purpose, marker_color=colour)
+    figure.update_layout(barmode="stack")
     figure.update_xaxes(title="US dollars" if billed else "tokens (nothing is billed)", rangemode="tozero")
     return _dressed(figure, len(names))
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 import rag_core
+from pages.shared.templates import templates_editor
 
 DEFAULT_COLUMNS = ("simple_semantic", "bm25", "hybrid_rrf")
 MOST_COLUMNS = 4
@@ -42,39 +43,113 @@ def _column(position: int, slot: st.delta_generator.DeltaGenerator) -> rag_core.
             persist_state="session",
         )
         recipe = rag_core.RECIPES[name]
+        prefix = f"{position}.{name}"
         with st.popover("Settings"):
             st.markdown(recipe.summary)
             st.caption(f"Source: {recipe.source}")
-            values = {control.name: _control(control, f"{position}.{name}") for control in recipe.controls}
-            st.button(
-                "Back to the defaults",
-                key=f"{position}.{name}.reset",
-                on_click=_reset,
-                args=(recipe, f"{position}.{name}"),
+            _presets(recipe, prefix)
+            values: dict[str, object] = {}
+            # the editor of templates is long: it comes last
+            for control in sorted(recipe.controls, key=lambda one: isinstance(one, rag_core.Templates)):
+                values[control.name] = widget(control, prefix, control.idle(_settled(recipe, prefix)))
+            st.button("Back to the defaults", key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
+    try:
+        return recipe.build(**values)
+    except rag_core.RagError as error:  # values that do not go together
+        with slot:
+            st.error(f"{error} The defaults are used until then.")
+        return recipe.build()
+
+
+def _settled(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
+    """The values the widgets hold; the defaults of those that are not drawn yet."""
+    return {
+        control.name: st.session_state.get(f"{prefix}.{control.name}", control.default)
+        for control in recipe.controls
+    }
+
+
+def _presets(recipe: rag_core.Recipe, prefix: str) -> None:
+    if recipe.presets:
+        helps = {preset.name: preset.help for preset in recipe.presets}
+        st.pills(
+            "Presets",
+            list(helps),
+            key=f"{prefix}.preset",
+            on_change=_take_preset,
+            args=(recipe, prefix),
+            help="\n\n".join(f"**{name}**: {text}" for name, text in helps.items()),
+        )
+
+
+def _take_preset(recipe: rag_core.Recipe, prefix: str) -> None:
+    chosen = st.session_state[f"{prefix}.preset"]
+    if chosen:
+        _reset(recipe, prefix)
+        values = next(preset.values for preset in recipe.presets if preset.name == chosen)
+        _put(recipe, prefix, values)
+        st.session_state[f"{prefix}.preset"] = None
+
+
+def widget(control: rag_core.Control, prefix: str, idle: str = "") -> object:
+    """The widget of a control and its value; `idle` says why it does nothing now, and switches it off."""
+    key = f"{prefix}.{control.name}"
+    shared = {"key": key, "help": f"{control.help} {idle}".strip(), "disabled": bool(idle)}
+    match control:
+        case rag_core.Number():
+            number = int if control.whole else float
+            label = f"{control.name} ({control.unit})" if control.unit else control.name
+            low, high, step = number(control.min), number(control.max), number(control.step)
+            return st.slider(
+                label, low, high, number(control.default), step, persist_state="session", **shared
             )
-    return recipe.build(**values)
+        case rag_core.Switch():
+            return st.toggle(control.name, control.default, persist_state="session", **shared)
+        case rag_core.Choice():
+            return st.segmented_control(
+                control.name,
+                control.choices,
+                default=control.default,
+                required=True,
+                persist_state="session",
+                **shared,
+            )
+        case rag_core.Weights():
+            text = st.text_input(
+                f"{control.name} (separated by commas)",
+                rag_core.written(control.default),
+                persist_state="session",
+                **shared,
+            )
+            return _parsed(control, text)
+        case rag_core.Templates():
+            return templates_editor(control, key)
+        case _:
+            raise TypeError(f"no widget for {type(control).__name__}")
 
 
-def _control(control: rag_core.Control, prefix: str) -> int | float:
-    number = int if control.type == "int" else float
-    label = f"{control.name} ({control.unit})" if control.unit else control.name
-    return st.slider(
-        label,
-        min_value=number(control.min),
-        max_value=number(control.max),
-        value=number(control.default),
-        step=number(control.step),
-        help=control.help,
-        key=f"{prefix}.{control.name}",
-        persist_state="session",
-    )
+def _parsed(control: rag_core.Control, value: object) -> object:
+    """The value, or the default with the reason on the screen: what was typed stays in its box."""
+    try:
+        return control.parse(value)
+    except rag_core.RagError as error:
+        st.error(str(error))
+        return control.default
 
 
 def preset_column(position: int, strategy: str, values: Mapping[str, object]) -> None:
     """Set a column of the Compare page to a strategy and its values, before that page is drawn."""
     st.session_state[f"strategy.{position}"] = strategy
-    for name, value in values.items():
-        st.session_state[f"{position}.{strategy}.{name}"] = value
+    _put(rag_core.RECIPES[strategy], f"{position}.{strategy}", values)
+
+
+def _put(recipe: rag_core.Recipe, prefix: str, values: Mapping[str, object]) -> None:
+    """Control values into the state their widgets are drawn from."""
+    for control in recipe.controls:
+        if control.name in values:
+            value = control.parse(values[control.name])
+            held = rag_core.written(value) if isinstance(control, rag_core.Weights) else value
+            st.session_state[f"{prefix}.{control.name}"] = held
 
 
 def _reset(recipe: rag_core.Recipe, prefix: str) -> None:

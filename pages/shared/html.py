@@ -17,7 +17,10 @@ SCALES = {
     "cosine": "cosine",
     "bm25": "BM25",
     "rrf": "RRF",
+    "weighted_cosine": "weighted cosine",
     "cross_encoder": "cross-encoder",
+    "offline_scorer": "offline scorer",
+    "judge": "judge",
     "s_final": "S_final",
 }
 SCALE_HELP = {
@@ -25,6 +28,22 @@ SCALE_HELP = {
     "bm25": "BM25: grows with every shared rare word, has no upper end; compare only within one list.",
     "rrf": "Reciprocal rank fusion: Σ 1 / (k + rank) over the lists that found the passage; "
     "it orders passages and says nothing about how relevant they are.",
+    "weighted_cosine": "Cosine of the passage and a rewrite, times the rewrite's weight, combined over the rewrites "
+    "that found it.",
+    "cross_encoder": "A cross-encoder's reading of query and passage together; compare only within one list.",
+    "offline_scorer": "The offline scorer's measure of query and passage: no cross-encoder, no language model.",
+    "judge": "The judge's score of question and passage, 0 to 1.",
+    "s_final": "S_final = α · cosine + (1 − α) · judge, compared with θ.",
+}
+
+
+WAITING = {
+    "Write": "Writing the answer…",
+    "Rewrite": "Rewriting the question…",
+    "Rephrase": "Rewriting the question…",
+    "Hypothesise": "Writing a passage that might answer…",
+    "Rescore": "Reranking the passages…",
+    "Judge": "Judging the passages…",
 }
 
 
@@ -80,7 +99,7 @@ def answer(column: Column, position: int, engine_state: str) -> str:
     if column.error:
         return (
             f'<div class="rl-box rl-bad" role="alert"><b>This strategy failed.</b> {escape(column.error.message)}'
-            f"<br>{escape(column.error.next_step)}</div>"
+            f"<br>{escape(column.error.next_step)}{_spent(column.error)}</div>"
         )
     done = column.trace.answer if column.trace else None
     if done and done.abstained:
@@ -95,24 +114,60 @@ def answer(column: Column, position: int, engine_state: str) -> str:
     if column.text:
         return f'<div class="rl-answer rl-live">{escape(column.text)}</div>{stopped}'
     if column.steps or column.running or engine_state == "ready":
-        waiting = "Writing the answer…" if column.running == "Write" else "Looking for passages…"
+        waiting = WAITING.get(column.running, "Looking for passages…")
     else:
         waiting = f"The engine is warming up ({engine_state}); this question is next."
     return stopped or f'<div class="rl-wait">{escape(waiting)}</div>'
 
 
+def _spent(error: rag_core.RagError) -> str:
+    """What a failed run had sent before it failed."""
+    calls = error.calls if isinstance(error, rag_core.StageError) else ()
+    if not any(call.cost_usd != 0 for call in calls):
+        return ""
+    return f"<br><small>Sent before that: {len(calls)} calls, {_dollars(calls)}.</small>"
+
+
 def rewrites(column: Column) -> str:
     """The queries a strategy wrote; empty when it searched with the question itself."""
-    queries = [
-        query for step in column.steps[-1:] for query in step.after.queries if query.origin != "question"
-    ]
-    if not queries:
+    if not column.steps:
         return ""
-    rows = "".join(
-        f"<li><b>{escape(query.origin)}</b> <small>weight {query.weight:g}</small><br>{escape(query.text)}</li>"
-        for query in queries
+    queries = column.steps[-1].after.queries
+    analysed = next(
+        (query.note for step in column.steps if step.stage == "Analyse" for query in step.after.queries), ""
     )
-    return f'<div class="rl-rewrites"><b>Searched with</b><ul>{rows}</ul></div>'
+    decided = f'<p class="rl-note">Query analysis: {escape(analysed)}.</p>' if analysed else ""
+    if all(query.origin == "question" for query in queries):
+        return decided
+    found = _found(column)
+    rows = "".join(_rewrite(query, found) for query in queries)
+    return f'<div class="rl-rewrites"><b>Searched with</b>{decided}<ul>{rows}</ul></div>'
+
+
+def _rewrite(query: rag_core.Query, found: Mapping[str, set[str]]) -> str:
+    """A query with its weight, what it found, and what only it found."""
+    mine = found.get(query.text, set())
+    others = {one for text, ids in found.items() if text != query.text for one in ids}
+    parts = [f"weight {query.weight:g}"] if query.weight != 1 else []
+    if mine:
+        parts.append(
+            f"{len(mine)} passages" + (f", {len(mine - others)} only it found" if len(found) > 1 else "")
+        )
+    lost = f' <small class="rl-lost">{escape(query.note)}</small>' if query.note.startswith("lost") else ""
+    beside = " <small>averaged with the question</small>" if query.beside else ""
+    return (
+        f"<li><b>{escape(query.origin)}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
+        f"<br>{escape(query.text)}</li>"
+    )
+
+
+def _found(column: Column) -> dict[str, set[str]]:
+    """Query text -> ids of the passages its search returned."""
+    searched = next((step for step in column.steps if step.kind == "retrieve"), None)
+    found: dict[str, set[str]] = {}
+    for ranking in searched.after.rankings if searched else ():
+        found.setdefault(ranking.query.text, set()).update(hit.id for hit in ranking)
+    return found
 
 
 def warnings(column: Column) -> str:
@@ -202,10 +257,14 @@ def _passage(hit: rag_core.Hit, rank: int, anchor: str, question: str, quotes: I
     if hit.relevance:
         label = tip(hit.relevance.label, hit.relevance.rule, f"rl-label rl-{hit.relevance.label.lower()}")
     score = tip(f"{SCALES[hit.scale]} {hit.score:.3f}", SCALE_HELP.get(hit.scale, ""), "rl-score")
+    several = len({vote.query for vote in hit.votes} - {question}) > 0
     votes = "".join(
-        f"<tr><td>{escape(vote.stage)}</td><td>#{vote.rank}</td><td>{vote.score:.4f}</td></tr>"
+        f"<tr><td>{escape(vote.stage)}</td><td>#{vote.rank}</td><td>{vote.score:.4f}</td>"
+        + (f'<td class="rl-query">{escape(vote.query)}</td>' if several else "")
+        + "</tr>"
         for vote in hit.votes
     )
+    context = f'<p class="rl-note">Indexed with: {escape(passage.context)}</p>' if passage.context else ""
     source = (
         f'<p class="rl-note">Sources named by the document: {escape(passage.source)}.</p>'
         if passage.source
@@ -215,9 +274,10 @@ def _passage(hit: rag_core.Hit, rank: int, anchor: str, question: str, quotes: I
         f'<details class="rl-passage"><summary><span class="rl-n">{rank}</span>{label}{score}'
         f'<span class="rl-title">{escape(passage.full_title)}</span></summary>'
         f'<div class="rl-body" id="{anchor}" tabindex="-1"><p class="rl-text">'
-        f"{_marked(passage, question, quotes)}</p>{source}"
+        f"{_marked(passage, question, quotes)}</p>{context}{source}"
         f'<p class="rl-note">Passage {escape(hit.id)}, in {escape(passage.language)}</p>'
-        f'<table class="rl-table rl-votes"><thead><tr><th>Stage</th><th>Rank</th><th>Score there</th></tr></thead>'
+        f'<table class="rl-table rl-votes"><thead><tr><th>Stage</th><th>Rank</th><th>Score there</th>'
+        f"{'<th>Query</th>' if several else ''}</tr></thead>"
         f"<tbody>{votes}</tbody></table></div></details>"
     )
 

@@ -24,6 +24,9 @@ app = typer.Typer(
     "A demonstration, not medical advice.",
 )
 
+DEFAULT = "hybrid_rrf"
+SEED_003 = "contextual"  # its command had flags of its own
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Corpus = Annotated[str, typer.Option(help="Corpus to ask; see `rag index`.")]
 Question = Annotated[str, typer.Argument(help="The question.", show_default=False)]
@@ -45,17 +48,51 @@ def strategies(as_json: AsJson = False) -> None:
 @app.command()
 def query(
     question: Question,
-    strategy: Annotated[str, typer.Option(help="Strategy; see `rag strategies`.")] = "hybrid_rrf",
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            help="Strategy; see `rag strategies`.", show_default=f"{DEFAULT}, or {SEED_003} with its flags"
+        ),
+    ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="CONTROL=VALUE", help="Set a control.")
+    ] = None,
+    search_type: Annotated[
+        str | None, typer.Option(metavar="bm25|vector|hybrid", help=f"Of {SEED_003}: which search.")
+    ] = None,
+    vector_weight: Annotated[
+        float | None, typer.Option(help=f"Of {SEED_003}: weight of embedding search.")
+    ] = None,
+    bm25_weight: Annotated[
+        float | None, typer.Option(help=f"Of {SEED_003}: weight of keyword search.")
+    ] = None,
+    transform: Annotated[
+        bool | None, typer.Option("--transform", help=f"Of {SEED_003}: rewrite the question first.")
+    ] = None,
+    rerank: Annotated[
+        bool | None, typer.Option("--rerank", help=f"Of {SEED_003}: rerank the candidates.")
     ] = None,
     corpus: Corpus = BUILTIN,
     show_details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask one question by one strategy."""
-    values = _assignments(set_ or [])
-    built = _strategy(strategy, values)
+    values: dict[str, object] = dict(_assignments(set_ or []))
+    flags = {
+        "search_type": search_type,
+        "vector_weight": vector_weight,
+        "bm25_weight": bm25_weight,
+        "transform": transform,
+        "rerank": rerank,
+    }
+    given = {name: value for name, value in flags.items() if value is not None}
+    if strategy is None:
+        strategy = SEED_003 if given else DEFAULT
+    if given and strategy != SEED_003:
+        raise typer.BadParameter(
+            f"--{next(iter(given)).replace('_', '-')} belongs to {SEED_003}, not to {strategy}"
+        )
+    built = _strategy(strategy, values | given)
     trace = _lab(corpus).run(question, built)
     if as_json:
         _print_json(trace.as_json())
@@ -99,9 +136,13 @@ def index(
         Path | None, typer.Argument(help="File, folder, or BEIR folder.", show_default=False)
     ] = None,
     corpus: Annotated[str | None, typer.Option(help="Corpus to index into.", show_default=False)] = None,
+    enrich: Annotated[
+        bool,
+        typer.Option("--enrich", help="Also index the passages with contexts, for strategy contextual."),
+    ] = False,
     check: Annotated[bool, typer.Option("--check", help="Count and check the built-in collection.")] = False,
     vectors: Annotated[
-        bool, typer.Option("--vectors", help="Rebuild the built-in collection's vectors.")
+        bool, typer.Option("--vectors", help="Bring the built-in collection's vectors up to date.")
     ] = False,
     export: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the built-in collection as BEIR folders.")
@@ -112,28 +153,32 @@ def index(
     wanted = sum((path is not None, check, vectors, export is not None))
     if wanted != 1 or (path is None) != (corpus is None):
         raise typer.BadParameter("give PATH with --corpus NAME, or one of --check, --vectors, --export DIR")
+    if enrich and path is None:
+        raise typer.BadParameter("--enrich goes with PATH and --corpus NAME")
     if path is not None and corpus is not None:
-        from ..lab import index_path
+        from ..opening import index_path
 
-        report = index_path(path, corpus, progress=show.progress)
+        report = index_path(path, corpus, enrich=enrich, progress=show.progress, announce=show.estimate)
         if as_json:
             _print_json(show.report_json(report))
         else:
             show.report(report)
         return
     from .. import collection
-    from ..lab import load_engines
+    from ..engines import load_engines
+    from ..indexing import OfflineEnricher
     from ..settings import read_settings
 
     settings = read_settings()
-    embedder = load_engines(settings).embedder
+    engines = load_engines(settings)
+    embedder, enricher = engines.embedder, OfflineEnricher(engines.thesaurus)
     if vectors:
-        typer.echo(f"{collection.write_vectors(settings.data, embedder)} vectors written.")
+        typer.echo(f"{collection.write_vectors(settings.data, embedder, enricher)} vectors written.")
     if export is not None:
         for folder in collection.export(settings.data, export, embedder):
             typer.echo(folder)
     if check:
-        counts, problems = collection.check(settings.data, embedder)
+        counts, problems = collection.check(settings.data, embedder, enricher)
         if as_json:
             _print_json({"counts": counts, "problems": problems})
         else:
@@ -178,7 +223,7 @@ def _fail(error: RagError) -> None:
 
 
 def _lab(corpus: str) -> Any:
-    from ..lab import open_lab
+    from ..opening import open_lab
 
     lab = open_lab(corpus, progress=show.progress)
     for warning in lab.warnings:

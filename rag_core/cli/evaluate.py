@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,6 +39,12 @@ def evaluate(
         str, typer.Option(metavar="NDCG@10,...", help="Metrics; comparisons go by the first.")
     ] = "",
     baseline: Annotated[str, typer.Option(help="Strategy that the others are set beside.")] = "",
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A:B", help="Compare these two, by kind of question too; without it, every two."
+        ),
+    ] = None,
     run_file: Annotated[
         list[str] | None, typer.Option(metavar="LABEL=FILE", help="A TREC run of another system.")
     ] = None,
@@ -64,10 +70,17 @@ def evaluate(
         raise ConfigError(
             f"The baseline {baseline!r} is not measured.", f"Choose {', '.join({**chosen, **files})}."
         )
+    pairs = [_pair(one, [*chosen, *files]) for one in pair or []]
     judged = ev.read_judged(data, split, settings)
     lab = ev.open_judged(data, settings, progress=show.progress)
     manifest = ev.describe(
-        judged, chosen, depth=depth, engine=lab.engine, source=ev.source_of(data), run_files=files
+        judged,
+        chosen,
+        depth=depth,
+        engine=lab.engine,
+        source=ev.source_of(data),
+        run_files=files,
+        pairs=pairs,
     )
     run = ev.RunFolder.create(run_dir or ev.folder_for(manifest, settings), manifest, judged)
     for label, path in files.items():
@@ -239,6 +252,15 @@ def time_left(seconds: float | None) -> str:
         return "measuring"
     minutes, rest = divmod(round(seconds), 60)
     return f"measuring, {minutes} min {rest:02d} s left," if minutes else f"measuring, {rest} s left,"
+
+
+def _pair(written: str, labels: Sequence[str]) -> tuple[str, str]:
+    a, colon, b = written.partition(":")
+    if not colon or a == b or not {a, b} <= set(labels):
+        raise ConfigError(
+            f"--pair {written} names no two that are measured.", f"Write A:B with {', '.join(labels)}."
+        )
+    return a, b
 
 
 def _run_files(pairs: list[str]) -> dict[str, Path]:

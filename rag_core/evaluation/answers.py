@@ -123,7 +123,7 @@ def check_answers(
     """
     built = with_answers(strategies)
     stop = stop or threading.Event()
-    if judging and "judge" not in lab.context().llms:
+    if judging and lab.context().llms["judge"].offline:
         raise ConfigError(
             "The offline engine cannot judge answers.",
             "Set OPENAI_API_KEY or OPENAI_BASE_URL (and RAG_JUDGE_MODEL), or leave the judge out.",

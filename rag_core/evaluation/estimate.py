@@ -83,7 +83,10 @@ def _rehearse(
     billed: dict[str, float] = {}
     cost: float | None = 0.0
     for question in sample:
-        ctx = dataclasses.replace(rehearsal, index=Memory(rehearsal.index), shared=Once(), workers=1)
+        enriched = Memory(rehearsal.enriched) if rehearsal.enriched else None
+        ctx = dataclasses.replace(
+            rehearsal, index=Memory(rehearsal.index), enriched=enriched, shared=Once(), workers=1
+        )
         counted: set[ModelCall] = set()
         for strategy, open_questions in zip(strategies, left, strict=True):
             if not open_questions:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import html
-import json
-import re
 from dataclasses import dataclass
 
 from ..context import Context
 from ..errors import ProviderError, RagError, Stopped
 from ..prompts import JUDGE_ANSWER, Sources
+from ..replies import read_object, read_score
 from ..trace import Trace
 from ..types import ModelCall
 
 ATTEMPTS = 2  # a malformed reply is asked for once more
-_FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +64,10 @@ def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[Model
 
 
 def parse(reply: str) -> Judgement:
-    """The scores in a judge's reply: one JSON object, which may stand in a code fence.
+    """The scores in a judge's reply: one JSON object.
 
     Raises:
         ValueError: it is not one, or a score is missing, no number or not from 0 to 100.
     """
-    fenced = _FENCED.fullmatch(reply.strip())
-    try:
-        values = json.loads(fenced[1] if fenced else reply)
-    except ValueError as error:
-        raise ValueError("it is not JSON") from error
-    if not isinstance(values, dict):
-        raise ValueError("it is not a JSON object")
-    return Judgement(_score(values, "faithfulness"), _score(values, "relevance"))
-
-
-def _score(values: dict[str, object], name: str) -> float:
-    value = values.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
-        raise ValueError(f"{name} is {value!r}, not a number from 0 to 100")
-    return float(value)
+    values = read_object(reply)
+    return Judgement(read_score(values, "faithfulness"), read_score(values, "relevance"))

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import InputError
+from .ablation import rewrite_effects
 from .metrics import DEFAULT_METRICS, Metric, judged_at, parse_metric
 from .records import Record, RunFolder, write_atomically
 from .runfiles import write_run
@@ -71,20 +72,27 @@ def _peak_memory_mb() -> float:
 def summarise(run: RunFolder, metrics: Sequence[Metric]) -> dict[str, Any]:
     """The shape `rag eval --json` prints, but for what belongs to the process that ran it.
 
-    Comparisons are of the first metric, over every pair, p values corrected over all of them.
+    Comparisons are of the first metric, over every pair or those of the manifest, p values corrected over
+    all of them; the pairs of the manifest are compared in each group of questions too, corrected there.
     """
     by_metric = {metric.name: scores(run, metric) for metric in metrics}
     primary = metrics[0]
+    pairs = [(a, b) for a, b in run.manifest.get("pairs", [])] or None
     return {
         "data": run.judged.name,
         "split": run.judged.split,
         "queries": len(run.judged.measured),
         "primary": primary.name,
         "strategies": {label: _strategy(run, label, by_metric) for label in run.labels},
-        "comparisons": [asdict(pair) for pair in compare_all(primary.title, by_metric[primary.name])],
+        "comparisons": [asdict(pair) for pair in compare_all(primary.title, by_metric[primary.name], pairs)],
         "groups": {
-            "kind": groups(run, by_metric, lambda question: question.kind),
-            "language": groups(run, by_metric, lambda question: question.language),
+            "kind": groups(run, by_metric, primary, pairs, lambda question: question.kind),
+            "language": groups(run, by_metric, primary, pairs, lambda question: question.language),
+        },
+        "rewrites": {
+            label: [asdict(effect) for effect in effects]
+            for label in run.labels
+            if (effects := rewrite_effects(run, label))
         },
         "manifest": dict(run.manifest),
     }
@@ -149,9 +157,13 @@ def _calls(ran: Sequence[Record]) -> list[dict[str, Any]]:
 
 
 def groups(
-    run: RunFolder, by_metric: Mapping[str, Scores], group_of: Callable[[Any], str]
+    run: RunFolder,
+    by_metric: Mapping[str, Scores],
+    primary: Metric,
+    pairs: Sequence[tuple[str, str]] | None,
+    group_of: Callable[[Any], str],
 ) -> dict[str, dict[str, Any]]:
-    """The metrics for each group of questions; empty when the questions tell no groups apart."""
+    """The metrics for each group of questions, and the pairs compared in it; empty for a single group."""
     members: dict[str, list[str]] = {}
     for question in run.judged.measured:
         members.setdefault(group_of(question), []).append(question.id)
@@ -167,9 +179,19 @@ def groups(
                 }
                 for label in run.labels
             },
+            "comparisons": [
+                asdict(pair)
+                for pair in (
+                    compare_all(primary.title, _only(by_metric[primary.name], ids), pairs) if pairs else ()
+                )
+            ],
         }
         for group, ids in members.items()
     }
+
+
+def _only(held: Scores, ids: Sequence[str]) -> dict[str, dict[str, float]]:
+    return {label: {one: values[one] for one in ids if one in values} for label, values in held.items()}
 
 
 @dataclass(frozen=True, slots=True)

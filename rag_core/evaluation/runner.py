@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..catalog import RECIPES, Chosen, build
+from ..catalog import RECIPES, Chosen, Number, build
 from ..context import Context, Once
 from ..errors import ConfigError, DataError, RagError, Stopped
 from ..judged import JudgedSet, Question
@@ -71,7 +71,7 @@ def _deepened(strategy: Strategy, depth: int) -> Strategy:
     counts = {
         control.name: max(strategy.controls[control.name], depth)
         for control in recipe.controls
-        if control.unit == "passages"
+        if isinstance(control, Number) and control.unit == "passages"
     }
     return recipe.build(**{**strategy.controls, **counts})
 
@@ -84,10 +84,13 @@ def describe(
     engine: Mapping[str, str | None],
     source: str,
     run_files: Mapping[str, Path] | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Any]:
     """The manifest of a run: what is measured, with what, where.
 
     Args:
+        pairs: labels to compare with each other, in all and by kind of question; none for every pair, in
+            all alone.
         source: "builtin" or the BEIR folder.
         run_files: rankings of other systems by label.
     """
@@ -112,6 +115,7 @@ def describe(
         }
         | files,
         "engine": dict(engine),
+        **({"pairs": [list(pair) for pair in pairs]} if pairs else {}),
         "versions": {"python": platform.python_version()}
         | {name: importlib.metadata.version(name) for name in PACKAGES},
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",

@@ -6,17 +6,16 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..corpus import BUILTIN, builtin_documents, json_lines
+from ..engines import Engines
 from ..errors import DataError
 from ..judged import JudgedSet, read_beir, read_builtin
-from ..lab import Lab, open_lab
+from ..lab import Lab
+from ..opening import open_lab
 from ..settings import Settings
 from .records import RunFolder, identity, read_json
-
-if TYPE_CHECKING:
-    from ..lab import Engines, Lab
 
 BUILTIN_DATA = "builtin"  # the built-in questions' name where a folder is asked for
 

@@ -170,7 +170,8 @@ class Evidence:
         """Read a passage."""
         language = passage.language
         parts = tuple(read(part, language) for part in sentences(passage.text, language))
-        return cls(language, read(passage.indexed_text, language), parts)
+        whole = f"{passage.full_title}\n{passage.text}"  # as it is shown; a context is no evidence
+        return cls(language, read(whole, language), parts)
 
     def supports(self, sentence: str) -> bool:
         """Whether the passage holds what a sentence says, by words.

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..catalog import MAX_PASSAGES, Control, Recipe
+from ..catalog import MAX_PASSAGES, Number, Recipe
 from ..context import Context, Index, Once
 from ..errors import ConfigError, Stopped
 from ..judged import JudgedSet
@@ -77,6 +77,8 @@ class Memory:
 def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
     """A control and its values, from "rrf_k=1,10,60" or "mmr_lambda=0:1:0.1" (both ends included).
 
+    Values that hold commas themselves, such as weights, are separated by semicolons.
+
     Raises:
         ConfigError: no such control, or a value it cannot take.
     """
@@ -88,6 +90,9 @@ def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
             f"{text!r} varies no control of {recipe.name}.",
             f"Write CONTROL=A,B,C or CONTROL=FROM:TO:STEP with one of {', '.join(controls)}.",
         )
+    if not isinstance(control, Number):
+        parts = written.split(";") if ";" in written else written.split(",")
+        return control.name, tuple(dict.fromkeys(control.parse(part.strip()) for part in parts))
     if ":" not in written:
         return control.name, tuple(dict.fromkeys(control.parse(part.strip()) for part in written.split(",")))
     try:
@@ -124,7 +129,7 @@ def draw(axes: Mapping[str, Sequence[object]], n: int, seed: int = SEED) -> list
     ]
 
 
-def spread(control: Control, low: float, high: float, most: int = 11) -> tuple[object, ...]:
+def spread(control: Number, low: float, high: float, most: int = 11) -> tuple[object, ...]:
     """At most so many values of a control from low to high, evenly, on its steps, both ends included."""
     steps = round((high - low) / control.step)
     places = np.unique(np.linspace(0, steps, min(most, steps + 1)).round())
@@ -192,7 +197,8 @@ def sweep(
         if stop and stop.is_set():
             raise Stopped
         ctx = context()
-        ctx = dataclasses.replace(ctx, index=Memory(ctx.index), shared=Once(), workers=1)
+        enriched = Memory(ctx.enriched) if ctx.enriched else None
+        ctx = dataclasses.replace(ctx, index=Memory(ctx.index), enriched=enriched, shared=Once(), workers=1)
         grades = judged.qrels[question.id]
         with _no_collection():
             for row, strategy in enumerate(strategies):

@@ -37,6 +37,11 @@ def markdown(results: Mapping[str, Any]) -> str:
         for group, members in results["groups"].items()
         if members
     ]
+    parts += [
+        _by_group(group, members)
+        for group, members in results["groups"].items()
+        if any(row.get("comparisons") for row in members.values())
+    ]
     parts.append("\n".join(f"- {pair['verdict']}" for pair in results["comparisons"]))
     return "\n\n".join(parts)
 
@@ -68,12 +73,38 @@ def cell(value: Mapping[str, float] | None) -> str:
 
 
 def _groups(title: str, metric: str, members: Mapping[str, Any]) -> str:
+    """Means by group: one row a strategy, one column a group, with its number of questions."""
     labels = list(next(iter(members.values()))["strategies"])
     rows = [
-        [group, str(row["queries"]), *(cell(row["strategies"][label][metric]) for label in labels)]
-        for group, row in members.items()
+        [f"`{label}`", *(_mean(row["strategies"][label][metric]) for row in members.values())]
+        for label in labels
     ]
-    return _table([title, "n", *(f"`{label}`" for label in labels)], rows)
+    heads = [f"{group} ({row['queries']})" for group, row in members.items()]
+    return _table([f"mean {title}", *heads], rows)
+
+
+def _mean(value: Mapping[str, float] | None) -> str:
+    return "–" if value is None else f"{value['mean']:.3f}"
+
+
+def _by_group(group: str, members: Mapping[str, Any]) -> str:
+    """The compared pairs in each group: mean difference, 95 % interval, p corrected within the group."""
+    pairs = next(iter(members.values()))["comparisons"]
+    rows = [
+        [name, str(row["queries"]), *(_difference(pair) for pair in row["comparisons"])]
+        for name, row in members.items()
+    ]
+    titles = [f"`{pair['a']}` − `{pair['b']}`" for pair in pairs]
+    return _table([f"difference by {group} (p corrected)", "n", *titles], rows)
+
+
+def _difference(pair: Mapping[str, Any]) -> str:
+    if pair["difference"] is None:
+        return "–"
+    text = f"{pair['difference']:+.3f}"
+    if pair["low"] is not None:
+        text += f" ({pair['low']:+.3f} to {pair['high']:+.3f})"
+    return text + (f", p {pair['p_holm']:.3f}" if pair["p_holm"] is not None else "")
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

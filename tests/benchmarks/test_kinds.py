@@ -14,7 +14,7 @@ import numpy as np
 import pytrec_eval
 
 from rag_core.judged import KINDS, read_builtin
-from rag_core.lab import open_lab
+from rag_core.opening import open_lab
 from rag_core.stages import Rrf
 from rag_core.types import Hit, Query, Ranking
 

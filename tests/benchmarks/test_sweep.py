@@ -16,7 +16,7 @@ from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES
 from rag_core.context import Once
 from rag_core.evaluation.sweep import sweep
-from rag_core.lab import open_lab
+from rag_core.opening import open_lab
 
 HYBRID = RECIPES["hybrid_rrf"]
 GRID = {

@@ -1,0 +1,97 @@
+"""Every strategy as its stages: when it helps, what it costs, where it comes from, what was claimed of it."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+import rag_core
+from pages.shared import claims
+from pages.shared.controls import preset_column
+from pages.shared.diagram import diagram
+
+
+def main() -> None:
+    """Draw the page."""
+    st.header("How each strategy works", anchor=False)
+    st.caption("Drawn from the declarations that the app, the command line and the tests run on.")
+    names = list(rag_core.RECIPES)
+    for name, tab in zip(names, st.tabs([rag_core.RECIPES[name].title for name in names]), strict=True):
+        with tab:
+            _strategy(rag_core.RECIPES[name])
+    st.divider()
+    _claims()
+
+
+def _strategy(recipe: rag_core.Recipe) -> None:
+    st.markdown(recipe.summary)
+    preset = None
+    if recipe.presets:
+        preset = st.segmented_control(
+            "Preset",
+            [preset.name for preset in recipe.presets],
+            key=f"guide.{recipe.name}",
+            help="\n\n".join(f"**{preset.name}**: {preset.help}" for preset in recipe.presets),
+        )
+    values = next((one.values for one in recipe.presets if one.name == preset), {})
+    st.html(diagram(recipe.build(**values)))
+    left, right = st.columns(2)
+    left.markdown(f"**It helps with.** {recipe.helps}")
+    right.markdown(f"**It does not with.** {recipe.hurts}")
+    calls = " + ".join(f"{count} {purpose}" for purpose, count in recipe.calls.items())
+    left.markdown(f"**Cost.** Language model calls a question, at most: {calls}.")
+    right.markdown(f"**Source.** {recipe.source}")
+    with st.expander("Controls and their defaults"):
+        st.html(_controls(recipe))
+    if st.button("Try it on the Compare page", key=f"guide.try.{recipe.name}"):
+        preset_column(0, recipe.name, values)
+        st.switch_page("pages/ask/compare.py")
+
+
+def _controls(recipe: rag_core.Recipe) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(control.name)}</td>"
+        f"<td>{escape(rag_core.written(control.plain(control.parse(control.default))))}</td>"
+        f"<td>{escape(_range(control))}</td><td>{escape(control.help)}</td></tr>"
+        for control in recipe.controls
+    )
+    return (
+        '<div class="rl-scroll"><table class="rl-table"><thead><tr><th>Control</th><th>Default</th>'
+        f"<th>Range</th><th>What it does</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _range(control: rag_core.Control) -> str:
+    shape = control.as_json()
+    if shape["choices"]:
+        return ", ".join(shape["choices"])
+    if shape["min"] is None:
+        return "on, off"
+    return f"{shape['min']:g} to {shape['max']:g}, step {shape['step']:g} {shape['unit']}".strip()
+
+
+def _claims() -> None:
+    results = claims.measured()
+    st.subheader("What the sources claim, and what was measured here", anchor=False)
+    st.caption(
+        f"Grey: the source's words. Below or beside them: {results['queries']} built-in test questions, offline "
+        "engine, mean with 95 % interval over questions, from `make results`."
+    )
+    st.markdown("**Multi-query beside its rivals** (the comparison table of seed 001)")
+    st.html(claims.comparison(results))
+    st.markdown("**RAG-MSR's ablation** (seed 004)")
+    st.html(claims.ablation(results))
+    st.caption(
+        "The seed's figures are of ten chosen questions, with relevance as yes or no and the ideal order taken "
+        "from the retrieved list itself: a measure that gives 1 whenever the relevant finds stand first, however "
+        "many were missed. The last column takes grades and the ideal from the judgements."
+    )
+    st.markdown(
+        "**Error rate of the reformulations** (seed 004: the share of irrelevant passages they bring)"
+    )
+    st.html(claims.error_rates(results))
+    st.caption("Passages nobody judged count as irrelevant here, so these rates are upper bounds.")
+
+
+main()

@@ -1,0 +1,149 @@
+"""What the seeds claim beside what was measured here, from `data/results.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import rag_core
+
+RESULTS = Path(__file__).parents[2] / "data" / "results.json"
+COMPARED = ("simple_semantic", "hyde", "multi_query")
+# The comparison table of seed 001: row -> what it says of COMPARED.
+SEED_001: Mapping[str, Sequence[str]] = {
+    "Query processing": ("direct", "one hypothesis", "three variants"),
+    "Language model calls": ("1", "2", "4"),
+    "Retrieval passes": ("1", "1", "3"),
+    "Final passages": ("5", "5", "8"),
+    "Best for": ("clear queries", "a vocabulary gap", "ambiguous queries"),
+    "Recall": ("good", "good", "excellent"),
+    "Precision": ("good", "variable", "variable"),
+    "Cost": ("lowest", "medium", "highest"),
+    "Latency": ("about 2 s", "about 5 s", "about 6 s"),
+}
+# Seed 004's tables: label in data/results.json -> (its name there, its nDCG@10).
+SEED_004 = {
+    "msr_raw": ("Raw Retrieval", 0.868),
+    "msr_reformulation": ("Reformulation Retrieval", 0.849),
+    "msr_reranking": ("Reranking Retrieval", 0.763),
+    "rag_msr": ("Origin RAG-MSR", 0.918),
+}
+BASES = {"hyde": "simple_semantic", "multi_query": "dense_8"}  # dense search of as many passages
+# Reformulation -> its error rate in seed 004.
+ERROR_RATES = {
+    "paraphrasing": 0.20, "aspect_specific": 0.30, "entity_aware": 0.50,
+    "clarification": 0.0, "entity_expansion": 0.0, "retrieval_condense": 0.0,
+}  # fmt: skip
+
+
+def measured() -> Mapping[str, Any]:
+    """The stored result of `make results`."""
+    held: Mapping[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return held
+
+
+def comparison(results: Mapping[str, Any]) -> str:
+    """The table of seed 001: its words, and below them what holds or was measured here."""
+    head = "".join(f"<th>{escape(rag_core.RECIPES[name].title)}</th>" for name in COMPARED)
+    rows = "".join(
+        f"<tr><td>{row}</td>"
+        + "".join(
+            f'<td><span class="rl-claim">{escape(said)}</span><br>{escape(_here(row, name, results))}</td>'
+            for name, said in zip(COMPARED, claims, strict=True)
+        )
+        + "</tr>"
+        for row, claims in SEED_001.items()
+    )
+    return _table(f"<th></th>{head}", rows)
+
+
+def ablation(results: Mapping[str, Any]) -> str:
+    """Seed 004's ablation: its figures, and ours by its own measure and by the standard one."""
+    rows = "".join(
+        f'<tr><td>{escape(name)}</td><td><span class="rl-claim">{claim:.3f}</span></td>'
+        f"<td>{_mean(results, label, 'seed_ndcg@10')}</td><td>{_mean(results, label, 'ndcg@10')}</td></tr>"
+        for label, (name, claim) in SEED_004.items()
+    )
+    return _table(
+        "<th>Ablation</th><th>Seed: nDCG@10 of 10 questions of NFCorpus</th>"
+        "<th>Here, by the seed's measure</th><th>Here, nDCG@10 by trec_eval</th>",
+        rows,
+    )
+
+
+def error_rates(results: Mapping[str, Any]) -> str:
+    """Share of irrelevant passages each reformulation brings, in the seed and here."""
+    found = {effect["origin"]: effect for effects in results["rewrites"].values() for effect in effects}
+    rows = "".join(
+        f'<tr><td>{escape(origin)}</td><td><span class="rl-claim">{claim:.2f}</span></td>'
+        f"<td>{found[origin]['error_rate']:.2f}</td><td>{found[origin]['unique_relevant']}</td></tr>"
+        for origin, claim in ERROR_RATES.items()
+        if origin in found
+    )
+    return _table(
+        "<th>Reformulation</th><th>Seed: error rate</th><th>Here: error rate</th>"
+        "<th>Relevant documents only it found</th>",
+        rows,
+    )
+
+
+def _here(row: str, name: str, results: Mapping[str, Any]) -> str:
+    """What stands here beside a claim."""
+    recipe = rag_core.RECIPES[name]
+    match row:
+        case "Query processing":
+            return recipe.build().stages[0].name
+        case "Language model calls":
+            return " + ".join(f"{count} {purpose}" for purpose, count in recipe.calls.items())
+        case "Retrieval passes":
+            return str(recipe.calls.get("rewrite", 1))
+        case "Final passages":
+            return str(recipe.build().controls["k_final"])
+        case "Best for":
+            return _best_kind(results, name)
+        case "Recall":
+            return f"Recall@10 {_mean(results, name, 'recall@10')}"
+        case "Precision":
+            return f"Precision@5 {_mean(results, name, 'precision@5')}"
+        case "Cost":
+            calls = sum(recipe.calls.values())
+            return f"{calls} call{'s' if calls > 1 else ''}; $0 with the offline engine"
+        case _:
+            seconds = results["strategies"][name]["seconds_per_query"]
+            return f"{seconds:.2f} s to the passages, offline"
+
+
+def _best_kind(results: Mapping[str, Any], name: str) -> str:
+    """The kind of question it gains most on over its base, or for a base does best on."""
+    base = BASES.get(name)
+    kinds = results["groups"]["kind"]
+    scores = {
+        kind: _kind_mean(row, name) - (_kind_mean(row, base) if base else 0) for kind, row in kinds.items()
+    }
+    best = max(scores, key=lambda kind: scores[kind])
+    if base is None:
+        return f"does best on {best} ({scores[best]:.2f} nDCG@10)"
+    return f"gains most on {best} ({scores[best]:+.2f} nDCG@10 over {base})"
+
+
+def _kind_mean(row: Mapping[str, Any], label: str) -> float:
+    mean: float = row["strategies"][label]["ndcg@10"]["mean"]
+    return mean
+
+
+def _mean(results: Mapping[str, Any], label: str, metric: str) -> str:
+    row = results["strategies"].get(label)
+    if row is None:
+        return "–"
+    value = row["metrics"][metric]
+    return f"{value['mean']:.3f} ({value['ci_low']:.3f}–{value['ci_high']:.3f})"
+
+
+def _table(head: str, rows: str) -> str:
+    return (
+        f'<div class="rl-scroll"><table class="rl-table rl-claims"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
