@@ -95,13 +95,13 @@ def _rehearse(
             try:
                 trace = strategy.run(question.text, ctx)
                 # one judgement a question: neither abstentions nor refused replies are foreseen
-                calls = {*trace.calls, *(judge(trace, ctx)[1][:1] if judging else ())}
+                calls = (*trace.calls, *(judge(trace, ctx)[1][:1] if judging else ()))
             except RagError:  # its bill cannot be told
-                calls = {ModelCall("other", "", 0, 0, None, "tokenizer")}
-            for call in calls - counted:
-                if call.cost_usd != 0:
+                calls = (ModelCall("other", "", 0, 0, None, "tokenizer"),)
+            for call in calls:  # in the order they are made, so that the bill always reads the same
+                if call not in counted and call.cost_usd != 0:
                     billed[call.purpose] = billed.get(call.purpose, 0.0) + share
                     priced = cost is not None and call.cost_usd is not None
                     cost = cost + share * call.cost_usd if priced else None  # type: ignore[operator]
-            counted |= calls
+            counted.update(calls)
     return Estimate({purpose: round(count) for purpose, count in billed.items()}, cost)
