@@ -253,9 +253,12 @@ class TestBudget:
 
     def test_without_limits_there_are_none(self):
         budget = Budget(Limits())
+        calls = 0
         for _ in range(1000):
             budget.ask()
             budget.spend([paid(100.0)])
+            calls += 1
+        assert calls == 1000
 
     def test_a_stage_taken_over_counts_its_language_model_calls_and_every_price(self):
         budget = Budget(Limits(calls=3, cost_usd=10))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ MAX_PASSAGES = 100  # upper bound of every candidate count
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class Control(ABC):
     """Something the user may set.
 
     Args:
@@ -30,17 +31,17 @@ class Control:
     needs: tuple[tuple[str, tuple[object, ...]], ...] = field(default=(), kw_only=True)
 
     @property
+    @abstractmethod
     def type(self) -> str:
         """What kind of value it takes: int, float, bool, choice, weights or templates."""
-        raise NotImplementedError
 
+    @abstractmethod
     def parse(self, value: object) -> Any:
         """A value of this control, from a value or its text.
 
         Raises:
             ConfigError: it cannot be one; the message says what can.
         """
-        raise NotImplementedError
 
     def idle(self, values: Values) -> str:
         """Why it does nothing with these values of the other controls; empty when it acts."""
