@@ -25,40 +25,50 @@ from .catalog import (
     Templates,
     Weights,
     build,
+    describe,
+    describe_changes,
     written,
 )
-from .compare import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token, collect
-from .corpus import BUILTIN, Document, builtin_documents
+from .compare import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token, calls_of, collect
+from .corpus import BUILTIN, Document, builtin_documents, builtin_profile
 from .errors import RagError, StageError
+from .profile import Profile
 from .prompts import Template
-from .questions import check_question, question_notice
+from .questions import MAX_QUESTION, check_question, question_notice
 from .settings import Settings, read_settings
 from .strategy import Strategy
 from .templates import MOST_TEMPLATES, own_template
 from .templates import READY as READY_TEMPLATES
 from .text import matches
-from .trace import Step, Trace, total_cost
-from .types import Answer, Hit, ModelCall, Passage, Query, Ranking
+from .trace import Step, Trace
+from .types import Answer, Citation, Cost, Hit, ModelCall, Passage, Query, Ranking, Vote, spent
 
 if TYPE_CHECKING:
     from .lab import Lab
     from .opening import index_path, open_lab
     from .seed_api import (
+        format_docs,
+        mmr_select,
         process_hybrid_rrf_query,
         process_rewriter_query,
         query_for_evaluation,
         ragas_samples,
+        reciprocal_rank_fusion,
+        retrieve_hybrid_rrf,
     )
 
 __all__ = [
     "BUILTIN",
+    "MAX_QUESTION",
     "MOST_TEMPLATES",
     "READY_TEMPLATES",
     "RECIPES",
     "Answer",
     "Choice",
     "Chosen",
+    "Citation",
     "Control",
+    "Cost",
     "Document",
     "Done",
     "Event",
@@ -69,6 +79,7 @@ __all__ = [
     "Number",
     "Passage",
     "Preset",
+    "Profile",
     "Query",
     "RagError",
     "Ranking",
@@ -85,13 +96,20 @@ __all__ = [
     "Templates",
     "Token",
     "Trace",
+    "Vote",
     "Weights",
     "build",
     "builtin_documents",
+    "builtin_profile",
+    "calls_of",
     "check_question",
     "collect",
+    "describe",
+    "describe_changes",
+    "format_docs",
     "index_path",
     "matches",
+    "mmr_select",
     "open_lab",
     "own_template",
     "process_hybrid_rrf_query",
@@ -100,7 +118,9 @@ __all__ = [
     "question_notice",
     "ragas_samples",
     "read_settings",
-    "total_cost",
+    "reciprocal_rank_fusion",
+    "retrieve_hybrid_rrf",
+    "spent",
     "written",
 ]
 
@@ -108,7 +128,16 @@ _LAZY = {
     "Lab": "lab",
     **dict.fromkeys(("index_path", "open_lab"), "opening"),
     **dict.fromkeys(
-        ("process_hybrid_rrf_query", "process_rewriter_query", "query_for_evaluation", "ragas_samples"),
+        (
+            "format_docs",
+            "mmr_select",
+            "process_hybrid_rrf_query",
+            "process_rewriter_query",
+            "query_for_evaluation",
+            "ragas_samples",
+            "reciprocal_rank_fusion",
+            "retrieve_hybrid_rrf",
+        ),
         "seed_api",
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .context import Context, Flag, Once
@@ -13,6 +13,7 @@ from .errors import RagError, Stopped
 from .stages import Stage
 from .strategy import Strategy
 from .trace import Step, Trace
+from .types import ModelCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,11 @@ class Done:
     column: int
     trace: Trace
 
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """Those behind the trace."""
+        return self.trace.calls
+
 
 @dataclass(frozen=True, slots=True)
 class Failed:
@@ -57,12 +63,18 @@ class Failed:
     column: int
     error: RagError
 
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """Those made before it failed."""
+        return self.error.calls
+
 
 @dataclass(frozen=True, slots=True)
 class StoppedEarly:
-    """A column was stopped by the user."""
+    """A column was stopped by the user, after it had made some calls."""
 
     column: int
+    calls: tuple[ModelCall, ...] = ()
 
 
 Event = StageStarted | StageFinished | Token | Done | Failed | StoppedEarly
@@ -74,7 +86,6 @@ def stream(
     strategies: Sequence[Strategy],
     ctx: Context,
     *,
-    engine: Mapping[str, str | None],
     reuse: Sequence[Trace] = (),
 ) -> Iterator[Event]:
     """Run strategies on threads and yield their events as they come; each column settles once.
@@ -83,17 +94,17 @@ def stream(
     stops the run; setting `ctx.stop` does too, and then every column still settles.
 
     Args:
-        reuse: traces of the same question by the same engine; those of others are not used.
+        reuse: traces of the same question by the same engine (`Context.engine`); those of others are not used.
     """
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     shared = Once()
     closed = threading.Event()
     for trace in reuse:
-        if trace.question == question and trace.engine == engine:
-            _remember(shared, trace, strategies)
+        if trace.question == question and trace.engine == ctx.engine:
+            _remember(shared, trace, strategies, ctx)
     for column, strategy in enumerate(strategies):
         columned = replace(ctx, shared=shared, emit=_emitter(events, column), stop=_Either(ctx.stop, closed))
-        work = _worker(column, question, strategy, columned, engine, events.put)
+        work = _worker(column, question, strategy, columned, events.put)
         # A copied context keeps LlamaIndex's instrumentation tags, which plain threads lose.
         threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
     left = len(strategies)
@@ -126,20 +137,33 @@ def collect(events: Iterator[Event]) -> list[Trace | RagError]:
                 settled[column] = trace
             case Failed(column, error):
                 settled[column] = error
-            case StoppedEarly(column):
-                settled[column] = Stopped()
+            case StoppedEarly(column, calls):
+                settled[column] = Stopped(calls)
             case _:
                 pass
     return [settled[column] for column in sorted(settled)]
 
 
-def _remember(shared: Once, trace: Trace, strategies: Sequence[Strategy]) -> None:
+def calls_of(
+    settled: Iterable[Settled | Trace | RagError], before: Iterable[Trace] = ()
+) -> tuple[ModelCall, ...]:
+    """The calls of a comparison's columns, finished, failed or stopped: each once, however many share it.
+
+    Args:
+        before: the traces it was given to reuse; their calls were paid for then, and are left out.
+    """
+    old = {call for trace in before for call in trace.calls}
+    made = dict.fromkeys(call for one in settled for call in one.calls)
+    return tuple(call for call in made if call not in old)
+
+
+def _remember(shared: Once, trace: Trace, strategies: Sequence[Strategy], ctx: Context) -> None:
     """Offer a trace's steps to every strategy whose first stages are the same."""
     for strategy in strategies:
         for position, (step, stage) in enumerate(zip(trace.steps, strategy.stages, strict=False)):
             if (step.stage, step.params) != (stage.name, stage.params):
                 break
-            shared.put(strategy.prefix(trace.question, position), step)
+            shared.put(strategy.prefix(trace.question, position, ctx), step)
 
 
 def _emitter(events: queue.SimpleQueue[Event], column: int) -> Callable[[str], None]:
@@ -151,7 +175,6 @@ def _worker(
     question: str,
     strategy: Strategy,
     ctx: Context,
-    engine: Mapping[str, str | None],
     put: Callable[[Event], None],
 ) -> Callable[[], None]:
     def started(position: int, stage: Stage) -> None:
@@ -162,10 +185,10 @@ def _worker(
 
     def work() -> None:
         try:
-            trace = strategy.run(question, ctx, engine=engine, started=started, finished=finished)
+            trace = strategy.run(question, ctx, started=started, finished=finished)
             put(Done(column, trace))
-        except Stopped:
-            put(StoppedEarly(column))
+        except Stopped as stopped:
+            put(StoppedEarly(column, stopped.calls))
         except RagError as error:
             put(Failed(column, error))
         except BaseException as error:  # whatever it is, the column must settle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import functools
 import math
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -12,7 +13,9 @@ from typing import Any, Literal, Protocol, TypeVar, cast
 
 from .errors import ConfigError, LimitReached, MissingResource, ProviderError, RagError, Stopped
 from .labels import LabelRules
+from .profile import Profile
 from .prompts import Prompt
+from .thesaurus import Thesaurus
 from .types import Hit, ModelCall, Scale, Vectors
 
 T = TypeVar("T")
@@ -21,9 +24,13 @@ Kind = Literal["query", "passage"]  # some models embed the two differently
 
 
 class Llm(Protocol):
-    """A language model, or the offline engine in its place (`offline`), which goes by a prompt's fields."""
+    """A language model, or the offline engine in its place (`offline`), which goes by a prompt's fields.
+
+    `key` tells it from every other: its name and its server, or what the offline engine goes by.
+    """
 
     name: str
+    key: str
     offline: bool
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
@@ -41,15 +48,16 @@ class Embedder(Protocol):
     key: str
     count: Callable[[str], int]
 
-    def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, ModelCall]:
-        """(n, d) L2-normalised vectors of n texts, and the bill."""
+    def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+        """(n, d) L2-normalised vectors of n texts, and a bill for each request; a failure carries its own."""
         ...
 
 
 class Reranker(Protocol):
-    """Scores passages against a query; `scale` says what its scores are."""
+    """Scores passages against a query; `scale` says what its scores are, `key` its name and version."""
 
     name: str
+    key: str
     scale: Scale
 
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[Sequence[float], ModelCall]:
@@ -60,10 +68,13 @@ class Reranker(Protocol):
 class Assessor(Protocol):
     """Tells how relevant single passages are, on this machine; its values can be labelled."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What its thresholds were fitted for."""
+        ...
 
-    def relevance(self, question: str, hits: Sequence[Hit]) -> Sequence[float]:
-        """One value per hit, 0 to 1, that does not depend on the others."""
+    def relevance(self, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
+        """One value per hit, 0 to 1, that does not depend on the others; None when there was no time."""
         ...
 
 
@@ -145,7 +156,7 @@ class Budget:
     """What is left of the limits of one run; shared by its threads."""
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+        self.limits = limits
         self._lock = threading.Lock()
         self._calls = 0
         self._paid: dict[ModelCall, float] = {}  # by identity: one call may serve several stages
@@ -156,7 +167,7 @@ class Budget:
         Raises:
             LimitReached: it may not be made.
         """
-        most, dear = self._limits.calls, self._limits.cost_usd
+        most, dear = self.limits.calls, self.limits.cost_usd
         with self._lock:
             if most is not None and self._calls >= most:
                 raise LimitReached(
@@ -182,6 +193,15 @@ class Budget:
             self._calls += sum(call.of_language_model for call in calls)
 
 
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A model's reply and its bills; with an error when it broke off: it was sent all the same."""
+
+    text: str
+    calls: tuple[ModelCall, ...]
+    error: BaseException | None = None
+
+
 @dataclass(frozen=True)
 class Context:
     """The surroundings of one stage run.
@@ -189,8 +209,12 @@ class Context:
     Args:
         llms: language model by purpose ("answer", "rewrite", "judge").
         reranker: None when the strategies that run have no use for one.
-        assessor: whose values the passages are labelled by; None for their cosines.
+        assessor: the offline measure, whose values label passages that no better scorer has seen.
         enriched: the same passages indexed with their contexts; None when the corpus has no such index.
+        profile: of the corpus; prompts speak of its subject.
+        thesaurus: by which a rewrite may call a medicine by another of its names; None to compare the words.
+        engine: everything above that can change a result, by name (`Engines.identity`). Traces carry it, and
+            no result is used again where it differs.
         limits: what each run of a strategy may take, calls it shares with others included; `budget` is
             what is left of it.
         shared: model calls already made for this question; equal calls are made once.
@@ -205,7 +229,10 @@ class Context:
     labels: LabelRules
     reranker: Reranker | None = None
     assessor: Assessor | None = None
+    thesaurus: Thesaurus | None = None
     enriched: Index | None = None
+    profile: Profile = Profile()
+    engine: Mapping[str, str | None] = field(default_factory=dict)
     limits: Limits = Limits()
     budget: Budget = field(default_factory=lambda: Budget(Limits()))
     shared: Once = field(default_factory=Once)
@@ -214,6 +241,15 @@ class Context:
     workers: int = 16
     ledger: list[ModelCall] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+    @functools.cached_property
+    def identity(self) -> Hashable:
+        """The engine as part of a key."""
+        return tuple(sorted(self.engine.items()))
+
+    def __post_init__(self) -> None:
+        if self.budget.limits != self.limits:  # limits bind from the start, in a run or outside one
+            object.__setattr__(self, "budget", Budget(self.limits))
 
     def opened(self) -> Context:
         """A copy with the whole of its limits left: one per run of a strategy."""
@@ -235,10 +271,21 @@ class Context:
     def embed(self, texts: Sequence[str], kind: Kind = "query") -> Vectors:
         """(n, d) vectors of n texts; the same texts are embedded once a question."""
         self.check_stop()
-        key = ("embed", self.embedder.name, kind, tuple(texts))
-        (vectors, call), _ = self.shared.get(key, lambda: self.embedder.embed(texts, kind))
-        self._pay((call,))
+        key = ("embed", self.embedder.key, kind, tuple(texts))
+        try:
+            (vectors, calls), _ = self.shared.get(key, lambda: self.embedder.embed(texts, kind))
+        except RagError as error:
+            self._pay(error.calls)
+            raise
+        self._pay(calls)
         return vectors
+
+    def passage_vectors(self, hits: Sequence[Hit]) -> Vectors:
+        """(n, d) vectors of n passages: the index's own, or made now where it does not hold them all."""
+        try:
+            return self.index.vectors([hit.id for hit in hits])
+        except KeyError:  # found by a retriever of another library
+            return self.embed([hit.passage.indexed_text for hit in hits], "passage")
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> tuple[Sequence[float], Scale]:
         """One score per hit by the reranker, and their scale; the same hits are scored once a question.
@@ -250,7 +297,7 @@ class Context:
         reranker = self.reranker
         if reranker is None:
             raise ConfigError("No reranker is set.", "Pass one to the Context.")
-        key = ("rerank", reranker.name, query, tuple(hit.passage for hit in hits))
+        key = ("rerank", reranker.key, query, tuple(hit.passage for hit in hits))
         (scores, call), _ = self.shared.get(key, lambda: reranker.score(query, hits))
         self._pay((call,))
         if len(scores) != len(hits) or not all(math.isfinite(score) for score in scores):
@@ -279,33 +326,34 @@ class Context:
         Args:
             emit: receives the reply piece by piece, or at once when another strategy asked for it.
         """
-        bills: list[ModelCall] = []
 
-        def ask() -> tuple[str, tuple[ModelCall, ...]]:
+        def ask() -> _Said:
             said: list[str] = []
-            for item in model.stream(prompt, self.stop.is_set):
-                if isinstance(item, ModelCall):
-                    bills.append(item)
-                else:
-                    said.append(item)
-                    emit(item)
-            self.check_stop()
-            return "".join(said), tuple(bills)
+            bills: list[ModelCall] = []
+            try:
+                for item in model.stream(prompt, self.stop.is_set):
+                    if isinstance(item, ModelCall):
+                        bills.append(item)
+                    else:
+                        said.append(item)
+                        emit(item)
+                self.check_stop()
+            except BaseException as error:  # raised below, to all who wait for it, once its calls are paid
+                return _Said("", tuple(bills), error)
+            return _Said("".join(said), tuple(bills))
 
         self.check_stop()
+        prompt = prompt.about(self.profile)
         model = self._llm(prompt)
-        template = prompt.template
-        key = ("complete", model.name, template.name, template.temperature, prompt.system, prompt.render())
+        key = ("complete", model.key, prompt.template, prompt.system, prompt.render())
         self.budget.ask()
-        try:
-            (text, calls), first = self.shared.get(key, ask)
-        except BaseException:
-            self._pay(bills)  # a call that broke off was sent all the same
-            raise
+        said, first = self.shared.get(key, ask)
+        self._pay(said.calls)
+        if said.error:
+            raise said.error
         if not first:
-            emit(text)
-        self._pay(calls)
-        return text
+            emit(said.text)
+        return said.text
 
     def complete_all(self, prompts: Sequence[Prompt]) -> list[str | RagError]:
         """Replies to prompts asked at the same time, in their order; a failed one is its error.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from .context import Index, Reranker
+from .context import Assessor, Index, Llm, Reranker
+from .indexing import CorpusIndex
 from .labels import LabelRules
 from .models import (
     LlamaEmbedder,
     LlamaLlm,
     OfflineScorer,
-    RehearsedEmbedder,
+    Timely,
     load_embedder,
     load_offline,
     load_openai,
@@ -19,11 +20,11 @@ from .models import (
     load_scorer,
 )
 from .pricing import PriceList
-from .settings import Settings
+from .settings import Role, Server, Settings
 from .text import warm_up
 from .thesaurus import Thesaurus
 
-ROLES = ("answer", "rewrite", "judge", "enrich")  # purposes of prompts
+ROLES: tuple[Role, ...] = ("answer", "rewrite", "judge", "enrich")  # purposes of prompts
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,55 @@ class Engines:
 
     prices: PriceList
     labels: LabelRules
-    embedder: LlamaEmbedder | RehearsedEmbedder
+    embedder: LlamaEmbedder
     scorer: OfflineScorer
     reranker: Reranker
     thesaurus: Thesaurus
     paid: Mapping[str, LlamaLlm]
+
+    @property
+    def billed(self) -> bool:
+        """Whether a run can cost anything: then equal calls are shared where they can be."""
+        return bool(self.paid) or not self.embedder.local
+
+    def identity(
+        self,
+        llms: Mapping[str, Llm],
+        index: CorpusIndex,
+        enriched: CorpusIndex | None,
+    ) -> dict[str, str | None]:
+        """Everything that can change a result: two runs with equal values here are by the same engine.
+
+        The first four are the names people know. The others tell apart what may go by one name: a model's
+        servers, a folder's weights, generations of an index, edited thresholds. Temperatures are not here:
+        they belong to the templates, and so to a strategy's fingerprint.
+        """
+        embedder = self.embedder
+        return {
+            "llm": llms["answer"].name,
+            "embedding": embedder.name,
+            "reranker": self.reranker.name,
+            "index": index.name,
+            "answer_model": llms["answer"].key,
+            "rewriter": llms["rewrite"].key,
+            "judge": llms["judge"].key,
+            "enricher": llms["enrich"].key,
+            "embedding_model": f"{embedder.key} at {embedder.server}" if embedder.server else embedder.key,
+            "reranker_model": self.reranker.key,
+            "assessor": self.scorer.key,
+            "index_content": index.manifest.digest,
+            "enriched_index": f"{enriched.name}, {enriched.manifest.digest}" if enriched else None,
+            "profile": " · ".join((index.profile.subject, index.profile.audience, *index.profile.languages)),
+            "labels": self.labels.key,
+        }
+
+    @property
+    def assessor(self) -> Assessor:
+        """The offline measure for labels; a provider's answer waits for it no longer than `Timely` says.
+
+        The offline engine needs what it reads for the answer itself, and waits for all of it.
+        """
+        return Timely(self.scorer) if "answer" in self.paid else self.scorer
 
     def offline(self, index: Index) -> LlamaLlm:
         """The offline engine, which searches `index` for its rewrites."""
@@ -69,14 +114,13 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
 
 
 def load_paid(settings: Settings, prices: PriceList) -> Mapping[str, LlamaLlm]:
-    """The provider's model of each role; none without a provider. Roles that name the same one share it."""
-    if not settings.uses_openai:
-        return {}
-    names = {
-        "answer": settings.answer_model,
-        "rewrite": settings.rewriter_model,
-        "judge": settings.judge_model,
-        "enrich": settings.rewriter_model,
-    }
-    loaded = {name: load_openai(settings, name, prices) for name in set(names.values())}
-    return {role: loaded[name] for role, name in names.items()}
+    """The provider's model of each role that has one; roles with one model on one server share it."""
+    loaded: dict[tuple[Server | None, str], LlamaLlm] = {}
+    paid: dict[str, LlamaLlm] = {}
+    for role in ROLES:
+        if settings.asks_provider(role):
+            name, server = settings.model(role), settings.server(role)
+            if (server, name) not in loaded:
+                loaded[server, name] = load_openai(settings, name, prices, role)
+            paid[role] = loaded[server, name]
+    return paid

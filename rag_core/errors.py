@@ -1,7 +1,8 @@
 """Every error rag_core raises on purpose.
 
 RagError                  message: what happened and where; next_step: what to do about it
-├── ConfigError           a strategy, control or setting is wrong
+├── ConfigError           a strategy, control, metric or value was named that cannot be
+│   └── SettingsError     the environment or rag.toml is at fault, not the call
 ├── InputError            the question or a file the user gave cannot be used
 ├── DataError             a corpus, document or result file is missing or malformed
 ├── IndexDamaged          an index on disk is not whole (names the part)
@@ -16,6 +17,8 @@ RagError                  message: what happened and where; next_step: what to d
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -25,11 +28,13 @@ class RagError(Exception):
     Args:
         message: what happened and where, one sentence.
         next_step: what the reader can do about it; empty when there is nothing to do.
+        calls: the model calls (types.ModelCall) that were sent before it: they are billed.
     """
 
-    def __init__(self, message: str, next_step: str = "") -> None:
+    def __init__(self, message: str, next_step: str = "", calls: tuple[Any, ...] = ()) -> None:
         self.message = " ".join(message.split())  # causes from libraries may have line breaks
         self.next_step = next_step
+        self.calls = calls
         super().__init__(self.message)
 
     def __str__(self) -> str:
@@ -37,7 +42,11 @@ class RagError(Exception):
 
 
 class ConfigError(RagError):
-    """A strategy, control or setting is wrong; raised before anything runs."""
+    """A strategy, control, metric or value was named that cannot be; raised before anything runs."""
+
+
+class SettingsError(ConfigError):
+    """A setting has a value it cannot take, or one that is needed is not set."""
 
 
 class InputError(RagError):
@@ -73,11 +82,7 @@ class LimitReached(RagError):
 
 
 class StageError(RagError):
-    """A stage failed while running. `__cause__` holds the original error.
-
-    Args:
-        calls: the model calls of the run up to the failure: they were sent, and are billed.
-    """
+    """A stage failed while running. `__cause__` holds the original error, `calls` those of the whole run."""
 
     def __init__(self, strategy: str, stage: str, cause: Exception, calls: tuple[Any, ...] = ()) -> None:
         known = isinstance(cause, RagError)
@@ -86,14 +91,24 @@ class StageError(RagError):
         super().__init__(
             f"{strategy}: stage {stage} failed: {what}",
             step if known else "This is a fault in the program; please report it with this line.",
+            calls,
         )
         self.strategy = strategy
         self.stage = stage
-        self.calls = calls
 
 
 class Stopped(RagError):
     """The run was stopped before it finished."""
 
-    def __init__(self) -> None:
-        super().__init__("The run was stopped.", "What had finished is kept.")
+    def __init__(self, calls: tuple[Any, ...] = ()) -> None:
+        super().__init__("The run was stopped.", "What had finished is kept.", calls)
+
+
+@contextmanager
+def carrying(calls: Iterable[Any]) -> Iterator[None]:
+    """Let every RagError from the block carry these model calls too, as many as there are when it is raised."""
+    try:
+        yield
+    except RagError as error:
+        error.calls = tuple(dict.fromkeys([*calls, *error.calls]))
+        raise

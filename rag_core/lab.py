@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .catalog import Chosen, build, build_all
-from .compare import Event, collect, stream
+from .compare import Event, calls_of, collect, stream
 from .context import Context, Limits, Llm
 from .engines import ROLES, Engines
-from .errors import ConfigError, IndexDamaged, MissingResource, RagError
+from .errors import ConfigError, IndexDamaged, MissingResource, RagError, carrying
 from .indexing import CorpusIndex, CorpusStore
-from .models import RehearsedEmbedder, RehearsedLlm
+from .models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
+from .models.offline import NAME as OFFLINE
+from .profile import Profile
 from .questions import check_question
 from .settings import Settings
 from .trace import Trace
+from .types import ModelCall
 
 if TYPE_CHECKING:
     from llama_index.core.base.base_query_engine import BaseQueryEngine
+    from llama_index.core.callbacks import CallbackManager
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
     from llama_index.core.response_synthesizers import BaseSynthesizer
 
@@ -32,12 +35,14 @@ class Lab:
     Attributes:
         engines: its models; another lab can share them.
         warnings: what had to be mended when the corpus was opened.
+        calls: the embeddings that were made then.
     """
 
     def __init__(self, settings: Settings, corpus: str, engines: Engines, store: CorpusStore) -> None:
         self.settings = settings
         self.corpus = corpus
         self.warnings: list[str] = []
+        self.calls: tuple[ModelCall, ...] = ()
         self.engines = engines
         self._store = store
         self._lock = threading.Lock()
@@ -45,16 +50,8 @@ class Lab:
 
     @property
     def engine(self) -> dict[str, str | None]:
-        """Names of the models and the index, as traces carry them."""
-        return self._engine(self.index)
-
-    def _engine(self, index: CorpusIndex) -> dict[str, str | None]:
-        return {
-            "llm": self._llms(index)["answer"].name,
-            "embedding": self.engines.embedder.name,
-            "reranker": self.engines.reranker.name,
-            "index": index.name,
-        }
+        """Everything that can change a result, by name, as traces carry it."""
+        return dict(self.context().engine)
 
     @property
     def index(self) -> CorpusIndex:
@@ -66,6 +63,11 @@ class Lab:
                 f"Corpus {self.corpus!r} has no index.", f"Run `rag index PATH --corpus {self.corpus}`."
             )
         return index
+
+    @property
+    def profile(self) -> Profile:
+        """What the corpus is about, for whom, and in which languages."""
+        return self.index.profile
 
     @property
     def enriched(self) -> CorpusIndex | None:
@@ -99,40 +101,47 @@ class Lab:
             ConfigError: a strategy, control or value is wrong.
         """
         asked = check_question(question)
-        built = build_all(strategies)
-        index = self.index
-        ctx = self._context(index, stop)
-        return stream(asked, built, ctx, engine=self._engine(index), reuse=reuse)
+        return stream(asked, build_all(strategies), self.context(stop), reuse=reuse)
 
     def context(self, stop: threading.Event | None = None) -> Context:
         """What one question's stages touch: for running a Strategy without the event stream."""
         return self._context(self.index, stop)
 
     def rehearsal(self) -> Context:
-        """A context in which every billed model is replaced by a stand-in that sends nothing."""
-        index, engines = self.index, self.engines
-        prices = engines.prices
-        if not engines.embedder.local:
-            embedder = RehearsedEmbedder(engines.embedder, index.manifest.dimensions, prices)
-            engines = replace(engines, embedder=embedder)
-        offline = engines.offline(index)
-        llms: Mapping[str, Llm] = {
-            role: RehearsedLlm(llm.name, prices, offline) for role, llm in engines.paid.items()
-        } or dict.fromkeys(ROLES, offline)
-        ctx = self._context(index, None)
-        return replace(ctx, embedder=engines.embedder, llms=llms, limits=Limits())
+        """A context of stand-ins that send nothing, and whose bill is the most a run can come to."""
+        engines, enriched = self.engines, self.enriched
+        embedder = RehearsedEmbedder(engines.embedder, self.index.manifest.dimensions, engines.prices)
+        offline = RehearsedOffline(OFFLINE, embedder)
+        return Context(
+            index=_rehearsed(self.index),
+            enriched=_rehearsed(enriched) if enriched else None,
+            embedder=embedder,
+            llms={
+                role: RehearsedLlm(engines.paid[role].name, engines.prices)
+                if role in engines.paid
+                else offline
+                for role in ROLES
+            },
+            labels=engines.labels,
+            reranker=RehearsedReranker(engines.reranker),
+            profile=self.index.profile,
+            workers=1,
+        )
 
     def _context(self, index: CorpusIndex, stop: threading.Event | None) -> Context:
         engines, settings = self.engines, self.settings
+        enriched, llms = self.enriched, self._llms(index)
         return Context(
             index=index,
-            enriched=self.enriched,
+            enriched=enriched,
+            profile=index.profile,
             embedder=engines.embedder,
-            llms=self._llms(index),
+            llms=llms,
             labels=engines.labels,
             reranker=engines.reranker,
-            # read for the answer anyway by the offline engine; a provider's answer would wait for it
-            assessor=None if "answer" in engines.paid else engines.scorer,
+            assessor=engines.assessor,
+            thesaurus=engines.thesaurus,
+            engine=engines.identity(llms, index, enriched),
             limits=Limits(settings.max_calls, settings.max_cost_usd) if engines.paid else Limits(),
             stop=stop or threading.Event(),
         )
@@ -156,13 +165,18 @@ class Lab:
         (settled,) = collect(self.stream(question, [_with(strategy, controls)]))
         return _trace(settled)
 
-    def compare(self, question: str, strategies: Sequence[Chosen]) -> list[Trace]:
+    def compare(
+        self, question: str, strategies: Sequence[Chosen], *, stop: threading.Event | None = None
+    ) -> list[Trace]:
         """Several strategies on one question at the same time.
 
         Raises:
-            RagError: the first column's failure, when any failed; `stream` gives each its own.
+            RagError: the first column's failure, when any failed, with the calls of all; `stream` gives each
+                its own.
         """
-        return [_trace(settled) for settled in collect(self.stream(question, strategies))]
+        settled = collect(self.stream(question, strategies, stop=stop))
+        with carrying(calls_of(settled)):
+            return [_trace(one) for one in settled]
 
     def what_if(self, trace: Trace, **controls: object) -> Trace:
         """The same question and strategy with other control values.
@@ -177,15 +191,20 @@ class Lab:
         """The same corpus and index with other models."""
         return Lab(self.settings, self.corpus, engines, self._store)
 
-    def retriever(self, strategy: Chosen, **controls: object) -> StrategyRetriever:
+    def retriever(
+        self, strategy: Chosen, *, callback_manager: CallbackManager | None = None, **controls: object
+    ) -> StrategyRetriever:
         """A strategy without its answer as a LlamaIndex retriever.
+
+        Args:
+            callback_manager: hears of retrievals and of the model calls behind them.
 
         Raises:
             ConfigError: the strategy, a control or a value is wrong.
         """
         from .llamaindex import StrategyRetriever
 
-        return StrategyRetriever(self, build(_with(strategy, controls)))
+        return StrategyRetriever(self, build(_with(strategy, controls)), callback_manager=callback_manager)
 
     def query_engine(
         self,
@@ -194,6 +213,7 @@ class Lab:
         streaming: bool = False,
         response_synthesizer: BaseSynthesizer | None = None,
         node_postprocessors: Sequence[BaseNodePostprocessor] = (),
+        callback_manager: CallbackManager | None = None,
         **controls: object,
     ) -> BaseQueryEngine:
         """A strategy as a LlamaIndex query engine.
@@ -201,6 +221,7 @@ class Lab:
         Args:
             response_synthesizer: writes the answer in place of the strategy's own answer stage.
             node_postprocessors: run on the passages before the answer.
+            callback_manager: hears of queries, retrievals and model calls.
 
         Raises:
             ConfigError: the strategy, a control or a value is wrong; see also `llamaindex.query_engine`.
@@ -213,7 +234,12 @@ class Lab:
             streaming=streaming,
             response_synthesizer=response_synthesizer,
             node_postprocessors=node_postprocessors,
+            callback_manager=callback_manager,
         )
+
+
+def _rehearsed(index: CorpusIndex) -> RehearsedIndex:
+    return RehearsedIndex(index.name, index.passages.values(), index.manifest.dimensions)
 
 
 def _with(strategy: Chosen, controls: Mapping[str, object]) -> Chosen:

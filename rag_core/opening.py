@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from .corpus import BUILTIN
 from .engines import Engines, load_engines
-from .errors import ConfigError, DataError, IndexBusy, IndexDamaged, InputError
+from .errors import ConfigError, DataError, IndexBusy, IndexDamaged, InputError, carrying
 from .indexing import (
     CorpusIndex,
     CorpusStore,
@@ -23,7 +25,9 @@ from .indexing import (
     silent,
 )
 from .lab import Lab
+from .profile import Profile
 from .settings import Settings, read_settings
+from .types import ModelCall
 
 FAILED_TOLD = 3  # files named in a warning; `rag index` lists them all
 CORPUS_NAME = "letters, digits, '.', '_' and '-'"
@@ -36,11 +40,16 @@ def open_lab(
     documents: Path | None = None,
     engines: Engines | None = None,
     progress: Progress = silent,
+    consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
 ) -> Lab:
     """Open a corpus: load the models, and build or mend the index where needed.
 
     The built-in corpus is brought up to date with its documents; another corpus must have been
     indexed before, or is brought up to date with the files in `documents`.
+
+    Args:
+        consent: receives the calls that a provider's embedding model is about to be asked for, before the first;
+            raising an error keeps them from being made.
 
     Raises:
         RagError: what is missing, and the command that mends it.
@@ -49,7 +58,13 @@ def open_lab(
     check_corpus_name(corpus)
     reading = _reading(settings, corpus, documents)  # before the models, which take much longer
     engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
-    store = CorpusStore(settings.home, corpus, engines.embedder, settings.data / "vectors")
+    embedder = engines.embedder
+
+    def before(requests: Sequence[Sequence[str]]) -> None:
+        if not embedder.local:
+            consent([embedder.bill(texts) for texts in requests])
+
+    store = CorpusStore(settings.home, corpus, embedder, settings.data / "vectors", before)
     lab = Lab(settings, corpus, engines, store)
     progress("opening the index", 0, 1)
     try:
@@ -72,17 +87,20 @@ def open_lab(
     if report.failed:
         told = "; ".join(f"{file}: {reason.rstrip('.')}" for file, reason in report.failed[:FAILED_TOLD])
         lab.warnings.append(f"Not in corpus {corpus!r} ({len(report.failed)}): {told}.")
-    lab.warnings += _enriched_too(store, lab.index, engines, progress)
+    lab.calls += report.calls
+    with carrying(report.calls):
+        lab.warnings += _enriched_too(store, lab, engines, progress)
     progress("ready", 1, 1)
     return lab
 
 
-def _enriched_too(store: CorpusStore, index: CorpusIndex, engines: Engines, progress: Progress) -> list[str]:
+def _enriched_too(store: CorpusStore, lab: Lab, engines: Engines, progress: Progress) -> list[str]:
     """Bring the enriched index to the plain one's documents; what the user must be told."""
     try:
-        written, note = _follow(store, index, OfflineEnricher(engines.thesaurus), progress)
+        written, note = _follow(store, lab.index, OfflineEnricher(engines.thesaurus), progress)
     except IndexBusy as busy:
         return [busy.message]
+    lab.calls += written.embeddings if written else ()
     damage = f"{written.damage} It has been rebuilt." if written and written.damage else ""
     return [told for told in (damage, note) if told]
 
@@ -123,6 +141,8 @@ def index_path(
     corpus: str,
     *,
     enrich: bool = False,
+    subject: str | None = None,
+    languages: Sequence[str] | None = None,
     settings: Settings | None = None,
     progress: Progress = silent,
     announce: Callable[[Estimate], None] = lambda estimate: None,
@@ -132,6 +152,9 @@ def index_path(
     Args:
         enrich: also index the corpus's passages with contexts, written by the provider's model for it, or
             by the offline engine; that of the built-in corpus is always the latter.
+        subject: what the corpus is about, as a phrase; without it, that of the folder's profile.toml, or the one
+            it had before.
+        languages: ISO 639-1 codes of its documents; without them likewise, or those detected.
         announce: told what the provider's model is about to be asked, and about what it costs.
 
     Raises:
@@ -139,22 +162,29 @@ def index_path(
     """
     settings = settings or read_settings()
     check_corpus_name(corpus)
+    given: dict[str, Any] = {} if subject is None else {"subject": subject}
+    given |= {} if languages is None else {"languages": list(languages)}
+    said = Profile.of(given)  # checked before anything is read
     progress("reading files", 0, 1)
     reading = read_path(path)
     engines = load_engines(settings, lambda what: progress(what, 0, 1))
     store = CorpusStore(settings.home, corpus, engines.embedder, settings.data / "vectors")
+    if given:
+        known = reading.profile or store.profile
+        reading.profile = replace(known, **{name: getattr(said, name) for name in given})
     report = store.update(reading, progress)
-    index = store.open()
-    assert index is not None  # written just now
-    offline = OfflineEnricher(engines.thesaurus)
-    if enrich and corpus != BUILTIN:
-        model = engines.paid.get("enrich")
-        kept = settings.home / "vectors" / "contexts.sqlite"
-        enricher = LlmEnricher(model, engines.prices, kept, announce) if model else offline
-        report.enriched = store.enriched.follow(index, enricher, progress, again=model is not None)
-    else:
-        report.enriched, note = _follow(store, index, offline, progress)
-        report.notes += [note] if note else []
+    with carrying(report.calls):
+        index = store.open()
+        assert index is not None  # written just now
+        offline = OfflineEnricher(engines.thesaurus)
+        if enrich and corpus != BUILTIN:
+            model = engines.paid.get("enrich")
+            kept = settings.home / "vectors" / "contexts.sqlite"
+            enricher = LlmEnricher(model, engines.prices, kept, announce) if model else offline
+            report.enriched = store.enriched.follow(index, enricher, progress, again=model is not None)
+        else:
+            report.enriched, note = _follow(store, index, offline, progress)
+            report.notes += [note] if note else []
     if report.enriched and report.enriched.without:
         report.failed.append(("contexts", _missing_contexts(report.enriched)))
     return report

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import (
@@ -15,9 +17,47 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from .errors import ConfigError
+from .errors import SettingsError
 
 ROOT = Path(__file__).resolve().parents[1]
+OPENAI = "openai"  # what the provider is called when no base URL is set
+
+Role = Literal["answer", "rewrite", "judge", "enrich"]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where the model of a role is served, and the key that is sent there.
+
+    Args:
+        url: base URL of an OpenAI-compatible server; None for OpenAI's own.
+        url_setting: variable to check when the server cannot be reached.
+        key_setting: variable to check when the key is refused.
+    """
+
+    url: str | None
+    key: SecretStr | None
+    url_setting: str = field(default="OPENAI_BASE_URL", compare=False)
+    key_setting: str = field(default="OPENAI_API_KEY", compare=False)
+
+    @property
+    def host(self) -> str:
+        """What the provider is called: "openai", or host and port, such as "localhost:11434"."""
+        return host_of(self.url)
+
+    @property
+    def address(self) -> str:
+        """The base URL without user name, password and query; "openai" for OpenAI's own."""
+        if self.url is None or self.host == OPENAI:
+            return OPENAI
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
+
+
+def host_of(url: str | None) -> str:
+    """Host and port of a base URL; "openai" for OpenAI's own."""
+    host = urlsplit(url).netloc.rpartition("@")[2] if url else ""
+    return OPENAI if host in ("", "api.openai.com") else host
 
 
 class Settings(BaseSettings):
@@ -49,18 +89,26 @@ class Settings(BaseSettings):
         validation_alias="OPENAI_BASE_URL",
         description="Any OpenAI-compatible server (Ollama, vLLM, LM Studio).",
     )
+    rewriter_base_url: str | None = Field(
+        None, description="Server of the rewriter model; OPENAI_BASE_URL where unset."
+    )
+    rewriter_api_key: SecretStr | None = Field(None, description="Its key; OPENAI_API_KEY where unset.")
+    judge_base_url: str | None = Field(
+        None, description="Server of the judge model; OPENAI_BASE_URL where unset."
+    )
+    judge_api_key: SecretStr | None = Field(None, description="Its key; OPENAI_API_KEY where unset.")
     answer_model: str = Field(
         "gpt-4o",
-        description="Model that writes answers (seeds 000 to 002: gpt-4o, temperature 0).",
+        description="Model that writes answers (Multi-Query Rewriter RAG and Hybrid RRF module, Default Models: gpt-4o, temperature 0).",
     )
     rewriter_model: str = Field(
         "gpt-3.5-turbo",
-        description="Model that rewrites questions (seeds 000 and 001), by default at temperature 0.3, and "
+        description="Model that rewrites questions (Multi-Query Rewriter RAG, Default Models), by default at temperature 0.3, and "
         "places passages in their documents (`rag index --enrich`).",
     )
     judge_model: str = Field(
         "gpt-4o",
-        description="Model that judges passages (seed 004), and written answers in an evaluation, at "
+        description="Model that judges passages (RAG-MSR README, LLM Scoring), and written answers in an evaluation, at "
         "temperature 0.",
     )
     embedding: str = Field(
@@ -70,12 +118,12 @@ class Settings(BaseSettings):
     reranker: str = Field(
         "auto",
         description="auto (the offline scorer on the bundled model), or a sentence-transformers "
-        "CrossEncoder by name or folder, such as cross-encoder/ms-marco-MiniLM-L-6-v2 (seed 004) or "
-        "mixedbread-ai/mxbai-rerank-large-v1 (seed 003).",
+        "CrossEncoder by name or folder, such as cross-encoder/ms-marco-MiniLM-L-6-v2 (RAG-MSR README, Step 2) or "
+        "mixedbread-ai/mxbai-rerank-large-v1 (Query System with Contextual Retrieval, Reranking).",
     )
     labels: Literal["calibrated", "rank"] = Field(
         "calibrated",
-        description="Relevance labels by fitted thresholds, or by position as in the seed.",
+        description="Relevance labels by fitted thresholds, or by position (rank).",
     )
     home: Path = Field(Path(".rag"), description="State folder.")
     data: Path = Field(
@@ -106,8 +154,42 @@ class Settings(BaseSettings):
     @property
     def uses_openai(self) -> bool:
         """Whether answers come from an OpenAI or OpenAI-compatible server."""
-        configured = self.openai_api_key is not None or self.openai_base_url is not None
-        return self.llm == "openai" or (self.llm == "auto" and configured)
+        return self.asks_provider("answer")
+
+    def asks_provider(self, role: Role) -> bool:
+        """Whether a role is played by a provider's model, and not by the offline engine."""
+        return self.llm == "openai" or (self.llm == "auto" and self.server(role) is not None)
+
+    def server(self, role: Role) -> Server | None:
+        """Where a role's model is served; None when neither a base URL nor a key is set.
+
+        Passages are enriched by the rewriter model. A role's own key goes to its own server; where one of
+        the two is unset, the common one stands in, so a key for all is sent to every server.
+        """
+        match role:
+            case "rewrite" | "enrich":
+                url, key, prefix = self.rewriter_base_url, self.rewriter_api_key, "RAG_REWRITER"
+            case "judge":
+                url, key, prefix = self.judge_base_url, self.judge_api_key, "RAG_JUDGE"
+            case "answer":
+                url, key, prefix = None, None, "OPENAI"
+        server = Server(
+            self.openai_base_url if url is None else url,
+            self.openai_api_key if key is None else key,
+            "OPENAI_BASE_URL" if url is None else f"{prefix}_BASE_URL",
+            "OPENAI_API_KEY" if key is None else f"{prefix}_API_KEY",
+        )
+        return None if server.url is None and server.key is None else server
+
+    def model(self, role: Role) -> str:
+        """Name of a role's model."""
+        match role:
+            case "rewrite" | "enrich":
+                return self.rewriter_model
+            case "judge":
+                return self.judge_model
+            case "answer":
+                return self.answer_model
 
     @classmethod
     def settings_customise_sources(
@@ -126,7 +208,7 @@ def read_settings(**arguments: Any) -> Settings:
     """Settings from arguments, environment and file.
 
     Raises:
-        ConfigError: naming the setting that has a value it cannot take.
+        SettingsError: naming the setting that has a value it cannot take.
     """
     try:
         return Settings(**arguments)
@@ -134,11 +216,11 @@ def read_settings(**arguments: Any) -> Settings:
         first = error.errors()[0]
         name = _as_given(str(first["loc"][0]), arguments)
         given = "so" if "key" in name.lower() else repr(first["input"])  # a key is never repeated
-        raise ConfigError(
+        raise SettingsError(
             f"Setting {name} cannot be {given}: {first['msg']}.", "See the README, Settings."
         ) from (None if given == "so" else error)
     except ValueError as error:  # the TOML file itself
-        raise ConfigError(f"rag.toml cannot be read: {error}.", "Mend or remove the file.") from error
+        raise SettingsError(f"rag.toml cannot be read: {error}.", "Mend or remove the file.") from error
 
 
 def _as_given(field: str, arguments: Mapping[str, Any]) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .types import Answer, ModelCall, Ranking, State
+from .types import Answer, Cost, ModelCall, Ranking, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,14 @@ class Trace:
         return sum(step.seconds for step in self.steps)
 
     @property
+    def cost(self) -> Cost:
+        """What this result costs on its own."""
+        return Cost.of(self.calls)
+
+    @property
     def cost_usd(self) -> float | None:
-        """What this result costs on its own, in US dollars; None when any price is unknown."""
-        return total_cost(self.calls)
+        """The same in US dollars; None when any price is unknown."""
+        return self.cost.usd
 
     def as_json(self) -> dict[str, Any]:
         """The shape `rag query --json` prints."""
@@ -100,7 +105,15 @@ class Trace:
                     "score_scale": hit.scale,
                     "label": hit.relevance.label if hit.relevance else None,
                     "votes": [
-                        {"stage": vote.stage, "query": vote.query, "rank": vote.rank, "score": vote.score}
+                        {
+                            "stage": vote.stage,
+                            "query": vote.query,
+                            "rank": vote.rank,
+                            "score": vote.score,
+                            "scale": vote.scale,
+                            "note": vote.note,
+                            "terms": [asdict(term) for term in vote.terms],
+                        }
                         for vote in hit.votes
                     ],
                 }
@@ -111,7 +124,12 @@ class Trace:
             else {
                 "text": answer.text,
                 "citations": [
-                    {"n": cited.n, "context_id": cited.context_id, "quote": cited.quote}
+                    {
+                        "n": cited.n,
+                        "context_id": cited.context_id,
+                        "quote": cited.quote,
+                        "supported": cited.supported,
+                    }
                     for cited in answer.citations
                 ],
                 "abstained": answer.abstained,
@@ -123,6 +141,15 @@ class Trace:
                     "kind": step.kind,
                     "params": dict(step.params),
                     "seconds": step.seconds,
+                    "searches": [
+                        {
+                            "retriever": ranking.retriever,
+                            "query": ranking.query.text,
+                            "passages": len(ranking),
+                            "seconds": ranking.seconds,
+                        }
+                        for ranking in (step.after.rankings if step.kind == "retrieve" else ())
+                    ],
                     "calls": [
                         {
                             "purpose": call.purpose,
@@ -144,17 +171,11 @@ class Trace:
         }
 
 
-def total_cost(calls: tuple[ModelCall, ...]) -> float | None:
-    """Sum of the calls' prices in US dollars; None when any is unknown; 0.0 for no calls."""
-    costs = [call.cost_usd for call in calls]
-    return None if None in costs else float(sum(cost for cost in costs if cost is not None))
-
-
 def metrics(calls: tuple[ModelCall, ...]) -> dict[str, Any]:
-    """The metric keys of seed 000, from the calls of a trace.
+    """The metric keys of the Multi-Query Rewriter RAG module (process_rewriter_query), from the calls of a trace.
 
     Token totals count language-model calls; `total_cost` counts every call, embeddings included.
-    `usage_source` and `cost_source` say where tokens and prices come from, as the seed asks.
+    `usage_source` and `cost_source` say where tokens and prices come from.
     """
 
     def tokens(group: tuple[ModelCall, ...]) -> tuple[int, int]:
@@ -164,17 +185,17 @@ def metrics(calls: tuple[ModelCall, ...]) -> dict[str, Any]:
     rewrite = tuple(call for call in language if call.purpose == "rewrite")
     answer = tuple(call for call in language if call.purpose == "answer")
     counted = sorted({call.counted_by for call in language})
-    total = total_cost(calls)
+    total = Cost.of(calls).usd
     rewrite_in, rewrite_out = tokens(rewrite)
     answer_in, answer_out = tokens(answer)
     total_in, total_out = tokens(language)
     return {
         "rewrite_input_tokens": rewrite_in,
         "rewrite_output_tokens": rewrite_out,
-        "rewrite_cost": total_cost(rewrite),
+        "rewrite_cost": Cost.of(rewrite).usd,
         "answer_input_tokens": answer_in,
         "answer_output_tokens": answer_out,
-        "answer_cost": total_cost(answer),
+        "answer_cost": Cost.of(answer).usd,
         "total_input_tokens": total_in,
         "total_output_tokens": total_out,
         "total_cost": total,

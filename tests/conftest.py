@@ -30,7 +30,8 @@ from rag_core.types import ModelCall, Vectors
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = (
     "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM", "RAG_ANSWER_MODEL", "RAG_REWRITER_MODEL", "RAG_JUDGE_MODEL",
-    "RAG_EMBEDDING", "RAG_RERANKER", "RAG_LABELS", "RAG_HOME", "RAG_DATA", "RAG_TIMEOUT", "RAG_MAX_CALLS", "RAG_MAX_COST_USD",
+    "RAG_EMBEDDING", "RAG_RERANKER", "RAG_LABELS", "RAG_HOME", "RAG_DATA", "RAG_REWRITER_BASE_URL",
+    "RAG_REWRITER_API_KEY", "RAG_JUDGE_BASE_URL", "RAG_JUDGE_API_KEY", "RAG_TIMEOUT", "RAG_MAX_CALLS", "RAG_MAX_COST_USD",
 )  # fmt: skip
 
 
@@ -47,6 +48,8 @@ class WordEmbedder:
 
     name = "words"
     key = "words-1"
+    server = ""
+    local = True
     dimensions = 64
 
     def __init__(self) -> None:
@@ -55,7 +58,7 @@ class WordEmbedder:
     def count(self, text: str) -> int:
         return len(text.split())
 
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, ModelCall]:
+    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
         self.asked.append(tuple(texts))
         vectors = np.full((len(texts), self.dimensions), 1e-3, np.float32)
         for row, text in enumerate(texts):
@@ -64,13 +67,13 @@ class WordEmbedder:
                 vectors[row, axis] += 1
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         tokens = sum(self.count(text) for text in texts)
-        return vectors, ModelCall("embed", self.name, tokens, 0, 0.0, "tokenizer")
+        return vectors, (ModelCall("embed", self.name, tokens, 0, 0.0, "tokenizer"),)
 
 
 class ScriptedLlm:
     """Replies from a script, word by word; keeps every prompt. An exception in the script is raised."""
 
-    name = "scripted"
+    name = key = "scripted"
     offline = False
 
     def __init__(self, *replies: str | Exception, cost_usd: float | None = 0.25) -> None:
@@ -129,7 +132,7 @@ def index(store: CorpusStore) -> CorpusIndex:
 def labels() -> LabelRules:
     shares = {"High": 0.9, "Medium": 0.5, "Low": 0.1}
     counts = {"High": 10, "Medium": 20, "Low": 30}
-    return LabelRules({("cosine", "en"): Thresholds(0.6, 0.3, shares, counts)})  # type: ignore[arg-type]
+    return LabelRules({("cosine", "words-1", "en"): Thresholds(0.6, 0.3, shares, counts)})  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -180,6 +183,38 @@ def real_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def lab(real_home: Path) -> Lab:
     """The real lab: bundled embedding model, built-in documents, offline engine."""
     return open_lab(settings=Settings(home=real_home, llm="offline"))
+
+
+@pytest.fixture
+def ready(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The real lab, its models loaded and its built-in corpus opened once for all tests."""
+    monkeypatch.setenv("RAG_HOME", str(real_home))
+    monkeypatch.setattr("rag_core.opening.load_engines", lambda settings, tell=None: lab.engines)
+    monkeypatch.setattr(
+        "rag_core.opening.open_lab",
+        lambda corpus, **options: lab if corpus == lab.corpus else open_lab(corpus, **options),
+    )
+    return real_home
+
+
+QUERIES = {"q1": "cats sleep", "q2": "dogs guard the house", "q3": "birds that swim"}
+GRADES = [("q1", "a", 2), ("q1", "e", 1), ("q2", "b", 2), ("q3", "c", 1)]
+
+
+@pytest.fixture
+def beir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A BEIR folder of DOCUMENTS, with a dev and a test split; measured without a provider."""
+    monkeypatch.setenv("RAG_LLM", "offline")
+    made = tmp_path / "animals"
+    (made / "qrels").mkdir(parents=True)
+    rows = [{"_id": one.id, "title": one.title, "text": one.text} for one in DOCUMENTS]
+    (made / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked = [{"_id": key, "text": text} for key, text in QUERIES.items()]
+    (made / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))
+    lines = "".join(f"{question}\t{document}\t{grade}\n" for question, document, grade in GRADES)
+    for split in ("dev", "test"):
+        (made / "qrels" / f"{split}.tsv").write_text("query-id\tcorpus-id\tscore\n" + lines)
+    return made
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from rag_core.corpus import Document
 from rag_core.errors import ProviderError
 from rag_core.prompts import Prompt
-from rag_core.templates import REWRITER_TEMPERATURE
+from rag_core.templates import REWRITER_TEMPERATURE, Form
 from rag_core.types import Hit, ModelCall, Scale
 
 Reply = str | Exception
@@ -31,7 +31,7 @@ class Told:
             one from then on.
     """
 
-    name = "told"
+    name = key = "told"
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Told:
 class WordReranker:
     """Scores a passage by the query's words in its text; records what it was asked."""
 
-    name = "words"
+    name = key = "words"
 
     def __init__(self, scale: Scale = "cross_encoder") -> None:
         self.scale: Scale = scale
@@ -92,10 +92,18 @@ class Scores:
 
     scores: tuple[float, ...]
     name: str = "scores"
+    key: str = "scores"
     scale: Scale = "cross_encoder"
 
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[tuple[float, ...], ModelCall]:
         return self.scores, ModelCall("rerank", self.name, 7, 0, 0.5, "tokenizer")
+
+
+class Unfitted:
+    """An offline measure without thresholds: it labels nothing, and is never asked."""
+
+    name = key = "unfitted"
+    embedder = None
 
 
 WORDS = {
@@ -119,7 +127,7 @@ def rewritten(prompt: Prompt) -> str:
     words = WORDS.get(prompt.template.name) or prompt.render()
     if prompt.template.temperature > REWRITER_TEMPERATURE:
         words += " snow winter"
-    return f"{words} question garden" if prompt.fields.get("form") == "keywords" else words
+    return f"{words} question garden" if prompt.fields.get("form") == Form("keywords") else words
 
 
 def judged(prompt: Prompt) -> str:
@@ -133,10 +141,17 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
 
+def analysed(prompt: Prompt) -> str:
+    """A question is a sentence as it stands."""
+    return json.dumps({"form": "sentence", "question": ""})
+
+
 def talker(**replies: Said | tuple[Said, ...]) -> Told:
     """A model for every template; `replies` stand in place of the usual ones."""
     usual: dict[str, Said | tuple[Said, ...]] = dict.fromkeys(WORDS, rewritten)
-    return Told({**usual, "judge_passage": judged, "answer": "Cats sleep [1].", **replies})
+    return Told(
+        {**usual, "analysis": analysed, "judge_passage": judged, "answer": "Cats sleep [1].", **replies}
+    )
 
 
 def score(value: object) -> str:

@@ -36,7 +36,7 @@ MODELS = ("gpt-4o", "my-local-model", "text-embedding-3-small")
 DEFAULT = "Cats purr when they are happy [1]."
 SECONDS = 20  # to wait for requests that must come; nothing waits this long when they do
 TEMPLATES = (
-    *templates.MULTI_QUERY, *templates.ORIGINAL, *templates.IMPROVED, templates.TRANSFORM, templates.HYPOTHETICAL,
+    templates.ANALYSIS, *templates.MULTI_QUERY, *templates.ORIGINAL, *templates.IMPROVED, templates.TRANSFORM, templates.HYPOTHETICAL,
     JUDGE_PASSAGE, ANSWER,
 )  # fmt: skip
 
@@ -155,7 +155,13 @@ class Request:
 def role_of(body: dict[str, Any]) -> str:
     """Which role a request is for, by its system message: "rewrite", "judge", "answer"; empty for others."""
     system = body.get("messages", [{"content": ""}])[0]["content"]
-    return next((template.purpose for template in TEMPLATES if template.system == system), "")
+    return next((template.purpose for template in TEMPLATES if _instructs(template.system, system)), "")
+
+
+def _instructs(template: str, system: str) -> bool:
+    """Whether a system message is a template's, for a corpus about whatever."""
+    pattern = re.sub(r"\\{(?:about|readers)\\}", ".*", re.escape(template))
+    return re.fullmatch(pattern, system) is not None
 
 
 def template_of(body: dict[str, Any]) -> str:
@@ -186,6 +192,7 @@ class OpenAIServer(ThreadingHTTPServer):
         most: requests that were here at the same time, at most, by role.
         gone: set when a client left an unfinished stream or a silent server.
         key: when set, other keys are refused with 401.
+        embedding_usage: the usage it tells of so many tokens, one a word.
     """
 
     daemon_threads = True
@@ -197,6 +204,7 @@ class OpenAIServer(ThreadingHTTPServer):
         self.requests: list[Request] = []
         self.script: list[Behaviour] = []
         self.choose = lambda body: Reply()
+        self.embedding_usage = lambda tokens: {"prompt_tokens": tokens, "total_tokens": tokens}
         self.key: str | None = None
         self.most: Counter[str] = Counter()
         self._now: Counter[str] = Counter()
@@ -318,7 +326,7 @@ class Handler(BaseHTTPRequestHandler):
                 vector = base64.b64encode(struct.pack(f"<{DIMENSIONS}f", *vector)).decode()
             rows.append({"object": "embedding", "index": index, "embedding": vector})
         tokens = sum(len(text.split()) for text in texts)
-        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        usage = self.server.embedding_usage(tokens)
         return self._json({"object": "list", "model": body["model"], "data": rows, "usage": usage})
 
     def _chat(self, body: dict[str, Any], behaviour: Behaviour) -> None:

@@ -36,9 +36,9 @@ class Plane:
     def count(self, text: str) -> int:
         return len(text.split())
 
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, ModelCall]:
+    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
         self.embedded.append((kind, tuple(texts)))
-        return self.vectors(texts), ModelCall("embed", self.name, 1, 0, 0.0, "tokenizer")
+        return self.vectors(texts), (ModelCall("embed", self.name, 1, 0, 0.0, "tokenizer"),)
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         return np.array([unit(self.degrees[name]) for name in ids], np.float32).reshape(-1, 2)
@@ -56,8 +56,8 @@ def hit(identity: str, score: float = 0.0) -> Hit:
     return Hit(Passage(identity, identity, "", f"text of {identity}"), score, "cosine")
 
 
-def ranking(ids: Sequence[str], query: Query = QUESTION) -> Ranking:
-    return Ranking(query, tuple(hit(name) for name in ids))
+def ranking(ids: Sequence[str], query: Query = QUESTION, retriever: str = "") -> Ranking:
+    return Ranking(query, tuple(hit(name) for name in ids), retriever)
 
 
 def context(plane: Plane) -> Context:

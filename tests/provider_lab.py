@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from fakes import Unfitted
 from openai_server import (
     DEFAULT,
     Behaviour,
@@ -45,7 +46,7 @@ def listed() -> PriceList:
 class OverlapReranker:
     """Counts the words that query and passage share; `spoil` changes the scores it hands out."""
 
-    name = "overlap"
+    name = key = "overlap"
     scale: Scale = "offline_scorer"
 
     def __init__(self, spoil: Callable[[list[float]], list[float]] = lambda scores: scores) -> None:
@@ -72,7 +73,7 @@ def provider_lab(
         prices=listed(),
         labels=labels,
         embedder=embedder,
-        scorer=None,  # type: ignore[arg-type]  # of the offline engine, which plays no role
+        scorer=Unfitted(),  # type: ignore[arg-type]  # of the offline engine, which plays no role
         reranker=reranker or OverlapReranker(),
         thesaurus=Thesaurus(()),  # of the offline engine too
         paid=load_paid(settled, listed()),
@@ -87,6 +88,8 @@ def sources_in(body: dict[str, Any]) -> int:
 
 def obliging(body: dict[str, Any]) -> Reply:
     """What a model in good order replies; each role has a usage of its own."""
+    if "input" in body:  # to embed
+        return Reply()
     if template_of(body) == "hypothetical":
         return Reply("Cats and dogs sleep in one house when they meet young.", usage=(90, 30))
     match role_of(body):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -57,7 +57,7 @@ class CountingIndex:
 class Endless:
     """Talks until it is told to stop."""
 
-    name = "endless"
+    name = key = "endless"
 
     def __init__(self) -> None:
         self.stopped = threading.Semaphore(0)
@@ -76,7 +76,7 @@ class Endless:
 class Echo:
     """Says the question back, word by word."""
 
-    name = "echo"
+    name = key = "echo"
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
         for word in str(prompt.fields["question"]).split():
@@ -107,13 +107,13 @@ def counted(ctx: Context, counting: CountingIndex, embedder: WordEmbedder) -> Co
     return replace(ctx, index=counting)
 
 
-def fresh(ctx: Context) -> Context:
-    return replace(ctx, stop=threading.Event())
+def fresh(ctx: Context, engine: Mapping[str, str | None] = ENGINE) -> Context:
+    return replace(ctx, stop=threading.Event(), engine=engine)
 
 
 def events_of(strategies: Sequence[object], ctx: Context, question: str = QUESTION, **more) -> list[Event]:
     built = [build(one) for one in strategies]  # type: ignore[arg-type]
-    return list(stream(question, built, fresh(ctx), engine=more.pop("engine", ENGINE), **more))
+    return list(stream(question, built, fresh(ctx, more.pop("engine", ENGINE)), **more))
 
 
 def traces_of(*args, **more) -> list[Trace]:
@@ -205,7 +205,7 @@ def test_a_failure_in_a_shared_stage_is_named_after_each_column(ctx: Context):
 
 def test_stopped_before_it_begins_every_column_settles_and_nothing_is_asked(counted, counting, embedder, llm):
     counted.stop.set()
-    events = list(stream(QUESTION, [build("bm25"), build("hybrid_rrf")], counted, engine=ENGINE))
+    events = list(stream(QUESTION, [build("bm25"), build("hybrid_rrf")], counted))
     assert sorted(events, key=lambda event: event.column) == [StoppedEarly(0), StoppedEarly(1)]
     assert (counting.asked, embedder.asked, llm.prompts) == ([], [], [])
 
@@ -214,7 +214,7 @@ def test_stopped_during_tokens_every_column_settles_and_the_model_stops(ctx: Con
     endless = Endless()
     ctx = replace(ctx, llms={"answer": endless})
     events: list[Event] = []
-    for event in stream(QUESTION, [build("simple_semantic"), build("bm25")], ctx, engine=ENGINE):
+    for event in stream(QUESTION, [build("simple_semantic"), build("bm25")], ctx):
         events.append(event)
         if {told.column for told in events if isinstance(told, Token)} == {0, 1}:
             ctx.stop.set()
@@ -230,7 +230,6 @@ def test_closing_the_iterator_stops_every_model(ctx: Context):
         QUESTION,
         [build("simple_semantic"), build("bm25")],
         replace(ctx, llms={"answer": endless}),
-        engine=ENGINE,
     )
     talking: set[int] = set()
     while talking != {0, 1}:
@@ -244,8 +243,8 @@ def test_closing_the_iterator_stops_every_model(ctx: Context):
 
 def test_defect_one_stop_flag_serves_one_question_after_the_other(ctx: Context):
     strategies = [build("bm25")]
-    first = collect(stream(QUESTION, strategies, ctx, engine=ENGINE))
-    second = collect(stream("Do fish swim?", strategies, ctx, engine=ENGINE))
+    first = collect(stream(QUESTION, strategies, ctx))
+    second = collect(stream("Do fish swim?", strategies, ctx))
     assert [type(one) for one in (*first, *second)] == [Trace, Trace]
 
 
@@ -321,9 +320,10 @@ def test_what_if_runs_only_from_the_first_changed_stage(
         (QUESTION, {**ENGINE, "llm": "another"}),
         (QUESTION, {**ENGINE, "embedding": "another"}),
         (QUESTION, {**ENGINE, "index": "animals, generation 2"}),
+        (QUESTION, {**ENGINE, "anything else": "another"}),
         (QUESTION, {}),
     ],
-    ids=["question", "llm", "embedding", "index", "no engine"],
+    ids=["question", "llm", "embedding", "index", "more", "no engine"],
 )
 def test_a_trace_of_another_question_or_engine_is_not_reused(counted, counting, question, engine):
     (old,) = traces_of(["hybrid_rrf"], counted)
@@ -399,7 +399,7 @@ def test_two_streams_at_the_same_time_never_mix(ctx: Context):
     ctx = replace(ctx, llms={"answer": Echo()})
     questions = ["Do cats sleep?", "Do fish swim in schools?"]
     strategies = [build("simple_semantic"), build("bm25"), build("hybrid_rrf")]
-    streams = [stream(question, strategies, fresh(ctx), engine=ENGINE) for question in questions]
+    streams = [stream(question, strategies, fresh(ctx)) for question in questions]
     told: list[list[Event]] = [[], []]
     for events in itertools.zip_longest(*streams):
         for mine, event in zip(told, events, strict=True):
@@ -421,8 +421,8 @@ def test_two_streams_at_the_same_time_never_mix(ctx: Context):
 
 def test_stopping_one_stream_leaves_the_other(ctx: Context):
     endless = Endless()
-    stopped = stream(QUESTION, [build("bm25")], replace(fresh(ctx), llms={"answer": endless}), engine=ENGINE)
-    other = stream(QUESTION, [build("bm25")], replace(fresh(ctx), llms={"answer": Echo()}), engine=ENGINE)
+    stopped = stream(QUESTION, [build("bm25")], replace(fresh(ctx), llms={"answer": endless}))
+    other = stream(QUESTION, [build("bm25")], replace(fresh(ctx), llms={"answer": Echo()}))
     next(other)
     next(event for event in stopped if isinstance(event, Token))
     stopped.close()  # type: ignore[attr-defined]

@@ -23,6 +23,7 @@ from rag_core.errors import (
     StageError,
     Stopped,
 )
+from rag_core.evaluation.judge import Judgement, judge
 from rag_core.prompts import Prompt, Template
 from rag_core.strategy import Strategy
 from rag_core.trace import Trace
@@ -118,7 +119,7 @@ class TestRerank:
         reranker = WordReranker()
         ctx = replace(ctx, reranker=reranker)
         ctx.rerank("text", [hit("a", 0.9)])
-        ctx.rerank("text", [hit("a", 0.1).voted(Vote("Bm25", "q", 1, 3.0))])
+        ctx.rerank("text", [hit("a", 0.1).voted(Vote("Bm25", "q", 1, 3.0, "bm25"))])
         assert len(reranker.asked) == 1
 
     def test_another_query_order_or_context_is_scored_anew(self, ctx: Context):
@@ -158,7 +159,7 @@ ASK = Template("ask", "answer", "", "Say {what}")
 class Breaking:
     """Says a word, is billed, and breaks off."""
 
-    name = "breaking"
+    name = key = "breaking"
     offline = False
 
     def stream(self, prompt: Prompt, stop: object) -> Iterator[str | ModelCall]:
@@ -274,7 +275,7 @@ class TestBudget:
 
 def settled(strategies: list[object], ctx: Context) -> list[Trace | RagError]:
     built = [build(one) for one in strategies]  # type: ignore[arg-type]
-    return collect(stream(QUESTION, built, ctx, engine={}))
+    return collect(stream(QUESTION, built, ctx))
 
 
 class TestLimitsOfARun:
@@ -292,6 +293,24 @@ class TestLimitsOfARun:
     def test_the_cost_limit_stops_the_next_call(self, full: Context):
         with pytest.raises(StageError, match=r"stage Write failed: This run has cost \$0.7500; its limit is"):
             build("multi_query").run(QUESTION, replace(full, limits=Limits(cost_usd=0.75)))
+
+    def test_limits_bind_outside_a_run_too(self, full: Context):
+        """As where an answer is judged, which is no run of a strategy."""
+        ctx = replace(full, limits=Limits(calls=1), llms={"answer": Told({"ask": "x"})})
+        ctx.complete(ASK.fill(what="cats"))
+        with pytest.raises(LimitReached, match="made 1 language model call"):
+            ctx.metered().complete(ASK.fill(what="dogs"))
+
+    def test_each_judged_answer_has_the_limits_to_itself(self, full: Context):
+        trace = build("bm25").run(QUESTION, full)
+        ctx = replace(full, limits=Limits(calls=1))
+        good = replace(ctx, llms={"judge": Told({"judge_answer": '{"faithfulness": 80, "relevance": 60}'})})
+        for _ in range(2):
+            judgement, calls = judge(trace, replace(good, shared=Once()))
+            assert (judgement, len(calls)) == (Judgement(80, 60), 1)
+        refused_twice, calls = judge(trace, replace(ctx, llms={"judge": Told({"judge_answer": "80"})}))
+        assert isinstance(refused_twice, LimitReached), "the second attempt is one call too many"
+        assert len(calls) == 1
 
     def test_every_run_has_its_own(self, full: Context):
         ctx = replace(full, limits=Limits(calls=4))

@@ -28,7 +28,7 @@ from rag_core.prompts import (
     Sources,
     Template,
 )
-from rag_core.templates import HYPOTHETICAL, READY
+from rag_core.templates import ANALYSIS, HYPOTHETICAL, READY, Form
 from rag_core.text import language_of
 from rag_core.thesaurus import Concept, Thesaurus
 from rag_core.types import Hit, ModelCall, Passage, Vectors
@@ -67,9 +67,9 @@ class Angles:
     def count(self, text: str) -> int:
         return len(text.split())
 
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, ModelCall]:
+    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
         rows = [[*self.vectors.get(text, (0, 0, 0, 0)), text not in self.vectors] for text in texts]
-        return np.array(rows, np.float32), ModelCall("embed", "angles", 0, 0, 0.0, "tokenizer")
+        return np.array(rows, np.float32), (ModelCall("embed", "angles", 0, 0, 0.0, "tokenizer"),)
 
 
 def hit(name: str, text: str, language: str = "en") -> Hit:
@@ -163,15 +163,21 @@ class TestQuoting:
     def test_its_pieces_are_its_answer_and_cost_nothing(self, engine):
         prompt = ANSWER.fill(question=QUESTION, sources=Sources([hit("a", NEAR), hit("b", LEFT)]))
         llm = LlamaLlm(engine, "offline-extractive", PriceList.read(DATA / "prices.toml"), reads_fields=True)
-        *pieces, bill = llm.stream(prompt, lambda: False)
+        said = list(llm.stream(prompt, lambda: False))
+        pieces = [piece for piece in said if isinstance(piece, str)]
         assert "".join(pieces) == f"{NEAR} [1] {LEFT} [2]"
         assert len(pieces) == 14  # six words and a marker, twice
-        assert (bill.model, bill.cost_usd, bill.counted_by) == ("offline-extractive", 0.0, "tokenizer")
+        bills = [bill for bill in said if isinstance(bill, ModelCall)]
+        assert {(bill.purpose, bill.model) for bill in bills} == {
+            ("embed", "angles"),
+            ("answer", "offline-extractive"),
+        }
+        assert {(bill.cost_usd, bill.counted_by) for bill in bills} == {(0.0, "tokenizer")}
 
     def test_it_stops_when_it_is_told_to(self, engine):
         prompt = ANSWER.fill(question=QUESTION, sources=Sources([hit("a", NEAR), hit("b", LEFT)]))
         llm = LlamaLlm(engine, "offline-extractive", PriceList({}), reads_fields=True)
-        assert len(list(llm.stream(prompt, lambda: True))) == 2  # one word, and the bill
+        assert [piece for piece in llm.stream(prompt, lambda: True) if isinstance(piece, str)] == ["Alpha"]
 
 
 class TestBehindLlamaIndex:
@@ -272,7 +278,7 @@ class TestRealQuestions:
 class Fixed:
     """A scorer that finds the passages it is given relevant to the degree it is given."""
 
-    name = "fixed"
+    name = key = "fixed"
 
     def __init__(self, **relevance: float) -> None:
         self.relevances = relevance
@@ -362,6 +368,18 @@ class TestOrder:
 
 
 class TestOtherReplies:
+    @pytest.mark.parametrize(
+        ("question", "form", "full"),
+        [
+            ("When do cats sleep?", "sentence", ""),
+            ("cats sleep", "keywords", "What should be known about cats sleep?"),
+            ("gatos dormir noche", "keywords", "¿Qué hay que saber sobre gatos dormir noche?"),
+        ],
+    )
+    def test_it_analyses_a_question_by_the_rules(self, question: str, form: str, full: str):
+        reply = self.ask(OfflineLLM(Angles(ANGLES)), ANALYSIS, question=question)
+        assert json.loads(reply) == {"form": form, "question": full}
+
     def ask(self, engine: OfflineLLM, template: Template, **fields: object) -> str:
         llm = LlamaLlm(engine, "offline-extractive", PriceList({}), reads_fields=True)
         pieces = llm.stream(template.fill(**fields), lambda: False)
@@ -401,7 +419,7 @@ class TestOtherReplies:
         assert self.ask(engine, ENRICH, **fields) == f"Cats: {NEAR}"
 
     def test_it_rewrites_by_the_templates_name(self, engine):
-        said = {name: self.ask(engine, template, question="No fever at 34 weeks, is it normal?", form="sentence")
+        said = {name: self.ask(engine, template, question="No fever at 34 weeks, is it normal?", form=Form("sentence"))
                 for name, template in READY.items()}  # fmt: skip
         assert said["synonyms"] == "No fever 34 weeks normal"
         assert said["complications"].endswith("(complications, risks, signs to watch for)")

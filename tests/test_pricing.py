@@ -9,8 +9,8 @@ import pytest
 from rag_core.errors import DataError
 from rag_core.pricing import PriceList
 from rag_core.settings import Settings
-from rag_core.trace import metrics, total_cost
-from rag_core.types import ModelCall
+from rag_core.trace import metrics
+from rag_core.types import Cost, ModelCall
 
 ENTRY = '[models."m"]\ninput = 3.0\noutput = 15.0\ndate = 2025-06-01\nsource = "s"\n'
 
@@ -156,7 +156,30 @@ def test_a_broken_price_list_is_refused_by_name_with_the_next_step(tmp_path, con
     [((), 0.0), ((0.25,), 0.25), ((0.25, 0.5, 0.0), 0.75), ((0.25, None), None), ((None,), None)],
 )
 def test_a_total_is_unknown_as_soon_as_one_price_is(costs, total):
-    assert total_cost(tuple(call("answer", cost) for cost in costs)) == total
+    found = Cost.of(call("answer", cost) for cost in costs)
+    assert found.usd == total
+    assert found.known == sum(cost for cost in costs if cost is not None)
+    assert found.unpriced == costs.count(None)
+
+
+def test_a_call_is_counted_once_however_often_it_is_given():
+    shared, own = call("rewrite", 0.25), call("answer", 0.5)
+    assert Cost.of([shared, own, shared]) == Cost(0.25 + 0.5)
+    assert Cost.of([shared, call("rewrite", 0.25)]) == Cost(0.25 + 0.25), "equal calls are two bills"
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        (Cost(), "$0"),
+        (Cost(0.5), "$0.5000"),
+        (Cost(0.000123), "$0.000123"),
+        (Cost(0, 1), "1 call of unknown price"),
+        (Cost(0.5, 1200) + Cost(0.25, 34), "$0.7500 and 1,234 calls of unknown price"),
+    ],
+)
+def test_a_cost_says_what_is_known_and_what_is_not(cost, said):
+    assert str(cost) == said
 
 
 def test_the_seeds_metrics_keep_rewriting_and_answering_apart_and_add_embeddings_to_the_total():

@@ -9,7 +9,7 @@ from itertools import islice
 
 import pytest
 from openai_server import Cut, Drop, Endless, Hang, OpenAIServer, Reply, Status, serve
-from provider_lab import provider_lab, sources_in
+from provider_lab import obliging, provider_lab, sources_in
 
 from rag_core import Done, Failed, StoppedEarly, Token
 from rag_core.corpus import Document
@@ -17,6 +17,7 @@ from rag_core.errors import StageError
 from rag_core.grounding import evidence_hash, shown_evidence
 from rag_core.indexing import Reading
 from rag_core.lab import Lab
+from rag_core.profile import Profile
 from rag_core.prompts import ANSWER, Sources, contexts_in
 
 KEY = "sk-secret-0123456789abcdef"
@@ -47,6 +48,48 @@ def open_animals(server, index, store, embedder, labels, monkeypatch):
     return make
 
 
+class TestServersByRole:
+    def test_a_local_rewriter_works_beside_a_hosted_judge(self, server, index, store, embedder, labels):
+        with serve() as local:
+            server.choose = local.choose = obliging
+            lab = provider_lab(
+                server,
+                store,
+                embedder,
+                labels,
+                openai_api_key=KEY,
+                rewriter_base_url=local.url,
+                rewriter_api_key="sk-local-0123456789",
+                rewriter_model="my-local-model",
+            )
+            trace = lab.run(QUESTION, ("rag_msr", {"rerank": False, "theta": 0, "k_final": 2}))
+            assert {request.role for request in local.requests} == {"rewrite"}
+            assert {request.role for request in server.requests} == {"judge", "answer"}
+            assert {request.body["model"] for request in local.requests} == {"my-local-model"}
+            sent = [{request.headers["authorization"] for request in one.requests} for one in (local, server)]
+            assert sent == [{"Bearer sk-local-0123456789"}, {f"Bearer {KEY}"}]
+            assert {(call.purpose, call.model) for call in trace.calls if call.of_language_model} == {
+                ("rewrite", "my-local-model"), ("judge", "gpt-4o"), ("answer", "gpt-4o"),
+            }  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("fault", "names"), [(Status(401), "RAG_REWRITER_API_KEY"), (None, "RAG_REWRITER_BASE_URL")]
+    )
+    def test_a_failure_names_the_setting_of_the_role(
+        self, server, index, store, embedder, labels, fault, names
+    ):
+        with serve() as local:
+            local.choose = lambda body: fault
+            own = {"rewriter_base_url": local.url, "rewriter_api_key": "sk-local-0123456789"}
+            lab = provider_lab(server, store, embedder, labels, openai_api_key=KEY, **own)
+            if fault:
+                with pytest.raises(StageError, match=names):
+                    lab.run(QUESTION, "multi_query")
+        if not fault:  # the local server is gone
+            with pytest.raises(StageError, match=names):
+                lab.run(QUESTION, "multi_query")
+
+
 class TestEvidence:
     @pytest.mark.parametrize("documents", [None, NASTY], ids=["plain", "with markup and braces"])
     @pytest.mark.parametrize("strategy", ["simple_semantic", "bm25", "hybrid_rrf"])
@@ -59,7 +102,7 @@ class TestEvidence:
         (request,) = server.requests
         (_, system), (_, sent) = request.messages
         assert [role for role, _ in request.messages] == ["system", "user"]
-        assert system == ANSWER.system
+        assert system == Profile().fill(ANSWER.system)
         assert sent == ANSWER.fill(question=QUESTION, sources=Sources(trace.ranking.hits)).render()
         assert contexts_in(sent) == [(hit.passage.full_title, hit.passage.text) for hit in trace.ranking]
         assert trace.answer.evidence == evidence_hash(contexts_in(sent)) == shown_evidence(trace.ranking)
@@ -139,7 +182,9 @@ class TestStop:
                 stop.set()
             if isinstance(event, StoppedEarly | Done | Failed):
                 settled.append(event)
-        assert sorted(settled, key=lambda event: event.column) == [StoppedEarly(0), StoppedEarly(1)]
+        assert {(type(event), event.column) for event in settled} == {(StoppedEarly, 0), (StoppedEarly, 1)}
+        answers = [call for event in settled for call in event.calls if call.purpose == "answer"]
+        assert len(answers) == len(server.requests), "what was sent is billed"
         assert server.gone.wait(10)
 
     def test_closing_the_events_stops_the_request(self, server, open_animals):

@@ -481,23 +481,57 @@ class TestEmbeddings:
     @pytest.mark.parametrize("kind", ["query", "passage"])
     @pytest.mark.parametrize("texts", [("cats",), ("cats", "dogs bark", "cats"), ("¿Qué es?\nUna línea",)])
     def test_vectors_are_the_servers_in_order_and_of_length_one(self, base, embedder, texts, kind):
-        vectors, bill = embedder.embed(texts, kind)
+        vectors, bills = embedder.embed(texts, kind)
         expected = np.array([vector_of(text.replace("\n", " ")) for text in texts])
         expected /= np.sqrt((expected**2).sum(axis=1, keepdims=True))
         np.testing.assert_allclose(vectors, expected, rtol=1e-5)
         assert vectors.dtype == np.float32
-        assert (bill.purpose, bill.model, bill.output_tokens) == ("embed", "text-embedding-3-small", 0)
+        assert {(bill.purpose, bill.model, bill.output_tokens) for bill in bills} == {
+            ("embed", "text-embedding-3-small", 0)
+        }
+        assert len(bills) == len(base.requests) == (len(texts) if kind == "query" else 1)
         assert all(request.path == "/v1/embeddings" for request in base.requests)
         assert {request.body["model"] for request in base.requests} == {"text-embedding-3-small"}
 
-    def test_embedding_costs_its_input_tokens(self, embedder):
-        _, bill = embedder.embed(("hello world",))  # two tokens in cl100k_base
+    def test_embedding_costs_the_tokens_the_provider_counted(self, embedder):
+        _, (bill,) = embedder.embed(("Preeclampsia is dangerous",))  # the server counts words, three
+        assert (bill.input_tokens, bill.counted_by) == (3, "provider")
+        assert bill.cost_usd == pytest.approx(3 * 0.02e-6, rel=1e-12)
+
+    @pytest.mark.parametrize(
+        "usage", [None, {"prompt_tokens": None}, {"prompt_tokens": "3"}, {"prompt_tokens": -3}]
+    )
+    def test_where_it_tells_none_the_tokens_are_counted_here(self, base, embedder, usage):
+        base.embedding_usage = lambda tokens: usage
+        _, (bill,) = embedder.embed(("hello world",))  # two tokens in cl100k_base
         assert (bill.input_tokens, bill.counted_by) == (2, "tokenizer")
         assert bill.cost_usd == pytest.approx(2 * 0.02e-6, rel=1e-12)
 
+    def test_many_texts_are_several_requests_and_each_has_its_bill(self, base, embedder):
+        _, bills = embedder.embed(("cats",) * 250, "passage")
+        assert [len(request.body["input"]) for request in base.requests] == [100, 100, 50]
+        assert [bill.input_tokens for bill in bills] == [100, 100, 50]
+
+    @pytest.mark.parametrize(
+        ("behaviours", "tokens"),
+        [
+            ([Status(500), Reply()], [(2, "provider")]),
+            ([Status(429, headers={"Retry-After": "0.1"}), Reply()], [(2, "provider")]),
+            ([Hang(), Reply()], [(2, "tokenizer"), (2, "provider")]),
+        ],
+        ids=["500", "429", "hang"],
+    )
+    def test_a_request_that_was_repeated_is_billed_unless_it_was_refused(
+        self, base, prices, behaviours, tokens
+    ):
+        base.script += behaviours
+        embedder = load_embedder(Settings(embedding="openai:text-embedding-3-small", timeout=0.5), prices)
+        _, bills = embedder.embed(("hello world",))
+        assert [(bill.input_tokens, bill.counted_by) for bill in bills] == tokens
+
     def test_a_model_without_a_price_costs_an_unknown_amount(self, base, prices):
         embedder = load_embedder(Settings(embedding="openai:my-local-embedding"), prices)
-        assert embedder.embed(("cats",))[1].cost_usd is None
+        assert [bill.cost_usd for bill in embedder.embed(("cats",))[1]] == [None]
 
     @pytest.mark.parametrize(
         ("behaviours", "attempts", "cause", "step"),
@@ -523,6 +557,8 @@ class TestEmbeddings:
         assert step in caught.value.next_step
         assert KEY not in str(caught.value)
         assert len(base.requests) == attempts
+        taken_on = [one for one in behaviours if not isinstance(one, Status)]
+        assert [bill.input_tokens for bill in caught.value.calls] == [1] * len(taken_on)
 
     def test_a_wait_longer_than_the_timeout_fails_the_embedding_at_once(self, base, prices):
         base.script.append(Status(429, headers={"Retry-After": "60"}))
@@ -533,10 +569,9 @@ class TestEmbeddings:
         assert len(base.requests) == 1
 
     @pytest.mark.parametrize("kind", ["query", "passage"])
-    def test_no_text_gives_no_vector_and_a_bill_of_nothing(self, base, embedder, kind):
-        vectors, bill = embedder.embed((), kind)
-        assert vectors.shape == (0, 0)
-        assert (bill.input_tokens, bill.output_tokens, bill.cost_usd) == (0, 0, 0.0)
+    def test_no_text_gives_no_vector_and_no_bill(self, base, embedder, kind):
+        vectors, bills = embedder.embed((), kind)
+        assert (vectors.shape, bills) == ((0, 0), ())
         assert base.requests == []
 
     def test_fewer_vectors_than_texts_are_a_failure(self, base, embedder):

@@ -24,7 +24,7 @@ from rag_core.models import (
     load_reranker,
     load_scorer,
 )
-from rag_core.models.embedding import minilm_folder
+from rag_core.models.embedding import MINILM, MINILM_SHA256, minilm_folder
 from rag_core.models.late_interaction import WINDOW, Reading, TokenEncoder, best_window, max_sim
 from rag_core.models.offline_scorer import (
     TERMS,
@@ -538,17 +538,16 @@ class TestLabelsOfAScorersModel:
     @pytest.fixture
     def rules(self, tmp_path: Path) -> LabelRules:
         path = tmp_path / "labels.toml"
-        path.write_text(f'[cosine.en]\n{self.ROW}\n[judge."offline".en]\n{self.ROW}\n')
+        path.write_text(f'[cosine."minilm-1".en]\n{self.ROW}\n[judge."strict".en]\n{self.ROW}\n')
         return LabelRules.read(path)
 
     @pytest.mark.parametrize(
         ("scorer", "model", "known"),
         [
-            ("cosine", "", True),
-            ("cosine", "any-model", True),
-            ("judge", "offline", True),
-            ("judge", "gpt-4o", False),
-            ("judge", "", False),
+            ("cosine", "minilm-1", True),
+            ("cosine", "minilm-2", False),
+            ("cosine", "", False),
+            ("judge", "strict", True),
             ("offline_scorer", "offline-scorer", False),
             ("cross_encoder", "some/model", False),
         ],
@@ -563,15 +562,24 @@ class TestLabelsOfAScorersModel:
             with pytest.raises(ValueError, match="no thresholds"):
                 rules.relevance(scorer, [0.9], "en", model)
 
+    def test_a_judge_without_thresholds_is_not_labelled_by_anothers(self, rules):
+        assert rules.has("judge", "gpt-4o")
+        labels = [rules.relevance("judge", [0.45], "en", model)[0].label for model in ("strict", "gpt-4o")]
+        assert labels == ["Medium", "Low"]
+
     def test_by_rank_every_score_can_be_labelled(self):
         by_rank = LabelRules({}, "rank")
         assert by_rank.has("cross_encoder", "some/model")
         assert by_rank.relevance("cross_encoder", [3.0], "en", "some/model")[0].scorer == "rank"
 
-    def test_the_repository_labels_the_offline_judge_and_no_list_score(self):
+    def test_the_repository_labels_the_offline_measure_and_the_bundled_models_cosine_alone(self):
         rules = LabelRules.read(DATA / "labels.toml")
-        assert rules.has("judge", "offline-scorer")
-        assert not rules.has("judge", "gpt-4o")
-        assert not rules.has("offline_scorer", "offline-scorer")
-        (relevance,) = rules.relevance("judge", [0.99], "es", "offline-scorer")
-        assert relevance.rule.startswith("High: judge score 0.99, at least 0.98. Of 19 judged passages")
+        assert rules.has("offline_scorer", "offline-scorer")
+        assert rules.has("cosine", f"{MINILM}-{MINILM_SHA256[:8]}")
+        for other in ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2-00000000", "text-embedding-3-small"):
+            assert not rules.has("cosine", other)
+        assert not rules.has("cross_encoder", "mixedbread-ai/mxbai-rerank-large-v1")
+        (relevance,) = rules.relevance("offline_scorer", [0.99], "es", "offline-scorer")
+        assert relevance.rule.startswith(
+            "High: offline measure of relevance 0.99, at least 0.98. Of 19 judged passages"
+        )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import ENVIRONMENT
 
+from rag_core.engines import ROLES, load_paid
 from rag_core.errors import ConfigError
 from rag_core.models import load_offline, load_openai
 from rag_core.pricing import PriceList
@@ -19,6 +20,8 @@ URL = "http://127.0.0.1:1/v1"
 FIELDS = {
     "llm": ("RAG_LLM", "auto", "openai", "offline", "auto"),
     "openai_base_url": ("OPENAI_BASE_URL", None, "http://a", "http://e", "http://t"),
+    "rewriter_base_url": ("RAG_REWRITER_BASE_URL", None, "http://a", "http://e", "http://t"),
+    "judge_base_url": ("RAG_JUDGE_BASE_URL", None, "http://a", "http://e", "http://t"),
     "answer_model": ("RAG_ANSWER_MODEL", "gpt-4o", "a", "e", "t"),
     "rewriter_model": ("RAG_REWRITER_MODEL", "gpt-3.5-turbo", "a", "e", "t"),
     "judge_model": ("RAG_JUDGE_MODEL", "gpt-4o", "a", "e", "t"),
@@ -30,6 +33,13 @@ FIELDS = {
     "timeout": ("RAG_TIMEOUT", 30.0, 1.0, 2.0, 3.0),
     "max_calls": ("RAG_MAX_CALLS", 60, 1, 2, 3),
     "max_cost_usd": ("RAG_MAX_COST_USD", 1.0, 0.25, 2.5, 3.5),
+}
+
+
+KEYS = {
+    "openai_api_key": "OPENAI_API_KEY",
+    "rewriter_api_key": "RAG_REWRITER_API_KEY",
+    "judge_api_key": "RAG_JUDGE_API_KEY",
 }
 
 
@@ -47,8 +57,8 @@ def write(folder: Path, field: str, value: object) -> None:
 
 
 def test_every_setting_is_tested_here_and_kept_from_the_tests():
-    assert set(FIELDS) | {"openai_api_key"} == set(Settings.model_fields)
-    assert {name for name, *_ in FIELDS.values()} | {"OPENAI_API_KEY"} == set(ENVIRONMENT)
+    assert set(FIELDS) | set(KEYS) == set(Settings.model_fields)
+    assert {name for name, *_ in FIELDS.values()} | set(KEYS.values()) == set(ENVIRONMENT)
 
 
 class TestPrecedence:
@@ -76,12 +86,16 @@ class TestPrecedence:
         assert getattr(read_settings(**{field: given}), field) == given
         assert getattr(Settings(**{field: given}), field) == given
 
-    def test_the_key_follows_the_same_order(self, folder, monkeypatch):
-        write(folder, "openai_api_key", "sk-toml")
-        assert read_settings().openai_api_key.get_secret_value() == "sk-toml"
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
-        assert read_settings().openai_api_key.get_secret_value() == "sk-environment"
-        assert read_settings(openai_api_key="sk-given").openai_api_key.get_secret_value() == "sk-given"
+    @pytest.mark.parametrize(("field", "variable"), KEYS.items())
+    def test_a_key_follows_the_same_order(self, folder, monkeypatch, field, variable):
+        def key(**given: str) -> str:
+            return getattr(read_settings(**given), field).get_secret_value()
+
+        write(folder, field, "sk-toml")
+        assert key() == "sk-toml"
+        monkeypatch.setenv(variable, "sk-environment")
+        assert key() == "sk-environment"
+        assert key(**{field: "sk-given"}) == "sk-given"
 
     @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM", "RAG_TIMEOUT"])
     def test_an_empty_variable_is_no_value(self, monkeypatch, name):
@@ -147,6 +161,78 @@ class TestEngine:
             loaded = load_openai(settings, "gpt-4o", prices) if openai else load_offline(prices, embedder)
             assert type(loaded.model).__name__ == engine
             assert loaded.name == ("offline-extractive" if engine == "OfflineLLM" else "gpt-4o")
+
+
+COMMON, OWN = "http://common.example/v1", "http://own.example:8080/v1"
+
+
+class TestServers:
+    """Each role's server and key: its own where set, else the common ones."""
+
+    @pytest.mark.parametrize(
+        ("given", "url", "key", "names"),
+        [
+            ({}, COMMON, "sk-common", ("OPENAI_BASE_URL", "OPENAI_API_KEY")),
+            ({"base_url": OWN}, OWN, "sk-common", ("RAG_{}_BASE_URL", "OPENAI_API_KEY")),
+            ({"api_key": "sk-own"}, COMMON, "sk-own", ("OPENAI_BASE_URL", "RAG_{}_API_KEY")),
+            ({"base_url": OWN, "api_key": "sk-own"}, OWN, "sk-own", ("RAG_{}_BASE_URL", "RAG_{}_API_KEY")),
+        ],
+    )
+    @pytest.mark.parametrize(
+        ("prefix", "roles"), [("rewriter", ("rewrite", "enrich")), ("judge", ("judge",))]
+    )
+    def test_a_roles_own_goes_before_the_common_one(self, prefix, roles, given, url, key, names):
+        own = {f"{prefix}_{name}": value for name, value in given.items()}
+        settings = Settings(openai_base_url=COMMON, openai_api_key="sk-common", **own)
+        for role in ("answer", "rewrite", "judge", "enrich"):
+            server = settings.server(role)
+            found = (server.url, server.key.get_secret_value(), server.url_setting, server.key_setting)
+            if role in roles:
+                assert found == (url, key, *(name.format(prefix.upper()) for name in names))
+            else:
+                assert found == (COMMON, "sk-common", "OPENAI_BASE_URL", "OPENAI_API_KEY")
+
+    def test_only_the_roles_that_have_a_server_ask_it(self):
+        settings = Settings(rewriter_base_url=OWN)
+        assert not settings.uses_openai
+        assert [role for role in ROLES if settings.asks_provider(role)] == ["rewrite", "enrich"]
+        assert set(load_paid(settings, PriceList({}))) == {"rewrite", "enrich"}
+        assert load_paid(Settings(rewriter_base_url=OWN, llm="offline"), PriceList({})) == {}
+
+    def test_openai_for_every_role_needs_a_server_for_every_role(self):
+        with pytest.raises(ConfigError, match="gpt-4o needs a provider"):
+            load_paid(Settings(rewriter_base_url=OWN, llm="openai"), PriceList({}))
+
+    @pytest.mark.parametrize(
+        ("given", "shared"),
+        [
+            ({"rewriter_model": "gpt-4o"}, True),
+            ({"rewriter_model": "gpt-4o", "rewriter_base_url": COMMON}, True),
+            ({"rewriter_model": "gpt-4o", "rewriter_base_url": OWN}, False),
+            ({"rewriter_model": "gpt-4o", "rewriter_api_key": "sk-own"}, False),
+            ({"rewriter_model": "gpt-4o-mini"}, False),
+        ],
+    )
+    def test_one_model_on_one_server_is_one_client(self, given, shared):
+        settings = Settings(openai_base_url=COMMON, openai_api_key="sk-common", **given)
+        paid = load_paid(settings, PriceList({}))
+        assert paid["judge"] is paid["answer"]
+        assert (paid["rewrite"] is paid["answer"]) is shared
+        assert paid["rewrite"] is paid["enrich"]
+
+    @pytest.mark.parametrize(
+        ("url", "host", "address"),
+        [
+            (None, "openai", "openai"),
+            ("https://api.openai.com/v1", "openai", "openai"),
+            ("http://localhost:11434/v1/", "localhost:11434", "http://localhost:11434/v1"),
+            ("https://me:hunter2@gate.example/a/v1?api_key=s", "gate.example", "https://gate.example/a/v1"),
+        ],
+    )
+    def test_a_server_is_named_by_its_host_and_never_with_a_password(self, url, host, address):
+        server = Settings(openai_base_url=url, openai_api_key=KEY).server("answer")
+        assert (server.host, server.address) == (host, address)
+        assert KEY not in repr(server)
 
 
 class TestWrongValues:

@@ -12,7 +12,7 @@ from conftest import DOCUMENTS, ScriptedLlm, WordEmbedder
 from rag_core.catalog import build
 from rag_core.context import Context
 from rag_core.corpus import Document
-from rag_core.trace import Step, Trace, metrics, total_cost
+from rag_core.trace import Step, Trace, metrics
 from rag_core.types import ModelCall, State, Vectors
 
 # Seed 000's metrics dict.
@@ -47,7 +47,7 @@ def of_calls(*groups: tuple[ModelCall, ...], seconds: float = 0.5) -> Trace:
 
 @pytest.fixture
 def trace(ctx: Context) -> Trace:
-    return build(("hybrid_rrf", {"k_final": 3})).run(QUESTION, ctx, engine=ENGINE)
+    return build(("hybrid_rrf", {"k_final": 3})).run(QUESTION, replace(ctx, engine=ENGINE))
 
 
 def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace: Trace):
@@ -58,10 +58,14 @@ def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace: Trace):
         ("id", "doc_id", "title", "text", "rank", "score", "score_scale", "label", "votes")
     }
     votes = [vote for context in shown["contexts"] for vote in context["votes"]]
-    assert {tuple(vote) for vote in votes} == {("stage", "query", "rank", "score")}
+    assert {tuple(vote) for vote in votes} == {("stage", "query", "rank", "score", "scale", "note", "terms")}
     assert list(shown["answer"]) == ["text", "citations", "abstained", "reason"]
-    assert {tuple(cited) for cited in shown["answer"]["citations"]} == {("n", "context_id", "quote")}
-    assert {tuple(step) for step in shown["steps"]} == {("stage", "kind", "params", "seconds", "calls")}
+    assert {tuple(cited) for cited in shown["answer"]["citations"]} == {
+        ("n", "context_id", "quote", "supported")
+    }
+    assert {tuple(step) for step in shown["steps"]} == {
+        ("stage", "kind", "params", "seconds", "searches", "calls")
+    }
     calls = [made for step in shown["steps"] for made in step["calls"]]
     assert {tuple(made) for made in calls} == {
         ("purpose", "model", "input_tokens", "output_tokens", "cost_usd", "counted_by")
@@ -82,7 +86,10 @@ def test_the_contexts_are_the_ranking_in_order_with_every_vote(trace: Trace):
     for context, hit in zip(shown, trace.ranking, strict=True):
         document = texts[context["doc_id"]]
         assert (context["title"], context["text"]) == (document.title, document.text)
-        assert (context["score"], context["score_scale"]) == (hit.score, "rrf")
+        assert (context["score"], context["score_scale"]) == (hit.score, "mmr")
+        assert [vote["scale"] for vote in context["votes"]][-2:] == ["rrf", "mmr"]
+        terms = context["votes"][-1]["terms"]
+        assert context["score"] == pytest.approx(sum(term["weight"] * term["value"] for term in terms))
         assert hit.relevance is not None
         assert context["label"] == hit.relevance.label
         assert [vote["stage"] for vote in context["votes"]][-2:] == ["Rrf", "Mmr"]
@@ -94,7 +101,7 @@ def test_what_was_asked_and_set_is_in_the_trace(trace: Trace):
     assert (shown["question"], shown["strategy"]) == (QUESTION, "hybrid_rrf")
     assert shown["controls"] == {
         "k_bm25_candidates": 15, "k_semantic_candidates": 15, "rrf_k": 60, "k_rrf_pool": 10,
-        "mmr_lambda": 0.7, "k_final": 3,
+        "mmr": True, "mmr_lambda": 0.7, "k_final": 3,
     }  # fmt: skip
     assert shown["queries"] == [{"text": QUESTION, "origin": "question", "weight": 1.0}]
     assert shown["fingerprint"] == build(("hybrid_rrf", {"k_final": 3})).fingerprint
@@ -124,8 +131,13 @@ def test_an_abstention_is_in_the_trace(ctx: Context):
 
 
 def test_warnings_of_every_stage_are_in_the_trace(ctx: Context):
-    shown = build("bm25").run(QUESTION, replace(ctx, llms={"answer": ScriptedLlm("Cats sleep.")})).as_json()
-    assert shown["warnings"] == ["The answer cites none of its passages."]
+    told = replace(ctx, llms={"answer": ScriptedLlm("Cats sleep.")})
+    shown = build("bm25").run(QUESTION, told).as_json()
+    found = len(shown["contexts"])
+    assert shown["warnings"] == [
+        "The answer cites none of its passages.",
+        f"k_final is 5, but only {found} passages were found.",
+    ]
 
 
 def test_the_metrics_have_exactly_the_keys_of_seed_000(trace: Trace):
@@ -199,7 +211,7 @@ def test_the_usage_source_says_who_counted_the_language_models_tokens(calls, sou
     ("costs", "total"), [([], 0.0), ([0.0], 0.0), ([0.5, 0.25], 0.75), ([0.5, None], None), ([None], None)]
 )
 def test_the_total_cost_is_the_sum_or_unknown(costs: list[float | None], total: float | None):
-    assert total_cost(tuple(call("answer", 1, 1, cost) for cost in costs)) == total
+    assert of_calls(tuple(call("answer", 1, 1, cost) for cost in costs)).cost_usd == total
 
 
 def test_calls_and_seconds_are_those_of_all_steps():
@@ -219,9 +231,9 @@ def test_defect_one_call_that_several_stages_share_is_billed_once():
 class PaidEmbedder(WordEmbedder):
     """Asks an eighth of a dollar a call."""
 
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, ModelCall]:
-        vectors, made = super().embed(texts, kind)
-        return vectors, replace(made, cost_usd=0.125)
+    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+        vectors, (made,) = super().embed(texts, kind)
+        return vectors, (replace(made, cost_usd=0.125),)
 
 
 def test_defect_a_question_embedded_once_for_three_stages_costs_one_embedding(ctx: Context):

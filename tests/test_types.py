@@ -55,15 +55,15 @@ def test_the_order_hits_come_in_never_matters(drawn: tuple[dict[str, float], lis
 def test_sorting_gives_every_hit_one_vote_with_its_rank_from_one():
     ranking = Ranking.sort(QUESTION, [hit("a", 0.1), hit("b", 0.9)], "Dense")
     assert [found.votes for found in ranking] == [
-        (Vote("Dense", "which animal?", 1, 0.9),),
-        (Vote("Dense", "which animal?", 2, 0.1),),
+        (Vote("Dense", "which animal?", 1, 0.9, "cosine"),),
+        (Vote("Dense", "which animal?", 2, 0.1, "cosine"),),
     ]
 
 
 def test_earlier_votes_are_kept_before_the_new_one():
-    earlier = Vote("Bm25", "another query", 7, 3.25)
+    earlier = Vote("Bm25", "another query", 7, 3.25, "bm25")
     ranking = Ranking.sort(QUESTION, [hit("a", 0.4, (earlier,))], "Dense")
-    assert ranking.hits[0].votes == (earlier, Vote("Dense", "which animal?", 1, 0.4))
+    assert ranking.hits[0].votes == (earlier, Vote("Dense", "which animal?", 1, 0.4, "cosine"))
 
 
 def test_sorting_leaves_the_given_hits_as_they_were():
@@ -91,7 +91,7 @@ def test_a_ranking_counts_and_iterates_its_hits():
     [
         (Passage("a", "a", "", "text"), "text"),
         (QUESTION, "text"),
-        (Vote("Dense", "q", 1, 0.5), "rank"),
+        (Vote("Dense", "q", 1, 0.5, "cosine"), "rank"),
         (hit("a", 0.5), "score"),
         (Ranking(QUESTION, ()), "hits"),
         (State.start("q"), "queries"),

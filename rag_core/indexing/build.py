@@ -12,7 +12,8 @@ from llama_index.core.schema import Document as LlamaDocument
 from ..context import Embedder
 from ..corpus import Document
 from ..errors import DataError, IndexDamaged
-from ..types import Passage
+from ..profile import Profile
+from ..types import Cost, ModelCall, Passage
 from .chunking import PassageParser, passage_in
 from .enrich import Enricher
 from .enriched import EnrichedStore
@@ -21,7 +22,7 @@ from .pipeline import EnrichPassages, Progress, silent
 from .readers import Reading
 from .salvage import Lost, lost_rows, read_documents, salvaged
 from .store import CorpusIndex
-from .vectors import VectorCache
+from .vectors import Before, VectorCache
 
 
 @dataclass(slots=True)
@@ -30,7 +31,10 @@ class Report:
 
     Args:
         failed: (file, reason); and (root, reason) where documents were lost with a damaged index.
+        skipped: (file, reason) of each file of a kind that is not read.
         embedded: passages that had to be embedded; the others were known.
+        calls: the bills of embedding them, those of the enriched index left out.
+        profile: what the corpus is about.
         enriched: what was written of the enriched index; None when nothing was.
         notes: what else the user should know.
     """
@@ -41,10 +45,18 @@ class Report:
     removed: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
     passages: int = 0
     embedded: int = 0
+    calls: tuple[ModelCall, ...] = ()
+    profile: Profile = Profile()
     enriched: Written | None = None
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def cost(self) -> Cost:
+        """Of all that was embedded and written for both indexes."""
+        return Cost.of(self.calls) + (self.enriched.cost if self.enriched else Cost())
 
 
 class CorpusStore(IndexFolder):
@@ -54,34 +66,44 @@ class CorpusStore(IndexFolder):
         home: the state folder.
         corpus: name of the corpus; letters, digits, ".", "_" and "-".
         shipped: folder of vectors that were computed beforehand.
+        before: as for `VectorCache`.
     """
 
-    def __init__(self, home: Path, corpus: str, embedder: Embedder, shipped: Path | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        corpus: str,
+        embedder: Embedder,
+        shipped: Path | None = None,
+        before: Before = lambda requests: None,
+    ) -> None:
         prebuilt = shipped / f"{embedder.key}.npz" if shipped else None
-        cache = VectorCache(home / "vectors" / f"{embedder.key}.sqlite", embedder, prebuilt)
+        cache = VectorCache(home / "vectors" / f"{embedder.key}.sqlite", embedder, prebuilt, before)
         super().__init__(home / "corpora" / corpus / embedder.key, corpus, "index", embedder, cache)
         self.enriched = EnrichedStore(self.folder, corpus, embedder, cache)
 
     def update(self, reading: Reading, progress: Progress = silent) -> Report:
         """Bring the index to what was read; documents of other roots stay as they are.
 
-        Nothing is written when nothing changed. Whatever goes wrong, the index in use stays.
+        Nothing is written when neither a document nor the profile changed. Whatever goes wrong, the index in use stays.
 
         Raises:
             IndexBusy: another process is writing this index.
             StorageError: the disk is full or the folder cannot be written.
             DataError: another folder already gave this corpus a document of the same id.
         """
-        with self._writing():
+        with self._writing() as bills:
             old, sound, lost = self._old()
             fresh = {document.id: _llama_document(document, reading) for document in reading.documents}
             kept = _kept(self.corpus, old, fresh, reading)
             report = _report(self.corpus, old, kept, fresh, reading)
             report.failed += lost_rows(self.corpus, lost, fresh, reading.root)
-            if sound and not (report.added or report.changed or report.removed):
-                report.passages = sound.manifest.passages
+            report.profile = self.profile if reading.profile is None else reading.profile
+            same = not (report.added or report.changed or report.removed)
+            if sound and same and report.profile == sound.manifest.profile:
+                report.passages, report.profile = sound.manifest.passages, sound.profile
                 return report
-            return _told(report, self._write(list({**kept, **fresh}.values()), progress))
+            return self._told(report, list({**kept, **fresh}.values()), progress, bills)
 
     def rebuild(self, progress: Progress = silent) -> Report:
         """Write a new generation from the documents of a damaged one.
@@ -90,7 +112,7 @@ class CorpusStore(IndexFolder):
             IndexDamaged: the documents themselves are lost.
             IndexBusy, StorageError: as for `update`.
         """
-        with self._writing():
+        with self._writing() as bills:
             documents, sound, lost = self._old()
             if not documents and sound is None:
                 raise IndexDamaged(
@@ -98,8 +120,23 @@ class CorpusStore(IndexFolder):
                     f"Run `rag index PATH --corpus {self.corpus}` to read them again.",
                 )
             failed = lost_rows(self.corpus, lost)
-            report = Report(self.corpus, added=sorted(documents), failed=failed)
-            return _told(report, self._write(list(documents.values()), progress))
+            report = Report(self.corpus, added=sorted(documents), failed=failed, profile=self.profile)
+            return self._told(report, list(documents.values()), progress, bills)
+
+    def _told(
+        self,
+        report: Report,
+        documents: Sequence[LlamaDocument],
+        progress: Progress,
+        bills: list[ModelCall],
+    ) -> Report:
+        written = self._write(documents, progress, bills, profile=report.profile)
+        report.passages, report.embedded = written.passages, written.embedded
+        report.calls = written.embeddings
+        index = self.open()
+        assert index is not None  # written just now
+        report.profile = index.profile
+        return report
 
     def _old(self) -> tuple[dict[str, LlamaDocument], CorpusIndex | None, Lost]:
         """The index in use: its documents, itself if it is sound and of this version, what is lost of it."""
@@ -113,11 +150,6 @@ class CorpusStore(IndexFolder):
         return read_documents(index.generation), index if index.manifest.is_ours else None, {}
 
 
-def _told(report: Report, written: Written) -> Report:
-    report.passages, report.embedded = written.passages, written.embedded
-    return report
-
-
 def chunked(
     documents: Sequence[Document], embedder: Embedder, enricher: Enricher | None = None
 ) -> list[Passage]:
@@ -126,7 +158,7 @@ def chunked(
     sources = [_llama_document(document, reading) for document in documents]
     nodes: Sequence[BaseNode] = PassageParser(embedder.count).get_nodes_from_documents(sources)
     if enricher:
-        nodes = EnrichPassages(sources, enricher, silent)(nodes)
+        nodes = EnrichPassages(sources, enricher, silent, [])(nodes)
     return [passage_in(node) for node in nodes]
 
 
@@ -171,7 +203,7 @@ def _report(
     fresh: Mapping[str, LlamaDocument],
     reading: Reading,
 ) -> Report:
-    report = Report(corpus, failed=list(reading.failed))
+    report = Report(corpus, failed=list(reading.failed), skipped=list(reading.skipped))
     for name, document in fresh.items():
         if name not in old:
             report.added.append(name)

@@ -1,9 +1,10 @@
-"""Contexts for passages, by a language model or by the offline engine (seed 003; Anthropic, 2024)."""
+"""Contexts for passages, by a language model or by the offline engine.
+
+Query System with Contextual Retrieval, Contextual Enrichment; Anthropic, "Introducing Contextual Retrieval", 2024.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import html
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,9 +13,9 @@ from typing import Protocol
 
 from ..context import Llm
 from ..enrichment import RECIPE, offline_contexts
-from ..errors import RagError
+from ..errors import RagError, carrying
 from ..pricing import PriceList
-from ..prompts import ENRICH, Prompt
+from ..prompts import ENRICH, Block, Prompt
 from ..thesaurus import Thesaurus
 from ..types import ModelCall, Passage
 from .kept import Kept, text_key
@@ -94,8 +95,7 @@ class OfflineEnricher:
 
     def __init__(self, thesaurus: Thesaurus) -> None:
         self._thesaurus = thesaurus
-        digest = hashlib.sha256(repr(thesaurus.concepts).encode()).hexdigest()[:8]
-        self.key = f"{OFFLINE}/{RECIPE}/{digest}"
+        self.key = f"{OFFLINE}/{RECIPE}/{thesaurus.digest}"
 
     def enrich(self, works: Sequence[Work], progress: Told) -> Enriched:
         """One context for each passage of each work."""
@@ -134,12 +134,13 @@ class LlmEnricher:
 
         Raises:
             StorageError: the file of kept contexts cannot be used.
+            Stopped: `progress` raised it. Both carry the calls that were made.
         """
         prompts = [_prompt(work.document, passage) for work in works for passage in work.passages]
         keys = [text_key("\0".join((self._llm.name, prompt.system, prompt.render()))) for prompt in prompts]
         calls: list[ModelCall] = []
         reason = ""
-        with self._kept.open() as database:
+        with carrying(calls), self._kept.open() as database:
             held = self._kept.read(database, keys)
             missing = {key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in held}
             if missing:
@@ -150,6 +151,7 @@ class LlmEnricher:
                     progress(start, len(asked))
                     batch = asked[start : start + BATCH]
                     replies = list(pool.map(self._ask, (missing[key] for key in batch)))
+                    calls += [call for reply in replies for call in reply.calls]
                     written = {
                         key: reply.text.encode()
                         for key, reply in zip(batch, replies, strict=True)
@@ -157,7 +159,6 @@ class LlmEnricher:
                     }
                     self._kept.write(database, written.items())
                     held.update(written)
-                    calls += [call for reply in replies for call in reply.calls]
                     reason = reason or next((reply.reason for reply in replies if reply.reason), "")
                     if not written:
                         break
@@ -194,9 +195,7 @@ class _Reply:
 
 def _prompt(document: str, passage: Passage) -> Prompt:
     return ENRICH.fill(
-        title=html.escape(passage.full_title),
-        document=html.escape(_around(document, passage), quote=False),
-        passage=html.escape(passage.text, quote=False),
+        title=passage.full_title, document=Block(_around(document, passage)), passage=Block(passage.text)
     )
 
 

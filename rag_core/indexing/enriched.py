@@ -40,11 +40,12 @@ class EnrichedStore(IndexFolder):
         """
         if self._follows(plain, enricher, again)[0]:
             return None
-        with self._writing():
+        with self._writing() as bills:
             up_to_date, damage = self._follows(plain, enricher, again)
             if up_to_date:  # another process was at it just now
                 return None
-            written = self._write(list(read_documents(plain.generation).values()), progress, enricher)
+            documents = list(read_documents(plain.generation).values())
+            written = self._write(documents, progress, bills, enricher)
             return replace(written, damage=damage)
 
     def keep_up(

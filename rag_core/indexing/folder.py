@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ from llama_index.core.schema import Document as LlamaDocument
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from ..context import Embedder
-from ..errors import IndexBusy, IndexDamaged, StorageError
+from ..errors import IndexBusy, IndexDamaged, StorageError, carrying
 from ..lexical import Bm25Index
-from ..text import ANALYSER, tokens
-from ..types import ModelCall
+from ..profile import Profile
+from ..text import ANALYSER, languages_of, tokens
+from ..types import Cost, ModelCall
 from .chunking import CHUNKER, PassageParser, passage_in
 from .enrich import Enricher
 from .pipeline import BatchedChroma, EmbedPassages, EnrichPassages, Progress
@@ -36,6 +37,7 @@ from .store import (
     current,
     generations,
     in_use,
+    next_number,
 )
 from .vectors import VectorCache
 
@@ -50,7 +52,8 @@ class Written:
         passages: how many it holds.
         embedded: passages that had to be embedded; the others were known.
         enricher: what wrote their contexts; empty for a plain index.
-        calls: what was asked of a language model for them.
+        calls: what a language model wrote for them.
+        embeddings: the bills of embedding.
         without: passages that could not be given a context, and `reason` why.
         damage: what was wrong with the index before; empty when it was whole.
     """
@@ -62,12 +65,12 @@ class Written:
     without: int = 0
     reason: str = ""
     damage: str = ""
+    embeddings: tuple[ModelCall, ...] = ()
 
     @property
-    def cost_usd(self) -> float | None:
-        """The bill of the calls, in US dollars; None when a price is unknown."""
-        costs = [call.cost_usd for call in self.calls]
-        return None if None in costs else sum(cost for cost in costs if cost is not None)
+    def cost(self) -> Cost:
+        """Of the contexts and the embeddings."""
+        return Cost.of((*self.calls, *self.embeddings))
 
 
 class IndexFolder:
@@ -110,12 +113,14 @@ class IndexFolder:
         return in_use(self.folder) is not None
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _writing(self) -> Iterator[list[ModelCall]]:
+        """The writer's lock, and a list for the calls that are made: errors carry what is in it."""
         lock = FileLock(self.folder / "LOCK", timeout=0)
+        bills: list[ModelCall] = []
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with lock:
-                yield
+            with lock, carrying(bills):
+                yield bills
         except Timeout as error:
             raise IndexBusy(
                 f"Another process is writing the {self._what}.",
@@ -126,16 +131,29 @@ class IndexFolder:
                 f"The {self._what} cannot be written in {self.folder}: "
                 f"{error.strerror or error}. The index in use is untouched.",
                 "Free disk space or set RAG_HOME to a folder that can be written.",
+                tuple(bills),
             ) from error
 
+    @property
+    def profile(self) -> Profile:
+        """What the corpus was last said to be about; neutral when nobody has said it."""
+        for generation in reversed(generations(self.folder)):
+            with suppress(IndexDamaged):
+                return Manifest.read(generation).profile
+        return Profile()
+
     def _write(
-        self, documents: Sequence[LlamaDocument], progress: Progress, enricher: Enricher | None = None
+        self,
+        documents: Sequence[LlamaDocument],
+        progress: Progress,
+        bills: list[ModelCall],
+        enricher: Enricher | None = None,
+        profile: Profile = Profile(),
     ) -> Written:
         old = in_use(self.folder)
-        number = 1 + max((int(path.name[4:]) for path in generations(self.folder)), default=0)
-        target = self.folder / f"gen-{number:06d}"
+        target = self.folder / f"gen-{next_number(self.folder):06d}"
         try:
-            written = self._fill(target, documents, progress, enricher)
+            written = self._fill(target, documents, progress, bills, enricher, profile)
             progress("check", 0, 1)
             CorpusIndex.open(target)
             progress("commit", 0, 1)
@@ -155,11 +173,17 @@ class IndexFolder:
         return written
 
     def _fill(
-        self, target: Path, documents: Sequence[LlamaDocument], progress: Progress, enricher: Enricher | None
+        self,
+        target: Path,
+        documents: Sequence[LlamaDocument],
+        progress: Progress,
+        bills: list[ModelCall],
+        enricher: Enricher | None,
+        profile: Profile,
     ) -> Written:
         target.mkdir()
-        enrich = EnrichPassages(documents, enricher, progress) if enricher else None
-        embed = EmbedPassages(self._cache, progress)
+        enrich = EnrichPassages(documents, enricher, progress, bills) if enricher else None
+        embed = EmbedPassages(self._cache, progress, bills)
         steps = [step for step in (PassageParser(self._embedder.count), enrich, embed) if step]
         with chroma_client(target / "chroma") as client:
             nodes = _store(client, target, documents, steps, progress)
@@ -187,13 +211,21 @@ class IndexFolder:
             },
             passages=len(nodes),
             checksums=checksums(target),
+            profile=profile,
+            languages=languages_of([(d.get_content(), d.metadata["language"]) for d in documents]),
             enricher=enricher.key if enricher else "",
             without_context=enriched.without if enriched else 0,
         ).write(target)
         if enricher is None or enriched is None:
-            return Written(len(nodes), embed.embedded)
+            return Written(len(nodes), embed.embedded, embeddings=embed.calls)
         return Written(
-            len(nodes), embed.embedded, enricher.key, enriched.calls, enriched.without, enriched.reason
+            len(nodes),
+            embed.embedded,
+            enricher.key,
+            enriched.calls,
+            enriched.without,
+            enriched.reason,
+            embeddings=embed.calls,
         )
 
 
@@ -204,7 +236,12 @@ def _store(
     steps: Sequence[TransformComponent],
     progress: Progress,
 ) -> Sequence[BaseNode]:
-    """Passages into Chroma and documents into the docstore; the passages."""
+    """Passages into Chroma and documents into the docstore; the passages.
+
+    The docstore is new, so its upsert has nothing to skip. Over the old generation's it would delete passages
+    before their successors exist, and it keeps one document of two with equal text (LlamaIndex issue 22706);
+    what did not change costs nothing here either, since VectorCache knows its vectors.
+    """
     collection = client.create_collection(
         COLLECTION,
         configuration={"hnsw": {"space": "cosine", "ef_construction": 200, "ef_search": EF_SEARCH}},

@@ -11,6 +11,7 @@ from llama_index.core.schema import Document as LlamaDocument
 from llama_index.vector_stores.chroma import ChromaVectorStore
 from pydantic import PrivateAttr
 
+from ..types import ModelCall
 from .chunking import passage_in
 from .enrich import Enriched, Enricher, Work
 from .vectors import VectorCache
@@ -23,15 +24,27 @@ def silent(what: str, done: int, total: int) -> None:
 
 
 class EnrichPassages(TransformComponent):
-    """Gives each node its context, in its metadata; a node without one stays plain."""
+    """Gives each node its context, in its metadata; a node without one stays plain.
+
+    Args:
+        bills: receives those of the enricher's calls.
+    """
 
     _documents: Mapping[str, LlamaDocument] = PrivateAttr()
     _enricher: Enricher = PrivateAttr()
     _progress: Progress = PrivateAttr()
+    _bills: list[ModelCall] = PrivateAttr()
     _done: Enriched | None = PrivateAttr(default=None)
 
-    def __init__(self, documents: Sequence[LlamaDocument], enricher: Enricher, progress: Progress) -> None:
+    def __init__(
+        self,
+        documents: Sequence[LlamaDocument],
+        enricher: Enricher,
+        progress: Progress,
+        bills: list[ModelCall],
+    ) -> None:
         super().__init__()
+        self._bills = bills
         self._documents = {document.id_: document for document in documents}
         self._enricher = enricher
         self._progress = progress
@@ -48,6 +61,7 @@ class EnrichPassages(TransformComponent):
             for name, group in groupby(nodes, lambda node: str(node.ref_doc_id))
         ]
         self._done = self._enricher.enrich(works, lambda done, total: self._progress("enrich", done, total))
+        self._bills += self._done.calls
         for node, context in zip(nodes, self._done.contexts, strict=True):
             if context:
                 node.metadata["context"] = context
@@ -55,14 +69,21 @@ class EnrichPassages(TransformComponent):
 
 
 class EmbedPassages(TransformComponent):
-    """Gives each node the vector of its passage's indexed text."""
+    """Gives each node the vector of its passage's indexed text.
+
+    Args:
+        bills: receives those of embedding.
+    """
 
     _cache: VectorCache = PrivateAttr()
     _progress: Progress = PrivateAttr()
     _embedded: int = PrivateAttr(default=0)
+    _calls: tuple[ModelCall, ...] = PrivateAttr(default=())
+    _bills: list[ModelCall] = PrivateAttr()
 
-    def __init__(self, cache: VectorCache, progress: Progress) -> None:
+    def __init__(self, cache: VectorCache, progress: Progress, bills: list[ModelCall]) -> None:
         super().__init__()
+        self._bills = bills
         self._cache = cache
         self._progress = progress
 
@@ -71,14 +92,20 @@ class EmbedPassages(TransformComponent):
         """How many passages were not known before."""
         return self._embedded
 
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """The bills of embedding them."""
+        return self._calls
+
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
         """Set `embedding` on every node."""
         if not nodes:
             return nodes
         texts = [passage_in(node).indexed_text for node in nodes]
-        vectors, self._embedded = self._cache.vectors(
+        vectors, self._embedded, self._calls = self._cache.vectors(
             texts, lambda done, total: self._progress("embed", done, total)
         )
+        self._bills += self._calls
         for node, vector in zip(nodes, vectors, strict=True):
             node.embedding = vector.tolist()
         return nodes

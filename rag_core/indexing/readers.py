@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from tenacity import RetryError
 
 from ..corpus import Document, beir_documents, is_beir, read_document
 from ..errors import DataError, InputError
+from ..profile import FILE, Profile, read_profile
 from ..text import language_of
 
 
@@ -24,16 +25,20 @@ class Reading:
         documents: in order of id.
         files: document id -> file it came from.
         failed: (file, reason) of each file that could not be read.
+        skipped: (file, reason) of each file of a kind that is not read.
         owner: its documents replace those of the same id from other roots.
         whole: keep each document in one passage (BEIR collections are judged by document).
+        profile: what the corpus is about; None leaves what is known of it.
     """
 
     root: str
     documents: list[Document] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     failed: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
     whole: bool = False
     owner: bool = False
+    profile: Profile | None = None
 
 
 def read_path(path: Path) -> Reading:
@@ -43,12 +48,13 @@ def read_path(path: Path) -> Reading:
 
     Raises:
         InputError: the path does not exist, cannot be opened, or holds no file of a known kind.
-        DataError: a BEIR folder is malformed.
+        DataError: a BEIR folder, or the folder's profile, is malformed.
     """
     try:
         path = path.resolve(strict=True)
+        profile = read_profile(path) if path.is_dir() else None
         if path.is_dir() and is_beir(path):
-            return Reading(str(path), list(beir_documents(path)), whole=True)
+            return Reading(str(path), list(beir_documents(path)), whole=True, profile=profile)
         files = sorted(_files(path)) if path.is_dir() else [path]
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror or error}.", "Check the path.") from error
@@ -58,10 +64,16 @@ def read_path(path: Path) -> Reading:
         raise InputError(
             f"{path} holds no file that can be indexed.", f"Known kinds: {' '.join(sorted(READERS))}."
         )
-    reading = Reading(str(path))
-    for file in known:
+    reading = Reading(str(path), profile=profile)
+    for file in files:
         name = file.relative_to(base).as_posix()
+        if file == base / FILE:
+            continue
+        if file not in known:
+            reading.skipped.append((name, f"{file.suffix or 'a file without ending'} is not read"))
+            continue
         try:
+            document = None
             for document in READERS[file.suffix.lower()](file, name):
                 if not document.text.strip():
                     reading.failed.append((name, "it holds no text (a scan needs OCR first)"))
@@ -71,6 +83,8 @@ def read_path(path: Path) -> Reading:
                 else:
                     reading.files[document.id] = name
                     reading.documents.append(document)
+            if document is None:
+                reading.failed.append((name, "it holds no row"))
         except DataError as error:
             reading.failed.append((name, error.message))
         except Exception as error:  # the readers' libraries raise anything on a broken file
@@ -141,7 +155,26 @@ def _docx(path: Path, name: str) -> Iterator[Document]:
 def _csv(path: Path, name: str) -> Iterator[Document]:
     """One document a row: its `text` column, or all columns as "name: value" lines."""
     table = path.read_text(encoding="utf-8-sig")
-    rows = csv.DictReader(io.StringIO(table), delimiter=_delimiter(table))
+    yield from _rows(path, name, csv.DictReader(io.StringIO(table), delimiter=_delimiter(table)))
+
+
+def _xlsx(path: Path, name: str) -> Iterator[Document]:
+    """The rows of every sheet, as those of a csv; the first row of a sheet names its columns."""
+    from openpyxl import load_workbook
+
+    book = load_workbook(path, read_only=True, data_only=True)
+    try:
+        for sheet in book.worksheets:
+            cells = (["" if cell is None else str(cell) for cell in row] for row in sheet.values)
+            filled = (row for row in cells if any(row))
+            head = next(filled, [])
+            rows = (dict(zip(head, row, strict=False)) for row in filled)
+            yield from _rows(path, name if len(book.worksheets) == 1 else f"{name}#{sheet.title}", rows)
+    finally:
+        book.close()
+
+
+def _rows(path: Path, name: str, rows: Iterable[Mapping[str, str]]) -> Iterator[Document]:
     for number, row in enumerate(rows, start=1):
         filled = {key: value for key, value in row.items() if key and value}
         text = filled.get("text") or "\n".join(f"{key}: {value}" for key, value in filled.items())
@@ -171,5 +204,6 @@ READERS: dict[str, Reader] = {
     ".pdf": _pdf,
     ".docx": _docx,
     ".csv": _csv,
+    ".xlsx": _xlsx,
     ".jsonl": _jsonl,
 }

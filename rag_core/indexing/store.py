@@ -20,15 +20,16 @@ import json
 import weakref
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import IndexDamaged
+from ..errors import ConfigError, IndexDamaged
 from ..lexical import Bm25Index
-from ..text import ANALYSER, query_tokens
+from ..profile import Profile
+from ..text import ANALYSER, MAIN_LANGUAGE, query_tokens
 from ..types import Hit, Passage, Vectors
 from .chunking import CHUNKER, content_hash, passage_of
 
@@ -36,7 +37,6 @@ FORMAT = 1
 SPARE = 16  # hits asked for beyond the cut
 PAGE = 10_000  # Chroma fails on reads above 32,766 rows
 PROBE = 1000  # passages the health check asks the vector index for
-MAIN_LANGUAGE = 0.1  # share of passages from which a language counts as one of the collection's
 COLLECTION = "passages"
 
 
@@ -48,6 +48,8 @@ class Manifest:
         documents: document id -> {"hash", "root", "file"}.
         passages: number of passages.
         checksums: file name -> SHA-256.
+        profile: what the corpus is about, as it was given.
+        languages: of the documents, as they were detected; they stand where the profile names none.
         enricher: what wrote the passages' contexts; empty for a plain index.
         without_context: passages for which it failed to.
     """
@@ -61,6 +63,8 @@ class Manifest:
     documents: Mapping[str, Mapping[str, Any]]
     passages: int
     checksums: Mapping[str, str]
+    profile: Profile = Profile()
+    languages: Sequence[str] = ()
     enricher: str = ""
     without_context: int = 0
 
@@ -68,6 +72,13 @@ class Manifest:
     def is_ours(self) -> bool:
         """Whether this version cuts and analyses passages the same way."""
         return self.analyser == ANALYSER and self.chunker == CHUNKER
+
+    @property
+    def digest(self) -> str:
+        """Eight hexadecimal digits of the passages, their contexts, and how they are searched."""
+        parts = [self.embedding, self.analyser, self.enricher]
+        parts += [self.checksums.get(name, "") for name in ("passages.json", "lexical.npz")]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
 
     def write(self, folder: Path) -> None:
         """Write manifest.json."""
@@ -81,8 +92,9 @@ class Manifest:
             IndexDamaged: it is missing or malformed.
         """
         try:
-            return cls(**json.loads((folder / "manifest.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as error:
+            held = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+            return cls(**{**held, "profile": Profile.of(held.get("profile", {}))})
+        except (OSError, ValueError, TypeError, AttributeError, ConfigError) as error:
             raise IndexDamaged(f"{folder.name}: manifest.json cannot be read ({error}).") from error
 
 
@@ -112,6 +124,12 @@ def in_use(folder: Path) -> str | None:
 def generations(folder: Path) -> list[Path]:
     """The generations in a corpus's folder, oldest first."""
     return sorted(path for path in folder.glob("gen-*") if path.name[4:].isdigit())
+
+
+def next_number(folder: Path) -> int:
+    """Number of a new generation; never one that CURRENT names, whose folder may be lost and still open here."""
+    names = [path.name for path in generations(folder)] + [in_use(folder) or ""]
+    return 1 + max((int(name[4:]) for name in names if name[4:].isdigit()), default=0)
 
 
 def checksums(generation: Path) -> dict[str, str]:
@@ -166,6 +184,12 @@ class CorpusIndex:
         ]
 
     @property
+    def profile(self) -> Profile:
+        """What the corpus is about; its languages are those detected where none were given."""
+        given = self.manifest.profile
+        return replace(given, languages=given.languages or tuple(self.manifest.languages))
+
+    @property
     def name(self) -> str:
         """Corpus, generation and number of passages, for traces."""
         number = int(self.generation.name.rpartition("-")[2])
@@ -208,7 +232,11 @@ class CorpusIndex:
         return index
 
     def dense(self, vector: Vectors, k: int) -> list[Hit]:
-        """The k passages with the highest cosine to one (d,) vector."""
+        """The k passages with the highest cosine to one (d,) vector.
+
+        By Chroma's own query: LlamaIndex's `ChromaVectorStore.query` gives exp(-distance) in place of the
+        cosine, and rebuilds every node from its JSON, which are in memory here.
+        """
         if not self._order:
             return []
         # a few more than wanted, so that ties at the cut go by id and not by the build of the index

@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from ..context import Embedder
-from ..errors import DataError
-from ..types import Vectors
+from ..errors import DataError, RagError
+from ..types import ModelCall, Vectors
 from .kept import Kept, text_key
 
 BATCH = 64  # texts embedded between two saves
 Progress = Callable[[int, int], None]  # (done, total)
+Before = Callable[[Sequence[Sequence[str]]], None]
 
 
 def read_shipped(path: Path) -> dict[bytes, bytes]:
@@ -55,19 +56,39 @@ class VectorCache:
 
     Args:
         shipped: vectors that need no computing, looked at first.
+        before: receives the texts that are about to be embedded, request by request; it may refuse by raising.
     """
 
-    def __init__(self, path: Path, embedder: Embedder, shipped: Path | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        embedder: Embedder,
+        shipped: Path | None = None,
+        before: Before = lambda requests: None,
+    ) -> None:
+        self._before = before
         self._kept = Kept(path, "vectors", "computed vectors")
         self._embedder = embedder
         self._shipped = shipped
 
-    def vectors(self, texts: Sequence[str], progress: Progress) -> tuple[Vectors, int]:
-        """(n, d) vectors of n texts, and how many had to be embedded; those are kept at once.
+    def vectors(self, texts: Sequence[str], progress: Progress) -> tuple[Vectors, int, tuple[ModelCall, ...]]:
+        """(n, d) vectors of n texts, how many had to be embedded, and the bills; those are kept at once.
 
         Raises:
             StorageError: the file cannot be written.
+            ProviderError: the model failed; like every error from here it carries the bills till then.
         """
+        calls: list[ModelCall] = []
+        try:
+            vectors, fresh = self._vectors(texts, progress, calls)
+        except RagError as error:
+            error.calls = tuple(dict.fromkeys([*calls, *error.calls]))
+            raise
+        return vectors, fresh, tuple(calls)
+
+    def _vectors(
+        self, texts: Sequence[str], progress: Progress, calls: list[ModelCall]
+    ) -> tuple[Vectors, int]:
         keys = [text_key(text) for text in texts]
         with self._kept.open() as database:
             held = read_shipped(self._shipped) if self._shipped else {}
@@ -76,10 +97,13 @@ class VectorCache:
                 (key, text) for key, text in dict(zip(keys, texts, strict=True)).items() if key not in held
             ]
             missing.sort(key=lambda item: len(item[1]))  # batches of like length waste no padding
-            for start in range(0, len(missing), BATCH):
-                progress(start, len(missing))
-                batch = missing[start : start + BATCH]
-                fresh, _ = self._embedder.embed([text for _, text in batch], "passage")
+            batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
+            if batches:
+                self._before([[text for _, text in batch] for batch in batches])
+            for place, batch in enumerate(batches):
+                progress(place * BATCH, len(missing))
+                fresh, made = self._embedder.embed([text for _, text in batch], "passage")
+                calls += made
                 rows = [(key, vector.tobytes()) for (key, _), vector in zip(batch, fresh, strict=True)]
                 self._kept.write(database, rows)
                 held.update(rows)

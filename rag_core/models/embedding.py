@@ -10,15 +10,17 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..context import Kind
-from ..errors import ConfigError, MissingResource, ProviderError, RagError
+from ..errors import MissingResource, ProviderError, RagError, SettingsError
 from ..pricing import PriceList
-from ..settings import Settings
+from ..settings import Server, Settings
 from ..types import ModelCall, Vectors
+from .events import begin
+from .line import EmbeddingLine
 from .openai_errors import AGAIN, NO_KEY, explained, give_up_on_waits, secret_of
 from .tokenizer import count_tokens
 
@@ -29,6 +31,7 @@ MINILM = "all-MiniLM-L6-v2"
 MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 HUB_PATIENCE_S = 5.0
+AT_ONCE = 100  # texts of one request to a provider, as LlamaIndex has it
 INTERACTIVE = 32  # up to so many texts one thread is as fast, and does not stall others on a busy machine
 
 
@@ -40,6 +43,8 @@ class LlamaEmbedder:
         key: name and version; part of an index's identity.
         count: tokens of one text.
         local: whether the model computes on this machine.
+        server: address of a provider's; empty for a local model.
+        line: follows the requests of its HTTP client; None where there are none, or they cannot be seen.
     """
 
     def __init__(
@@ -51,6 +56,8 @@ class LlamaEmbedder:
         prices: PriceList,
         *,
         local: bool,
+        server: str = "",
+        line: EmbeddingLine | None = None,
     ) -> None:
         self.name = name
         self.key = key
@@ -58,6 +65,8 @@ class LlamaEmbedder:
         self.count = count
         self._prices = prices
         self.local = local
+        self.server = server
+        self._line = line
         self._secret = secret_of(model)
         self._lock = threading.Lock() if local else contextlib.nullcontext()
 
@@ -69,31 +78,52 @@ class LlamaEmbedder:
                 set_threads(texts)
             yield self.model
 
-    def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, ModelCall]:
-        """(n, d) L2-normalised vectors of n texts, and the bill; (0, 0) of no text.
+    def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+        """(n, d) L2-normalised vectors of n texts, and a bill for each request; (0, 0) of no text.
+
+        A bill has the provider's count of tokens where it tells one. Otherwise they are counted here: also
+        for a request that got no response and was tried again, and for one whose response broke off.
 
         Raises:
-            ProviderError: the provider refused or failed.
+            ProviderError: the provider refused or failed; with the bills of what it was sent.
         """
         if not texts:
-            return np.zeros((0, 0), np.float32), ModelCall("embed", self.name, 0, 0, 0.0, "tokenizer")
+            return np.zeros((0, 0), np.float32), ()
+        from llama_index.core.callbacks.schema import CBEventType, EventPayload
+
+        if self._line:
+            self._line.begin()
+        end = begin(CBEventType.EMBEDDING, {})
+        raw: list[list[float]] = []
         try:
             with self.alone(len(texts)) as model:
                 if kind == "query":
                     raw = [model.get_query_embedding(text) for text in texts]
                 else:
                     raw = model.get_text_embedding_batch(list(texts))
-        except RagError:
-            raise
+            if len(raw) != len(texts):
+                what = f"Model {self.name}: {len(raw)} vectors came for {len(texts)} texts."
+                raise ProviderError(what, AGAIN)
         except Exception as error:
-            raise explained(error, self.name, self._secret) from None if self._secret else error
-        if len(raw) != len(texts):
-            raise ProviderError(f"Model {self.name}: {len(raw)} vectors came for {len(texts)} texts.", AGAIN)
+            told = error if isinstance(error, RagError) else explained(error, self.name, self._secret)
+            told.calls = self._sent()
+            raise told from None if self._secret or told is error else error
+        finally:
+            end({EventPayload.CHUNKS: list(texts), EventPayload.EMBEDDINGS: raw})
         vectors = np.asarray(raw, dtype=np.float32)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-        tokens = sum(self.count(text) for text in texts)
+        return vectors, self._sent() if self._line else (self.bill(texts),)
+
+    def _sent(self) -> tuple[ModelCall, ...]:
+        """The bills of the requests that were not refused."""
+        made = self._line.made if self._line else ()
+        return tuple(self.bill(one.texts, one.tokens) for one in made if one.taken_on)
+
+    def bill(self, texts: Sequence[str], told: int | None = None) -> ModelCall:
+        """Of one request for texts, which need not have been sent; `told` is the provider's count of tokens."""
+        tokens = sum(self.count(text) for text in texts) if told is None else told
         cost = 0.0 if self.local else self._prices.cost_usd(self.name, tokens, 0)
-        return vectors, ModelCall("embed", self.name, tokens, 0, cost, "tokenizer")
+        return ModelCall("embed", self.name, tokens, 0, cost, "tokenizer" if told is None else "provider")
 
 
 def set_threads(texts: int) -> None:
@@ -108,7 +138,7 @@ def load_embedder(settings: Settings, prices: PriceList) -> LlamaEmbedder:
 
     Raises:
         MissingResource: the model is not here, or its weights are not the published ones.
-        ConfigError: an OpenAI model is named without a key or base URL, or `openai:` without a model.
+        SettingsError: an OpenAI model is named without a key or base URL, or `openai:` without a model.
     """
     if settings.embedding.startswith("openai:"):
         return _openai(settings, prices)
@@ -116,7 +146,7 @@ def load_embedder(settings: Settings, prices: PriceList) -> LlamaEmbedder:
         folder = minilm_folder()
         return _sentence_transformer(str(folder), MINILM, f"{MINILM}-{MINILM_SHA256[:8]}", prices)
     name = Path(settings.embedding).name
-    return _sentence_transformer(settings.embedding, name, _key(settings.embedding), prices)
+    return _sentence_transformer(settings.embedding, name, weights_key(settings.embedding), prices)
 
 
 def minilm_folder() -> Path:
@@ -148,7 +178,7 @@ def minilm_folder() -> Path:
     return folder
 
 
-def _key(model: str) -> str:
+def weights_key(model: str) -> str:
     """A model's part of an index's identity: its name, and for a folder the weights themselves."""
     name = re.sub(r"[^\w.-]+", "--", model.strip("/"))
     weights = sorted(Path(model).glob("*.safetensors")) or sorted(Path(model).glob("*.bin"))
@@ -194,7 +224,9 @@ def _sentence_transformer(folder: str, name: str, key: str, prices: PriceList) -
             f"The embedding model {folder!r} cannot be loaded: {error}",
             "Set RAG_EMBEDDING to minilm, to a folder, or to a model your hub cache holds.",
         ) from error
-    tokenizer = copy.deepcopy(model._model.tokenizer)  # one in use for embedding must not be asked
+    # HuggingFaceEmbedding has no public way to its SentenceTransformer, whose tokenizer counts tokens. A copy:
+    # the one in use for embedding must not be asked from another thread.
+    tokenizer = copy.deepcopy(model._model.tokenizer)
     lock = threading.Lock()
 
     def count(text: str) -> int:
@@ -210,20 +242,35 @@ def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
 
     name = settings.embedding.removeprefix("openai:")
     if not name:
-        raise ConfigError(
+        raise SettingsError(
             "RAG_EMBEDDING names no model.", "Write openai:text-embedding-3-small, for instance."
         )
     if settings.openai_api_key is None and settings.openai_base_url is None:
-        raise ConfigError(
+        raise SettingsError(
             f"The embedding model {name} needs a provider.", "Set OPENAI_API_KEY or OPENAI_BASE_URL."
         )
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else NO_KEY
+    line = EmbeddingLine()
+    hooks: dict[str, list[Callable[..., Any]]] = {
+        "request": [line.send],
+        "response": [give_up_on_waits(settings.timeout), line.pick_up],
+    }
     model = OpenAIEmbedding(
         model_name=name,
         api_key=key,
         api_base=settings.openai_base_url,
         timeout=settings.timeout,
         max_retries=1,
-        http_client=DefaultHttpxClient(event_hooks={"response": [give_up_on_waits(settings.timeout)]}),
+        embed_batch_size=AT_ONCE,
+        http_client=DefaultHttpxClient(event_hooks=hooks),
     )
-    return LlamaEmbedder(model, name, name, lambda text: count_tokens(text, name), prices, local=False)
+    return LlamaEmbedder(
+        model,
+        name,
+        name,
+        lambda text: count_tokens(text, name),
+        prices,
+        local=False,
+        server=Server(settings.openai_base_url, None).address,
+        line=line,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import threading
 from collections import OrderedDict
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 
 from ..context import Embedder
 from ..prompts import Sources
-from ..text import language_of, sentences, tokens
+from ..text import detect_language, language_of, sentences, tokens
+from ..types import ModelCall
+from .billed import BilledEmbedder
 
 SHORTEST = 5  # words; shorter pieces are headings and fragments
 # Of a sentence's cosine, its share of the question's terms, its passage's relevance or cosine. The model reads
@@ -79,6 +82,12 @@ class Extractor:
         self._embedder = embedder
         self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
+
+    def billed(self, bills: list[ModelCall]) -> Extractor:
+        """The same, its vectors shared, with its embeddings on a bill."""
+        own = copy.copy(self)
+        own._embedder = BilledEmbedder(self._embedder, bills)
+        return own
 
     def best(
         self, question: str, candidates: Sequence[Candidate], weights: Mapping[str, float] | None = None
@@ -168,8 +177,8 @@ class Extractor:
 
 
 def why_not(question: str) -> str:
-    """The reason for an abstention, in the question's language."""
-    if language_of(question) == "es":
+    """The reason for an abstention, in Spanish to a Spanish question and in English to any other."""
+    if detect_language(question) == "es":
         return "Ninguna frase de los pasajes responde con suficiente claridad a la pregunta"
     return "No sentence of the passages answers the question clearly enough"
 

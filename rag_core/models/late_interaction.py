@@ -81,7 +81,7 @@ class TokenEncoder:
     """
 
     def __init__(self, embedder: LlamaEmbedder, megabytes: float = KEPT_MB) -> None:
-        self._embedder = embedder
+        self.embedder = embedder
         self._megabytes = megabytes
         self._kept: OrderedDict[tuple[str, str], Reading] = OrderedDict()
         self._used = 0.0
@@ -119,7 +119,8 @@ class TokenEncoder:
     def _encode(self, texts: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Reading]:
         if not texts:
             return {}
-        with self._embedder.alone(len(texts)) as model:
+        with self.embedder.alone(len(texts)) as model:
+            # private: HuggingFaceEmbedding gives one vector a text, and has no public way to those of its tokens
             network: Any = model._model  # type: ignore[attr-defined]  # the SentenceTransformer
             features = network.encode([text for text, _ in texts], output_value=None, show_progress_bar=False)
             special = network.tokenizer.all_special_ids

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +57,62 @@ class Line(threading.local):
         """An event hook of httpx: a response has begun."""
         self.call.response = response
         self.call.unanswered -= 1
+
+
+@dataclass(slots=True)
+class EmbeddingRequest:
+    """One request for embeddings.
+
+    Args:
+        sent: it left whole.
+        refused: it was answered with an error.
+        tokens: as the provider counted them; None where it does not tell.
+    """
+
+    texts: tuple[str, ...]
+    sent: bool = False
+    refused: bool = False
+    tokens: int | None = None
+
+    @property
+    def taken_on(self) -> bool:
+        """Whether the provider may have worked on it."""
+        return self.sent and not self.refused
+
+
+class EmbeddingLine(threading.local):
+    """Follows the requests for embeddings of each thread: LlamaIndex keeps neither usage nor repetitions."""
+
+    def __init__(self) -> None:
+        self.made: list[EmbeddingRequest] = []
+
+    def begin(self) -> None:
+        """Forget the requests of earlier calls."""
+        self.made = []
+
+    def send(self, request: httpx.Request) -> None:
+        """An event hook of httpx: a request is about to be sent."""
+        asked = json.loads(request.content)["input"]
+        made = EmbeddingRequest((asked,) if isinstance(asked, str) else tuple(map(str, asked)))
+        self.made.append(made)
+
+        def trace(event: str, info: Mapping[str, Any]) -> None:
+            if event.endswith(".send_request_body.complete"):
+                made.sent = True
+
+        request.extensions["trace"] = trace  # of httpcore
+
+    def pick_up(self, response: httpx.Response) -> None:
+        """An event hook of httpx: a response has begun; it is read for its usage."""
+        made = self.made[-1]
+        made.refused = not response.is_success
+        if made.refused:
+            return
+        response.read()
+        with suppress(ValueError, KeyError, TypeError):  # it tells none
+            told = response.json()["usage"]["prompt_tokens"]
+            if isinstance(told, int) and not isinstance(told, bool) and told >= 0:
+                made.tokens = told
 
 
 def cut_off(longest: float) -> Callable[[httpx.Response], None]:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..context import Embedder, Index
-from ..errors import ConfigError, ProviderError
+from ..errors import ProviderError, SettingsError
 from ..pricing import PriceList
 from ..prompts import Prompt
-from ..settings import Settings
+from ..settings import Role, Server, Settings
 from ..thesaurus import Thesaurus
 from ..types import ModelCall
+from .events import begin
 from .line import Call, Line, cut_off
-from .openai_errors import AGAIN, NO_KEY, explained, give_up_on_waits, refused_option, secret_of
+from .openai_errors import (
+    AGAIN,
+    NO_KEY,
+    OPENAI_ITSELF,
+    explained,
+    give_up_on_waits,
+    refused_option,
+    secret_of,
+)
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
@@ -37,6 +47,13 @@ class LlamaLlm:
             finished, so that a reply that broke off is known.
         line: holds the hooks of its HTTP client.
         as_it_is: a caller's own model keeps its temperature and is asked for no format.
+        server: where it is served, if that is known.
+        provider: who serves it, where no server says so.
+        made: how it was set up, where that is not said with every prompt.
+
+    Attributes:
+        provider: "openai", the host of another server, a LlamaIndex package, or "offline".
+        key: model and server in one line: tells models of one name on different servers apart.
     """
 
     def __init__(
@@ -49,8 +66,14 @@ class LlamaLlm:
         openai: bool = False,
         line: Line | None = None,
         as_it_is: bool = False,
+        server: Server | None = None,
+        provider: str = "offline",
+        made: str = "",
     ) -> None:
         self.name = name
+        self.provider = server.host if server else provider
+        self.key = f"{name} at {server.address if server else provider}{made and f', {made}'}"
+        self._server = server or OPENAI_ITSELF
         self.offline = reads_fields
         self.model = model
         self._prices = prices
@@ -70,7 +93,8 @@ class LlamaLlm:
         Raises:
             ProviderError: the provider refused, failed or did not answer in time; raised after the bills.
         """
-        from llama_index.core.llms import ChatMessage
+        from llama_index.core.callbacks.schema import CBEventType, EventPayload
+        from llama_index.core.llms import ChatMessage, ChatResponse
 
         text = prompt.render()
         messages = [ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=text)]
@@ -78,8 +102,11 @@ class LlamaLlm:
         usage: dict[str, Any] = {}
         finished = not self._openai
         call = self._line.call = Call()
+        inside: list[ModelCall] = []  # what the offline engine embeds, which a provider may bill
+        told: dict[str, Any] = {EventPayload.MESSAGES: messages}
+        end = begin(CBEventType.LLM, told)
         try:
-            for chunk in self._chunks(messages, self._options(prompt)):
+            for chunk in self._chunks(messages, self._options(prompt, inside)):
                 if chunk.delta:
                     said.append(chunk.delta)
                     yield chunk.delta
@@ -92,20 +119,26 @@ class LlamaLlm:
                 if not finished:
                     raise ProviderError("the answer broke off before its end", AGAIN)
         except Exception as error:
+            yield from inside
             yield from (self._bill(prompt, text) for _ in range(call.unanswered))
             if said or call.taken_on:
                 yield self._bill(prompt, text, "".join(said), usage)
-            raise explained(error, self.name, self._secret) from None if self._secret else error
+            failure = explained(error, self.name, self._secret, self._server)
+            raise failure from None if self._secret else error
         finally:
+            reply = ChatMessage(role="assistant", content="".join(said))
+            counted = {name: count for name, count in usage.items() if isinstance(count, int)}
+            end({**told, EventPayload.RESPONSE: ChatResponse(message=reply, raw={"usage": counted})})
             if call.response is not None:
                 call.response.close()  # also when nobody reads on
+        yield from inside
         yield from (self._bill(prompt, text) for _ in range(call.unanswered))
         yield self._bill(prompt, text, "".join(said), usage)
 
-    def _options(self, prompt: Prompt) -> dict[str, Any]:
+    def _options(self, prompt: Prompt, bills: list[ModelCall]) -> dict[str, Any]:
         """What goes along with the messages."""
         if self.offline:
-            return {"fields": prompt.fields, "template": prompt.template.name}
+            return {"fields": prompt.fields, "template": prompt.template.name, "bills": bills}
         options: dict[str, Any] = {"stream_options": {"include_usage": True}} if self._openai else {}
         if self._as_it_is:
             return options
@@ -177,26 +210,31 @@ def load_offline(
     """The offline engine.
 
     Args:
-        scorer: judges passages; without it the engine judges none.
+        scorer: judges passages, and its model reads sentences; without it the engine judges none.
         index: searched for rewrites and hypothetical passages.
     """
     from .offline import NAME, OfflineLLM
 
-    return LlamaLlm(OfflineLLM(embedder, scorer, thesaurus, index), NAME, prices, reads_fields=True)
+    parts = [embedder.key, scorer.key if scorer else "", thesaurus.digest if thesaurus else ""]
+    known = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
+    reader = scorer.embedder if scorer else embedder
+    model = OfflineLLM(embedder, scorer, thesaurus, index, reader)
+    return LlamaLlm(model, NAME, prices, reads_fields=True, made=known)
 
 
-def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
-    """An OpenAI model, or any model of an OpenAI-compatible server; the prompts say the temperature.
+def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = "answer") -> LlamaLlm:
+    """An OpenAI model, or any model of a role's OpenAI-compatible server; prompts say the temperature.
 
     A call has an end, in multiples of `settings.timeout`: with its one retry, silence ends it after about
     2, after 3 when the provider first asks to wait; a longer wait than 1 ends it at once. The same timeout
     holds between two pieces of a reply, and a reply that keeps coming is broken off after 10.
 
     Raises:
-        ConfigError: neither a key nor a base URL is set.
+        SettingsError: neither a key nor a base URL is set.
     """
-    if settings.openai_api_key is None and settings.openai_base_url is None:
-        raise ConfigError(
+    server = settings.server(role)
+    if server is None:
+        raise SettingsError(
             f"The model {model} needs a provider.",
             "Set OPENAI_API_KEY or OPENAI_BASE_URL, or RAG_LLM=offline.",
         )
@@ -205,7 +243,7 @@ def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
     line = Line()
     shared: dict[str, Any] = {
         "model": model,
-        "api_key": settings.openai_api_key.get_secret_value() if settings.openai_api_key else NO_KEY,
+        "api_key": server.key.get_secret_value() if server.key else NO_KEY,
         "timeout": settings.timeout,
         "max_retries": 1,
         "http_client": openai.DefaultHttpxClient(
@@ -219,12 +257,12 @@ def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
             }
         ),
     }
-    if settings.openai_base_url is not None:
+    if server.url is not None:
         from llama_index.llms.openai_like import OpenAILike
 
         return LlamaLlm(
             OpenAILike(
-                api_base=settings.openai_base_url,
+                api_base=server.url,
                 is_chat_model=True,
                 context_window=CONTEXT_WINDOW,
                 is_function_calling_model=False,
@@ -234,7 +272,8 @@ def load_openai(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
             prices,
             openai=True,
             line=line,
+            server=server,
         )
     from llama_index.llms.openai import OpenAI
 
-    return LlamaLlm(OpenAI(**shared), model, prices, openai=True, line=line)
+    return LlamaLlm(OpenAI(**shared), model, prices, openai=True, line=line, server=server)

@@ -18,18 +18,20 @@ from pydantic import PrivateAttr
 from ..context import Embedder, Index
 from ..errors import ConfigError
 from ..prompts import ANSWER, ENRICH, JUDGE_PASSAGE, NO_EVIDENCE, Sources
-from ..templates import HYPOTHETICAL
-from ..text import language_of, sentences
+from ..questions import form_of
+from ..templates import ANALYSIS, HYPOTHETICAL, Form
+from ..text import detect_language, language_of, sentences
 from ..thesaurus import Thesaurus
+from ..types import ModelCall
 from .evidence import Evidence
 from .extract import Candidate, Extractor, candidates_of, read_sources, why_not
 from .reranking import OfflineScorer
-from .rewriting import Rewriter
+from .rewriting import Rewriter, full_question
 
 NOTHING = "No answer was found in the context."
 NAME = "offline-extractive"
 # The odds of relevance count threefold when a passage is judged: what is dropped is not read again. With that,
-# nine in ten relevant dev passages reach seed 004's S_final >= 0.5 in both languages, and 36 to 45 % of the
+# nine in ten relevant dev passages reach RAG-MSR's S_final >= 0.5 in both languages, and 36 to 45 % of the
 # irrelevant ones among a dense top 8 do not (tests/benchmarks/fit.py).
 LENIENCE = 3.0
 SUPPOSED = 3  # sentences of a hypothetical passage
@@ -53,6 +55,9 @@ class OfflineLLM(CustomLLM):
             judge, and answers when a sentence comes close enough.
         thesaurus: names of concepts for the rewrites; without it they rest on the first pass.
         index: searched for rewrites and hypothetical passages; without it they rest on the thesaurus.
+        embedder: the index's model, for those searches.
+        reader: the model that compares sentences, the bundled one: `extract`'s constants were fitted on it and
+            hold for no other; `embedder` where none is given.
     """
 
     _extractor: Extractor = PrivateAttr()
@@ -66,10 +71,11 @@ class OfflineLLM(CustomLLM):
         scorer: OfflineScorer | None = None,
         thesaurus: Thesaurus | None = None,
         index: Index | None = None,
+        reader: Embedder | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._extractor = Extractor(embedder)
+        self._extractor = Extractor(reader or embedder)
         self._rewriter = Rewriter(embedder, thesaurus, index)
         self._scorer = scorer
         self._evidence = Evidence(scorer, thesaurus, index) if scorer else None
@@ -98,36 +104,47 @@ class OfflineLLM(CustomLLM):
         return stream()
 
     def _pieces(
-        self, prompt: str, fields: Fields | None = None, template: str = ANSWER.name, **_: Any
+        self,
+        prompt: str,
+        fields: Fields | None = None,
+        template: str = ANSWER.name,
+        bills: list[ModelCall] | None = None,
+        **_: Any,
     ) -> Iterator[str]:
+        """The reply to a prompt; what is embedded for it goes on `bills`."""
+        bills = [] if bills is None else bills
+        extractor, rewriter = self._extractor.billed(bills), self._rewriter.billed(bills)
         if fields is None:
-            yield " ".join(sentence.text for sentence in self._extractor.best(*_read_text(prompt))) or NOTHING
+            yield " ".join(sentence.text for sentence in extractor.best(*_read_text(prompt))) or NOTHING
             return
         match template:
             case ANSWER.name:
-                yield from self._answer(fields["question"], fields["sources"])
+                yield from self._answer(fields["question"], fields["sources"], extractor)
             case JUDGE_PASSAGE.name:
-                yield self._judge(fields["question"], fields["sources"])
+                yield self._judge(fields["question"], fields["sources"], extractor)
             case ENRICH.name:
                 yield _situate(fields["title"], fields["document"])
             case HYPOTHETICAL.name:
-                yield self._suppose(fields["question"])
+                yield self._suppose(fields["question"], extractor, rewriter)
+            case ANALYSIS.name:
+                yield _analysis(fields["question"])
             case _:
-                yield self._rewriter.rewrite(template, fields["question"], fields.get("form", "sentence"))
+                form: Form = fields.get("form", Form())
+                yield rewriter.rewrite(template, fields["question"], form.kind)
 
-    def _answer(self, question: str, sources: Sources) -> Iterator[str]:
+    def _answer(self, question: str, sources: Sources, extractor: Extractor) -> Iterator[str]:
         if self._evidence is None:
-            chosen = self._extractor.best(question, read_sources(sources))
+            chosen = extractor.best(question, read_sources(sources))
         else:
             weighed = self._evidence.weigh(question, sources.hits)
             candidates = read_sources(sources, weighed.relevance) if weighed.enough else []
-            chosen = self._extractor.best(question, candidates, self._evidence.terms(question))
+            chosen = extractor.best(question, candidates, self._evidence.terms(question))
         if not chosen:
             yield f"{NO_EVIDENCE}. {why_not(question)}"
         for i, candidate in enumerate(chosen):
             yield f"{' ' if i else ''}{candidate.text} [{candidate.n}]"
 
-    def _judge(self, question: str, sources: Sources) -> str:
+    def _judge(self, question: str, sources: Sources, extractor: Extractor) -> str:
         """The scorer's estimate that the one source is relevant, leniently, as 0 to 100, and its best sentence.
 
         Raises:
@@ -138,29 +155,35 @@ class OfflineLLM(CustomLLM):
         (hit,) = sources
         relevance = self._scorer.relevance(question, [hit])[0]
         score = round(100 * LENIENCE * relevance / (LENIENCE * relevance + 1 - relevance))
-        best = self._extractor.closest(question, read_sources(sources), 1)
+        best = extractor.closest(question, read_sources(sources), 1)
         said = best[0].text if best else hit.passage.full_title
         reason = (
-            f"Closest sentence: “{said}”" if language_of(question) != "es" else f"Frase más cercana: «{said}»"
+            f"Frase más cercana: «{said}»"
+            if detect_language(question) == "es"
+            else f"Closest sentence: “{said}”"
         )
         return json.dumps({"reason": reason, "score": score}, ensure_ascii=False)
 
-    def _suppose(self, question: str) -> str:
+    def _suppose(self, question: str, extractor: Extractor, rewriter: Rewriter) -> str:
         """A passage as a document would have it: the sentences of a first pass closest to the question.
 
         In place of the model's guess of HyDE (Gao et al., ACL 2023). Without an index, or where nothing is
         found, the question itself.
         """
-        feedback = self._rewriter.first_pass(question, language_of(question))
+        feedback = rewriter.first_pass(question, language_of(question))
         candidates = [
             candidate
             for n, passage in enumerate(feedback.best, start=1)
             for candidate in candidates_of(n, passage.text, passage.full_title, passage.language)
         ]
-        return (
-            " ".join(found.text for found in self._extractor.closest(question, candidates, SUPPOSED))
-            or question
-        )
+        return " ".join(found.text for found in extractor.closest(question, candidates, SUPPOSED)) or question
+
+
+def _analysis(question: str) -> str:
+    """The form of a question by `questions.form_of`, and keywords in the wording of a question."""
+    form, _ = form_of(question)
+    full = full_question(question) if form == "keywords" else ""
+    return json.dumps({"form": form, "question": full}, ensure_ascii=False)
 
 
 def _situate(title: str, document: str) -> str:

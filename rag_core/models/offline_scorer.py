@@ -7,6 +7,7 @@ How it compares with its parts, and with what it replaced, is measured in tests/
 from __future__ import annotations
 
 import functools
+import hashlib
 import math
 import tomllib
 from collections import Counter
@@ -207,14 +208,20 @@ class OfflineScorer:
     Args:
         encoder: reads texts with the bundled model, the one all figures were measured with.
         calibrations: by language of the question; English is used for the others.
+
+    Attributes:
+        embedder: that model.
     """
 
     name: str = NAME
     scale: Scale = "offline_scorer"
 
     def __init__(self, encoder: TokenEncoder, calibrations: Mapping[str, Calibration]) -> None:
+        self.embedder = encoder.embedder
         self._encoder = encoder
         self._calibrations = calibrations
+        fitted = hashlib.sha256(repr(sorted(calibrations.items())).encode()).hexdigest()[:8]
+        self.key = f"{NAME}-{fitted}"
 
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
         """One score per hit, in their order, and the bill.

@@ -11,20 +11,25 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..errors import ProviderError
+from ..settings import Server
 
 if TYPE_CHECKING:
     import httpx
 
 AGAIN = "Try again."
 NO_KEY = "none"  # sent to servers that ask for no key
+OPENAI_ITSELF = Server(None, None)
 SHORTEST_KEY = 8  # characters
 
 
-def explained(error: Exception, model: str, secret: str = "") -> ProviderError:
+def explained(
+    error: Exception, model: str, secret: str = "", server: Server = OPENAI_ITSELF
+) -> ProviderError:
     """The failure in one sentence, with the next step.
 
     Args:
         secret: the key; taken out should the server repeat it.
+        server: names the settings to check.
     """
     import httpx
     import openai
@@ -32,7 +37,7 @@ def explained(error: Exception, model: str, secret: str = "") -> ProviderError:
     what, step = f"{type(error).__name__}: {error}", "Run `rag doctor`."
     match error:
         case openai.AuthenticationError() | openai.PermissionDeniedError():
-            what, step = "the key was refused", "Check OPENAI_API_KEY."
+            what, step = "the key was refused", f"Check {server.key_setting}."
         case openai.NotFoundError():
             what = "the server does not have this model"
             step = "Check RAG_ANSWER_MODEL, RAG_REWRITER_MODEL, RAG_JUDGE_MODEL and RAG_EMBEDDING."
@@ -43,7 +48,7 @@ def explained(error: Exception, model: str, secret: str = "") -> ProviderError:
         case openai.APITimeoutError() | httpx.TimeoutException():
             what, step = "no answer in time", "Try again, or raise RAG_TIMEOUT."
         case openai.APIConnectionError():
-            what, step = "the server cannot be reached", "Check OPENAI_BASE_URL and the network."
+            what, step = "the server cannot be reached", f"Check {server.url_setting} and the network."
         case openai.BadRequestError() | openai.UnprocessableEntityError():
             what, step = f"the request was refused ({error.message})", "Check the model's limits."
         case openai.InternalServerError():

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import Any
+
+from pydantic import BaseModel
 
 from ..errors import ConfigError
 from ..pricing import PriceList
+from ..settings import Server
 from .llm import LlamaLlm
 
 
@@ -31,7 +36,23 @@ def own_llm(model: Any, prices: PriceList) -> LlamaLlm:
     from llama_index.llms.openai import OpenAI
 
     openai = isinstance(model, OpenAI)  # and OpenAILike
-    return LlamaLlm(model, name_of(model), prices, as_it_is=True, openai=openai)
+    server = Server(str(model.api_base), None) if openai else None
+    return LlamaLlm(
+        model,
+        name_of(model),
+        prices,
+        as_it_is=True,
+        openai=openai,
+        server=server,
+        provider=provider_of(model),
+        made=_settings_of(model),
+    )
+
+
+def _settings_of(model: Any) -> str:
+    """Eight hexadecimal digits of how a model was set up: its server, temperature and the rest, not its key."""
+    kept = model.model_dump(exclude={"api_key"}) if isinstance(model, BaseModel) else repr(model)
+    return hashlib.sha256(json.dumps(kept, sort_keys=True, default=repr).encode()).hexdigest()[:8]
 
 
 def name_of(model: Any) -> str:
@@ -48,8 +69,6 @@ def name_of(model: Any) -> str:
 
 
 def provider_of(model: object) -> str:
-    """Who serves a model, by its LlamaIndex package: "openai", "openai_like", "ollama"; "offline" for ours."""
+    """Who serves a model whose server is not known, by its LlamaIndex package, such as "ollama"."""
     parts = type(model).__module__.split(".")
-    if parts[:2] == ["llama_index", "llms"]:
-        return parts[2]
-    return "offline" if parts[0] == __name__.partition(".")[0] else parts[0]
+    return parts[2] if parts[:2] == ["llama_index", "llms"] else parts[0]

@@ -1,58 +1,152 @@
-"""Stand-ins for billed models: they count and price what would be sent, and send nothing."""
+"""Stand-ins for all that a run touches: they count and price the most that would be sent, and send nothing.
+
+Whatever may make a run take fewer calls does not happen here: no passage is found twice or dropped, no
+rewrite repeats another, and every structured reply is refused once and asked for again.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, get_args
 
 import numpy as np
 
-from ..context import Embedder, Kind, Llm
+from ..context import Embedder, Kind, Reranker
 from ..pricing import PriceList
 from ..prompts import Prompt
-from ..types import ModelCall, Vectors
+from ..types import Hit, ModelCall, Passage, Scale, Vectors
+from .embedding import AT_ONCE
 from .tokenizer import count_tokens
 
-REPLY_TOKENS = 50  # least length assumed of a reply; seed 001 counts about as many for a rewrite
+REPLY_TOKENS = 200  # assumed of a reply; few are longer
+DEEPEST = 100  # passages a search finds at most, as many as any control asks for
 
 
 class RehearsedLlm:
-    """The offline engine's replies under a billed model's name and price."""
+    """A billed model's name and price, and replies that lead to the most calls."""
 
     offline = False
 
-    def __init__(self, name: str, prices: PriceList, offline: Llm) -> None:
-        self.name = name
+    def __init__(self, name: str, prices: PriceList) -> None:
+        self.name = self.key = name
         self._prices = prices
-        self._offline = offline
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        """Yield a reply, then the bill the real model would have sent for about as long a one."""
-        reply = "".join(piece for piece in self._offline.stream(prompt, stop) if isinstance(piece, str))
-        yield reply
+        """Yield a reply, then a bill that is higher than nearly all of the real model's."""
+        refused = prompt.fields.get("refused") == ""  # it can be asked for again, and was not yet
+        yield "" if refused else _reply(prompt)
         sent = count_tokens(prompt.system + prompt.render(), self.name)
-        received = max(count_tokens(reply, self.name), REPLY_TOKENS)
-        cost = self._prices.cost_usd(self.name, sent, received)
-        yield ModelCall(prompt.purpose, self.name, sent, received, cost, "tokenizer")
+        cost = self._prices.cost_usd(self.name, sent, REPLY_TOKENS)
+        yield ModelCall(prompt.purpose, self.name, sent, REPLY_TOKENS, cost, "tokenizer")
+
+
+class RehearsedOffline:
+    """The offline engine: its replies are free, but for a rewrite it embeds the question, to search with."""
+
+    offline = True
+
+    def __init__(self, name: str, embedder: Embedder) -> None:
+        self.name = self.key = name
+        self._embedder = embedder
+
+    def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
+        """Yield a reply, then the bills of what is embedded for it."""
+        yield _reply(prompt)
+        if prompt.purpose == "rewrite":
+            yield from self._embedder.embed([str(prompt.fields["question"])])[1]
+        yield ModelCall(prompt.purpose, self.name, 0, 0, 0.0, "tokenizer")
+
+
+def _reply(prompt: Prompt) -> str:
+    """A reply in the shape that is asked for, with full marks; otherwise one that no other template gets."""
+    if prompt.template.reply is None:
+        return f"{prompt.template.name} {prompt.fields.get('question', '')}"
+    question = f"{prompt.fields.get('question', '')} again"
+    fields = prompt.template.reply.model_fields.items()
+    return json.dumps({name: _filled(field.annotation, question) for name, field in fields})
+
+
+def _filled(annotation: Any, text: str) -> object:
+    if annotation in (int, float):
+        return 100
+    return get_args(annotation)[-1] if get_args(annotation) else text
 
 
 class RehearsedEmbedder:
-    """Random vectors under a billed embedding model's name and price; equal texts give equal vectors."""
+    """An embedding model's name and price; to it all texts are nearly the same, so that no threshold drops one."""
 
-    local = False
-
-    def __init__(self, embedder: Embedder, dimensions: int, prices: PriceList) -> None:
+    def __init__(self, embedder: Any, dimensions: int, prices: PriceList) -> None:
         self.name = embedder.name
         self.key = embedder.key
         self.count = embedder.count
+        self.local = embedder.local
+        self.server = embedder.server
         self._dimensions = dimensions
         self._prices = prices
 
-    def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, ModelCall]:
-        """(n, d) L2-normalised vectors, and the bill the real model would have sent."""
-        seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) for text in texts]
-        drawn = [np.random.default_rng(seed).normal(size=self._dimensions) for seed in seeds]
-        vectors = np.array([vector / np.linalg.norm(vector) for vector in drawn], np.float32)
+    def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+        """(n, d) vectors, and a bill for each request the real model would be sent."""
+        size = 1 if kind == "query" else AT_ONCE
+        bills = [self._bill(texts[start : start + size]) for start in range(0, len(texts), size)]
+        return np.array([self._vector(text) for text in texts], np.float32), tuple(bills)
+
+    def _vector(self, text: str) -> Vectors:
+        """Almost the first axis, as `RehearsedIndex` has it; another for each text."""
+        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
+        vector = 1e-4 * np.random.default_rng(seed).normal(size=self._dimensions)
+        vector[0] = 1.0
+        unit: Vectors = (vector / np.linalg.norm(vector)).astype(np.float32)
+        return unit
+
+    def _bill(self, texts: Sequence[str]) -> ModelCall:
         tokens = sum(self.count(text) for text in texts)
-        cost = self._prices.cost_usd(self.name, tokens, 0)
-        return vectors, ModelCall("embed", self.name, tokens, 0, cost, "tokenizer")
+        cost = 0.0 if self.local else self._prices.cost_usd(self.name, tokens, 0)
+        return ModelCall("embed", self.name, tokens, 0, cost, "tokenizer")
+
+
+class RehearsedReranker:
+    """A reranker's name and scale, without its work."""
+
+    def __init__(self, reranker: Reranker) -> None:
+        self.name = reranker.name
+        self.key = reranker.key
+        self.scale: Scale = reranker.scale
+
+    def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
+        """The same score for every hit, free."""
+        return [1.0] * len(hits), ModelCall("rerank", self.name, 0, 0, 0.0, "tokenizer")
+
+
+class RehearsedIndex:
+    """An index in which every search finds passages that no other one finds, as long as the longest there are."""
+
+    def __init__(self, name: str, passages: Iterable[Passage], dimensions: int) -> None:
+        self.name = name
+        self._dimensions = dimensions
+        self._longest = sorted(passages, key=lambda passage: (-len(passage.indexed_text), passage.id))[
+            :DEEPEST
+        ]
+
+    def dense(self, vector: Vectors, k: int) -> list[Hit]:
+        """As many as wanted, or as many as there are."""
+        return self._found(("dense", vector.tobytes()), k, "cosine")
+
+    def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
+        """As many as wanted, or as many as there are."""
+        return self._found(("lexical", text, k1, b), k, "bm25")
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """(n, d) the vector that all texts have."""
+        return np.eye(1, self._dimensions, dtype=np.float32).repeat(len(ids), axis=0)
+
+    def _found(self, search: Hashable, k: int, scale: Scale) -> list[Hit]:
+        asked = hashlib.sha256(repr(search).encode()).hexdigest()[:12]
+        return [
+            Hit(replace(passage, id=name, doc_id=name, text=f"{name} {passage.text}"), 1.0, scale)
+            for name, passage in (
+                (f"{asked}:{place:03d}", one) for place, one in enumerate(self._longest[:k])
+            )
+        ]

@@ -13,7 +13,15 @@ from ..errors import MissingResource, ProviderError
 from ..pricing import PriceList
 from ..settings import Settings
 from ..types import Hit, ModelCall, Scale
-from .embedding import MINILM, MINILM_SHA256, LlamaEmbedder, hub_answers, load_embedder, set_threads
+from .embedding import (
+    MINILM,
+    MINILM_SHA256,
+    LlamaEmbedder,
+    hub_answers,
+    load_embedder,
+    set_threads,
+    weights_key,
+)
 from .late_interaction import TokenEncoder
 from .offline_scorer import OfflineScorer, read_calibrations
 
@@ -33,13 +41,15 @@ class CrossEncoderReranker:
     carry: the order is the same, and confident scores do not end in ties at 1.0. They compare within one
     query only, and a threshold fitted on one model's logits means nothing for another's.
 
-    Seed 004 uses cross-encoder/ms-marco-MiniLM-L-6-v2, seed 003 mixedbread-ai/mxbai-rerank-large-v1.
+    RAG-MSR (README, Step 2) uses cross-encoder/ms-marco-MiniLM-L-6-v2,
+    Query System with Contextual Retrieval (Reranking) mixedbread-ai/mxbai-rerank-large-v1.
     """
 
     scale: Scale = "cross_encoder"
 
-    def __init__(self, model: CrossEncoder, name: str) -> None:
+    def __init__(self, model: CrossEncoder, name: str, key: str = "") -> None:
         self.name = name
+        self.key = key or name
         self._model = model
         self._lock = threading.Lock()
 
@@ -126,4 +136,4 @@ def _cross_encoder(name: str) -> CrossEncoderReranker:
             f"The model {name!r} ({', '.join(saved)}) was not trained to score pairs.",
             "Set RAG_RERANKER to auto or to a CrossEncoder.",
         )
-    return CrossEncoderReranker(model, Path(name).name if Path(name).exists() else name)
+    return CrossEncoderReranker(model, Path(name).name if Path(name).exists() else name, weights_key(name))

@@ -6,6 +6,7 @@ words that carry them are never replaced or left out.
 
 from __future__ import annotations
 
+import copy
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +16,8 @@ from ..context import Embedder, Index
 from ..drift import Fact, facts
 from ..text import language_of, words_of
 from ..thesaurus import Concept, Mention, Thesaurus
+from ..types import ModelCall
+from .billed import BilledEmbedder
 from .feedback import Feedback, first_pass
 
 FEW, MANY = 4, 8  # feedback terms put behind a question
@@ -114,6 +117,12 @@ class Understood:
         return [name for name in names if name.casefold() not in self.text.casefold()][:most]
 
 
+def full_question(keywords: str) -> str:
+    """A question of keywords; the keywords themselves in a language other than English and Spanish."""
+    wording = WORDINGS.get(language_of(keywords))
+    return wording.full.format(keywords.rstrip(" .?")) if wording else keywords
+
+
 class Rewriter:
     """Writes what a rewriting template asks for, by the template's name."""
 
@@ -121,6 +130,12 @@ class Rewriter:
         self._embedder = embedder
         self._thesaurus = thesaurus
         self._index = index
+
+    def billed(self, bills: list[ModelCall]) -> Rewriter:
+        """The same, with its embeddings on a bill."""
+        own = copy.copy(self)
+        own._embedder = BilledEmbedder(self._embedder, bills)
+        return own
 
     def rewrite(self, template: str, question: str, form: str = "sentence") -> str:
         """A rewrite of the question; the question itself in a language other than English and Spanish.
@@ -135,7 +150,7 @@ class Rewriter:
         rule = RULES.get(template, _synonyms)
         asked = question
         if form == "keywords":
-            asked = WORDINGS[language].full.format(question.rstrip(" .?"))
+            asked = full_question(question)
         return " ".join(rule(self._understood(asked, question, language)).split())
 
     def _understood(self, text: str, question: str, language: str) -> Understood:
