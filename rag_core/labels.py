@@ -1,12 +1,15 @@
 """Relevance labels: High, Medium, Low, by thresholds fitted on judged passages (`data/labels.toml`).
 
 A label never comes from a fused score: RRF values have no scale. The thresholds, and how often
-passages so labelled were judged relevant, are measured per scorer, model and language of the question.
-Scores that order one list only (the offline scorer's, a cross-encoder's logits) have none.
+passages so labelled were judged relevant, are measured per scorer, model and language of the question, and
+hold for no other model. A judge that was never measured is labelled by what its prompt says of its scale;
+scores without a meaning of their own (an unknown model's cosine, a cross-encoder's logits) give no label.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +24,7 @@ LABELS: tuple[Label, ...] = get_args(Label)
 NAMES: Mapping[Scorer, str] = {
     "cosine": "cosine similarity to the question",
     "cross_encoder": "cross-encoder score",
-    "offline_scorer": "offline scorer's score",
+    "offline_scorer": "offline measure of relevance",
     "judge": "judge score",
 }
 
@@ -45,16 +48,28 @@ class Thresholds:
         return "High" if score >= self.high else "Medium" if score >= self.medium else "Low"
 
 
-class LabelRules:
-    """Thresholds by scorer and language, or by scorer, model and language.
+# The judge's prompt: 0 has nothing to do with the question, 50 touches it, 100 answers it. High is nearer to
+# an answer than to a touch; Low does not even touch.
+STATED: Mapping[Scorer, Thresholds] = {"judge": Thresholds(0.75, 0.5, {}, {})}
 
-    Thresholds without a model hold for every model's scores, as those of the cosine do; thresholds with
-    one hold for that model alone.
+
+class LabelRules:
+    """Thresholds by (scorer, model, language of the question).
+
+    Args:
+        thresholds: the model of a cosine is the embedding model's key, its name and version; any other
+            scorer's is its name.
     """
 
     def __init__(self, thresholds: Mapping[tuple[str, ...], Thresholds], rule: Rule = "calibrated") -> None:
         self._thresholds = dict(thresholds)
         self._rule = rule
+
+    @functools.cached_property
+    def key(self) -> str:
+        """The rule and a hash of its thresholds; part of what a run is identified by."""
+        fitted = hashlib.sha256(repr(sorted(self._thresholds.items())).encode()).hexdigest()[:8]
+        return self._rule if self._rule == "rank" else f"{self._rule} {fitted}"
 
     @classmethod
     def read(cls, path: Path, rule: Rule = "calibrated") -> LabelRules:
@@ -66,24 +81,29 @@ class LabelRules:
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
             fitted = {key: _thresholds(row) for key, row in _rows(table)}
-            if ("cosine", "en") not in fitted:
-                raise KeyError("cosine.en")
+            if not any(scorer == "cosine" and language == "en" for scorer, _, language in fitted):
+                raise KeyError("cosine, in English")
             return cls(fitted, rule)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(
                 f"The label thresholds {path} cannot be read: {error!r}.", "Restore data/labels.toml."
             ) from error
 
-    def has(self, scorer: Scorer, model: str = "") -> bool:
+    @property
+    def by_rank(self) -> bool:
+        """Whether the position in the list decides, and no score."""
+        return self._rule == "rank"
+
+    def has(self, scorer: Scorer, model: str) -> bool:
         """Whether scores of this kind, given by this model, can be labelled."""
-        return self._rule == "rank" or self._fitted(scorer, model, "en") is not None
+        return self.by_rank or scorer in STATED or (scorer, model, "en") in self._thresholds
 
     def relevance(
-        self, scorer: Scorer, scores: Sequence[float], language: str, model: str = ""
+        self, scorer: Scorer, scores: Sequence[float], language: str, model: str
     ) -> list[Relevance]:
         """One label per score; scores stand in rank order.
 
-        Languages without thresholds of their own are labelled by the English ones.
+        Languages without thresholds of their own are labelled by the English ones, and the rule says so.
 
         Args:
             model: the one that gave the scores; see `has`.
@@ -91,39 +111,44 @@ class LabelRules:
         Raises:
             ValueError: there are no thresholds for them.
         """
-        if self._rule == "rank":
+        if self.by_rank:
             return [_by_rank(rank, len(scores)) for rank in range(1, len(scores) + 1)]
-        fitted = self._fitted(scorer, model, language) or self._fitted(scorer, model, "en")
-        if fitted is None:
-            raise ValueError(f"there are no thresholds for {scorer} scores of {model or 'any model'}")
-        return [self._explained(fitted, scorer, score) for score in scores]
-
-    def _fitted(self, scorer: Scorer, model: str, language: str) -> Thresholds | None:
-        return self._thresholds.get((scorer, model, language)) or self._thresholds.get((scorer, language))
-
-    @staticmethod
-    def _explained(fitted: Thresholds, scorer: Scorer, score: float) -> Relevance:
-        label = fitted.label(score)
-        bound = {
-            "High": f"at least {fitted.high:.2f}",
-            "Medium": f"from {fitted.medium:.2f} to below {fitted.high:.2f}",
-            "Low": f"below {fitted.medium:.2f}",
-        }[label]
-        rule = (
-            f"{label}: {NAMES[scorer]} {score:.2f}, {bound}. Of {fitted.judged[label]} judged passages with "
-            f"this label, {fitted.relevant[label]:.0%} were relevant."
+        own = self._thresholds.get((scorer, model, language))
+        fitted = own or self._thresholds.get((scorer, model, "en"))
+        if fitted:
+            elsewhere = "" if own else " Measured with questions in English."
+            return [_explained(fitted, scorer, score, elsewhere) for score in scores]
+        if scorer not in STATED:
+            raise ValueError(f"there are no thresholds for {scorer} scores of {model}")
+        stated = (
+            f" Not calibrated for {model}: the bounds follow the scale its prompt describes, on which 0.50 "
+            "touches the question and 1.00 answers it."
         )
-        return Relevance(label, scorer, score, rule)
+        return [_explained(STATED[scorer], scorer, score, stated) for score in scores]
+
+
+def _explained(bounds: Thresholds, scorer: Scorer, score: float, remark: str) -> Relevance:
+    label = bounds.label(score)
+    bound = {
+        "High": f"at least {bounds.high:.2f}",
+        "Medium": f"from {bounds.medium:.2f} to below {bounds.high:.2f}",
+        "Low": f"below {bounds.medium:.2f}",
+    }[label]
+    measured = (
+        f" Of {bounds.judged[label]} judged passages with this label, {bounds.relevant[label]:.0%} were relevant."
+        if bounds.judged
+        else ""
+    )
+    rule = f"{label}: {NAMES[scorer]} {score:.2f}, {bound}.{measured}{remark}"
+    return Relevance(label, scorer, score, rule)
 
 
 def _rows(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """(scorer, language) or (scorer, model, language), and the row that stands there."""
-    for scorer, below in table.items():
-        for name, row in below.items():
-            if "high" in row:
-                yield (scorer, name), row
-            else:
-                yield from (((scorer, name, language), inner) for language, inner in row.items())
+    """(scorer, model, language), and the row that stands there."""
+    for scorer, models in table.items():
+        for model, languages in models.items():
+            for language, row in languages.items():
+                yield (scorer, model, language), row
 
 
 def _thresholds(row: Mapping[str, Any]) -> Thresholds:
@@ -139,7 +164,7 @@ def _thresholds(row: Mapping[str, Any]) -> Thresholds:
 
 
 def _by_rank(rank: int, count: int) -> Relevance:
-    """The seed's rule: position in the list decides; first third High, second third Medium."""
+    """Position in the list decides; first third High, second third Medium."""
     label: Label = "High" if 3 * rank <= count + 2 else "Medium" if 3 * rank <= 2 * count + 2 else "Low"
-    rule = f"{label}: position {rank} of {count} (labels by rank, as in the multi-query seed; not measured)."
+    rule = f"{label}: position {rank} of {count} (labels by rank; not measured)."
     return Relevance(label, "rank", float(rank), rule)

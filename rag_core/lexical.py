@@ -11,6 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .text import typed
+
 Scores = NDArray[np.float64]
 
 
@@ -40,6 +42,10 @@ class Bm25Index:
         average_length: float,
     ) -> None:
         self._vocabulary = vocabulary
+        self._typed: dict[str, list[int]] = {}
+        for term, row in vocabulary.items():
+            if typed(term) != term:
+                self._typed.setdefault(typed(term), []).append(row)
         self._idf = idf
         self._frequencies = frequencies
         self._lengths = lengths
@@ -82,13 +88,21 @@ class Bm25Index:
         scores = np.zeros(len(self._lengths))
         matched = np.zeros(len(self._lengths), np.bool_)
         for term in query:
-            row = self._vocabulary.get(term)
+            row = self._row(term)
             if row is not None:
                 start, end = impacts.indptr[row], impacts.indptr[row + 1]
                 columns = impacts.indices[start:end]
                 scores[columns] += impacts.data[start:end]
                 matched[columns] = True
         return scores, matched
+
+    def _row(self, term: str) -> int | None:
+        """A term's row. One that no passage has, typed without its ñ, stands for the only term it can be."""
+        row = self._vocabulary.get(term)
+        if row is not None:
+            return row
+        meant = self._typed.get(term, ())
+        return meant[0] if len(meant) == 1 else None
 
     def _compute_impacts(self, k1: float, b: float) -> sp.csr_matrix:
         frequencies = self._frequencies

@@ -9,11 +9,12 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from .profile import Profile
 from .types import Hit
 
 NO_EVIDENCE = "NOT_ENOUGH_EVIDENCE"  # what a model writes instead of an answer
@@ -26,7 +27,7 @@ class Template:
     Args:
         name: what the offline engine goes by.
         purpose: the role that answers it, and the line it is billed under.
-        system: standing instructions; empty for none.
+        system: standing instructions, with {about} and {readers} where a corpus's profile belongs; empty for none.
         text: the message, with {fields}.
         temperature: 0 for the likeliest reply, up to 2.
         reply: the shape of a JSON reply, sent along where the server takes a schema; None for text.
@@ -46,10 +47,19 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A template and the values of its fields."""
+    """A template and the values of its fields.
+
+    Args:
+        profile: of the corpus that is asked.
+    """
 
     template: Template
     fields: Mapping[str, Any]
+    profile: Profile = Profile()
+
+    def about(self, profile: Profile) -> Prompt:
+        """The same prompt for a corpus with this profile."""
+        return replace(self, profile=profile)
 
     @property
     def purpose(self) -> str:
@@ -59,14 +69,30 @@ class Prompt:
     @property
     def system(self) -> str:
         """The standing instructions."""
-        return self.template.system
+        return self.profile.fill(self.template.system)
 
     def render(self) -> str:
-        """The message as a language model is sent it."""
+        """The message as a language model is sent it.
+
+        A string is data, a question above all: it goes in as one line, its tags escaped, so that it cannot
+        add a source or a section to the prompt. A `Block` keeps its lines.
+        """
         from llama_index.core import PromptTemplate
 
-        fields: dict[str, Any] = {name: str(value) for name, value in self.fields.items()}
+        fields: dict[str, Any] = {name: _shown(value) for name, value in self.fields.items()}
         return PromptTemplate(self.template.text).format(**fields)
+
+
+class Block(str):
+    """Text of several lines, which keeps its line breaks in a prompt."""
+
+    __slots__ = ()
+
+
+def _shown(value: object) -> str:
+    if not isinstance(value, str):
+        return str(value)
+    return html.escape(value if isinstance(value, Block) else " ".join(value.split()), quote=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +118,15 @@ _FENCE = re.compile(r'<source n="\d+" relevance="\w+" title="([^"]*)">\n(.*?)\n<
 
 def contexts_in(rendered: str) -> list[tuple[str, str]]:
     """The (title, text) of each passage in a rendered prompt: what was really sent."""
-    _, _, sources = rendered.partition("\n\nSources:\n")  # a question has no line breaks
-    return [(html.unescape(title), html.unescape(text)) for title, text in _FENCE.findall(sources)]
+    found = _FENCE.findall(rendered)  # a question's tags are escaped
+    return [(html.unescape(title), html.unescape(text)) for title, text in found]
 
 
 ANSWER = Template(
     name="answer",
     purpose="answer",
     system=(
-        "You answer questions about pregnancy, birth and the time after it for health professionals, "
-        "using numbered sources and nothing else.\n"
+        "You answer questions{about}{readers}, using numbered sources and nothing else.\n"
         "- Say only what the sources say. Put the number of the source behind every sentence, like [2].\n"
         "- When a source calls for emergency care in the situation asked about, say so first.\n"
         f"- When the sources do not answer the question, reply with {NO_EVIDENCE} and no other word.\n"
@@ -142,8 +167,7 @@ JUDGE_PASSAGE = Template(
     name="judge_passage",
     purpose="judge",
     system=(
-        "You rate how well one source serves to answer a health professional's question about pregnancy, "
-        "birth or the time after it.\n"
+        "You rate how well one source serves to answer a question{about}{readers}.\n"
         "Weigh four things: whether it meets what the question is after; whether it is clear and useful; "
         "whether it is complete and specific; whether it is about the same matter as a whole.\n"
         "score, 0 to 100: 0 has nothing to do with the question, 50 touches it without answering, 100 "

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from .errors import InputError
-from .text import LANGUAGES, language_of
+from .profile import LANGUAGE_NAMES, named
+from .text import sure_language
 
 MAX_QUESTION = 2000  # characters; longer texts are documents, not questions
 
@@ -47,7 +49,7 @@ def form_of(question: str) -> tuple[str, str]:
     """Whether a question is a "sentence" or "keywords", and the reason in one clause.
 
     Keywords have no question mark, and no question word, pronoun or common verb form; one or two words are
-    keywords whatever they are (seed 004: "too short or keyword-based").
+    keywords whatever they are (RAG-MSR README, Reformulation Improvement: "too short or keyword-based").
     """
     words = [word.casefold() for word in _WORD.findall(question)]
     if len(words) <= 2:
@@ -60,11 +62,14 @@ def form_of(question: str) -> tuple[str, str]:
     return "keywords", f"keywords: {len(words)} words, no question word, pronoun or verb form among them"
 
 
-def question_notice(question: str) -> str:
-    """What the reader should know about a question's language before reading the results; often empty."""
-    if language_of(question) in LANGUAGES:
+def question_notice(question: str, languages: Sequence[str]) -> str:
+    """What the reader should know about a question's language before reading the results; often empty.
+
+    Args:
+        languages: the collection's, as its profile has them; none when they are not known.
+    """
+    language = sure_language(question, languages)
+    if not language or not languages or language in languages:
         return ""
-    return (
-        "The built-in documents are in English and Spanish and the question seems to be in another language: "
-        "expect poor matches."
-    )
+    seems = f"in {LANGUAGE_NAMES[language]}" if language in LANGUAGE_NAMES else "in another language"
+    return f"This question seems to be {seems}. The documents are in {named(languages)}: expect poor matches."

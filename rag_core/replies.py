@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+Shape = TypeVar("Shape", bound=BaseModel)
 
 _FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 
@@ -29,6 +33,19 @@ def read_object(reply: str) -> dict[str, Any]:
         raise ValueError("it holds more than one JSON object")
     assert isinstance(value, dict)  # it began with a brace
     return value
+
+
+def read_as(shape: type[Shape], reply: str) -> Shape:
+    """The one JSON object of a reply, which must have this shape.
+
+    Raises:
+        ValueError: there is none, or it has another shape; the message names the first field that is wrong.
+    """
+    try:
+        return shape.model_validate(read_object(reply))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
 
 
 def read_score(values: Mapping[str, Any], name: str) -> float:

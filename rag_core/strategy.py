@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .context import Context
 from .errors import ConfigError, StageError, Stopped
-from .stages import Fuse, Retrieve, Stage, Transform, Write
+from .stages import Flow, Stage
+from .stages.shortage import shortages
 from .trace import Step, Trace
 from .types import ModelCall, State
 
@@ -29,20 +30,6 @@ Started = Callable[[int, Stage], None]
 Finished = Callable[[int, Step], None]
 
 
-def _leaves(stage: Stage, held: str) -> str:
-    match stage:
-        case Transform():
-            return "queries" if stage.fans_out else "the question"
-        case Retrieve():
-            return "a ranking" if held == "the question" and len(stage.retrievers) == 1 else "rankings"
-        case Fuse():
-            return "a ranking"
-        case Write():
-            return "an answer"
-        case _:
-            return held
-
-
 @dataclass(frozen=True)
 class Strategy:
     """Named stages in order.
@@ -51,7 +38,8 @@ class Strategy:
         controls: the control values the stages were built with, for the trace.
 
     Raises:
-        ConfigError: when a stage needs what the stages before it do not leave.
+        ConfigError: when a stage needs what the stages before it do not leave, or has no meaning on the
+            scale of their scores.
     """
 
     name: str
@@ -61,15 +49,19 @@ class Strategy:
     def __post_init__(self) -> None:
         if not self.stages:
             raise ConfigError(f"{self.name}: a strategy needs at least one stage.")
-        held = "the question"
+        flow = Flow()
         for stage in self.stages:
             needed = NEEDS[stage.kind]
-            if held not in needed:
+            if flow.holds not in needed:
                 raise ConfigError(
                     f"{self.name}: {stage.name} needs {' or '.join(needed)}, "
-                    f"but the stages before it leave {held}."
+                    f"but the stages before it leave {flow.holds}."
                 )
-            held = _leaves(stage, held)
+            try:
+                after = stage.flow(flow)
+            except ConfigError as error:
+                raise ConfigError(f"{self.name}: {error.message}", error.next_step) from None
+            flow = replace(after, stages=(*flow.stages, stage.name))
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -85,7 +77,6 @@ class Strategy:
         question: str,
         ctx: Context,
         *,
-        engine: Mapping[str, str | None] | None = None,
         started: Started = lambda position, stage: None,
         finished: Finished = lambda position, step: None,
     ) -> Trace:
@@ -96,40 +87,46 @@ class Strategy:
 
         Raises:
             StageError: a stage failed; what finished before was told to `finished`.
-            Stopped: the user stopped the run.
+            Stopped: the user stopped the run. Both carry the calls that were sent.
         """
         ctx = ctx.opened()
         state = State.start(question)
         steps: list[Step] = []
         for position, stage in enumerate(self.stages):
-            ctx.check_stop()
-            started(position, stage)
             try:
+                ctx.check_stop()
+                started(position, stage)
                 run = functools.partial(run_stage, stage, state, ctx)
-                step, first = ctx.shared.get(self.prefix(question, position), run)
+                step, first = ctx.shared.get(self.prefix(question, position, ctx), run)
             except Stopped:
-                raise
+                raise Stopped(_once(steps)) from None
             except _Failed as failed:
-                calls = [call for step in steps for call in step.calls] + [*failed.calls]
-                once = tuple(dict.fromkeys(calls))  # one call may serve several stages
-                raise StageError(self.name, stage.name, failed.cause, once) from failed.cause
+                calls = _once(steps, failed.calls)
+                if isinstance(failed.cause, Stopped):
+                    raise Stopped(calls) from None
+                raise StageError(self.name, stage.name, failed.cause, calls) from failed.cause
             if not first:
                 ctx.budget.take_over(step.calls)
             steps.append(step if first else replace(step, reused=True))
             finished(position, steps[-1])
             state = step.after
-        warnings = tuple(dict.fromkeys(warning for step in steps for warning in step.warnings))
-        return Trace(
-            question, self.name, self.controls, self.fingerprint, tuple(steps), engine or {}, warnings
-        )
+        said = [warning for step in steps for warning in step.warnings]
+        short = shortages(self.stages, [step.after for step in steps])
+        warnings = tuple(dict.fromkeys(said + short))
+        return Trace(question, self.name, self.controls, self.fingerprint, tuple(steps), ctx.engine, warnings)
 
-    def prefix(self, question: str, position: int) -> tuple[str, str, tuple[Stage, ...]]:
-        """Key of the work up to and including a stage."""
-        return ("prefix", question, self.stages[: position + 1])
+    def prefix(self, question: str, position: int, ctx: Context) -> Hashable:
+        """Key of the work up to and including a stage, by the models and indexes of a context."""
+        return ("prefix", ctx.identity, question, self.stages[: position + 1])
+
+
+def _once(steps: Sequence[Step], more: Sequence[ModelCall] = ()) -> tuple[ModelCall, ...]:
+    """The calls of steps and those made since, each once: one call may serve several stages."""
+    return tuple(dict.fromkeys([*(call for step in steps for call in step.calls), *more]))
 
 
 class _Failed(Exception):
-    """A stage failed, after it had made some calls."""
+    """A stage failed or was stopped, after it had made some calls."""
 
     def __init__(self, cause: Exception, calls: tuple[ModelCall, ...]) -> None:
         self.cause = cause
@@ -142,8 +139,6 @@ def run_stage(stage: Stage, state: State, ctx: Context) -> Step:
     started = time.perf_counter()
     try:
         after = stage(state, metered)
-    except Stopped:
-        raise
     except Exception as error:
         raise _Failed(error, tuple(metered.ledger)) from error
     seconds = time.perf_counter() - started

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .errors import DataError
-from .text import LANGUAGES, Word, words_of
+from .text import LANGUAGES, Word, typed, words_of
 
 Kind = Literal["term", "lay", "abbreviation"]
 _VOWELS = frozenset("aeiouyáéíóú")
@@ -53,7 +55,8 @@ class Mention:
 class Thesaurus:
     """Concepts, found in a text by any of their names.
 
-    Names are compared word by word without capitals and accents, plurals count as singulars, and names of
+    Names are compared word by word without capitals and accents (a name typed without its ñ counts where it
+    can be no other), plurals count as singulars, and names of
     several words match by their stems too (stems of single words say too little: "spot" is no
     "spotting"). The longest name wins; stop words alone name nothing. An abbreviation must have its own
     capitals unless it cannot be a word (no vowel, or a digit), as in "gbs" and "t1dm".
@@ -69,6 +72,11 @@ class Thesaurus:
         self._wordless = {
             short.lower(): concept for short, concept in self._abbreviations.items() if _no_word(short)
         }
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Eight hexadecimal digits of its concepts; part of what rests on them is identified by."""
+        return hashlib.sha256(repr(self.concepts).encode()).hexdigest()[:8]
 
     @classmethod
     def read(cls, path: Path) -> Thesaurus:
@@ -140,7 +148,7 @@ class Thesaurus:
         for words, found in named:
             for key in _other_forms(words):
                 held.setdefault(key, found)
-        return held
+        return _as_typed(held) | held
 
 
 def _named(
@@ -150,6 +158,19 @@ def _named(
         return None
     forms = tuple(word.form for word in span)
     return names.get(forms) or (names.get(tuple(word.stem for word in span)) if len(span) > 1 else None)
+
+
+def _as_typed(
+    names: Mapping[tuple[str, ...], tuple[Concept, Kind]],
+) -> dict[tuple[str, ...], tuple[Concept, Kind]]:
+    """The names with an ñ as they are typed without it, but those that two concepts would share."""
+    found: dict[tuple[str, ...], tuple[Concept, Kind]] = {}
+    shared = set()
+    for key, named in names.items():
+        plain = tuple(map(typed, key))
+        if plain != key and found.setdefault(plain, named)[0].id != named[0].id:
+            shared.add(plain)
+    return {key: named for key, named in found.items() if key not in shared}
 
 
 def _other_forms(words: Sequence[Word]) -> list[tuple[str, ...]]:

@@ -24,6 +24,8 @@ from rag_core.catalog import (
     Weights,
     build,
     build_all,
+    describe,
+    describe_changes,
 )
 from rag_core.context import Context, Once
 from rag_core.errors import ConfigError
@@ -41,6 +43,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "k_semantic_candidates": 15,
         "rrf_k": 60,
         "k_rrf_pool": 10,
+        "mmr": True,
         "mmr_lambda": 0.7,
         "k_final": 5,
     },
@@ -67,7 +70,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
     },
     "rag_msr": {
         "prompt_set": "original",
-        "dynamic_analysis": True,
+        "dynamic_analysis": "rules",
         "rewriter_temperature": 0.3,
         "k_per_query": 5,
         "rerank": True,
@@ -82,7 +85,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
 STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
     "simple_semantic": [
         ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
-        ("Write", "answer", {}),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
     ],
     "bm25": [
         (
@@ -90,12 +93,12 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
             "retrieve",
             {"retrievers": [{"retriever": "Bm25", "k": 5, "k1": 1.5, "b": 0.75, "enriched": False}]},
         ),
-        ("Write", "answer", {}),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
     ],
     "hyde": [
         ("Hypothesise", "transform", {"include_question": True, "template": ("hypothetical", 0.3)}),
         ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
-        ("Write", "answer", {}),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
     ],
     "hybrid_rrf": [
         (
@@ -111,14 +114,14 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         ("Rrf", "fuse", {"k": 60, "weights": []}),
         ("Top", "select", {"k": 10}),
         ("Mmr", "select", {"k": 5, "relevance": 0.7}),
-        ("Write", "answer", {}),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
     ],
     "multi_query": [
         ("Rewrite", "transform", {"templates": [(name, 0.3) for name in MULTI_QUERY]}),
         ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
         ("Merge", "fuse", {"weighting": "linear", "step": 0.05, "weights": [], "combine": "max"}),
         ("Top", "select", {"k": 8}),
-        ("Write", "answer", {}),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
     ],
     "contextual": [
         (
@@ -131,9 +134,9 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
                 ]
             },
         ),
-        ("Rrf", "fuse", {"k": 60, "weights": [0.4, 0.6]}),
+        ("Rrf", "fuse", {"k": 60, "weights": [["bm25", 0.4], ["dense", 0.6]]}),
         ("Top", "select", {"k": 5}),
-        ("Write", "answer", {}),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
     ],
     "rag_msr": [
         ("Analyse", "transform", {}),
@@ -146,11 +149,11 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         ("Rescore", "rerank", {}),
         ("Top", "select", {"k": 3}),
         ("Best", "fuse", {}),
-        ("Judge", "rerank", {}),
+        ("Judge", "rerank", {"template": ("judge_passage", 0.0)}),
         ("Blend", "rerank", {"alpha": 0.4}),
         ("AtLeast", "select", {"score": 0.5}),
         ("Top", "select", {"k": 5}),
-        ("Write", "answer", {}),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
     ],
 }
 
@@ -301,9 +304,23 @@ def test_an_end_of_a_control_takes_its_stage_out(control: str, value: object, go
     assert gone not in [stage.name for stage in build(("rag_msr", {control: value})).stages]
 
 
-def test_lambda_one_leaves_mmr_out():
-    stages = [stage.name for stage in build(("hybrid_rrf", {"mmr_lambda": 1})).stages]
-    assert stages == ["Bm25 ∥ Dense", "Rrf", "Top", "Top", "Write"]
+def test_lambda_one_orders_the_pool_by_the_cosine_to_the_question(full: Context):
+    """Seed 002: 1.0 is pure relevance; RRF's order is another."""
+    trace = run(full, RECIPES["hybrid_rrf"], mmr_lambda=1, k_final=10)
+    pool = trace.steps[2].after.ranking
+    (question,) = full.embed((QUESTION,))
+    cosines = dict(
+        zip([hit.id for hit in pool], full.index.vectors([hit.id for hit in pool]) @ question, strict=True)
+    )
+    assert [hit.id for hit in trace.ranking] == sorted(cosines, key=lambda one: -cosines[one])
+    assert [hit.id for hit in trace.ranking] != [hit.id for hit in pool]
+
+
+def test_without_mmr_the_order_of_rrf_stands(full: Context):
+    trace = run(full, RECIPES["hybrid_rrf"], mmr=False, k_final=10)
+    assert [step.stage for step in trace.steps] == ["Bm25 ∥ Dense", "Rrf", "Top", "Top", "Write"]
+    assert [hit.id for hit in trace.ranking] == [hit.id for hit in trace.steps[2].after.ranking]
+    assert {hit.scale for hit in trace.ranking} == {"rrf"}
 
 
 @every_preset
@@ -408,3 +425,31 @@ def test_a_control_as_json_has_every_field_and_null_where_it_does_not_apply(reci
             assert (*span, told["choices"]) == (None, None, None, [*MULTI_QUERY, "complications"])
         case _:
             pytest.fail(f"write what a {type(control).__name__} prints")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "changes"),
+    [
+        ("hybrid_rrf", ""),
+        (("hybrid_rrf", {"mmr_lambda": 0.3, "k_final": "8"}), "λ 0.3, k_final 8"),
+        (build("hybrid_rrf"), ""),
+        (build(("hybrid_rrf", {"mmr_lambda": 0.3})), "λ 0.3"),
+        (("contextual", {"rerank": True, "enriched": False}), "enriched off, rerank on"),
+        (("contextual", {"search_type": "bm25", "rrf_k": 5}), "search_type bm25"),  # rrf_k does nothing there
+        ("rag_msr@raw", "prompt_set none, rerank off, judge off"),
+        (
+            ("multi_query", {"templates": ["standalone", {"name": "mine", "text": "{question}?"}]}),
+            "templates standalone + mine (own text)",
+        ),
+        (("multi_query", {"weighting": "custom", "query_weights": [1, 0.5]}),
+         "weighting custom, query_weights 1 / 0.5"),
+        (("hybrid_rrf", {"gone": 3, "rrf_k": 9999}), "rrf_k 9999, gone 3"),  # stored by an older version
+        (Strategy("mine", build("bm25").stages, {"k": 1}), ""),
+    ],
+)  # fmt: skip
+def test_what_differs_from_the_defaults_in_a_few_words(chosen, changes: str):
+    assert describe_changes(chosen) == changes
+    name = chosen.name if isinstance(chosen, Strategy) else chosen if isinstance(chosen, str) else chosen[0]
+    name = name.partition("@")[0]
+    title = RECIPES[name].title if name in RECIPES else name
+    assert describe(chosen) == (f"{title} · {changes}" if changes else title)

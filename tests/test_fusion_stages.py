@@ -42,48 +42,62 @@ def merged(stage: Fuse, *rankings: Ranking) -> dict[str, float]:
     return {found.id: found.score for found in after(stage, *rankings).ranking}
 
 
+BM25, DENSE = "bm25", "dense"
+
+
 class TestRrfWeights:
     def test_each_search_counts_with_its_weight(self):
-        assert Rrf(60, (0.4, 0.6)).fuse([ranking("ab"), ranking("bc")]) == pytest.approx(
-            {"a": 0.4 / 61, "b": 0.4 / 62 + 0.6 / 61, "c": 0.6 / 62}, abs=1e-15
-        )
+        weighted = Rrf(60, ((BM25, 0.4), (DENSE, 0.6)))
+        by_words, by_meaning = ranking("ab", retriever=BM25), ranking("bc", retriever=DENSE)
+        expected = {"a": 0.4 / 61, "b": 0.4 / 62 + 0.6 / 61, "c": 0.6 / 62}
+        assert weighted.fuse([by_words, by_meaning]) == pytest.approx(expected, abs=1e-15)
+        assert weighted.fuse([by_meaning, by_words]) == pytest.approx(expected, abs=1e-15)
 
     @pytest.mark.parametrize("k", [0, 1, 60, 200])
     @pytest.mark.parametrize("weight", [0.4, 0.6, 1.0])
     def test_ranks_from_one_here_are_the_seeds_ranks_from_zero(self, k: int, weight: float):
         ids = "abcdefgh"
-        ours = Rrf(k, (weight,)).fuse([ranking(ids)])
+        ours = Rrf(k, ((BM25, weight),)).fuse([ranking(ids, retriever=BM25)])
         seeds = {name: weight * 1 / (k + rank + 1) for rank, name in enumerate(ids)}  # seed 003, rank from 0
         assert ours == pytest.approx(seeds, abs=1e-15)
 
-    def test_weights_go_round_for_every_query(self):
-        """Queries times retrievers, in this order."""
+    def test_a_retriever_has_one_weight_however_many_queries_use_it(self):
+        """Three queries to one retriever: none of them is another retriever's."""
+        rankings = [ranking(name, Query(name), DENSE) for name in "abc"]
+        assert Rrf(9, ((DENSE, 0.5),)).fuse(rankings) == {"a": 0.05, "b": 0.05, "c": 0.05}
         one, two = Query("one"), Query("two")
-        rankings = [ranking("a", one), ranking("b", one), ranking("c", two), ranking("d", two)]
-        assert Rrf(9, (1.0, 0.5)).fuse(rankings) == {"a": 0.1, "b": 0.05, "c": 0.1, "d": 0.05}
+        both = [ranking("a", one, BM25), ranking("b", one, DENSE), ranking("c", two, DENSE)]
+        assert Rrf(9, ((BM25, 1.0), (DENSE, 0.5))).fuse(both) == {"a": 0.1, "b": 0.05, "c": 0.05}
+
+    def test_a_retriever_that_is_not_named_has_weight_one(self):
+        rankings = [ranking("a", retriever=BM25), ranking("b", retriever=DENSE)]
+        assert Rrf(9, ((BM25, 0.2),)).fuse(rankings) == {"a": pytest.approx(0.02), "b": 0.1}
 
     def test_the_weight_of_a_query_and_of_a_search_are_multiplied(self):
         light = Query("light", weight=0.5)
-        assert Rrf(9, (0.4,)).fuse([ranking("a", light)]) == {"a": pytest.approx(0.4 * 0.5 / 10, abs=1e-15)}
+        fused = Rrf(9, ((BM25, 0.4),)).fuse([ranking("a", light, BM25)])
+        assert fused == {"a": pytest.approx(0.4 * 0.5 / 10, abs=1e-15)}
 
     @settings(deadline=None)
     @given(st.permutations("abcdef"), st.permutations("defghi"), st.floats(0.05, 1))
     def test_a_search_of_weight_zero_is_as_if_it_had_not_been_made(self, one, two, weight):
-        alone = Rrf(60, (weight,)).fuse([ranking(one)])
-        assert Rrf(60, (weight, 0.0)).fuse([ranking(one), ranking(two)]) == alone
-        assert Rrf(60, (0.0, weight)).fuse([ranking(two), ranking(one)]) == alone
+        by_words, by_meaning = ranking(one, retriever=BM25), ranking(two, retriever=DENSE)
+        weighted = Rrf(60, ((BM25, weight), (DENSE, 0.0)))
+        assert weighted.fuse([by_words, by_meaning]) == weighted.fuse([by_words])
+        assert weighted.fuse([by_meaning, by_words]) == weighted.fuse([by_words])
 
     @settings(deadline=None)
     @given(st.permutations("abcdef"), st.permutations("defghi"), st.floats(0.05, 1), st.floats(0.05, 1))
     def test_only_the_ratio_of_the_weights_orders(self, one, two, first, second):
         """Up to ties, which rounding may break."""
-        plain = Rrf(60, (first, second)).fuse([ranking(one), ranking(two)])
-        doubled = Rrf(60, (2 * first, 2 * second)).fuse([ranking(one), ranking(two)])
+        rankings = [ranking(one, retriever=BM25), ranking(two, retriever=DENSE)]
+        plain = Rrf(60, ((BM25, first), (DENSE, second))).fuse(rankings)
+        doubled = Rrf(60, ((BM25, 2 * first), (DENSE, 2 * second))).fuse(rankings)
         assert doubled == pytest.approx({name: 2 * score for name, score in plain.items()}, rel=1e-12)
 
-    @pytest.mark.parametrize("weights", [(0.0,), (0.0, 0.0), (-0.1, 1.0), (1.0, -0.1)])
-    def test_weights_that_leave_nothing_or_are_negative_are_refused(self, weights: tuple[float, ...]):
-        with pytest.raises(ConfigError, match="must not be negative, and one must be above 0"):
+    @pytest.mark.parametrize("weights", [((BM25, -0.1), (DENSE, 1.0)), ((BM25, 1.0), (DENSE, -0.1))])
+    def test_a_negative_weight_is_refused(self, weights: tuple[tuple[str, float], ...]):
+        with pytest.raises(ConfigError, match="must not be negative"):
             Rrf(weights=weights)
 
 
@@ -203,17 +217,13 @@ class TestBest:
         ]
         (b,) = [found for found in state.ranking if found.id == "b"]
         assert b.votes == (
-            Vote("Dense", "one", 2, -1.0),
-            Vote("Dense", "two", 1, 2.0),
-            Vote("Best", "question", 2, 2.0),
+            Vote("Dense", "one", 2, -1.0, "cross_encoder"),
+            Vote("Dense", "two", 1, 2.0, "cross_encoder"),
+            Vote("Best", "question", 2, 2.0, "cross_encoder"),
         )
 
     def test_a_passage_with_only_negative_scores_keeps_the_least_bad(self):
         assert merged(Best(), scored({"a": -3.0}, "one"), scored({"a": -2.0}, "two")) == {"a": -2.0}
-
-    def test_scores_of_two_scales_are_not_compared(self):
-        with pytest.raises(ConfigError, match=r"different scales cannot be compared \(bm25, cosine\)"):
-            after(Best(), scored({"a": 0.5}), scored({"b": 7.0}, "q", "bm25"))
 
     @settings(deadline=None)
     @given(drawn)

@@ -35,6 +35,7 @@ MOVES: Mapping[tuple[str, str], Move] = {
     ("hybrid_rrf", "k_semantic_candidates"): Move(1, "scores"),
     ("hybrid_rrf", "rrf_k"): Move(0, "scores"),
     ("hybrid_rrf", "k_rrf_pool"): Move(2, "membership"),
+    ("hybrid_rrf", "mmr"): Move(False, "order"),
     ("hybrid_rrf", "mmr_lambda"): Move(0.0, "order"),
     ("hybrid_rrf", "k_final"): Move(2, "membership"),
     ("multi_query", "templates"): Move(["standalone", "complications"], "queries"),
@@ -55,7 +56,7 @@ MOVES: Mapping[tuple[str, str], Move] = {
     ("contextual", "rerank"): Move(True, "order"),
     ("contextual", "k_final"): Move(2, "membership"),
     ("rag_msr", "prompt_set"): Move("improved", "queries"),
-    ("rag_msr", "dynamic_analysis"): Move(False, "queries", KEYWORDS),
+    ("rag_msr", "dynamic_analysis"): Move("off", "queries", KEYWORDS),
     ("rag_msr", "rewriter_temperature"): Move(0.5, "queries"),
     ("rag_msr", "k_per_query"): Move(1, "membership"),
     ("rag_msr", "rerank"): Move(False, "votes"),
@@ -74,6 +75,7 @@ SEEN: Mapping[str, Callable[[Trace], object]] = {
 }
 # What each control needs before it acts, and a setting in which it does not.
 IDLE: Mapping[tuple[str, str], tuple[Mapping[str, object], str]] = {
+    ("hybrid_rrf", "mmr_lambda"): ({"mmr": False}, "Acts only when mmr is true."),
     ("multi_query", "weight_step"): ({"weighting": "equal"}, "Acts only when weighting is linear."),
     ("multi_query", "query_weights"): ({"weighting": "linear"}, "Acts only when weighting is custom."),
     ("contextual", "vector_weight"): ({"search_type": "vector"}, "Acts only when search_type is hybrid."),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rag_core.errors import DataError
 from rag_core.grounding import best_quote, evidence_hash, resolve_citations, shown_evidence
 from rag_core.labels import LabelRules, Thresholds
+from rag_core.models.embedding import MINILM, MINILM_SHA256
 from rag_core.prompts import ANSWER, NO_EVIDENCE, Sources, Template, contexts_in
 from rag_core.types import Citation, Hit, Label, Passage, Relevance
 
@@ -47,11 +48,11 @@ def test_a_prompt_keeps_its_fields_for_the_offline_engine():
     prompt = ANSWER.fill(question="Why?", sources=Sources(hits))
     assert prompt.fields["question"] == "Why?"
     assert tuple(prompt.fields["sources"]) == hits
-    assert (prompt.purpose, prompt.system) == ("answer", ANSWER.system)
+    assert (prompt.purpose, prompt.template) == ("answer", ANSWER)
 
 
 @pytest.mark.parametrize(
-    "value", ["{question}", "{other}", "{{x}}", "{", "}", "{}", "%s", "\\1 \\g<0>", "$x", ""]
+    "value", ["{question}", "{other}", "{{x}}", "{", "}", "{}", "%s", "\\1 \\g", "$x", ""]
 )
 def test_a_field_is_put_in_as_it_is(value: str):
     template = Template("t", "answer", "", "[{question}] {other}")
@@ -199,7 +200,15 @@ SHARES: dict[Label, float] = {"High": 0.91, "Medium": 0.5, "Low": 0.04}
 COUNTS: dict[Label, int] = {"High": 11, "Medium": 20, "Low": 300}
 ENGLISH = Thresholds(0.6, 0.3, SHARES, COUNTS)
 SPANISH = Thresholds(0.5, 0.2, SHARES, COUNTS)
-RULES = LabelRules({("cosine", "en"): ENGLISH, ("cosine", "es"): SPANISH, ("judge", "en"): SPANISH})
+MODEL = "a-model"
+RULES = LabelRules(
+    {
+        ("cosine", MODEL, "en"): ENGLISH,
+        ("cosine", MODEL, "es"): SPANISH,
+        ("cosine", "another-model", "en"): SPANISH,
+        ("judge", MODEL, "en"): SPANISH,
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -208,30 +217,46 @@ RULES = LabelRules({("cosine", "en"): ENGLISH, ("cosine", "es"): SPANISH, ("judg
 )
 def test_a_threshold_itself_belongs_to_the_higher_label(score: float, label: Label):
     assert ENGLISH.label(score) == label
-    (relevance,) = RULES.relevance("cosine", [score], "en")
+    (relevance,) = RULES.relevance("cosine", [score], "en", MODEL)
     assert (relevance.label, relevance.scorer, relevance.score) == (label, "cosine", score)
 
 
 @pytest.mark.parametrize(
-    ("scorer", "language", "label"),
+    ("scorer", "model", "language", "label"),
     [
-        ("cosine", "en", "Medium"),
-        ("cosine", "es", "High"),
-        ("cosine", "fr", "Medium"),
-        ("judge", "es", "High"),
+        ("cosine", MODEL, "en", "Medium"),
+        ("cosine", MODEL, "es", "High"),
+        ("cosine", MODEL, "fr", "Medium"),
+        ("cosine", "another-model", "en", "High"),
+        ("judge", MODEL, "es", "High"),
     ],
 )
-def test_thresholds_are_those_of_scorer_and_language_or_else_the_english_ones(scorer, language, label):
-    assert [found.label for found in RULES.relevance(scorer, [0.55], language)] == [label]
+def test_thresholds_are_those_of_scorer_model_and_language_or_else_the_english_ones(
+    scorer, model, language, label
+):
+    (found,) = RULES.relevance(scorer, [0.55], language, model)
+    assert found.label == label
+    fitted_for_it = (scorer, language) in {("cosine", "en"), ("cosine", "es")}
+    assert found.rule.endswith(" were relevant." if fitted_for_it else " Measured with questions in English.")
+
+
+@pytest.mark.parametrize("score", [0.0, 0.4999, 0.5, 0.7499, 0.75, 1.0])
+def test_a_judge_that_was_never_measured_is_labelled_by_what_its_prompt_says(score: float):
+    (found,) = RULES.relevance("judge", [score], "en", "gpt-4o")
+    label = "High" if score >= 75 / 100 else "Medium" if score >= 50 / 100 else "Low"
+    assert (found.label, found.scorer, found.score) == (label, "judge", score)
+    assert found.rule.startswith(f"{label}: judge score {score:.2f}, ")
+    assert "Not calibrated for gpt-4o" in found.rule
+    assert "judged passages" not in found.rule
 
 
 def test_labels_come_one_per_score_in_order():
-    assert [found.label for found in RULES.relevance("cosine", [0.1, 0.9, 0.4], "en")] == [
+    assert [found.label for found in RULES.relevance("cosine", [0.1, 0.9, 0.4], "en", MODEL)] == [
         "Low",
         "High",
         "Medium",
     ]
-    assert RULES.relevance("cosine", [], "en") == []
+    assert RULES.relevance("cosine", [], "en", MODEL) == []
 
 
 @pytest.mark.parametrize(
@@ -255,7 +280,7 @@ def test_labels_come_one_per_score_in_order():
     ],
 )
 def test_a_label_states_its_rule_and_how_often_it_was_right(score: float, rule: str):
-    assert RULES.relevance("cosine", [score], "en")[0].rule == rule
+    assert RULES.relevance("cosine", [score], "en", MODEL)[0].rule == rule
 
 
 @pytest.mark.parametrize(
@@ -263,21 +288,19 @@ def test_a_label_states_its_rule_and_how_often_it_was_right(score: float, rule: 
     [(0, ""), (1, "H"), (2, "HM"), (3, "HML"), (4, "HHML"), (5, "HHMML"), (6, "HHMMLL"), (9, "HHHMMMLLL")],
 )
 def test_by_rank_the_first_third_is_high_and_the_second_medium(count: int, labels: str):
-    found = LabelRules({}, "rank").relevance("cosine", [0.0] * count, "en")
+    found = LabelRules({}, "rank").relevance("rank", [0.0] * count, "en", "")
     assert "".join(relevance.label[0] for relevance in found) == labels
     assert [relevance.score for relevance in found] == list(range(1, count + 1))
     assert {relevance.scorer for relevance in found} <= {"rank"}
 
 
 def test_a_label_by_rank_says_that_it_was_not_measured():
-    second = LabelRules({}, "rank").relevance("cosine", [0.9, 0.8, 0.7], "en")[1]
-    assert second.rule == (
-        "Medium: position 2 of 3 (labels by rank, as in the multi-query seed; not measured)."
-    )
+    second = LabelRules({}, "rank").relevance("rank", [0.9, 0.8, 0.7], "en", "")[1]
+    assert second.rule == "Medium: position 2 of 3 (labels by rank; not measured)."
 
 
 ROW = """
-[cosine.en]
+[cosine.a-model.en]
 high = 0.6
 medium = 0.3
 relevant = { High = 0.9, Medium = 0.5, Low = 0.1 }
@@ -288,9 +311,9 @@ judged = { High = 1, Medium = 2, Low = 3 }
 def test_thresholds_are_read_from_a_file(tmp_path: Path):
     path = tmp_path / "labels.toml"
     path.write_text(ROW)
-    found = LabelRules.read(path).relevance("cosine", [0.6, 0.3, 0.2], "en")
+    found = LabelRules.read(path).relevance("cosine", [0.6, 0.3, 0.2], "en", MODEL)
     assert [relevance.label for relevance in found] == ["High", "Medium", "Low"]
-    by_rank = LabelRules.read(path, "rank").relevance("cosine", [0.6], "en")
+    by_rank = LabelRules.read(path, "rank").relevance("rank", [0.6], "en", "")
     assert by_rank[0].scorer == "rank"
 
 
@@ -310,10 +333,11 @@ def unreadable(path: Path, text: str | None) -> None:
         "high = ",
         "cosine = 3",
         "[cosine]\nen = 3",
+        "[cosine.en]\nhigh = 1",
         ROW.replace("high = 0.6", ""),
         ROW.replace("judged", "seen"),
     ],
-    ids=["missing", "not TOML", "no table", "no row", "no threshold", "no counts"],
+    ids=["missing", "not TOML", "no table", "no row", "no model", "no threshold", "no counts"],
 )
 def test_a_missing_or_malformed_file_of_thresholds_is_named(tmp_path: Path, text: str | None):
     unreadable(tmp_path / "labels.toml", text)
@@ -323,7 +347,7 @@ def test_a_missing_or_malformed_file_of_thresholds_is_named(tmp_path: Path, text
     "text",
     [
         "",
-        ROW.replace("cosine.en", "cosine.es"),
+        ROW.replace("a-model.en", "a-model.es"),
         ROW.replace("High = 0.9, ", ""),
         ROW.replace("0.6", '"wide"'),
     ],
@@ -334,6 +358,7 @@ def test_defect_a_file_that_cannot_label_is_refused_when_read(tmp_path: Path, te
 
 
 def test_the_files_in_the_repository_label_english_and_say_their_rule():
-    (relevance,) = LabelRules.read(ROOT / "data" / "labels.toml").relevance("cosine", [0.999], "en")
+    rules = LabelRules.read(ROOT / "data" / "labels.toml")
+    (relevance,) = rules.relevance("cosine", [0.999], "en", f"{MINILM}-{MINILM_SHA256[:8]}")
     assert relevance.label == "High"
     assert relevance.rule.startswith("High: cosine similarity to the question 1.00, at least 0.")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.errors import InputError
-from rag_core.questions import MAX_QUESTION, check_question, form_of, question_notice
+from rag_core.questions import MAX_QUESTION, check_question, form_of
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,3 @@ def test_a_question_is_asked_without_the_white_space_around_and_inside_it():
     assert check_question("  When \n is\tanti-D given? ") == "When is anti-D given?"
     assert len(check_question("x" * MAX_QUESTION)) == MAX_QUESTION
     assert check_question("B12") == "B12"
-
-
-def test_a_question_in_a_third_language_brings_a_notice():
-    assert question_notice("What is pre-eclampsia?") == question_notice("¿Qué es la preeclampsia?") == ""
-    assert "another language" in question_notice("妊娠中に何を食べるべきですか")

@@ -52,8 +52,29 @@ class TestRescore:
         first, second = Rescore()(state, ctx).rankings
         assert [(found.id, found.score) for found in first] == [("a", 3.0), ("b", 2.0)]
         assert [(found.id, found.score) for found in second] == [("b", 1.0), ("c", 0.0)]
-        assert first.hits[0].votes == (Vote("Rescore", "text of a", 1, 3.0),)
+        assert first.hits[0].votes == (Vote("Rescore", "text of a", 1, 3.0, "cross_encoder"),)
         assert reranker.asked == [("text of a", ("a", "b")), ("b alone", ("b", "c"))]
+
+    @pytest.mark.parametrize("search_type", ["bm25", "vector", "hybrid"])
+    def test_one_ranking_is_scored_against_the_question_whatever_was_searched_with(
+        self, full: Context, search_type: str
+    ):
+        reranker = WordReranker()
+        settings = {"transform": True, "rerank": True, "search_type": search_type}
+        trace = build(("contextual", settings)).run(QUESTION, replace(full, reranker=reranker))
+        assert [query.text for query in trace.final.queries] == ["feline canine sleep"]
+        assert [query for query, _ in reranker.asked] == [QUESTION]
+
+    def test_after_hyde_the_question_is_what_counts(self):
+        """The passage searched with lies at 90°, the question at 0°: of a (10°) and b (80°), a is relevant."""
+        reranker = WordReranker()
+        plane = Plane(question=0, a=10, b=80, supposed=90)
+        ctx = replace(context(plane), reranker=reranker)
+        state = replace(State.start("question"), rankings=(ranking("ba", Query("supposed")),))
+        (first, _) = Mmr(2, 1.0)(state, ctx).ranking
+        assert first.id == "a"
+        Rescore()(state, ctx)
+        assert [query for query, _ in reranker.asked] == ["question"]
 
     @pytest.mark.parametrize("scale", ["cross_encoder", "offline_scorer"])
     def test_the_scale_says_whose_scores_they_are(self, scale):
@@ -194,7 +215,9 @@ class TestJudge:
 
 
 def judged_hit(name: str, value: float) -> Hit:
-    return replace(hit(name), votes=(Vote("Judge", "question", 1, value),), score=value, scale="judge")
+    return replace(
+        hit(name), votes=(Vote("Judge", "question", 1, value, "judge"),), score=value, scale="judge"
+    )
 
 
 class TestBlend:
@@ -212,6 +235,19 @@ class TestBlend:
         )
         assert {each.scale for each in found} == {"s_final"}
 
+    def test_both_parts_are_votes_of_their_scale_and_alpha_is_shown(self):
+        """α = 0.4: a is 0.4 · 0.5 + 0.6 · 0.9 = 0.74, b is 0.4 · 1 + 0.6 · 0.2 = 0.52."""
+        hits = (judged_hit("a", 0.9), judged_hit("b", 0.2))
+        state = replace(State.start("question"), rankings=(Ranking(Query("question"), hits),))
+        a, b = Blend(0.4)(state, context(Plane(question=0, a=60, b=0))).ranking
+        assert [(vote.stage, vote.scale, vote.rank) for vote in a.votes] == [
+            ("Judge", "judge", 1), ("Blend", "cosine", 2), ("Blend", "s_final", 1),
+        ]  # fmt: skip
+        assert [vote.score for vote in a.votes] == pytest.approx([0.9, 0.5, 0.74], abs=1e-6)
+        assert [vote.score for vote in b.votes] == pytest.approx([0.2, 1.0, 0.52], abs=1e-6)
+        assert [(term.name, term.weight) for term in a.votes[-1].terms] == [("cosine", 0.4), ("judge", 0.6)]
+        assert [term.value for term in a.votes[-1].terms] == pytest.approx([0.5, 0.9], abs=1e-6)
+
     def test_the_defaults_worked_through(self):
         """α = 0.4: 0.4 · 0.5 + 0.6 · 0.75 = 0.20 + 0.45 = 0.65, and 0.4 · 0 + 0.6 · 0.9 = 0.54."""
         plane = Plane(question=0, a=60, b=90)
@@ -224,7 +260,11 @@ class TestBlend:
         ]
 
     def test_the_last_judgement_counts_and_later_stages_are_not_taken_for_it(self):
-        votes = (Vote("Judge", "q", 1, 0.1), Vote("Judge", "q", 1, 0.9), Vote("Rescore", "q", 1, 7.0))
+        votes = (
+            Vote("Judge", "q", 1, 0.1, "judge"),
+            Vote("Judge", "q", 1, 0.9, "judge"),
+            Vote("Rescore", "q", 1, 7.0, "cross_encoder"),
+        )
         hits = (replace(hit("a"), votes=votes),)
         state = replace(State.start("question"), rankings=(Ranking(Query("question"), hits),))
         (found,) = Blend(0.0)(state, context(Plane(question=0, a=60))).ranking
@@ -277,6 +317,10 @@ class TestAtLeast:
             (
                 "¿Cómo duermen los gatos en invierno?",
                 "El mejor pasaje alcanza 0.432, por debajo del umbral θ = 0.5.",
+            ),
+            (
+                "Comment dorment les chats en hiver ?",
+                "The best passage reaches 0.432, which is below the threshold θ = 0.5.",
             ),
         ],
     )

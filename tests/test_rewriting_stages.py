@@ -13,11 +13,22 @@ from plane import Plane, context, unit
 from rag_core.catalog import build
 from rag_core.context import Context
 from rag_core.errors import ConfigError, ProviderError, StageError, Stopped
+from rag_core.lab import Lab
 from rag_core.prompts import Prompt
-from rag_core.stages import Analyse, Dense, Hypothesise, Merge, Rephrase, Retrieve, Rewrite, Write
+from rag_core.stages import (
+    Analyse,
+    AnalyseByModel,
+    Dense,
+    Hypothesise,
+    Merge,
+    Rephrase,
+    Retrieve,
+    Rewrite,
+    Write,
+)
 from rag_core.stages.rewrite import cleaned
 from rag_core.strategy import Strategy
-from rag_core.templates import MULTI_QUERY, ORIGINAL, SYNONYMS, TRANSFORM, own_template
+from rag_core.templates import MULTI_QUERY, ORIGINAL, SYNONYMS, TRANSFORM, Form, own_template
 from rag_core.types import Query
 
 QUESTION = Query("Do cats sleep?")
@@ -109,6 +120,16 @@ class TestRewrite:
         ]  # fmt: skip
         assert warnings == ["Rewrite 'synonyms' lost from the question: ibuprofen, 34 weeks."]
 
+    def test_a_medicine_under_another_of_its_names_is_not_lost(self, lab: Lab):
+        """The lab's thesaurus knows that acetaminophen is paracetamol; ibuprofen is another medicine."""
+        asked = with_llm(
+            lab.context(),
+            Told({"standalone": "Is paracetamol safe?", "synonyms": "Is ibuprofen safe?"}),
+        )
+        queries = Rewrite(MULTI_QUERY[:2]).rewrite(Query("Can I take acetaminophen?"), asked)
+        assert [query.note for query in queries] == ["", "lost from the question: acetaminophen"]
+        assert asked.warnings == ["Rewrite 'synonyms' lost from the question: acetaminophen."]
+
     def test_the_offline_engine_says_which_templates_it_cannot_read(self, ctx: Context):
         mine = own_template("mine", "Ask {question}")
         edited = own_template("standalone", "Alone: {question}")
@@ -171,15 +192,82 @@ class TestForm:
         llm = talker()
         (analysed,) = Analyse().rewrite(Query(question), ctx)
         queries = Rewrite(ORIGINAL).rewrite(analysed, with_llm(ctx, llm))
-        assert {prompt.fields["form"] for prompt in llm.prompts} == {analysed.form}
+        assert {prompt.fields["form"] for prompt in llm.prompts} == {Form(analysed.form)}
         assert all(f"Form of the question: {analysed.form}." in prompt.render() for prompt in llm.prompts)
         assert {query.form for query in queries} == {analysed.form}
 
-    def test_without_the_analysis_a_question_is_taken_as_a_sentence(self, ctx: Context):
+    def test_without_an_analysis_the_prompt_says_nothing_about_the_form(self, ctx: Context):
         llm = talker()
         queries = Rewrite(ORIGINAL).rewrite(Query("cats sleep"), with_llm(ctx, llm))
-        assert {prompt.fields["form"] for prompt in llm.prompts} == {"sentence"}
+        assert [prompt.render() for prompt in llm.prompts] == [
+            template.text.format(question="cats sleep", form="") for template in ORIGINAL
+        ]
         assert {query.form for query in queries} == {""}
+
+
+def analysed(ctx: Context, question: str, reply: object) -> tuple[Query, list[str], Told]:
+    """What the analysis by the model makes of a question, its warnings, and the model that was asked."""
+    llm = Told({"analysis": reply})
+    asked = with_llm(ctx, llm)
+    (query,) = AnalyseByModel().rewrite(Query(question), asked)
+    return query, asked.warnings, llm
+
+
+class TestAnalysisByTheModel:
+    """As RAG-MSR does it: the model says whether the question is keywords, and makes a full question of them."""
+
+    def test_keywords_become_the_full_question_the_model_wrote(self, ctx: Context):
+        full = "What should cats eat at 12 weeks?"
+        query, warnings, llm = analysed(
+            ctx, "cats food 12 weeks", f'{{"form": "keywords", "question": "{full}"}}'
+        )
+        assert (query.text, query.origin, query.form) == (full, "analysis", "sentence")
+        assert query.note == f"keywords, as told reads them; made a full question: {full}"
+        assert warnings == []
+        assert [prompt.purpose for prompt in llm.prompts] == ["rewrite"]
+
+    def test_a_sentence_stands_as_it_was_asked(self, ctx: Context):
+        query, warnings, _ = analysed(ctx, "Do cats sleep?", '{"form": "sentence", "question": "Cats?"}')
+        assert query == Query("Do cats sleep?", form="sentence", note="full sentence, as told reads it")
+        assert warnings == []
+
+    def test_the_rules_are_applied_to_the_full_question(self, ctx: Context):
+        full = "Where do cats sleep at night?"
+        query, _, _ = analysed(ctx, "cats sleep", f'{{"form": "keywords", "question": "{full}"}}')
+        llm = talker()
+        Rewrite(ORIGINAL).rewrite(query, with_llm(ctx, llm))
+        assert all(f"Question: {full}\n" in prompt.render() for prompt in llm.prompts)
+        assert all("Form of the question: sentence." in prompt.render() for prompt in llm.prompts)
+
+    def test_a_number_it_lost_is_warned_of(self, ctx: Context):
+        reply = '{"form": "keywords", "question": "What should young cats eat?"}'
+        query, warnings, _ = analysed(ctx, "cats food 12 weeks", reply)
+        assert "lost from the question: 12 weeks" in query.note
+        assert warnings == ["Rewrite 'analysis' lost from the question: 12 weeks."]
+
+    @pytest.mark.parametrize(
+        ("reply", "why"),
+        [
+            ("It is keywords.", "the reply was malformed: it holds no JSON object"),
+            ('{"form": "keyword", "question": "Q?"}', "the reply was malformed: form: Input should be"),
+            ('{"form": "sentence"}', "the reply was malformed: question: Field required)"),
+            (
+                '{"form": "sentence", "question": "", "why": "x"}',
+                "the reply was malformed: why: Extra inputs are not permitted",
+            ),
+            ('{"form": "keywords", "question": " "}', "the reply was malformed: it made no question of the"),
+            (refused("The provider refused."), "The provider refused)."),
+        ],
+    )
+    def test_when_it_fails_the_rules_decide_and_the_warning_says_why(self, ctx: Context, reply, why: str):
+        query, (warning,), llm = analysed(ctx, "cats sleep", reply)
+        assert query == Analyse().rewrite(Query("cats sleep"), ctx)[0]
+        assert warning.startswith(f"Query analysis by the model failed, so that rules decided ({why}")
+        assert len(llm.prompts) == 1
+
+    def test_a_stopped_run_is_no_failure_of_the_analysis(self, ctx: Context):
+        with pytest.raises(Stopped):
+            analysed(ctx, "cats sleep", Stopped())
 
 
 class TestRephrase:

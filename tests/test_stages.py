@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -16,9 +17,9 @@ from plane import QUESTION, Plane, context, cos, hit, ranking, unit
 
 from rag_core.context import Context
 from rag_core.errors import ConfigError, Stopped
-from rag_core.stages import Bm25, Dense, Mmr, Retrieve, Retriever, Rrf, Select, Top
+from rag_core.stages import Best, Blend, Bm25, Dense, Mmr, Retrieve, Retriever, Rrf, Select, Stage, Top
 from rag_core.stages.select import mmr_order
-from rag_core.types import Hit, Query, Ranking, State, Vote
+from rag_core.types import Hit, Query, Ranking, Scale, State, Vote
 
 
 def fused(*rankings: Ranking, k: int = 60) -> Ranking:
@@ -72,9 +73,9 @@ def test_a_fused_hit_has_the_votes_of_every_list_and_its_own():
     second = Ranking.sort(Query("two"), [hit("b", 7.0)], "Bm25")
     best, other = fused(first, second)
     assert best.votes == (
-        Vote("Dense", "one", 2, 0.2),
-        Vote("Bm25", "two", 1, 7.0),
-        Vote("Rrf", "question", 1, 1 / 62 + 1 / 61),
+        Vote("Dense", "one", 2, 0.2, "cosine"),
+        Vote("Bm25", "two", 1, 7.0, "cosine"),
+        Vote("Rrf", "question", 1, 1 / 62 + 1 / 61, "rrf"),
     )
     assert (best.id, best.scale, other.id) == ("b", "rrf", "a")
 
@@ -132,10 +133,31 @@ def test_mmr_equals_the_arithmetic_against_the_most_similar_pick_not_the_last():
     ]  # fmt: skip
 
 
-def test_mmr_keeps_the_score_and_scale_a_hit_came_with():
-    state = replace(State.start("question"), rankings=(Ranking(QUESTION, (hit("a", 0.123),)),))
-    (only,) = Mmr()(state, context(Plane(question=0, a=10))).ranking
-    assert (only.score, only.scale) == (0.123, "cosine")
+def test_what_mmr_orders_by_is_the_score_and_what_it_is_made_of_is_on_the_vote():
+    """After a, 20° from the question, c at −50° is worth more than b, which is 10° from a."""
+    plane = Plane(question=0, a=20, b=30, c=-50)
+    picked = kept(Mmr(k=3, relevance=0.6), plane, *"cba").hits
+    assert [(found.id, found.scale, found.score) for found in picked] == [
+        ("a", "mmr", pytest.approx(0.6 * cos(20), abs=1e-6)),
+        ("c", "mmr", pytest.approx(0.6 * cos(50) - 0.4 * cos(70), abs=1e-6)),
+        ("b", "mmr", pytest.approx(0.6 * cos(30) - 0.4 * cos(10), abs=1e-6)),
+    ]
+    first, second, third = (found.votes[-1] for found in picked)
+    assert [(term.name, term.passage) for term in first.terms] == [("cosine", "")]
+    assert [(term.name, term.weight, term.passage) for term in second.terms] == [
+        ("cosine", 0.6, ""), ("similarity", -0.4, "a"),
+    ]  # fmt: skip
+    assert [term.value for term in third.terms] == pytest.approx([cos(30), cos(10)], abs=1e-6)
+    assert third.terms[1].passage == "a", "c is 80° from b"
+    for vote in (first, second, third):
+        assert vote.score == pytest.approx(sum(term.weight * term.value for term in vote.terms), abs=1e-12)
+
+
+def test_a_score_of_a_later_stage_is_not_explained_by_an_earlier_one():
+    plane = Plane(question=0, a=20, b=30)
+    picked = kept(Mmr(k=2), plane, *"ab")
+    (one, two) = Best()(replace(State.start("question"), rankings=(picked,)), context(plane)).ranking
+    assert [one.votes[-1].terms, two.votes[-1].terms] == [(), ()]
 
 
 @settings(deadline=None)
@@ -147,12 +169,12 @@ def test_mmr_with_lambda_one_is_the_relevance_order(steps: list[int], k: int):
     assert [found.id for found in picked] == nearest_first[:k]
 
 
-def test_mmr_with_lambda_zero_takes_the_first_id_and_then_the_most_different():
+def test_mmr_with_lambda_zero_takes_the_most_relevant_and_then_the_most_different():
     plane = Plane(question=50, a=0, b=10, c=170, d=80)
     picked = kept(Mmr(4, 0.0), plane, *"dcba")
-    assert [found.id for found in picked] == ["a", "c", "d", "b"]
+    assert [found.id for found in picked] == ["d", "c", "a", "b"], "d is 30° from the question, b 40°"
     assert [found.votes[-1].score for found in picked] == pytest.approx(
-        [0.0, -cos(170), -max(cos(80), cos(90)), -max(cos(10), cos(160), cos(70))], abs=1e-6
+        [0.0, -cos(90), -max(cos(80), cos(170)), -max(cos(70), cos(160), cos(10))], abs=1e-6
     )
 
 
@@ -164,10 +186,10 @@ def test_mmr_with_lambda_zero_takes_the_first_id_and_then_the_most_different():
 def test_every_mmr_pick_has_the_highest_value_of_those_left(degrees: list[int], lam: float):
     vectors = np.array([unit(angle) for angle in degrees], np.float32)
     picks = mmr_order(np.array([1, 0], np.float32), vectors, len(degrees), lam)
-    assert sorted(row for row, _ in picks) == list(range(len(degrees)))
-    for done, (_, value) in enumerate(picks):
-        chosen = [degrees[row] for row, _ in picks[:done]]
-        left = [degrees[row] for row, _ in picks[done:]]
+    assert sorted(row for row, *_ in picks) == list(range(len(degrees)))
+    for done, (_, value, *_) in enumerate(picks):
+        chosen = [degrees[row] for row, *_ in picks[:done]]
+        left = [degrees[row] for row, *_ in picks[done:]]
         values = [
             lam * cos(angle) - (1 - lam) * max((cos(angle - other) for other in chosen), default=0)
             for angle in left
@@ -188,7 +210,7 @@ def test_defect_passages_with_one_and_the_same_vector_tie_in_mmr(count: int):
     draws = np.random.default_rng(0).normal(size=(2, 384)).astype(np.float32)
     vector, question = draws / np.linalg.norm(draws, axis=1, keepdims=True)
     picks = mmr_order(question, np.tile(vector, (count, 1)), count, 1.0)
-    assert [row for row, _ in picks] == list(range(count))
+    assert [row for row, *_ in picks] == list(range(count))
 
 
 def test_mmr_asked_for_more_than_there_is_gives_all():
@@ -243,8 +265,14 @@ def test_passages_that_cancel_out_give_no_invalid_vector():
 class Meeting(Retriever):
     """Finds its passage once every search of the stage has begun."""
 
+    name: ClassVar[str] = "meeting"
+    scale: ClassVar[Scale] = "cosine"
     barrier: threading.Barrier
     finds: str
+
+    @property
+    def variant(self) -> str:
+        return self.finds
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
         self.barrier.wait(timeout=20)
@@ -257,13 +285,38 @@ def test_every_query_is_searched_by_every_retriever_at_the_same_time_in_order():
     queries = (Query("one", weight=0.5), Query("two"))
     state = replace(State.start("question"), queries=queries)
     rankings = stage(state, context(Plane())).rankings
-    assert [(found.query, [h.id for h in found]) for found in rankings] == [
-        (queries[0], ["left for one"]),
-        (queries[0], ["right for one"]),
-        (queries[1], ["left for two"]),
-        (queries[1], ["right for two"]),
+    assert [(found.query, found.retriever, [h.id for h in found]) for found in rankings] == [
+        (queries[0], "meeting left", ["left for one"]),
+        (queries[0], "meeting right", ["right for one"]),
+        (queries[1], "meeting left", ["left for two"]),
+        (queries[1], "meeting right", ["right for two"]),
     ]
-    assert rankings[3].hits[0].votes == (Vote("Meeting", "two", 1, 0.0),)
+    assert rankings[3].hits[0].votes == (Vote("Meeting", "two", 1, 0.0, "cosine"),)
+
+
+def test_two_retrievers_of_one_kind_are_told_apart_and_others_have_short_names():
+    assert Retrieve((Bm25(), Dense(enriched=True))).names == ("bm25", "dense")
+    assert Retrieve((Dense(), Dense(enriched=True), Bm25())).names == (
+        "dense plain",
+        "dense enriched",
+        "bm25",
+    )
+
+
+@pytest.mark.parametrize("stage", [Top(1), Mmr(1), Blend(alpha=1)], ids=lambda stage: stage.name)
+def test_a_ranking_keeps_its_retriever_until_rankings_are_fused(stage: Stage):
+    rankings = (ranking("ab", Query("one"), "bm25"), ranking("ab", Query("two"), "dense"))
+    state = replace(State.start("question"), rankings=rankings)
+    ctx = context(Plane(question=0, one=0, two=0, a=0, b=10))
+    after = stage(state, ctx)
+    assert [found.retriever for found in after.rankings] == ["bm25", "dense"]
+    assert [found.retriever for found in Best()(after, ctx).rankings] == [""]
+
+
+def test_the_scale_of_a_ranking_is_that_of_its_hits():
+    assert ranking("ab").scale == "cosine"
+    assert replace(ranking("ab"), hits=(replace(hit("a"), scale="rrf"),)).scale == "rrf"
+    assert ranking("").scale is None
 
 
 @pytest.mark.parametrize("retriever", [Dense(), Bm25()], ids=["dense", "lexical"])

@@ -15,7 +15,7 @@ import pytest
 from rag_core.catalog import RECIPES
 from rag_core.context import Context
 from rag_core.errors import ConfigError, ProviderError, StageError, Stopped
-from rag_core.prompts import Prompt, Template
+from rag_core.prompts import ANSWER, Prompt, Template
 from rag_core.stages import (
     Analyse,
     AtLeast,
@@ -105,7 +105,7 @@ class Broken(Transform):
 class Upper:
     """A model that says the prompt's text in capitals; `before` may hold one back or make it fail."""
 
-    name = "upper"
+    name = key = "upper"
     offline = False
 
     def __init__(self, before: Callable[[str], None] = lambda text: None) -> None:
@@ -122,7 +122,8 @@ class Upper:
 
 ONE = Retrieve((Dense(),))
 TWO = Retrieve((Bm25(), Dense()))
-BASE = (Retrieve((Bm25(k=4), Dense(k=4))), Rrf(weights=(1.0, 0.5)), Top(k=3), Mmr(k=2), Write())
+WEIGHTS = (("bm25", 1.0), ("dense", 0.5))
+BASE = (Retrieve((Bm25(k=4), Dense(k=4))), Rrf(weights=WEIGHTS), Top(k=3), Mmr(k=2), Write())
 
 
 @pytest.mark.parametrize(
@@ -157,9 +158,64 @@ def test_a_wrong_order_fails_when_built_and_names_both_sides(stages: tuple[Stage
 
 
 @pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ((TWO, Merge()), "Merge weighs cosines, but bm25 gives bm25 scores and dense gives cosine scores."),
+        ((Reword(), Retrieve((Bm25(),)), Merge()), "Merge weighs cosines, but bm25 gives bm25 scores."),
+        ((Reword(), ONE, Rescore(), Merge()), "Merge weighs cosines, but dense gives reranker scores."),
+        (
+            (TWO, Best()),
+            "Best compares scores of one scale, but bm25 gives bm25 scores and dense gives cosine scores.",
+        ),
+        ((ONE, Blend(0.4)), "Blend weighs the judge's scores by 0.6, but no Judge stands before it."),
+        (
+            (ONE, Blend(0.4), Judge()),
+            "Blend weighs the judge's scores by 0.6, but no Judge stands before it.",
+        ),
+        ((TWO, Rrf(), AtLeast()), "AtLeast needs cosine, judge, s_final scores, but Rrf gives rrf scores."),
+        (
+            (Retrieve((Bm25(),)), AtLeast()),
+            "AtLeast needs cosine, judge, s_final scores, but bm25 gives bm25 scores.",
+        ),
+        (
+            (ONE, Rescore(), AtLeast()),
+            "AtLeast needs cosine, judge, s_final scores, but dense gives reranker scores.",
+        ),
+        ((ONE, Mmr(), AtLeast()), "AtLeast needs cosine, judge, s_final scores, but dense gives mmr scores."),
+        (
+            (TWO, Rrf(weights=(("bm52", 1.0),))),
+            "Rrf has a weight for bm52, but the retrievers before it are bm25, dense.",
+        ),
+        (
+            (TWO, Rrf(weights=(("bm25", 0.0), ("dense", 0.0)))),
+            "Rrf: of the weights of bm25, dense, one must be above 0.",
+        ),
+        (
+            (Retrieve((Dense(), Dense(k=9))), Rrf()),
+            "Dense ∥ Dense: two retrievers are called dense plain, dense plain.",
+        ),
+    ],
+    ids=lambda value: " > ".join(stage.name for stage in value) if isinstance(value, tuple) else "",
+)
+def test_stages_that_do_not_go_together_are_refused_when_built_and_both_are_named(
+    stages: tuple[Stage, ...], message: str
+):
+    with pytest.raises(ConfigError) as refused:
+        Strategy("mine", stages)
+    assert refused.value.message == f"mine: {message}"
+    assert refused.value.next_step
+
+
+@pytest.mark.parametrize(
     "stages",
     [
         (ONE,),
+        (Reword(), ONE, Merge()),
+        (TWO, Judge(), Best(), AtLeast()),
+        (TWO, Rrf(), Judge(), Blend(), AtLeast()),
+        (ONE, Blend(1.0), AtLeast()),
+        (TWO, Rrf(weights=(("dense", 0.5), ("bm25", 0.0)))),
+        (Retrieve((Dense(), Dense(enriched=True))), Rrf(weights=(("dense enriched", 0.5),))),
         (ONE, Write()),
         (Replace(), ONE, Write()),
         (Reword(), ONE, Overlap(), Top(), Rrf(), Top(), Mmr(), Overlap(), Write()),
@@ -180,6 +236,10 @@ def changed(value: object) -> list[object]:
         return [value / 2]
     if isinstance(value, int):
         return [value + 1]
+    if isinstance(value, str):
+        return []  # the name of another part
+    if isinstance(value, Template):
+        return [replace(value, text=f"{value.text}?")]
     if isinstance(value, tuple):
         return [(*value[:i], new, *value[i + 1 :]) for i in range(len(value)) for new in changed(value[i])]
     parts = fields(value)  # type: ignore[arg-type]
@@ -189,7 +249,7 @@ def changed(value: object) -> list[object]:
 def test_every_parameter_of_every_stage_is_in_the_fingerprint():
     variants = [BASE, *changed(BASE)]
     bm25, dense = ("k", "k1", "b", "enriched"), ("k", "enriched")
-    others = ("Rrf.k", "Rrf.weights", "Rrf.weights", "Top.k", "Mmr.k", "Mmr.relevance")
+    others = ("Rrf.k", "Rrf.weights", "Rrf.weights", "Top.k", "Mmr.k", "Mmr.relevance", "Write.template")
     parameters = len((*bm25, *dense, *others))
     assert len(variants) == 1 + parameters
     assert len({Strategy("mine", stages).fingerprint for stages in variants}) == 1 + parameters
@@ -217,6 +277,7 @@ def test_every_parameter_of_the_stages_that_ask_a_model_is_in_the_fingerprint():
         *(Merge(combine=combine) for combine in ("first", "sum")),
         Best(),
         Judge(),
+        Judge(template=one),
         Rescore(),
         Blend(),
         Blend(alpha=0.5),
@@ -245,7 +306,7 @@ def test_name_and_order_are_in_the_fingerprint(other: Strategy):
 def test_nothing_else_is_in_the_fingerprint():
     same = (
         Retrieve((Bm25(4, 1.5, 0.75, False), Dense(4))),
-        Rrf(60, (1.0, 0.5)),
+        Rrf(60, WEIGHTS),
         Top(3),
         Mmr(2, 0.7),
         Write(),
@@ -305,7 +366,7 @@ def test_what_finished_before_a_failure_was_told(ctx: Context):
 
 
 def test_a_run_leaves_one_step_per_stage_with_its_parameters(ctx: Context):
-    trace = Strategy("mine", BASE, {"k": 2}).run("cats", ctx, engine={"llm": "scripted"})
+    trace = Strategy("mine", BASE, {"k": 2}).run("cats", replace(ctx, engine={"llm": "scripted"}))
     assert [(step.stage, step.kind, step.params) for step in trace.steps] == [
         (
             "Bm25 ∥ Dense",
@@ -317,10 +378,10 @@ def test_a_run_leaves_one_step_per_stage_with_its_parameters(ctx: Context):
                 ]
             },
         ),
-        ("Rrf", "fuse", {"k": 60, "weights": [1.0, 0.5]}),
+        ("Rrf", "fuse", {"k": 60, "weights": [["bm25", 1.0], ["dense", 0.5]]}),
         ("Top", "select", {"k": 3}),
         ("Mmr", "select", {"k": 2, "relevance": 0.7}),
-        ("Write", "answer", {}),
+        ("Write", "answer", {"template": {"name": "answer", "text": ANSWER.text, "temperature": 0.0}}),
     ]  # fmt: skip
     assert (trace.controls, trace.engine) == ({"k": 2}, {"llm": "scripted"})
     assert trace.fingerprint == Strategy("mine", BASE).fingerprint

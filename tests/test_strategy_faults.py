@@ -42,7 +42,8 @@ from rag_core.errors import LimitReached, RagError, StageError
 from rag_core.trace import Trace
 
 BESIDE = ("simple_semantic", {"k_final": 1})  # its answer is told apart by its one source
-MULTI_QUERY, RAG_MSR = ("multi_query", {}), ("rag_msr", {})
+FEW = {"k_final": 2}  # no more than is found among a few documents, so that nothing warns of a shortage
+MULTI_QUERY, RAG_MSR = ("multi_query", FEW), ("rag_msr", FEW)
 SEVERAL = [pytest.param(MULTI_QUERY, id="multi_query"), pytest.param(RAG_MSR, id="rag_msr")]
 SECOND = {"multi_query": "synonyms", "rag_msr": "aspect_specific"}  # template
 LEFT = {  # when the second fails: name and place
@@ -265,7 +266,7 @@ class TestAJudgeThatFails:
 
         server.choose = choose
         lab = open_lab()
-        trace, beside = run(lab, ("rag_msr", {"theta": 0}), BESIDE)
+        trace, beside = run(lab, ("rag_msr", {"theta": 0, **FEW}), BESIDE)
         (hit,) = (hit for hit in states_of(trace)["Blend"].ranking if FISH in hit.passage.text)
         assert hit.vote("Judge").score == pytest.approx(score)
         asked_for = lab.engines.embedder.embed((QUESTION,))[0][0]
@@ -556,5 +557,6 @@ def test_a_run_that_is_stopped_while_it_rewrites_ends_and_the_server_sees_it(ser
         events.append(event)
         if isinstance(event, StageStarted):
             stop.set()
-    assert events[-1] == StoppedEarly(0)
+    assert isinstance(events[-1], StoppedEarly)
     assert not any(isinstance(event, StageFinished) for event in events)
+    assert [call.purpose for call in events[-1].calls] == ["rewrite"] * len(server.requests)

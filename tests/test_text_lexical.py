@@ -11,7 +11,7 @@ import pytest
 from rank_bm25 import BM25Okapi
 
 from rag_core.lexical import Bm25Index
-from rag_core.text import language_of, matches, sentences, tokens
+from rag_core.text import ANALYSER, language_of, matches, sentences, tokens
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,28 @@ def test_forms_of_one_word_are_one_term(language: str, words: tuple[str, ...]) -
     terms = {tuple(tokens(word, language)) for word in words}
     assert len(terms) == 1
     assert len(terms.pop()) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), [("año", "ano"), ("años", "anos"), ("peña", "pena")])
+def test_enye_is_a_letter_of_its_own(one: str, other: str) -> None:
+    assert tokens(one, "es") != tokens(other, "es")
+    assert tokens(one, "es") == tokens(one.upper(), "es") == tokens(unicodedata.normalize("NFD", one), "es")
+
+
+def test_the_analyser_has_another_name_when_it_gives_other_terms() -> None:
+    """An index made by another analyser is made again; terms that change need the name to change too."""
+    sample = "Los niños de un año no sangran por el ano; náuseas, cesárea, ¿señales? Vitamin D at 28 weeks."
+    terms = ["niñ", "año", "sangr", "ano", "naus", "cesare", "señal", "vitamin", "d", "at", "28", "weeks"]
+    assert (ANALYSER, tokens(sample, "es")) == ("snowball-stems+nltk-stop-words/3", terms)
+
+
+def test_a_word_typed_without_its_enye_finds_the_only_one_it_can_be() -> None:
+    index = Bm25Index.fit([["niñ", "duerm"], ["ano", "dolor"], ["año", "dolor"]])
+    for typed, columns in (("nin", [0]), ("ano", [1]), ("año", [2]), ("an", [])):
+        assert [int(column) for column in index.scores([typed])[1].nonzero()[0]] == columns
+    assert index.scores(["nin"])[0].tolist() == index.scores(["niñ"])[0].tolist()
+    two = Bm25Index.fit([["peñ", "x"], ["peñ", "y"], ["z"]])
+    assert two.scores(["pen"])[1].tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("word", ["gestación", "náuseas", "cesárea", "bebé", "señal"])

@@ -57,6 +57,24 @@ def test_a_concept_is_found_by_each_of_its_names(text, language, expected):
     assert found(text, language) == expected
 
 
+def test_a_name_typed_without_its_enye_is_found_where_it_can_be_no_other():
+    def concept(identity: str, *names: str) -> Concept:
+        return Concept(identity, {"en": (identity,), "es": names}, {"en": (), "es": ()})
+
+    kidney, age, anus = concept("kidney", "riñón"), concept("year", "año"), concept("anus", "ano")
+    three = Thesaurus([kidney, age, anus])
+    for text, expected in (
+        ("riñones", "kidney"),
+        ("riñon", "kidney"),
+        ("rinon", "kidney"),
+        ("ano", "anus"),
+        ("año", "year"),
+    ):
+        assert [named for _, named, _ in found(text, "es", three)] == [expected], text
+    twins = Thesaurus([concept("first", "naña"), concept("second", "ñana")])
+    assert found("nana", "es", twins) == [], "it may be either"
+
+
 @pytest.mark.parametrize("text", ["its test", "It went down", "one hard spot", "te quiero"])
 def test_what_only_looks_like_a_name_is_none(text):
     assert found(text, "es" if "quiero" in text else "en") == []

@@ -36,10 +36,10 @@ class Slope:
     def count(self, text: str) -> int:
         return len(text.split())
 
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, ModelCall]:
+    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
         self.embedded.append(tuple(texts))
         rows = np.array([(1, 0)] * len(texts), np.float32)
-        return rows, ModelCall("embed", self.name, 1, 0, 0.0, "tokenizer")
+        return rows, (ModelCall("embed", self.name, 1, 0, 0.0, "tokenizer"),)
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         cosines = [COSINES.get(name, 0.8) for name in ids]
@@ -59,7 +59,7 @@ def hit(identity: str, text: str, title: str = "Title") -> Hit:
 def context(llm: ScriptedLlm, rule: str = "calibrated") -> Context:
     slope = Slope()
     shares, counts = {"High": 0.9, "Medium": 0.5, "Low": 0.1}, {"High": 1, "Medium": 1, "Low": 1}
-    labels = LabelRules({("cosine", "en"): Thresholds(0.6, 0.3, shares, counts)}, rule)  # type: ignore[arg-type]
+    labels = LabelRules({("cosine", "slope-1", "en"): Thresholds(0.6, 0.3, shares, counts)}, rule)  # type: ignore[arg-type]
     return Context(index=slope, embedder=slope, llms={"answer": llm}, labels=labels)
 
 
@@ -110,8 +110,10 @@ def test_the_model_is_shown_the_labels_that_are_shown_on_screen():
             SPANISH,
             "No se encontró ningún pasaje para esta pregunta.",
         ),
+        ("Quels sont les signes du travail ?", ENGLISH, "No passage was found for this question."),
+        ("Wie schlafen die Katzen in der Nacht?", ENGLISH, "No passage was found for this question."),
     ],
-    ids=["en", "es"],
+    ids=["en", "es", "fr", "de"],
 )
 def test_without_a_passage_it_abstains_in_the_questions_language_and_asks_no_model(question, text, reason):
     llm = ScriptedLlm("never asked")
@@ -145,6 +147,14 @@ def test_the_reason_is_in_the_language_of_the_question():
     assert answer is not None
     assert answer.text == SPANISH
     assert answer.reason == "El modelo no encontró ninguna respuesta en los pasajes."
+
+
+def test_the_reason_is_in_english_for_a_question_in_a_third_language():
+    answer = written(
+        context(ScriptedLlm(NO_EVIDENCE)), *three(), question="Comment dorment les chats pendant la nuit ?"
+    ).answer
+    assert answer is not None
+    assert (answer.text, answer.reason) == (ENGLISH, "The model found no answer in the passages.")
 
 
 def test_citations_name_the_passage_and_quote_it():

@@ -30,6 +30,8 @@ __all__ = [
     "Weights",
     "build",
     "build_all",
+    "describe",
+    "describe_changes",
     "recipe_of",
     "written",
 ]
@@ -52,10 +54,35 @@ def build(chosen: Chosen) -> Strategy:
     """
     if isinstance(chosen, Strategy):
         return chosen
+    name, values = _named(chosen)
+    return recipe_of(name).build(**values)
+
+
+def describe_changes(chosen: Chosen) -> str:
+    """How a strategy differs from its defaults, in a few words: "λ 0.3, k_final 8"; empty when it does not.
+
+    Controls that do nothing beside the others' values are left out: they set nothing apart. Values that an
+    older version stored, and strategies outside the catalogue, are no error.
+    """
+    name, values = _named(chosen)
+    recipe = RECIPES.get(name)
+    return ", ".join(recipe.changes(values)) if recipe else ""
+
+
+def describe(chosen: Chosen) -> str:
+    """A strategy's title and how it differs from its defaults: "Hybrid RRF + MMR · λ 0.3, k_final 8"."""
+    name, _ = _named(chosen)
+    title = RECIPES[name].title if name in RECIPES else name
+    return " · ".join(part for part in (title, describe_changes(chosen)) if part)
+
+
+def _named(chosen: Chosen) -> tuple[str, Mapping[str, object]]:
+    """Name and control values, a preset's included."""
+    if isinstance(chosen, Strategy):
+        return chosen.name, chosen.controls
     written, values = (chosen, {}) if isinstance(chosen, str) else chosen
     name, at, preset = written.partition("@")
-    recipe = recipe_of(name)
-    return recipe.build(**{**(recipe.preset(preset).values if at else {}), **values})
+    return name, {**(recipe_of(name).preset(preset).values if at else {}), **values}
 
 
 def recipe_of(name: str) -> Recipe:

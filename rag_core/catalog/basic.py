@@ -21,9 +21,9 @@ SIMPLE_SEMANTIC = Recipe(
     name="simple_semantic",
     title="Simple semantic",
     summary="Passages whose embedding is nearest to the question's, by cosine similarity.",
-    source="The baseline of seed 001 (top 5 by embedding).",
+    source="The baseline in Multi-Query Rewriter RAG, Comparison with Other Architectures (obstetrics-rag-benchmark documentation).",
     controls=(K_FINAL,),
-    stages=lambda c: (Retrieve((Dense(k=c["k_final"]),)), Write()),
+    stages=lambda c: (Retrieve((Dense(k=c["k_final"], control="k_final"),)), Write()),
     helps="Clear questions in whole sentences, in the documents' language; the cheapest and fastest.",
     hurts="Rare names, abbreviations and numbers, which an embedding blurs.",
     calls={"answer": 1},
@@ -39,7 +39,7 @@ BM25 = Recipe(
         Number("k1", 1.5, "How much a repeated word adds; 0 counts it once.", min=0, max=3, step=0.05),
         share("b", 0.75, "How much long passages are held back; 0 not at all."),
     ),
-    stages=lambda c: (Retrieve((Bm25(k=c["k_final"], k1=c["k1"], b=c["b"]),)), Write()),
+    stages=lambda c: (Retrieve((Bm25(k=c["k_final"], k1=c["k1"], b=c["b"], control="k_final"),)), Write()),
     helps="Exact terms: drug names, abbreviations, numbers; languages the embedding model does not know.",
     hurts="Everyday words for what the documents say in clinical ones.",
     calls={"answer": 1},
@@ -49,7 +49,7 @@ HYDE = Recipe(
     name="hyde",
     title="HyDE",
     summary="A passage that might answer the question is written first, and its embedding searched with.",
-    source="Gao et al. 2023 (HyDE), who average with the question; seed 001 compares with it.",
+    source="Gao et al. 2023 (HyDE), who average with the question; a rival in Multi-Query Rewriter RAG, Comparison with Other Architectures.",
     controls=(
         K_FINAL,
         Switch(
@@ -60,7 +60,7 @@ HYDE = Recipe(
     ),
     stages=lambda c: (
         Hypothesise(include_question=c["include_question"]),
-        Retrieve((Dense(k=c["k_final"]),)),
+        Retrieve((Dense(k=c["k_final"], control="k_final"),)),
         Write(),
     ),
     helps="A gap between the asker's words and the documents': an answer resembles its passage more than a question does.",
@@ -72,25 +72,44 @@ HYBRID_RRF = Recipe(
     name="hybrid_rrf",
     title="Hybrid RRF + MMR",
     summary="Keyword and embedding search side by side, fused by rank, then picked for variety.",
-    source="Seed 002; Cormack et al. 2009 (RRF); Carbonell and Goldstein 1998 (MMR).",
+    source="Hybrid RRF module (src.rag.hybrid_rrf), obstetrics-rag-benchmark documentation; Cormack et al. 2009 (RRF); Carbonell and Goldstein 1998 (MMR).",
     controls=(
-        count("k_bm25_candidates", 15, "Candidates from keyword search (seed 002: 15)."),
-        count("k_semantic_candidates", 15, "Candidates from embedding search (seed 002: 15)."),
+        count(
+            "k_bm25_candidates",
+            15,
+            "Candidates from keyword search (Hybrid RRF module, Retrieval Settings: 15).",
+        ),
+        count(
+            "k_semantic_candidates",
+            15,
+            "Candidates from embedding search (Hybrid RRF module, Retrieval Settings: 15).",
+        ),
         RRF_K,
-        count("k_rrf_pool", 10, "Fused passages that MMR picks from (seed 002: 10)."),
+        count(
+            "k_rrf_pool",
+            10,
+            "Fused passages that MMR picks from (Hybrid RRF module, Retrieval Settings: 10).",
+        ),
+        Switch("mmr", True, "Pick from the pool for variety; off: RRF's order stands."),
         share(
             "mmr_lambda",
             0.7,
-            "Lower picks for variety (seed 002: 0.7); 0 by novelty alone; 1 leaves MMR out: RRF's order stands.",
+            "Lower picks for variety (Hybrid RRF module, Retrieval Settings: 0.7); 0 by novelty alone; 1 by cosine to the question alone.",
+            symbol="λ",
+            needs=(("mmr", (True,)),),
         ),
         K_FINAL,
     ),
     stages=lambda c: (
-        Retrieve((Bm25(k=c["k_bm25_candidates"]), Dense(k=c["k_semantic_candidates"]))),
+        Retrieve(
+            (
+                Bm25(k=c["k_bm25_candidates"], control="k_bm25_candidates"),
+                Dense(k=c["k_semantic_candidates"], control="k_semantic_candidates"),
+            )
+        ),
         Rrf(k=c["rrf_k"]),
-        Top(k=c["k_rrf_pool"]),
-        # without a price on repetition there is nothing for MMR to do but undo the fusion
-        Mmr(k=c["k_final"], relevance=c["mmr_lambda"]) if c["mmr_lambda"] < 1 else Top(k=c["k_final"]),
+        Top(k=c["k_rrf_pool"], control="k_rrf_pool"),
+        Mmr(c["k_final"], c["mmr_lambda"], "k_final") if c["mmr"] else Top(c["k_final"], "k_final"),
         Write(),
     ),
     helps="Questions that mix exact terms with meaning; answers that need several sides of a subject.",

@@ -23,12 +23,14 @@ class Control(ABC):
     Args:
         help: one line: what it does, and where the default comes from.
         needs: (control, values) pairs: it acts only while each of these has one of its values.
+        symbol: what stands for the name where space is short; empty for the name itself.
     """
 
     name: str
     default: Any
     help: str
     needs: tuple[tuple[str, tuple[object, ...]], ...] = field(default=(), kw_only=True)
+    symbol: str = field(default="", kw_only=True)
 
     @property
     @abstractmethod
@@ -54,6 +56,10 @@ class Control(ABC):
     def plain(self, value: Any) -> Any:
         """A value as JSON."""
         return value
+
+    def brief(self, value: Any) -> str:
+        """A plain value with what it is the value of, in as few words as possible."""
+        return f"{self.symbol or self.name} {written(value)}"
 
     def as_json(self) -> dict[str, Any]:
         """The shape `rag strategies --json` prints; what does not apply is null."""
@@ -129,6 +135,10 @@ class Switch(Control):
             return False
         raise self._wrong(value, "true or false")
 
+    def brief(self, value: Any) -> str:
+        """With "on" or "off"."""
+        return f"{self.symbol or self.name} {'on' if value else 'off'}"
+
 
 @dataclass(frozen=True, slots=True)
 class Choice(Control):
@@ -181,6 +191,10 @@ class Weights(Control):
         """A list."""
         return list(value)
 
+    def brief(self, value: Any) -> str:
+        """With the weights in a row."""
+        return f"{self.symbol or self.name} {' / '.join(map(written, value))}"
+
     def as_json(self) -> dict[str, Any]:
         """With the range of each weight."""
         return Control.as_json(self) | {"min": 0.0, "max": self.max, "step": 0.05}
@@ -232,6 +246,11 @@ class Templates(Control):
             else {"name": template.name, "text": template.text}
             for template in value
         ]
+
+    def brief(self, value: Any) -> str:
+        """With the templates' names; the user's own are marked."""
+        names = [part if isinstance(part, str) else f"{part['name']} (own text)" for part in value]
+        return f"{self.symbol or self.name} {' + '.join(names)}"
 
     def as_json(self) -> dict[str, Any]:
         """With the names of the ready ones."""

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import ConfigError
 from ..stages import Stage
 from ..strategy import Strategy
-from .controls import Control, Values
+from .controls import Control, Values, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,21 @@ class Recipe:
                 )
         return {name: control.parse(values.get(name, control.default)) for name, control in known.items()}
 
+    def changes(self, values: Values) -> tuple[str, ...]:
+        """The control values that differ from the defaults and act, each in a few words.
+
+        Args:
+            values: of any controls, also those of an older version.
+        """
+        known = {control.name: control for control in self.controls}
+        plain = {name: control.plain(control.parse(control.default)) for name, control in known.items()}
+        given = {**plain, **{name: _plain(known.get(name), value) for name, value in values.items()}}
+        return tuple(
+            known[name].brief(value) if name in known else f"{name} {written(value)}"
+            for name, value in given.items()
+            if name not in known or (value != plain[name] and not known[name].idle(given))
+        )
+
     def as_json(self) -> dict[str, Any]:
         """The shape `rag strategies --json` prints."""
         return {
@@ -105,3 +120,11 @@ class Recipe:
             "hurts": self.hurts,
             "calls": dict(self.calls),
         }
+
+
+def _plain(control: Control | None, value: object) -> Any:
+    """A value as JSON; as it is when the control is unknown, or can no longer take it."""
+    try:
+        return control.plain(control.parse(value)) if control else value
+    except ConfigError:
+        return value

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..stages import (
     Analyse,
+    AnalyseByModel,
     AtLeast,
     Best,
     Blend,
@@ -32,7 +33,7 @@ from .recipe import Preset, Recipe
 TEMPERATURE = Number(
     "rewriter_temperature",
     REWRITER_TEMPERATURE,
-    "Of the rewriting model: 0.1 faithful, 0.3 balanced, 0.5 creative (seed 001); the offline engine has none.",
+    "Of the rewriting model: 0.1 faithful, 0.3 balanced, 0.5 creative (Multi-Query Rewriter RAG, Rewriter Model Temperature); the offline engine has none.",
     min=0,
     max=1.5,
     step=0.05,
@@ -42,25 +43,27 @@ MULTI_QUERY_REWRITER = Recipe(
     name="multi_query",
     title="Multi-query",
     summary="The question is rewritten several ways, each is searched by embedding, the finds are merged by weight.",
-    source="Seeds 000 and 001.",
+    source="Multi-Query Rewriter RAG (src.rag.rewriter), obstetrics-rag-benchmark documentation.",
     controls=(
         Templates(
             "templates",
             tuple(template.name for template in MULTI_QUERY),
-            "The rewrites to make, in order of trust (seed 001: standalone, synonyms, expanded); edit, remove, add.",
+            "The rewrites to make, in order of trust (Multi-Query Rewriter RAG, Query Rewriting Templates: standalone, synonyms, expanded); edit, remove, add.",
         ),
         TEMPERATURE,
-        count("k_per_query", 5, "Passages each rewrite brings (seed 001: 5)."),
+        count(
+            "k_per_query", 5, "Passages each rewrite brings (Multi-Query Rewriter RAG, Pipeline Steps: 5)."
+        ),
         Choice(
             "weighting",
             "linear",
-            "How much later rewrites count: linear 1, 0.95, 0.90; exponential 1, 0.9, 0.81; equal; custom (seed 001).",
+            "How much later rewrites count: linear 1, 0.95, 0.90; exponential 1, 0.9, 0.81; equal (Multi-Query Rewriter RAG, Query Weighting Strategy); or custom.",
             choices=("linear", "exponential", "equal", "custom"),
         ),
         share(
             "weight_step",
             0.05,
-            "Taken from the weight at each further rewrite (seed 001: 0.05).",
+            "Taken from the weight at each further rewrite (Multi-Query Rewriter RAG, Query Weighting Strategy: 0.05).",
             needs=(("weighting", ("linear",)),),
         ),
         Weights(
@@ -72,25 +75,41 @@ MULTI_QUERY_REWRITER = Recipe(
         Choice(
             "merge",
             "max",
-            "Score of a passage several rewrites found: its best one, that of the first rewrite (seed 001), or the sum.",
+            "Score of a passage several rewrites found: its best one, that of the first rewrite (Multi-Query Rewriter RAG, Core Processing Function), or the sum.",
             choices=("max", "first", "sum"),
         ),
-        count("k_final", 8, "Passages the answer is written from (seed 001: 8)."),
+        count(
+            "k_final",
+            8,
+            "Passages the answer is written from (Multi-Query Rewriter RAG, Number of Final Documents: 8).",
+        ),
     ),
     stages=lambda c: (
         Rewrite(at(c["templates"], c["rewriter_temperature"])),
-        Retrieve((Dense(k=c["k_per_query"]),)),
+        Retrieve((Dense(k=c["k_per_query"], control="k_per_query"),)),
         Merge(c["weighting"], *_weights(c), combine=c["merge"]),
-        Top(k=c["k_final"]),
+        Top(c["k_final"], "k_final"),
         Write(),
     ),
     helps="Everyday or ambiguous wording, half-said questions, subjects with many names; when nothing may be missed.",
     hurts="Exact questions, which rewriting can only blur; three more calls, and finds of speculative rewrites among the passages.",
     calls={"rewrite": 3, "answer": 1},
     presets=(
-        Preset("concise", {"k_final": 5}, "5 passages: faster, cheaper answers (seed 001)."),
-        Preset("balanced", {"k_final": 8}, "8 passages (seed 001's default)."),
-        Preset("comprehensive", {"k_final": 12}, "12 passages: the most evidence (seed 001)."),
+        Preset(
+            "concise",
+            {"k_final": 5},
+            "5 passages: faster, cheaper answers (Multi-Query Rewriter RAG, Number of Final Documents).",
+        ),
+        Preset(
+            "balanced",
+            {"k_final": 8},
+            "8 passages: the default (Multi-Query Rewriter RAG, Number of Final Documents).",
+        ),
+        Preset(
+            "comprehensive",
+            {"k_final": 12},
+            "12 passages: the most evidence (Multi-Query Rewriter RAG, Number of Final Documents).",
+        ),
     ),
 )
 
@@ -98,15 +117,17 @@ CONTEXTUAL = Recipe(
     name="contextual",
     title="Contextual retrieval",
     summary="Passages are indexed with a sentence that places them in their document; keyword and embedding search are fused by weight.",
-    source="Seed 003, after Anthropic's contextual retrieval (2024); weights and RRF as in the seed.",
+    source="Query System with Contextual Retrieval (Epic Documentation RAG), after Anthropic's Contextual Retrieval (2024).",
     controls=(
         Switch(
-            "transform", False, "Put the question in the documents' terminology first (seed 003: optional)."
+            "transform",
+            False,
+            "Put the question in the documents' terminology first (Query System with Contextual Retrieval, Query Transformation: optional).",
         ),
         Choice(
             "search_type",
             "hybrid",
-            "Keyword search, embedding search, or both (seed 003: both).",
+            "Keyword search, embedding search, or both (Query System with Contextual Retrieval, Query Command Usage: both).",
             choices=("bm25", "vector", "hybrid"),
         ),
         Switch("enriched", True, "Search the passages with their contexts; off: the same passages without."),
@@ -118,26 +139,30 @@ CONTEXTUAL = Recipe(
         share(
             "vector_weight",
             0.6,
-            "Weight of embedding search in the fusion (seed 003: 0.6); 0 leaves it out.",
+            "Weight of embedding search in the fusion (Query System with Contextual Retrieval, Rank Fusion: 0.6); 0 leaves it out.",
             needs=(("search_type", ("hybrid",)),),
         ),
         share(
             "bm25_weight",
             0.4,
-            "Weight of keyword search in the fusion (seed 003: 0.4); 0 leaves it out.",
+            "Weight of keyword search in the fusion (Query System with Contextual Retrieval, Rank Fusion: 0.4); 0 leaves it out.",
             needs=(("search_type", ("hybrid",)),),
         ),
         Number(
             "rrf_k",
             60,
-            "RRF constant. Seed 003's weight/(k + rank + 1) counts ranks from 0: the same as weight/(k + rank) here, from 1.",
+            "RRF constant (2009 paper: 60). Query System with Contextual Retrieval, Rank Fusion, has weight/(k + rank + 1) with ranks from 0: the same as weight/(k + rank) here, from 1.",
             min=0,
             max=200,
             step=1,
             whole=True,
             needs=(("search_type", ("hybrid",)),),
         ),
-        Switch("rerank", False, "Order the candidates by the reranker before the cut (seed 003: optional)."),
+        Switch(
+            "rerank",
+            False,
+            "Order the candidates by the reranker before the cut (Query System with Contextual Retrieval, Reranking: optional).",
+        ),
         K_FINAL,
     ),
     stages=lambda c: _contextual(c),
@@ -145,9 +170,15 @@ CONTEXTUAL = Recipe(
     hurts="Short documents with telling headings, where the context repeats what is there; indexing costs a call per passage with a language model.",
     calls={"answer": 1},
     presets=(
-        Preset("hybrid", {"search_type": "hybrid"}, "Both searches, 60 to 40 (seed 003's default)."),
         Preset(
-            "everything", {"transform": True, "rerank": True}, "With transformation and reranking (seed 003)."
+            "hybrid",
+            {"search_type": "hybrid"},
+            "Both searches, 60 to 40: the default (Query System with Contextual Retrieval, Rank Fusion).",
+        ),
+        Preset(
+            "everything",
+            {"transform": True, "rerank": True},
+            "With transformation and reranking (Query System with Contextual Retrieval, Query Command Usage).",
         ),
     ),
 )
@@ -156,7 +187,7 @@ RAG_MSR = Recipe(
     name="rag_msr",
     title="RAG-MSR",
     summary="Three reformulations, each searched and reranked; every find is judged, and only those above a threshold are used.",
-    source="Seed 004 (RAG-MSR).",
+    source="RAG-MSR, README (torijune/RAG-MSR on GitHub); α and θ are defaults of its code (scoring.py).",
     controls=(
         Choice(
             "prompt_set",
@@ -165,10 +196,12 @@ RAG_MSR = Recipe(
             "retrieval condense (improved); or none.",
             choices=("original", "improved", "none"),
         ),
-        Switch(
+        Choice(
             "dynamic_analysis",
-            True,
-            "Keywords are made a full question before a rule is applied (seed 004).",
+            "rules",
+            "Who tells keywords, made a full question first, from a sentence: rules, the rewriting model in one more "
+            "call (RAG-MSR README, Reformulation Improvement), or nobody (off).",
+            choices=("rules", "model", "off"),
             needs=(("prompt_set", ("original", "improved")),),
         ),
         Number(
@@ -180,12 +213,12 @@ RAG_MSR = Recipe(
             step=0.05,
             needs=(("prompt_set", ("original", "improved")),),
         ),
-        count("k_per_query", 5, "Passages each reformulation brings (seed 004: 5)."),
-        Switch("rerank", True, "Rerank each reformulation's passages against it (seed 004)."),
+        count("k_per_query", 5, "Passages each reformulation brings (RAG-MSR README, Step 2: 5)."),
+        Switch("rerank", True, "Rerank each reformulation's passages against it (RAG-MSR README, Step 2)."),
         count(
             "m_per_query",
             3,
-            "Reranked passages each reformulation keeps (seed 004: m, no figure given).",
+            "Reranked passages each reformulation keeps (RAG-MSR README, Step 2: m, without a figure).",
             needs=(("rerank", (True,)),),
         ),
         Switch(
@@ -196,13 +229,15 @@ RAG_MSR = Recipe(
         share(
             "alpha",
             0.4,
-            "S_final = α · cosine + (1 − α) · judge (seed 004: 0.4); 1 asks no judge.",
+            "S_final = α · cosine + (1 − α) · judge (RAG-MSR README, Step 3, gives no figure; its code, scoring.py: 0.4); 1 asks no judge.",
+            symbol="α",
             needs=(("judge", (True,)),),
         ),
         share(
             "theta",
             0.5,
-            "Least S_final of a passage that is used (seed 004: 0.5); 0 keeps all.",
+            "Least S_final of a passage that is used (RAG-MSR README, Step 3, gives no figure; its code, scoring.py: 0.5); 0 keeps all.",
+            symbol="θ",
             needs=(("judge", (True,)),),
         ),
         count("k_final", 5, "Passages the answer is written from, at most."),
@@ -212,21 +247,21 @@ RAG_MSR = Recipe(
     hurts="The most calls of all; a judge that is too strict drops what was needed.",
     calls={"rewrite": 3, "judge": 9, "answer": 1},
     presets=(
-        Preset("full", {}, "Everything (seed 004: “Origin RAG-MSR”)."),
+        Preset("full", {}, "Everything (RAG-MSR README, Experiment Results: “Origin RAG-MSR”)."),
         Preset(
             "raw",
             {"prompt_set": "none", "rerank": False, "judge": False},
-            "The question's own five passages (seed 004: “Raw Retrieval”).",
+            "The question's own five passages (RAG-MSR README, Experiment Results: “Raw Retrieval”).",
         ),
         Preset(
             "reformulation only",
             {"rerank": False, "judge": False},
-            "Three reformulations, merged by best score (seed 004: “Reformulation Retrieval”).",
+            "Three reformulations, merged by best score (RAG-MSR README, Experiment Results: “Reformulation Retrieval”).",
         ),
         Preset(
             "reranking only",
             {"prompt_set": "none", "m_per_query": 5, "judge": False},
-            "The question's passages, reranked (seed 004: “Reranking Retrieval”).",
+            "The question's passages, reranked (RAG-MSR README, Experiment Results: “Reranking Retrieval”).",
         ),
     ),
 )
@@ -241,32 +276,33 @@ def _weights(c: Mapping[str, Any]) -> tuple[float, tuple[float, ...]]:
 def _contextual(c: Mapping[str, Any]) -> tuple[Stage, ...]:
     k, enriched = c["k_candidates"], c["enriched"]
     searches: dict[str, Retriever] = {
-        "bm25": Bm25(k=k, enriched=enriched),
-        "vector": Dense(k=k, enriched=enriched),
+        "bm25": Bm25(k=k, enriched=enriched, control="k_candidates"),
+        "vector": Dense(k=k, enriched=enriched, control="k_candidates"),
     }
     stages: list[Stage] = [Rephrase((TRANSFORM,))] if c["transform"] else []
     if c["search_type"] == "hybrid":
-        stages.append(Retrieve((searches["bm25"], searches["vector"])))
-        stages.append(Rrf(k=c["rrf_k"], weights=(c["bm25_weight"], c["vector_weight"])))
+        weights = ((Bm25.name, c["bm25_weight"]), (Dense.name, c["vector_weight"]))
+        stages += [Retrieve((searches["bm25"], searches["vector"])), Rrf(k=c["rrf_k"], weights=weights)]
     else:
         stages.append(Retrieve((searches[c["search_type"]],)))
     if c["rerank"]:
-        stages += [Top(k=k), Rescore()]
-    return (*stages, Top(k=c["k_final"]), Write())
+        stages += [Top(k, "k_candidates"), Rescore()]
+    return (*stages, Top(c["k_final"], "k_final"), Write())
 
 
 def _rag_msr(c: Mapping[str, Any]) -> tuple[Stage, ...]:
     stages: list[Stage] = []
     several = c["prompt_set"] != "none"
     if several:
-        stages += [Analyse()] if c["dynamic_analysis"] else []
+        analyses: Mapping[str, list[Stage]] = {"rules": [Analyse()], "model": [AnalyseByModel()], "off": []}
+        stages += analyses[c["dynamic_analysis"]]
         templates = ORIGINAL if c["prompt_set"] == "original" else IMPROVED
         stages.append(Rewrite(at(templates, c["rewriter_temperature"])))
-    stages.append(Retrieve((Dense(k=c["k_per_query"]),)))
-    stages += [Rescore(), Top(k=c["m_per_query"])] if c["rerank"] else []
+    stages.append(Retrieve((Dense(k=c["k_per_query"], control="k_per_query"),)))
+    stages += [Rescore(), Top(c["m_per_query"], "m_per_query")] if c["rerank"] else []
     stages += [Best()] if several else []
     if c["judge"]:
         stages += [Judge()] if c["alpha"] < 1 else []
         stages.append(Blend(alpha=c["alpha"]))
         stages += [AtLeast(c["theta"])] if c["theta"] > 0 else []
-    return (*stages, Top(k=c["k_final"]), Write())
+    return (*stages, Top(c["k_final"], "k_final"), Write())

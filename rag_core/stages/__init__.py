@@ -1,20 +1,22 @@
 """The stages a strategy is made of."""
 
 from .answer import Write
-from .base import Fuse, Rerank, Retriever, Select, Stage, Transform
+from .base import Flow, Fuse, Rerank, Retriever, Select, Stage, Transform
 from .fuse import Best, Merge, Rrf
 from .rerank import Blend, Judge, Rescore
 from .retrieve import Bm25, Dense, Retrieve
-from .rewrite import Analyse, Hypothesise, Rephrase, Rewrite
+from .rewrite import Analyse, AnalyseByModel, Hypothesise, Rephrase, Rewrite
 from .select import AtLeast, Mmr, Top
 
 __all__ = [
     "Analyse",
+    "AnalyseByModel",
     "AtLeast",
     "Best",
     "Blend",
     "Bm25",
     "Dense",
+    "Flow",
     "Fuse",
     "Hypothesise",
     "Judge",

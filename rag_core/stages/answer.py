@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import html
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..context import Context
 from ..errors import ProviderError
 from ..grounding import evidence_hash, resolve_citations, shown_evidence
-from ..prompts import ANSWER, NO_EVIDENCE, Sources, contexts_in
-from ..text import language_of
-from ..types import Answer, Hit, Ranking, State
-from .base import Stage
-from .rerank import Judge
+from ..prompts import ANSWER, NO_EVIDENCE, Sources, Template, contexts_in
+from ..text import detect_language, language_of
+from ..types import Answer, Hit, Ranking, Relevance, Scorer, State
+from .base import Flow, Rerank, Stage, warn_if_unread
+from .rerank import Judge, Rescore
+
+# a score or None of each passage; None altogether when there was no time
+Measure = Callable[[Sequence[Hit]], Sequence[float | None] | None]
 
 ABSTENTION = {
     "en": "There is not enough evidence in this collection to answer the question.",
@@ -32,62 +37,113 @@ NONE_ANSWERS = {
 
 @dataclass(frozen=True)
 class Write(Stage):
-    """Label the passages, ask the model for a cited answer, and check what it cites.
+    """Label the passages (`labelled`), ask the model for a cited answer, and check what it cites.
 
-    Labels come from the judge's scores where the run has them and thresholds were fitted for that judge;
-    otherwise from the assessor, the offline engine's judge; without one from the cosine of each passage to
-    the question; or from the position, if the label rules say so. Without a passage there is no model call: the answer is an abstention.
+    Without a passage there is no model call: the answer is an abstention.
+
+    Args:
+        template: the prompt; its fields are question and sources.
     """
 
+    template: Template = ANSWER
     kind: ClassVar[str] = "answer"
+
+    def flow(self, before: Flow) -> Flow:
+        """The answer."""
+        return replace(before, holds="an answer")
 
     def __call__(self, state: State, ctx: Context) -> State:
         language = language_of(state.question.text)
         hits = labelled(state, language, ctx)
         ranking = Ranking(state.question, hits)
         if not hits:
-            reason = state.shortfall or NONE_FOUND.get(language, NONE_FOUND["en"])
-            answer = _abstention(language, reason)
+            spoken = detect_language(state.question.text)
+            reason = state.shortfall or NONE_FOUND.get(spoken, NONE_FOUND["en"])
+            answer = _abstention(spoken, reason)
         else:
-            answer = self._answer(ranking, language, ctx)
+            answer = self._answer(ranking, ctx)
         return replace(state, rankings=(ranking,), answer=answer)
 
-    def _answer(self, ranking: Ranking, language: str, ctx: Context) -> Answer:
-        prompt = ANSWER.fill(question=ranking.query.text, sources=Sources(ranking.hits))
+    def _answer(self, ranking: Ranking, ctx: Context) -> Answer:
+        warn_if_unread(self.template, ANSWER, ctx)
+        prompt = self.template.fill(question=ranking.query.text, sources=Sources(ranking.hits))
         evidence = evidence_hash(contexts_in(prompt.render()))
         if evidence != shown_evidence(ranking.hits):
             raise RuntimeError("the contexts in the prompt are not the contexts of the result")
-        reply = ctx.complete(prompt, ctx.emit).strip()
+        reply = html.unescape(ctx.complete(prompt, ctx.emit)).strip()  # a model may copy the prompt's escapes
         if not reply:
             raise ProviderError("the model returned an empty reply.", "Try again, or with another model.")
         if NO_EVIDENCE in reply:
             reason = reply.replace(NO_EVIDENCE, "").strip(" .:\n")
-            return _abstention(language, reason or NONE_ANSWERS.get(language, NONE_ANSWERS["en"]), evidence)
+            spoken = detect_language(ranking.query.text)
+            return _abstention(spoken, reason or NONE_ANSWERS.get(spoken, NONE_ANSWERS["en"]), evidence)
         text, citations, invalid = resolve_citations(reply, ranking.hits)
         if invalid:
             ctx.warn(f"{invalid} citation(s) named a source that does not exist and were taken out.")
         if not citations:
             ctx.warn("The answer cites none of its passages.")
+        if alone := sum(one.supported is False for one in citations):
+            ctx.warn(
+                f"{alone} of {len(citations)} citations not supported: the passage shares too few words with "
+                "the sentence that cites it."
+            )
         return Answer(text, citations, evidence=evidence, invalid_citations=invalid)
 
 
 def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
-    """The hits of the one ranking, each with its relevance."""
-    ranking = state.ranking
-    if not ranking.hits:
-        return ()
-    judge, assessor = ctx.llms.get("judge"), ctx.assessor
-    judged = [vote.score for hit in ranking if (vote := hit.vote(Judge.__name__))]
-    if judge and len(judged) == len(ranking) and ctx.labels.has("judge", judge.name):
-        labels = ctx.labels.relevance("judge", judged, language, judge.name)
-    elif assessor and ctx.labels.has("judge", assessor.name):
-        values = assessor.relevance(state.question.text, ranking.hits)
-        labels = ctx.labels.relevance("judge", values, language, assessor.name)
-    else:
-        question = ctx.embed((state.question.text,))[0]
-        cosines = ctx.index.vectors([hit.id for hit in ranking]) @ question
-        labels = ctx.labels.relevance("cosine", [float(cosine) for cosine in cosines], language)
-    return tuple(replace(hit, relevance=label) for hit, label in zip(ranking, labels, strict=True))
+    """The hits of the one ranking, each with its relevance by the best scorer that has rated it.
+
+    First comes the judging model's score, then a cross-encoder's, then the offline measure, then the cosine;
+    of each, only scores for the question itself and from a model that the label rules know
+    (`LabelRules.has`). A hit that nothing rates has no label, and a warning says why; so has one for which
+    the offline measure had no time. The rule "rank" goes by position alone.
+    """
+    hits, rules = state.ranking.hits, ctx.labels
+    if rules.by_rank:
+        by_position = rules.relevance("rank", [0.0] * len(hits), language, "")
+        return tuple(replace(hit, relevance=label) for hit, label in zip(hits, by_position, strict=True))
+    found: dict[str, Relevance] = {}
+    why = f"no thresholds were fitted for {ctx.embedder.name}"
+    for scorer, model, measure in _scorers(state.question.text, ctx):
+        left = [hit for hit in hits if hit.id not in found]
+        if not left or not rules.has(scorer, model):
+            continue
+        scores = measure(left)
+        if scores is None:
+            why = "rating them took too long this time; the next time it will be quicker"
+            break
+        rated = {hit.id: score for hit, score in zip(left, scores, strict=True) if score is not None}
+        labels = rules.relevance(scorer, list(rated.values()), language, model)
+        found.update(zip(rated, labels, strict=True))
+    if len(found) < len(hits):
+        ctx.warn(f"{len(hits) - len(found)} of {len(hits)} passages have no relevance label: {why}.")
+    return tuple(replace(hit, relevance=found.get(hit.id)) for hit in hits)
+
+
+def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure]]:
+    """Who may rate passages, best first: the kind of score, the model, and its scores."""
+
+    def votes(stage: type[Rerank]) -> Measure:
+        return lambda hits: [
+            next(
+                (vote.score for vote in hit.votes if (vote.stage, vote.query) == (stage.__name__, question)),
+                None,
+            )
+            for hit in hits
+        ]
+
+    judge, reranker, assessor = ctx.llms.get("judge"), ctx.reranker, ctx.assessor
+    if judge and not judge.offline:  # the offline engine judges by the offline measure
+        yield "judge", judge.name, votes(Judge)
+    if reranker and reranker.scale == "cross_encoder":
+        yield "cross_encoder", reranker.name, votes(Rescore)
+    if assessor:
+        yield "offline_scorer", assessor.name, lambda hits: assessor.relevance(question, hits)
+    yield (
+        "cosine",
+        ctx.embedder.key,
+        lambda hits: (ctx.passage_vectors(hits) @ ctx.embed((question,))[0]).tolist(),
+    )
 
 
 def _abstention(language: str, reason: str, evidence: str = "") -> Answer:

@@ -16,12 +16,40 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, ClassVar, Literal
 
 from ..context import Context
 from ..prompts import Template
 from ..types import Hit, Query, Ranking, Scale, State
+
+Held = Literal["the question", "queries", "a ranking", "rankings", "an answer"]
+RERANKER = "reranker"  # stands for the scale of the reranker that is set
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What is known of the state between two stages before anything runs.
+
+    Args:
+        holds: what the next stage finds.
+        scales: who gave the scores -> their scale. Rankings go by their retriever until they are fused, by
+            the stage that fused them from then on.
+        stages: names of the stages so far.
+    """
+
+    holds: Held = "the question"
+    scales: Mapping[str, str] = field(default_factory=dict)
+    stages: tuple[str, ...] = ()
+
+    @property
+    def scores(self) -> str:
+        """Who gives which scores, in words."""
+        return " and ".join(f"{source} gives {scale} scores" for source, scale in self.scales.items())
+
+    def rescored(self, scale: str) -> Flow:
+        """Every ranking on another scale."""
+        return replace(self, scales=dict.fromkeys(self.scales, scale))
 
 
 class Stage(ABC):
@@ -41,6 +69,14 @@ class Stage(ABC):
         assert isinstance(plain, dict)  # a stage is a dataclass
         return plain
 
+    def flow(self, before: Flow) -> Flow:
+        """What this stage leaves.
+
+        Raises:
+            ConfigError: it has no meaning on what stands before it.
+        """
+        return before
+
     @abstractmethod
     def __call__(self, state: State, ctx: Context) -> State:
         """The state after this stage."""
@@ -52,6 +88,9 @@ class Transform(Stage):
     kind = "transform"
     fans_out: ClassVar[bool] = True  # writes several queries, so their rankings need fusing
 
+    def flow(self, before: Flow) -> Flow:
+        return replace(before, holds="queries" if self.fans_out else "the question")
+
     def __call__(self, state: State, ctx: Context) -> State:
         return replace(state, queries=self.rewrite(state.queries[0], ctx))
 
@@ -61,7 +100,30 @@ class Transform(Stage):
 
 
 class Retriever(ABC):
-    """A way of searching; a frozen dataclass held by `Retrieve`."""
+    """A way of searching; a frozen dataclass held by `Retrieve`.
+
+    Attributes:
+        name: what rankings, weights and results call it.
+        scale: of its scores.
+    """
+
+    name: ClassVar[str]
+    scale: ClassVar[Scale]
+
+    @property
+    def variant(self) -> str:
+        """Tells it from another of the same name beside it; may be empty."""
+        return ""
+
+    @property
+    def most(self) -> int | None:
+        """How many hits a search gives at most; None when it is not known."""
+        return None
+
+    @property
+    def control(self) -> str:
+        """What the user calls that number."""
+        return f"the depth of {self.name}"
 
     @abstractmethod
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
@@ -72,6 +134,11 @@ class Fuse(Stage):
     """Makes one ranking of several."""
 
     kind = "fuse"
+    scale: ClassVar[Scale | None] = None  # of the fused scores; None when they stay as they came
+
+    def flow(self, before: Flow) -> Flow:
+        (first, *_) = before.scales.values()
+        return replace(before, holds="a ranking", scales={self.name: self.scale or first})
 
     def __call__(self, state: State, ctx: Context) -> State:
         seen: dict[str, Hit] = {}
@@ -80,14 +147,10 @@ class Fuse(Stage):
                 held = seen.get(hit.id)
                 seen[hit.id] = hit if held is None else held.voted(*hit.votes)
         hits = [
-            Hit(seen[identity].passage, score, self.scale_of(seen[identity]), seen[identity].votes)
+            seen[identity].scored(score, self.scale or seen[identity].scale)
             for identity, score in self.fuse(state.rankings).items()
         ]
         return replace(state, rankings=(Ranking.sort(state.question, hits, self.name),))
-
-    @abstractmethod
-    def scale_of(self, hit: Hit) -> Scale:
-        """What the fused score of a hit is, given the hit as it came."""
 
     @abstractmethod
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
@@ -95,16 +158,26 @@ class Fuse(Stage):
 
 
 class Rerank(Stage):
-    """Rescores every ranking it is given: one per query before fusion, the single one after it."""
+    """Rescores every ranking it is given.
+
+    Against which text: while several rankings stand, each against the query that it was searched with
+    (RAG-MSR's reranking within each query); the only one, after fusion or of a single search, against the
+    user's question, whatever was searched with. The same holds for what selects by relevance (`Mmr`).
+    """
 
     kind = "rerank"
+    scale: ClassVar[str] = RERANKER
+
+    def flow(self, before: Flow) -> Flow:
+        return before.rescored(self.scale)
 
     def __call__(self, state: State, ctx: Context) -> State:
-        rankings = (
-            Ranking.sort(ranking.query, self.rescored(ranking, ctx) if ranking.hits else (), self.name)
-            for ranking in state.rankings
-        )
-        return replace(state, rankings=tuple(rankings))
+        def again(ranking: Ranking) -> Ranking:
+            asked = replace(ranking, query=state.asked(ranking))
+            hits = self.rescored(asked, ctx) if asked.hits else ()
+            return Ranking.sort(asked.query, hits, self.name, ranking.retriever)
+
+        return replace(state, rankings=tuple(map(again, state.rankings)))
 
     @abstractmethod
     def rescored(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
@@ -120,7 +193,8 @@ class Select(Stage):
         return replace(
             state,
             rankings=tuple(
-                Ranking(ranking.query, tuple(self.keep(ranking, ctx))) for ranking in state.rankings
+                replace(ranking, hits=tuple(self.keep(replace(ranking, query=state.asked(ranking)), ctx)))
+                for ranking in state.rankings
             ),
         )
 
@@ -131,10 +205,20 @@ class Select(Stage):
 
 def _plain(value: object) -> Any:
     if is_dataclass(value) and not isinstance(value, type | Template):
-        named = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        named = {one.name: _plain(getattr(value, one.name)) for one in fields(value) if one.compare}
         return {"retriever": type(value).__name__, **named} if isinstance(value, Retriever) else named
     if isinstance(value, Template):
         return {"name": value.name, "text": value.text, "temperature": value.temperature}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
-    return value
+    if value is None or isinstance(value, str | int | float | Mapping):
+        return value
+    return type(value).__name__  # an object of another library
+
+
+def warn_if_unread(template: Template, ready: Template, ctx: Context) -> None:
+    """Warn that the offline engine, which goes by fields alone, does not read another text."""
+    if template.text != ready.text and ctx.llms[template.purpose].offline:
+        ctx.warn(
+            f"The offline engine cannot read your prompt {template.name!r}; it worked by its own rules instead."
+        )

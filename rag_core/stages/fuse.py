@@ -6,16 +6,16 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ..context import Context
 from ..errors import ConfigError
-from ..types import Hit, Query, Ranking, Scale, State
-from .base import Fuse
+from ..types import Query, Ranking, Scale, State
+from .base import Flow, Fuse
 
 Weighting = Literal["linear", "exponential", "equal", "custom"]
 Combine = Literal["max", "first", "sum"]
-DECAY = 0.9  # of the exponential weights, seed 001
+DECAY = 0.9  # of the exponential weights: Multi-Query Rewriter RAG, Query Weighting Strategy
 
 
 @dataclass(frozen=True)
@@ -23,36 +23,51 @@ class Rrf(Fuse):
     """Reciprocal rank fusion: score(d) = Σ over rankings of weight / (k + rank), rank from 1.
 
     Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank
-    learning methods", SIGIR 2009, who use k = 60. Seed 003 writes weight / (k + rank + 1) with ranks
-    from 0, which is the same number.
+    learning methods", SIGIR 2009, who use k = 60. Query System with Contextual Retrieval, Rank Fusion, writes
+    weight / (k + rank + 1) with ranks from 0, which is the same number.
 
     Args:
         k: >= 0; the larger, the less the first ranks stand out.
-        weights: one per retriever, >= 0, in their order, times the weight of the query; none for 1 each.
-            A retriever of weight 0 is left out as if it had not searched.
+        weights: (retriever, weight >= 0) pairs; a retriever that is not named has weight 1. A ranking counts
+            with its retriever's weight times its query's. A retriever of weight 0 is left out as if it had
+            not searched.
     """
 
+    scale: ClassVar[Scale] = "rrf"
     k: int = 60
-    weights: tuple[float, ...] = ()
+    weights: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         if self.k < 0:
             raise ConfigError(f"Rrf: k must be at least 0, not {self.k}.")
-        if self.weights and (min(self.weights) < 0 or not any(self.weights)):
-            raise ConfigError(
-                "Rrf: the weights must not be negative, and one must be above 0.", "Raise one of them."
-            )
+        if any(weight < 0 for _, weight in self.weights):
+            raise ConfigError("Rrf: a weight must not be negative.", "Raise it to 0 or more.")
 
-    def scale_of(self, hit: Hit) -> Scale:
-        """A sum of reciprocal ranks."""
-        return "rrf"
+    def flow(self, before: Flow) -> Flow:
+        """One ranking of reciprocal ranks.
+
+        Raises:
+            ConfigError: a weight belongs to no retriever before it, or every weight is 0.
+        """
+        weights, searched = dict(self.weights), ", ".join(before.scales)
+        for name in weights:
+            if name not in before.scales:
+                raise ConfigError(
+                    f"Rrf has a weight for {name}, but the retrievers before it are {searched}.",
+                    "Name one of them.",
+                )
+        if not any(weights.get(name, 1.0) for name in before.scales):
+            raise ConfigError(
+                f"Rrf: of the weights of {searched}, one must be above 0.", "Raise one of them."
+            )
+        return super().flow(before)
 
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
         """Passage id -> Σ weight / (k + rank)."""
         shares: dict[str, list[float]] = defaultdict(list)
-        own = self.weights or (1.0,)
-        for position, ranking in enumerate(rankings):
-            weight = own[position % len(own)] * ranking.query.weight  # queries × retrievers, in this order
+        weights = dict(self.weights)
+        for ranking in rankings:
+            weight = weights.get(ranking.retriever, 1.0) * ranking.query.weight
             if weight > 0:
                 for rank, hit in enumerate(ranking, start=1):
                     shares[hit.id].append(weight / (self.k + rank))
@@ -64,9 +79,9 @@ class Rrf(Fuse):
 class Merge(Fuse):
     """Weighted merge of the rewrites' cosines: score(d) = combine over queries of weight · max(0, cos).
 
-    Seed 001: later, more speculative rewrites weigh less. The weight goes by the place of the rewrite's
+    Multi-Query Rewriter RAG, Core Processing Function: later, more speculative rewrites weigh less. The weight goes by the place of the rewrite's
     template, from 0: linear 1 − step · place; exponential 0.9^place; equal 1; custom as given. A rewrite
-    keeps its weight when another one failed. Seed 001 keeps the score of the first query that found a
+    keeps its weight when another one failed. That function keeps the score of the first query that found a
     passage (`first`), which lets a weak early match hide a strong later one; `max` is the default here.
 
     Args:
@@ -75,10 +90,21 @@ class Merge(Fuse):
         combine: max, first, or sum over the queries that found the passage.
     """
 
+    scale: ClassVar[Scale] = "weighted_cosine"  # a sum of them may exceed 1
     weighting: Weighting = "linear"
     step: float = 0.05
     weights: tuple[float, ...] = ()
     combine: Combine = "max"
+
+    def flow(self, before: Flow) -> Flow:
+        """One ranking of weighted cosines.
+
+        Raises:
+            ConfigError: something else than cosines would be weighted.
+        """
+        if set(before.scales.values()) != {"cosine"}:
+            raise ConfigError(f"Merge weighs cosines, but {before.scores}.", "Fuse them by rank, with Rrf.")
+        return super().flow(before)
 
     def __call__(self, state: State, ctx: Context) -> State:
         """The queries get their weights, then their rankings are merged."""
@@ -86,7 +112,7 @@ class Merge(Fuse):
         def weighted(query: Query) -> Query:
             return replace(query, weight=self.weight(query.place))
 
-        rankings = tuple(Ranking(weighted(ranking.query), ranking.hits) for ranking in state.rankings)
+        rankings = tuple(replace(ranking, query=weighted(ranking.query)) for ranking in state.rankings)
         queries = tuple(weighted(query) for query in state.queries)
         return super().__call__(replace(state, queries=queries, rankings=rankings), ctx)
 
@@ -101,10 +127,6 @@ class Merge(Fuse):
                 return 1.0
             case "custom":
                 return self.weights[place] if place < len(self.weights) else 1.0
-
-    def scale_of(self, hit: Hit) -> Scale:
-        """Weighted cosines; a sum of them may exceed 1."""
-        return "weighted_cosine"
 
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
         """Passage id -> combined weight · max(0, cos)."""
@@ -122,19 +144,22 @@ class Merge(Fuse):
 
 @dataclass(frozen=True)
 class Best(Fuse):
-    """score(d) = the best score of d in any ranking; all rankings must be on one scale (seed 004's merge)."""
+    """score(d) = the best score of d in any ranking; all rankings must be on one scale. RAG-MSR's README names no rule."""
 
-    def scale_of(self, hit: Hit) -> Scale:
-        """As it came."""
-        return hit.scale
+    def flow(self, before: Flow) -> Flow:
+        """One ranking on the scale of those before it.
+
+        Raises:
+            ConfigError: they are on different scales.
+        """
+        if len(set(before.scales.values())) > 1:
+            raise ConfigError(
+                f"Best compares scores of one scale, but {before.scores}.", "Fuse them by rank, with Rrf."
+            )
+        return super().flow(before)
 
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
         """Passage id -> max score."""
-        scales = {hit.scale for ranking in rankings for hit in ranking}
-        if len(scales) > 1:
-            raise ConfigError(
-                f"Best: scores of different scales cannot be compared ({', '.join(sorted(scales))})."
-            )
         best: dict[str, float] = {}
         for ranking in rankings:
             for hit in ranking:

@@ -1,16 +1,17 @@
-"""Scoring passages anew: by the reranker, by a judging model, and the two scores of seed 004 together."""
+"""Scoring passages anew: by the reranker, by a judging model, and the two scores of RAG-MSR together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import ClassVar
 
 from ..context import Context
 from ..errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
-from ..prompts import JUDGE_PASSAGE, Sources
+from ..prompts import JUDGE_PASSAGE, Block, Sources, Template
 from ..replies import read_object, read_score
-from ..types import Hit, Ranking
-from .base import Rerank
+from ..types import Hit, Ranking, Term
+from .base import Flow, Rerank, warn_if_unread
 
 ATTEMPTS = 2  # a malformed reply is asked for once more
 
@@ -19,25 +20,29 @@ ATTEMPTS = 2  # a malformed reply is asked for once more
 class Rescore(Rerank):
     """Scores by the reranker: a cross-encoder where one is set up, otherwise the offline scorer.
 
-    Seed 004 reranks the hits of each query against that query with ms-marco-MiniLM-L-6-v2; seed 003 the
-    fused list with mxbai-rerank-large-v1. The hits' scale says whose scores they are.
+    RAG-MSR (README, Step 2) reranks the hits of each query against that query with ms-marco-MiniLM-L-6-v2;
+    Query System with Contextual Retrieval (Reranking) the fused list with mxbai-rerank-large-v1. The hits' scale says whose scores they are.
     """
 
     def rescored(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
         """Every hit with the reranker's score."""
         scores, scale = ctx.rerank(ranking.query.text, ranking.hits)
-        return [
-            replace(hit, score=float(score), scale=scale) for hit, score in zip(ranking, scores, strict=True)
-        ]
+        return [hit.scored(float(score), scale) for hit, score in zip(ranking, scores, strict=True)]
 
 
 @dataclass(frozen=True)
 class Judge(Rerank):
-    """Scores by the judging model (S_LLM of seed 004), each passage asked for by itself, all at the same time.
+    """Scores by the judging model (S_LLM of RAG-MSR, README, Step 3), each passage asked for by itself, all at the same time.
 
-    The model answers 0 to 100, scaled to 0 to 1. A malformed reply is asked for once more. A passage
+    The model answers 0 to 100, scaled to 0 to 1, with a reason, which is the vote's note. A malformed reply is asked for once more. A passage
     without a score is left out, with a warning: a failure is not a score of 0.
+
+    Args:
+        template: the prompt; its fields are question and sources, and refused: why the last reply was.
     """
+
+    template: Template = JUDGE_PASSAGE
+    scale: ClassVar[str] = "judge"
 
     def rescored(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
         """The hits that got a score.
@@ -45,13 +50,14 @@ class Judge(Rerank):
         Raises:
             ProviderError: no hit got one.
         """
+        warn_if_unread(self.template, JUDGE_PASSAGE, ctx)
         replies = ctx.map(lambda hit: self._score(ranking.query.text, hit, ctx), ranking.hits)
         judged, missing = [], []
-        for hit, reply in zip(ranking, replies, strict=True):
+        for reply in replies:
             if isinstance(reply, RagError):
                 missing.append(reply)
             else:
-                judged.append(replace(hit, score=reply, scale="judge"))
+                judged.append(reply)
         if missing and not judged:
             raise ProviderError(f"no passage could be judged: {missing[0].message}", missing[0].next_step)
         if missing:
@@ -61,14 +67,15 @@ class Judge(Rerank):
             )
         return judged
 
-    @staticmethod
-    def _score(question: str, hit: Hit, ctx: Context) -> float | RagError:
+    def _score(self, question: str, hit: Hit, ctx: Context) -> Hit | RagError:
         reason = ""
         for _ in range(ATTEMPTS):
-            refused = f"Your last reply was refused: {reason}.\n" if reason else ""
-            prompt = JUDGE_PASSAGE.fill(question=question, sources=Sources((hit,)), refused=refused)
+            refused = Block(f"Your last reply was refused: {reason}.\n" if reason else "")
+            prompt = self.template.fill(question=question, sources=Sources((hit,)), refused=refused)
             try:
-                return read_score(read_object(ctx.complete(prompt)), "score") / 100
+                reply = read_object(ctx.complete(prompt))
+                score = read_score(reply, "score") / 100
+                return hit.scored(score, "judge", " ".join(str(reply.get("reason", "")).split()))
             except ValueError as error:
                 reason = str(error)
             except (Stopped, LimitReached):
@@ -80,35 +87,50 @@ class Judge(Rerank):
 
 @dataclass(frozen=True)
 class Blend(Rerank):
-    """S_final = α · S_cos + (1 − α) · S_LLM (seed 004), S_cos the cosine of passage and question.
+    """S_final = α · S_cos + (1 − α) · S_LLM, S_cos the cosine of passage and question.
+
+    RAG-MSR, README, Step 3: Inter-Query Scoring & Filtering; α = 0.4 is the default of its code (scoring.py).
+
+    S_cos is a vote of its own, and the vote of S_final shows both terms with their weights.
 
     Args:
         alpha: 0 to 1; 1 needs no judge before it.
     """
 
+    scale: ClassVar[str] = "s_final"
     alpha: float = 0.4
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= 1:
             raise ConfigError(f"Blend: alpha must be from 0 to 1, not {self.alpha}.")
 
+    def flow(self, before: Flow) -> Flow:
+        """The same rankings on the scale of S_final.
+
+        Raises:
+            ConfigError: no judge stands before it.
+        """
+        if self.alpha < 1 and Judge.__name__ not in before.stages:
+            raise ConfigError(
+                f"Blend weighs the judge's scores by {1 - self.alpha:g}, but no Judge stands before it.",
+                "Put Judge before it, or set alpha to 1.",
+            )
+        return super().flow(before)
+
     def rescored(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
         """Every hit with its S_final."""
         question = ctx.embed((ranking.query.text,))[0]
-        cosines = ctx.index.vectors([hit.id for hit in ranking]) @ question
-        return [
-            replace(
-                hit, score=self.alpha * float(cosine) + (1 - self.alpha) * self._judged(hit), scale="s_final"
-            )
-            for hit, cosine in zip(ranking, cosines, strict=True)
-        ]
+        cosines = ctx.passage_vectors(ranking.hits) @ question
+        measured = [hit.scored(float(cosine), "cosine") for hit, cosine in zip(ranking, cosines, strict=True)]
+        return [self._blended(hit) for hit in Ranking.sort(ranking.query, measured, self.name)]
 
-    def _judged(self, hit: Hit) -> float:
-        vote = hit.vote(Judge.__name__)
-        if vote is not None:
-            return vote.score
-        if self.alpha == 1:
-            return 0.0  # has no weight
-        raise ConfigError(
-            "Blend: the passages have no judge's score.", "Put Judge before it, or set alpha to 1."
-        )
+    def _blended(self, hit: Hit) -> Hit:
+        terms: tuple[Term, ...] = (Term("cosine", hit.score, self.alpha),)
+        if self.alpha < 1:
+            vote = hit.vote(Judge.__name__)
+            if vote is None:
+                raise ConfigError(
+                    "Blend: the passages have no judge's score.", "Put Judge before it, or set alpha to 1."
+                )
+            terms += (Term("judge", vote.score, 1 - self.alpha),)
+        return hit.scored(sum(term.weight * term.value for term in terms), "s_final", terms=terms)

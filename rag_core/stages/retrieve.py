@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
 from ..context import Context
-from ..types import Hit, Query, Ranking, State
-from .base import Retriever, Stage
+from ..errors import ConfigError
+from ..types import Hit, Query, Ranking, Scale, State
+from .base import Flow, Retriever, Stage
 
 
 @dataclass(frozen=True)
@@ -23,10 +25,24 @@ class Dense(Retriever):
     Args:
         k: number of hits, >= 1.
         enriched: search the passages embedded with their contexts.
+        control: what the user calls k.
     """
 
+    name: ClassVar[str] = "dense"
+    scale: ClassVar[Scale] = "cosine"
     k: int = 5
     enriched: bool = False
+    control: str = field(default="k of dense", compare=False, repr=False)
+
+    @property
+    def variant(self) -> str:
+        """Which of the two indexes it searches."""
+        return "enriched" if self.enriched else "plain"
+
+    @property
+    def most(self) -> int:
+        """K."""
+        return self.k
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
         """The k nearest passages; scale "cosine"."""
@@ -49,12 +65,26 @@ class Bm25(Retriever):
         k1: saturation of term frequency, >= 0; 0 counts a term once.
         b: length normalisation, 0 (none) to 1 (full).
         enriched: search the passages' words together with those of their contexts.
+        control: what the user calls k.
     """
 
+    name: ClassVar[str] = "bm25"
+    scale: ClassVar[Scale] = "bm25"
     k: int = 5
     k1: float = 1.5
     b: float = 0.75
     enriched: bool = False
+    control: str = field(default="k of bm25", compare=False, repr=False)
+
+    @property
+    def variant(self) -> str:
+        """Which of the two indexes it searches."""
+        return "enriched" if self.enriched else "plain"
+
+    @property
+    def most(self) -> int:
+        """K."""
+        return self.k
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
         """The k best hits; scale "bm25"."""
@@ -73,11 +103,39 @@ class Retrieve(Stage):
         """The retrievers' names, joined when they run side by side."""
         return " ∥ ".join(type(retriever).__name__ for retriever in self.retrievers)
 
-    def __call__(self, state: State, ctx: Context) -> State:
-        def search(pair: tuple[Query, Retriever]) -> Ranking:
-            query, retriever = pair
-            ctx.check_stop()
-            return Ranking.sort(query, retriever.search(query, ctx), type(retriever).__name__)
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each retriever's rankings are called; two of one kind, by their variants."""
+        kinds = [retriever.name for retriever in self.retrievers]
+        return tuple(
+            one.name if kinds.count(one.name) == 1 else f"{one.name} {one.variant}".strip()
+            for one in self.retrievers
+        )
 
-        pairs = [(query, retriever) for query in state.queries for retriever in self.retrievers]
-        return replace(state, rankings=tuple(ctx.map(search, pairs)))
+    def flow(self, before: Flow) -> Flow:
+        """One ranking for the question searched once, else several.
+
+        Raises:
+            ConfigError: two retrievers cannot be told apart.
+        """
+        if len(set(self.names)) < len(self.names):
+            raise ConfigError(
+                f"{self.name}: two retrievers are called {', '.join(sorted(self.names))}.",
+                "Search once, as deep as both, or give them variants.",
+            )
+        one = before.holds == "the question" and len(self.retrievers) == 1
+        scales = {name: one.scale for name, one in zip(self.names, self.retrievers, strict=True)}
+        return replace(before, holds="a ranking" if one else "rankings", scales=scales)
+
+    def __call__(self, state: State, ctx: Context) -> State:
+        def search(one: tuple[Query, Retriever, str]) -> Ranking:
+            query, retriever, name = one
+            ctx.check_stop()
+            started = time.perf_counter()
+            hits = retriever.search(query, ctx)
+            seconds = time.perf_counter() - started
+            return replace(Ranking.sort(query, hits, type(retriever).__name__, name), seconds=seconds)
+
+        named = list(zip(self.retrievers, self.names, strict=True))
+        searches = [(query, retriever, name) for query in state.queries for retriever, name in named]
+        return replace(state, rankings=tuple(ctx.map(search, searches)))

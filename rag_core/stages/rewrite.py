@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +10,13 @@ from typing import ClassVar
 
 from ..context import Context
 from ..drift import lost_in_rewrite
-from ..errors import ConfigError, ProviderError, RagError
+from ..errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
 from ..prompts import Template
 from ..questions import form_of
-from ..templates import HYPOTHETICAL, OFFLINE_KNOWS, TRANSFORM
+from ..replies import read_as
+from ..templates import ANALYSIS, HYPOTHETICAL, OFFLINE_KNOWS, TRANSFORM, Form, QueryAnalysis
 from ..types import Query
-from .base import Transform
+from .base import Transform, warn_if_unread
 
 _LABEL = re.compile(  # "**Standalone question:** ...", as models like to begin; no word that could be the question's
     r"^(?:(?:here is|here's|the|an?|my|your|one|new|stand-?alone|self-contained|rephrased|reworded|rewritten|reformulated|"
@@ -29,10 +31,11 @@ _QUOTES = "\"'“”«»`* "
 
 @dataclass(frozen=True)
 class Analyse(Transform):
-    """Decides whether the question is a full sentence or a handful of keywords (seed 004's query analysis).
+    """Decides by rules whether the question is a full sentence or a handful of keywords.
 
-    The rules that rewrite it are applied to a sentence as it stands; keywords are first made a question.
-    No model is asked: the decision is `questions.form_of`, and its reason is in the query's note.
+    The templates that rewrite it are applied to a sentence as it stands; keywords are first made a question.
+    No model is asked: the decision is `questions.form_of`, and its reason is in the query's note. RAG-MSR
+    (README, "Reformulation Improvement") asks a model: `AnalyseByModel`.
     """
 
     fans_out: ClassVar[bool] = False
@@ -44,8 +47,53 @@ class Analyse(Transform):
 
 
 @dataclass(frozen=True)
+class AnalyseByModel(Transform):
+    """Asks the rewriting model for the form of the question, and for keywords made a full question.
+
+    The way of RAG-MSR (README, "Reformulation Improvement"): what is too short or keywords is expanded into a
+    full question before a rule is applied; a sentence is rewritten as it stands. When the call fails, or its
+    reply is malformed, `Analyse` decides, with a warning.
+    """
+
+    template: Template = ANALYSIS
+    fans_out: ClassVar[bool] = False
+
+    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+        """The question, or the full question the model made of its keywords."""
+        warn_if_unread(self.template, ANALYSIS, ctx)
+        try:
+            reply = ctx.complete(self.template.fill(question=question.text))
+            found = read_as(QueryAnalysis, reply)
+            full = cleaned(found.question)
+            if found.form == "keywords" and not full:
+                raise ValueError("it made no question of the keywords")
+        except (Stopped, LimitReached):
+            raise
+        except (RagError, ValueError) as error:
+            said = f"the reply was malformed: {error}" if isinstance(error, ValueError) else error.message
+            ctx.warn(f"Query analysis by the model failed, so that rules decided ({said.rstrip('.')}).")
+            return Analyse().rewrite(question, ctx)
+        model = ctx.llms[self.template.purpose].name
+        if found.form == "sentence":
+            return (replace(question, form="sentence", note=f"full sentence, as {model} reads it"),)
+        lost = _lost(question, full, self.template, ctx)
+        note = f"keywords, as {model} reads them; made a full question: {full}"
+        return (
+            replace(
+                question,
+                text=full,
+                origin=self.template.name,
+                form="sentence",
+                note=f"{note} ({lost})" if lost else note,
+            ),
+        )
+
+
+@dataclass(frozen=True)
 class Rewrite(Transform):
-    """One query per template, written at the same time (seeds 000, 001 and 004).
+    """One query per template, written at the same time.
+
+    Multi-Query Rewriter RAG, Implementation Details; RAG-MSR, README, Step 1.
 
     A rewrite that fails drops out with a warning, as does one that repeats another; the others go on and
     keep the places of their templates. A rewrite that lost a number, negation, drug or week of the
@@ -74,7 +122,7 @@ class Rewrite(Transform):
         return tuple(written)
 
     def _written(self, question: Query, ctx: Context) -> tuple[list[Query], list[RagError]]:
-        form = question.form or "sentence"
+        form = Form(question.form)
         prompts = [template.fill(question=question.text, form=form) for template in self.templates]
         written: dict[str, Query] = {}
         failures: list[RagError] = []
@@ -102,7 +150,9 @@ class Rewrite(Transform):
 
 @dataclass(frozen=True)
 class Rephrase(Rewrite):
-    """The question put in the documents' terminology (seed 003's optional transformation).
+    """The question put in the documents' terminology.
+
+    Query System with Contextual Retrieval, Query Transformation: optional.
 
     When it fails, the question is searched as it stands, with a warning.
     """
@@ -137,7 +187,8 @@ class Hypothesise(Transform):
         Raises:
             ProviderError: the model wrote none.
         """
-        passage = " ".join(ctx.complete(self.template.fill(question=question.text)).split())
+        warn_if_unread(self.template, HYPOTHETICAL, ctx)
+        passage = _one_line(ctx.complete(self.template.fill(question=question.text)))
         if not passage:
             raise ProviderError("the model wrote no hypothetical passage.", "Try again.")
         beside = question.text if self.include_question else ""
@@ -146,8 +197,12 @@ class Hypothesise(Transform):
 
 def cleaned(reply: str) -> str:
     """A model's rewrite in one line, without the label or the quotation marks around it."""
-    line = " ".join(reply.split()).strip(_QUOTES)
-    return _LABEL.sub("", line).strip(_QUOTES)
+    return _LABEL.sub("", _one_line(reply).strip(_QUOTES)).strip(_QUOTES)
+
+
+def _one_line(reply: str) -> str:
+    """A reply in one line; a model may copy the question's escapes ("&lt;") into it."""
+    return " ".join(html.unescape(reply).split())
 
 
 def _note(question: Query, text: str, template: Template, ctx: Context) -> str:
@@ -155,7 +210,11 @@ def _note(question: Query, text: str, template: Template, ctx: Context) -> str:
     if OFFLINE_KNOWS.get(template.name) != template.text and ctx.llms[template.purpose].offline:
         rule = "the ready one of this name" if template.name in OFFLINE_KNOWS else "synonyms"
         ctx.warn(f"The offline engine cannot read your template {template.name!r}: it rewrote by {rule}.")
-    lost: Sequence[str] = lost_in_rewrite(question.text, text)
+    return _lost(question, text, template, ctx)
+
+
+def _lost(question: Query, text: str, template: Template, ctx: Context) -> str:
+    lost: Sequence[str] = lost_in_rewrite(question.text, text, ctx.thesaurus)
     if not lost:
         return ""
     note = f"lost from the question: {', '.join(lost)}"

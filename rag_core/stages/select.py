@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..context import Context
 from ..errors import ConfigError
-from ..text import language_of
-from ..types import Hit, Ranking, State, Vectors, Vote
-from .base import Select
+from ..text import detect_language
+from ..types import Hit, Ranking, State, Term, Vectors, ordered_votes
+from .base import Flow, Select
+
+ABSOLUTE = frozenset(
+    {"cosine", "judge", "s_final"}
+)  # scales on which a threshold means the same for any list
 
 
 @dataclass(frozen=True)
@@ -22,9 +27,11 @@ class Top(Select):
 
     Args:
         k: >= 1.
+        control: what the user calls k.
     """
 
     k: int = 5
+    control: str = field(default="k of Top", compare=False, repr=False)
 
     def keep(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """The first k."""
@@ -33,13 +40,29 @@ class Top(Select):
 
 @dataclass(frozen=True)
 class AtLeast(Select):
-    """The hits whose score is at least θ (seed 004: S_final >= θ). When none is, the state says how near the best came.
+    """The hits whose score is at least θ. When none is, the state says how near the best came.
+
+    RAG-MSR, README, Step 3: Final Filtering (S_final >= θ); θ = 0.5 is the default of its code (scoring.py).
 
     Args:
-        score: θ, on the scale of the ranking.
+        score: θ, on the scale of the ranking: a cosine, the judge's score or S_final. Other scores order one
+            list and have no fixed meaning.
     """
 
     score: float = 0.5
+
+    def flow(self, before: Flow) -> Flow:
+        """The same rankings.
+
+        Raises:
+            ConfigError: a threshold has no meaning on their scale.
+        """
+        if not set(before.scales.values()) <= ABSOLUTE:
+            raise ConfigError(
+                f"AtLeast needs {', '.join(sorted(ABSOLUTE))} scores, but {before.scores}.",
+                "Put Judge and Blend before it, or cut by number with Top.",
+            )
+        return before
 
     def __call__(self, state: State, ctx: Context) -> State:
         """The state with the hits that are left, and why when none is."""
@@ -52,7 +75,7 @@ class AtLeast(Select):
             "en": f"The best passage reaches {shown:.3f}, which is below the threshold θ = {self.score:g}.",
             "es": f"El mejor pasaje alcanza {shown:.3f}, por debajo del umbral θ = {self.score:g}.",
         }
-        return replace(after, shortfall=said.get(language_of(state.question.text), said["en"]))
+        return replace(after, shortfall=said.get(detect_language(state.question.text), said["en"]))
 
     def keep(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """Those at or above θ."""
@@ -64,21 +87,29 @@ class Mmr(Select):
     """Maximal marginal relevance: pick k hits that are relevant and unlike one another.
 
     Next pick = argmax over the rest of λ · cos(question, d) − (1 − λ) · max over picked s of cos(d, s).
-    Carbonell and Goldstein, "The use of MMR", SIGIR 1998; seed 002 uses λ = 0.7 and k = 5.
+    Carbonell and Goldstein, "The use of MMR", SIGIR 1998; Hybrid RRF module, Retrieval Settings, uses λ = 0.7 and k = 5. The first pick,
+    which has nothing to be unlike, is the most relevant hit, at λ = 0 as well.
 
-    A hit keeps its score; its MMR value at the moment it was picked is its vote.
+    The score of a hit is its MMR value when it was picked; its vote shows both terms, and the passage it was
+    most like.
 
     Args:
         k: how many to pick, >= 1.
         relevance: λ; 1 orders by relevance alone, 0 by novelty alone.
+        control: what the user calls k.
     """
 
     k: int = 5
     relevance: float = 0.7
+    control: str = field(default="k of Mmr", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.relevance <= 1:
             raise ConfigError(f"Mmr: relevance must be from 0 to 1, not {self.relevance}.")
+
+    def flow(self, before: Flow) -> Flow:
+        """The same rankings with MMR values."""
+        return before.rescored("mmr")
 
     def keep(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """The picked hits, in the order they were picked."""
@@ -86,37 +117,52 @@ class Mmr(Select):
         if not hits:
             return ()
         question = ctx.embed((ranking.query.text,))[0]
-        picks = mmr_order(question, ctx.index.vectors([hit.id for hit in hits]), self.k, self.relevance)
-        return [
-            hits[i].voted(Vote(self.name, ranking.query.text, rank, value))
-            for rank, (i, value) in enumerate(picks, start=1)
-        ]
+        picks = mmr_order(question, ctx.passage_vectors(hits), self.k, self.relevance)
+        picked = [hits[pick.row].scored(pick.value, "mmr", terms=self._terms(pick, hits)) for pick in picks]
+        return ordered_votes(picked, ranking.query, self.name)
+
+    def _terms(self, pick: Pick, hits: Sequence[Hit]) -> tuple[Term, ...]:
+        wanted = Term("cosine", pick.relevance, self.relevance)
+        if pick.nearest is None:
+            return (wanted,)
+        return (wanted, Term("similarity", pick.similarity, self.relevance - 1, hits[pick.nearest].id))
 
 
-def mmr_order(
-    question: NDArray[np.float32], vectors: Vectors, k: int, relevance: float
-) -> list[tuple[int, float]]:
-    """Rows of `vectors` in MMR order, each with its value when it was picked.
+class Pick(NamedTuple):
+    """A row of `mmr_order`: its MMR value, cosine to the question, and the picked row it is most like."""
+
+    row: int
+    value: float
+    relevance: float
+    similarity: float  # the cosine to `nearest`; 0 for the first pick
+    nearest: int | None
+
+
+def mmr_order(question: NDArray[np.float32], vectors: Vectors, k: int, relevance: float) -> list[Pick]:
+    """Rows of `vectors` in MMR order.
 
     Args:
         question: (d,) L2-normalised.
         vectors: (n, d), rows L2-normalised.
 
     Returns:
-        At most k pairs (row, value). The first pick has nothing to be compared with: its value is
-        λ · relevance. Equal values go to the lower row.
+        At most k picks. The first has nothing to be compared with: it is the most relevant row, and its
+        value λ · relevance. Equal values go to the lower row.
     """
     exact = vectors.astype(float)
     # rounded far below float32's precision, so that equal passages stay equal whatever the product's order
     wanted = np.round(exact @ question.astype(float), 9)
     between = np.round(exact @ exact.T, 9)
-    picks: list[tuple[int, float]] = []
-    nearest = np.full(len(vectors), -np.inf)  # max similarity to anything picked
-    values = relevance * wanted
+    picks: list[Pick] = []
+    taken = np.zeros(len(vectors), np.bool_)
+    nearest = np.zeros(len(vectors))  # cosine to the pick that is most like it
+    closest = np.full(len(vectors), -1)  # that pick
     for _ in range(min(k, len(vectors))):
-        best = int(np.argmax(values))
-        picks.append((best, float(values[best])))
-        nearest = np.maximum(nearest, between[best])
         values = relevance * wanted - (1 - relevance) * nearest
-        values[[row for row, _ in picks]] = -np.inf
+        best = int(np.argmax(np.where(taken, -np.inf, values if picks else wanted)))
+        like = int(closest[best]) if picks else None
+        picks.append(Pick(best, float(values[best]), float(wanted[best]), float(nearest[best]), like))
+        taken[best] = True
+        nearer = (between[best] > nearest) | (closest < 0)
+        nearest[nearer], closest[nearer] = between[best][nearer], best
     return picks
