@@ -5,11 +5,27 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from .text import sentences, tokens
+from .text import language_of, sentences, tokens
 from .types import Citation, Hit
 
-MARKER = re.compile(r" ?\[(\d+(?:\s*[,;]\s*\d+)*)\]")
+MARKER = re.compile(r" ?\[(\d+)\]")  # as it stands in an answer that was resolved
+OVERLAP = 1 / 3  # see `resolve_citations`
+FEWEST = 2  # content words of a claim; fewer decide nothing
+LONGEST = 6  # digits of a number that could name a context
+
+_NAME = r"(?:sources?|refs?\.?|references?|passages?|documents?|fuentes?|referencias?|pasajes?|documentos?)"
+_SPAN = r"#?\d+(?:\s*[-\u2010-\u2015]\s*\d+)?"
+_AND = r"\s*(?:[,;&]\s*(?:and\s+|y\s+|e\s+)?|\s(?:and|y|e)\s+)"
+_SPANS = rf"{_SPAN}(?:{_AND}(?:{_NAME}\s*)?{_SPAN})*"
+_SPELT = re.compile(  # the markers that models write
+    rf" ?(?:\[\s*(?:\^|{_NAME}\s*)?({_SPANS})\s*\]"  # [1] [1, 2] [1-3] [1 and 2] [^1] [Source 1]
+    rf"|\(\s*{_NAME}\s*({_SPANS})\s*\)"  # (Source 2), but not (2)
+    rf"|【\s*(?:{_NAME}\s*)?({_SPANS})\s*(?:†[^【】]*)?】)",  # 【1】 【1†source】
+    re.IGNORECASE,
+)
+_SPAN_ENDS = re.compile(r"(\d+)(?:\s*[-\u2010-\u2015]\s*(\d+))?")
 
 
 def evidence_hash(contexts: Iterable[tuple[str, str]]) -> str:
@@ -30,36 +46,63 @@ def shown_evidence(hits: Iterable[Hit]) -> str:
 
 
 def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citation, ...], int]:
-    """Check every [n] of an answer against the contexts it was given.
+    """Check every marker of an answer against the contexts it was given.
 
-    Markers are rewritten one by one ("[1, 2]" becomes "[1][2]"); a number without a context is taken
-    out. The quote of a citation is the passage's sentence that shares most terms with the answer's
-    sentence before the marker.
+    Markers are rewritten one by one: "[1, 2]", "[1-2]", "[Source 1]", "(Fuente 2)" and the like become
+    "[1][2]", "[1]" and "[2]". A number without a context is taken out, "[2019]" included; other brackets
+    ("[sic]") stay.
+
+    The quote of a citation is the passage's sentence that shares most terms with its claim, the answer's
+    sentence before the marker. It supports the claim when it holds a third of the claim's content words, its
+    passage's title counted in. The threshold tells what is about something else from what is said otherwise,
+    and no more: of the built-in documents' sentences 4 % reach it in a passage of a document drawn at random,
+    and all do that merge three sentences of the passage they cite. A claim in another language
+    than the passage, or of fewer than two content words, cannot be checked by words.
 
     Returns:
-        The text with valid markers only; its citations in the order of the text, one for each pair
-        of context and quote; and how many numbers were taken out.
+        The text with valid markers only, which resolves to itself; its citations in the order of the text, one
+        for each context, quote and verdict; and how many numbers were taken out.
     """
     invalid = 0
-    cited: dict[tuple[int, str], Citation] = {}
-    parts: list[str] = []
-    end = 0
-    for match in MARKER.finditer(text):
-        parts.append(text[end : match.start()])
-        claim = _last_sentence("".join(parts))
-        valid = []
-        for n in (int(number) for number in re.split(r"\s*[,;]\s*", match[1])):
-            if 1 <= n <= len(hits):
-                valid.append(n)
-                quote = best_quote(claim, hits[n - 1])
-                cited[n, quote] = Citation(n, hits[n - 1].id, quote)
+    while True:  # what is left around a marker that was taken out may be one itself: "[[9]1]"
+        rewritten, more = _rewritten(text, len(hits))
+        invalid += more
+        if rewritten == text:
+            break
+        text = rewritten
+    spoken = language_of(MARKER.sub("", text))
+    found: dict[tuple[int, str, bool | None], Citation] = {}
+    for place, match in enumerate(MARKER.finditer(text)):
+        n, claim = int(match[1]), _last_sentence(text[: match.start()], spoken)
+        one = _citation(n, claim, hits[n - 1], spoken)
+        key = (n, one.quote, one.supported)
+        found[key] = replace(one, markers=(*found.get(key, one).markers, place))
+    return text, tuple(found.values()), invalid
+
+
+def _rewritten(text: str, contexts: int) -> tuple[str, int]:
+    """The text with each marker as [n], without those that name no context, and how many these were."""
+    invalid = 0
+
+    def canonical(match: re.Match[str]) -> str:
+        nonlocal invalid
+        valid: list[int] = []
+        for first, last in _SPAN_ENDS.findall(match[1] or match[2] or match[3]):
+            ends = [_number(first), _number(last or first)]
+            invalid += sum(not 1 <= n <= contexts for n in (ends if last else ends[:1]))
+            if ends[0] <= ends[1]:
+                valid += range(max(ends[0], 1), min(ends[1], contexts) + 1)
             else:
-                invalid += 1
+                valid += [n for n in ends if 1 <= n <= contexts]
         space = " " if valid and match[0].startswith(" ") else ""
-        parts.append(space + "".join(f"[{n}]" for n in valid))
-        end = match.end()
-    parts.append(text[end:])
-    return "".join(parts).strip(), tuple(cited.values()), invalid
+        return space + "".join(f"[{n}]" for n in dict.fromkeys(valid))
+
+    return _SPELT.sub(canonical, text).strip(), invalid
+
+
+def _number(digits: str) -> int:
+    """A number that is too long to name a context is as good as any other that is too high."""
+    return int(digits) if len(digits) <= LONGEST else 10**LONGEST
 
 
 def best_quote(claim: str, hit: Hit) -> str:
@@ -70,5 +113,18 @@ def best_quote(claim: str, hit: Hit) -> str:
     return max(candidates, key=lambda sentence: len(wanted & set(tokens(sentence, language))), default="")
 
 
-def _last_sentence(text: str) -> str:
-    return re.split(r"(?<=[.!?])\s+", MARKER.sub("", text).strip())[-1]
+def _citation(n: int, claim: str, hit: Hit, spoken: str) -> Citation:
+    passage, quote = hit.passage, best_quote(claim, hit)
+    wanted = set(tokens(claim, passage.language))
+    held = set(tokens(f"{passage.full_title}\n{quote}", passage.language))
+    supported: bool | None = None
+    if len(wanted) >= FEWEST and quote:
+        if len(wanted & held) >= OVERLAP * len(wanted):
+            supported = True
+        elif {spoken, language_of(claim)} == {passage.language}:
+            supported = False
+    return Citation(n, hit.id, quote, supported)
+
+
+def _last_sentence(text: str, language: str) -> str:
+    return next(reversed(sentences(MARKER.sub("", text), language)), "")
