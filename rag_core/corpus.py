@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import DataError
+from .profile import Profile, read_profile
 from .settings import read_settings
 from .text import LANGUAGES, language_of
 
@@ -113,6 +114,15 @@ def builtin_documents() -> list[Document]:
         DataError: the folder is missing, or a document cannot be read.
     """
     return read_collection(read_settings().data / "corpus")
+
+
+def builtin_profile() -> Profile:
+    """What the built-in corpus is about.
+
+    Raises:
+        DataError: its profile is malformed.
+    """
+    return read_profile(read_settings().data / "corpus") or Profile()
 
 
 def check_collection(folder: Path) -> list[str]:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
 from .corpus import BUILTIN
+from .engines import Engines
 from .errors import RagError
 from .indexing import Progress, silent
+from .models.embedding import MINILM
 from .opening import open_lab
-from .settings import Settings, read_settings
+from .settings import Role, Settings, read_settings
 
 PACKAGES = ("llama-index-core", "chromadb", "rank-bm25", "sentence-transformers", "torch", "streamlit")
+WORK: Mapping[Role, str] = {
+    "answer": "answers",
+    "rewrite": "rewrites",
+    "judge": "judgements",
+    "enrich": "contexts of passages",
+}
 PROBE = "When should I go to the hospital if I have contractions?"
 
 
@@ -57,11 +66,12 @@ def examine(settings: Settings | None = None, progress: Progress = silent) -> Fi
     engine: dict[str, str | None] = {}
     try:
         settings = settings or read_settings()
-        lines.append(Finding(None, _why(settings)))
+        lines += [Finding(None, told) for told in _roles(settings)]
         lab = open_lab(BUILTIN, settings=settings, progress=progress)
         lines += [Finding(None, warning) for warning in lab.warnings]
         engine = lab.engine
         lines.append(Finding(True, f"embedding model {engine['embedding']}, index {engine['index']}"))
+        lines.append(Finding(None, _labels(lab.engines)))
         trace = lab.run(PROBE, "hybrid_rrf")
         lines.append(Finding(True, f"a question was answered in {trace.seconds:.1f} s by {engine['llm']}"))
         return Findings(True, engine, versions, tuple(lines))
@@ -70,11 +80,25 @@ def examine(settings: Settings | None = None, progress: Progress = silent) -> Fi
         return Findings(False, engine, versions, tuple(lines))
 
 
-def _why(settings: Settings) -> str:
-    if not settings.uses_openai:
-        reason = (
-            "RAG_LLM=offline" if settings.llm == "offline" else "no OPENAI_API_KEY and no OPENAI_BASE_URL"
-        )
-        return f"answers: offline engine, no language model ({reason})"
-    where = settings.openai_base_url or "OpenAI"
-    return f"answers: {settings.answer_model} at {where}"
+def _labels(engines: Engines) -> str:
+    """What rates passages, and what does not because nothing was fitted for it."""
+    if engines.labels.by_rank:
+        return "relevance labels: by position in the list (RAG_LABELS=rank), not measured"
+    by = f"by a judging model where a strategy asks one, otherwise by the {engines.scorer.name} ({MINILM})"
+    embedder = engines.embedder
+    if engines.labels.has("cosine", embedder.key):
+        return f"relevance labels: {by}"
+    return (
+        f"relevance labels: {by}; never by the cosine of {embedder.name}, for which no thresholds were fitted"
+    )
+
+
+def _roles(settings: Settings) -> Iterator[str]:
+    """Which model plays each role, and where it is served; never a key."""
+    for role, what in WORK.items():
+        server = settings.server(role)
+        if not settings.asks_provider(role):
+            reason = "RAG_LLM=offline" if settings.llm == "offline" else "no key and no base URL is set"
+            yield f"{what}: offline engine, no language model ({reason})"
+        elif server is not None:
+            yield f"{what}: {settings.model(role)} at {server.address}"

@@ -4,6 +4,7 @@
 <folder>/queries.jsonl            {"_id", "text", "metadata": {"language", "kind", "emergency"}}
 <folder>/qrels/<split>.tsv        query-id, corpus-id, score: judgements of documents
 <folder>/qrels-passages/<split>.tsv   built-in only: the same for passages, by document id and position
+<folder>/judgements.toml          optional: judged_by = "one sentence that says who judged"
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
+import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +36,7 @@ KINDS = [
 ]
 SPLITS = ("dev", "test")
 GRADES = (0, 1, 2)
+JUDGED_BY_AUTHORS = "Judged by the set's authors; see its documentation."
 
 _HEADER = ["query-id", "corpus-id", "score"]
 _GRADE = re.compile(r"-?[0-9]{1,9}")
@@ -68,6 +71,7 @@ class JudgedSet:
         qrels: question id -> document id -> grade; a grade above 0 is relevant.
         checksum: first 16 hexadecimal digits of the SHA-256 of the files read, one after the other:
             queries, judgements, corpus.
+        judged_by: one sentence that says who judged, from the set itself.
     """
 
     name: str
@@ -75,6 +79,7 @@ class JudgedSet:
     questions: tuple[Question, ...]
     qrels: Qrels
     checksum: str
+    judged_by: str = JUDGED_BY_AUTHORS
 
     @property
     def measured(self) -> tuple[Question, ...]:
@@ -109,7 +114,8 @@ def read_builtin(data: Path, split: str) -> JudgedSet:
         questions += [question for question in read_questions(folder) if question.id in judged]
         qrels |= judged
         files += [folder / "queries.jsonl", path]
-    return JudgedSet("builtin", split, tuple(questions), qrels, _checksum(files))
+    by = read_judged_by(data / "questions")
+    return JudgedSet("builtin", split, tuple(questions), qrels, _checksum(files), by)
 
 
 def read_beir(folder: Path, split: str) -> JudgedSet:
@@ -146,7 +152,26 @@ def read_beir(folder: Path, split: str) -> JudgedSet:
         tuple(_question(row) for identity, row in rows.items() if identity in qrels),
         qrels,
         _checksum([queries, qrels_file, corpus]),
+        read_judged_by(folder),
     )
+
+
+def read_judged_by(folder: Path) -> str:
+    """The sentence of a folder's judgements.toml that says who judged; where there is none, the authors did.
+
+    Raises:
+        DataError: the file cannot be read, or has no such sentence.
+    """
+    path = folder / "judgements.toml"
+    if not path.is_file():
+        return JUDGED_BY_AUTHORS
+    try:
+        sentence = tomllib.loads(path.read_text(encoding="utf-8")).get("judged_by")
+    except (OSError, ValueError) as error:  # what tomllib raises is a ValueError
+        raise DataError(f"{path} cannot be read: {error}.", "Check that it is UTF-8 and TOML.") from error
+    if not isinstance(sentence, str) or not sentence.strip():
+        raise DataError(f"{path} does not say who judged.", 'Write judged_by = "one sentence".')
+    return " ".join(sentence.split())
 
 
 def read_questions(folder: Path) -> list[Question]:

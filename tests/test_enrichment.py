@@ -290,7 +290,7 @@ class TestLlmEnricher:
         assert report is not None
         assert {p.context for p in enriched(store).passages.values()} == {"It is about animals."}
         assert len(llm.prompts) == len(report.calls) == 6
-        assert report.cost_usd == pytest.approx(6 * 0.25)
+        assert report.cost.usd == pytest.approx(6 * 0.25)
         for prompt in llm.prompts:
             assert prompt.purpose == "enrich"
         (cats,) = [p.render() for p in llm.prompts if p.fields["title"] == "Cats"]
@@ -443,7 +443,7 @@ class TestCommand:
         assert ran.code == 0
         assert "Contexts by gpt-4o: 2 calls, about" in ran.err
         # gpt-4o: 2.50 and 10 dollars a million; twice 1000 in and 200 out = 0.0090
-        assert "2 of 2 passages, 2 embedded now, 2 calls for $0.0090" in ran.out
+        assert "2 of 2 passages, 2 embedded now, 2 calls for $0.009000" in " ".join(ran.out.split())
         (notes / "moon.md").write_text("# Moon\n\nThe moon has no sea.\n")
         later = rag("index", str(notes), "--corpus", "tides")
         assert "rag index PATH --corpus tides --enrich" in later.out

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import DOCUMENTS, ScriptedLlm, WordEmbedder
+from fakes import Unfitted, WordReranker
 from processes import Writer, held_by_each_part, open_store, run
 
 from rag_core.corpus import BUILTIN, Document
@@ -88,7 +89,9 @@ def open_corpus(
     monkeypatch: pytest.MonkeyPatch, built: Path, home: Path, labels: LabelRules, llm: ScriptedLlm
 ) -> Callable[[str], Lab]:
     """open_lab, the models replaced by fakes."""
-    engines = Engines(PriceList({}), labels, WordEmbedder(), None, None, Thesaurus(()), {"answer": llm})
+    engines = Engines(
+        PriceList({}), labels, WordEmbedder(), Unfitted(), WordReranker(), Thesaurus(()), {"answer": llm}
+    )
     monkeypatch.setattr("rag_core.opening.load_engines", lambda settings, tell=None: engines)
     return lambda corpus: open_lab(corpus, settings=Settings(home=home, data=built / "data", llm="offline"))
 

@@ -327,3 +327,15 @@ def test_published_sets_are_read_whole(name, split, documents, questions, judgem
     assert sum(1 for _ in beir_rows(SHARED / name / "corpus.jsonl")) == documents
     assert len(judged.measured) == questions
     assert sum(map(len, judged.qrels.values())) == judgements
+
+
+def test_a_set_says_who_judged(tmp_path: Path, splits: dict[str, JudgedSet]):
+    folder = beir(tmp_path / "set")
+    assert read_beir(folder, "test").judged_by == "Judged by the set's authors; see its documentation."
+    (folder / "judgements.toml").write_text('judged_by = """Judged by two\nmidwives."""')
+    assert read_beir(folder, "test").judged_by == "Judged by two midwives."
+    assert "language models" in splits["test"].judged_by
+    for broken, says in (("judged_by = 3", "does not say who judged"), ("judged_by", "cannot be read")):
+        (folder / "judgements.toml").write_text(broken)
+        with pytest.raises(DataError, match=says):
+            read_beir(folder, "test")

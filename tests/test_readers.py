@@ -9,6 +9,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from openpyxl import Workbook
 
 from rag_core.corpus import Document, Source
 from rag_core.errors import DataError, InputError
@@ -364,3 +365,66 @@ def test_a_path_that_gives_nothing_is_refused(
     with pytest.raises(InputError, match=reason) as refused:
         read_path(write(tmp_path, files) / name)
     assert refused.value.next_step
+
+
+def xlsx(**sheets: list[list[object]]) -> bytes:
+    """A workbook with these rows."""
+    book = Workbook()
+    book.remove(book.worksheets[0])
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    held = BytesIO()
+    book.save(held)
+    return held.getvalue()
+
+
+def test_a_workbook_gives_a_document_a_row_as_a_csv_does(tmp_path: Path) -> None:
+    rows = [
+        ["id", "title", "text"],
+        ["a", "Iron", "Take iron with vitamin C."],
+        [None] * 3,
+        [7, None, "Rest."],
+    ]
+    (tmp_path / "advice.xlsx").write_bytes(xlsx(Advice=rows))
+    table = "id,title,text\na,Iron,Take iron with vitamin C.\n7,,Rest.\n"
+    (tmp_path / "advice.csv").write_text(table)
+    book, sheet = (read_path(tmp_path / f"advice.{kind}").documents for kind in ("xlsx", "csv"))
+    assert [one.id for one in book] == ["advice.xlsx#7", "advice.xlsx#a"]
+    assert [(one.title, one.text) for one in book] == [(one.title, one.text) for one in sheet]
+
+
+def test_every_sheet_is_read_and_a_row_without_text_is_its_columns(tmp_path: Path) -> None:
+    content = xlsx(
+        Drugs=[["drug", "mg"], ["iron", 60]], Visits=[["week", "what"], [12, "scan"], [20, "scan"]]
+    )
+    (tmp_path / "clinic.XLSX").write_bytes(content)
+    found = {one.id: one.text for one in read_path(tmp_path / "clinic.XLSX").documents}
+    assert found == {
+        "clinic.XLSX#Drugs#1": "drug: iron\nmg: 60",
+        "clinic.XLSX#Visits#1": "week: 12\nwhat: scan",
+        "clinic.XLSX#Visits#2": "week: 20\nwhat: scan",
+    }
+
+
+@pytest.mark.parametrize("content", [b"", b"no workbook", xlsx(Empty=[]), xlsx(Head=[["text"]])])
+def test_a_workbook_without_rows_has_failed_with_its_reason(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.xlsx").write_bytes(content)
+    (tmp_path / "b.md").write_text("Iron.")
+    reading = read_path(tmp_path)
+    ((name, reason),) = reading.failed
+    assert name == "a.xlsx"
+    assert reason
+    assert [one.id for one in reading.documents] == ["b.md"]
+
+
+def test_every_file_of_another_kind_is_named_as_skipped(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    for name in ("notes.md", "photo.jpg", "deep/slides.pptx", "deep/LICENSE", ".hidden.jpg"):
+        (tmp_path / name).write_text("Iron.")
+    assert read_path(tmp_path).skipped == [
+        ("deep/LICENSE", "a file without ending is not read"),
+        ("deep/slides.pptx", ".pptx is not read"),
+        ("photo.jpg", ".jpg is not read"),
+    ]
