@@ -3,12 +3,13 @@
 
 PYTHON ?= python3
 PORT ?= 8501
+WORKERS ?= 2
 RUN := .venv/bin/python
 MEASURED := bm25,simple_semantic,dense_8=simple_semantic,hyde,hybrid_rrf,plain_rrf=hybrid_rrf,multi_query,$\
   contextual,contextual_plain=contextual,contextual_rerank=contextual,$\
   rag_msr,msr_improved=rag_msr,msr_raw=rag_msr@raw,msr_reformulation=rag_msr@reformulation-only,$\
   msr_reranking=rag_msr@reranking-only
-SETTINGS := plain_rrf.mmr_lambda=1 dense_8.k_final=8 contextual_plain.enriched=false $\
+SETTINGS := plain_rrf.mmr=false dense_8.k_final=8 contextual_plain.enriched=false $\
   contextual_rerank.rerank=true msr_improved.prompt_set=improved
 PAIRS := plain_rrf:simple_semantic hybrid_rrf:plain_rrf hyde:simple_semantic multi_query:dense_8 $\
   contextual:contextual_plain contextual_rerank:contextual_plain rag_msr:msr_raw msr_improved:msr_raw
@@ -27,7 +28,7 @@ demo: setup ## Open the app on this machine (PORT=8501)
 setup: .venv/indexed ## Make the environment and the index, nothing else
 
 test: .venv/tested lint ## Run the whole test suite (no network, no key)
-	$(RUN) -m pytest
+	$(RUN) -m pytest -n $(WORKERS) --dist loadfile
 
 lint: .venv/tested ## Check style, types and layers
 	$(RUN) -m ruff check .

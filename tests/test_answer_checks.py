@@ -11,7 +11,7 @@ from itertools import islice
 
 import pytest
 from conftest import ROOT, ScriptedLlm
-from fakes import WordReranker
+from fakes import Unfitted, WordReranker
 from hypothesis import given
 from hypothesis import strategies as st
 from openai_server import OpenAIServer, Reply, Status, serve
@@ -266,7 +266,7 @@ class TestProxy:
         """Neighbours: further down in the ranking for the same question, from documents not shown."""
         questions = read_builtin(ROOT / "data", "dev").measured
         deep = {"k_bm25_candidates": 50, "k_semantic_candidates": 50, "k_rrf_pool": 40, "k_final": 40}
-        strategy = build(("hybrid_rrf", {**deep, "mmr_lambda": 1})).without_answer()
+        strategy = build(("hybrid_rrf", {**deep, "mmr": False})).without_answer()
         passed = []
         for question in questions[:: len(questions) // 12]:
             ranked = [hit.passage for hit in lab.run(question.text, strategy).ranking]
@@ -381,7 +381,7 @@ def animals(index, store, embedder, labels):
 
     def make(answer, judge=None) -> Lab:
         models = {"answer": answer} | ({"judge": judge} if judge else {})
-        engines = Engines(PriceList({}), labels, embedder, None, WordReranker(), Thesaurus(()), models)
+        engines = Engines(PriceList({}), labels, embedder, Unfitted(), WordReranker(), Thesaurus(()), models)
         return Lab(Settings(llm="offline"), "animals", engines, store)
 
     return make

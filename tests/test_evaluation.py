@@ -18,17 +18,16 @@ from conftest import DOCUMENTS, ScriptedLlm, WordEmbedder
 
 from rag_core import evaluation as ev
 from rag_core.context import Context
-from rag_core.errors import ConfigError, DataError, RagError, Stopped
+from rag_core.errors import ConfigError, DataError, RagError, Stopped, StorageError
 from rag_core.evaluation.records import Lane, Record, RunFolder, StageRecord, identity
 from rag_core.indexing import CorpusIndex
-from rag_core.judged import JudgedSet, Question
+from rag_core.judged import JUDGED_BY_AUTHORS, JudgedSet, Question
 from rag_core.models import RehearsedLlm
-from rag_core.models.llm import load_offline
 from rag_core.pricing import Price, PriceList
 from rag_core.prompts import Template
 from rag_core.stages import Dense, Retrieve, Rrf, Transform
 from rag_core.strategy import Strategy
-from rag_core.types import Query
+from rag_core.types import Cost, Query
 
 QUESTIONS = (
     Question("q1", "cats sleep", "en", "clear", False),
@@ -47,11 +46,11 @@ JUDGED = JudgedSet("animals", "test", QUESTIONS, GRADES, "0123456789abcdef")
 
 @pytest.fixture
 def strategies() -> dict[str, Strategy]:
-    return ev.settle({"bm25": "bm25", "hybrid": ("hybrid_rrf", {"mmr_lambda": 1})})
+    return ev.settle({"bm25": "bm25", "hybrid": ("hybrid_rrf", {"mmr": False})})
 
 
 def opened(folder: Path, strategies: Mapping[str, Strategy], judged: JudgedSet = JUDGED) -> RunFolder:
-    manifest = ev.describe(judged, strategies, depth=None, engine={"llm": "none"}, source="builtin")
+    manifest = ev.describe(judged, strategies, depth=None, engine={}, source="builtin")
     return RunFolder.create(folder, manifest, judged)
 
 
@@ -69,7 +68,8 @@ def test_every_measured_question_gets_a_record_of_every_stage(
     assert set(run.records["bm25"]) == {"q1", "q2", "q3"}, "q4 has no relevant document and no metric"
     record = run.records["hybrid"]["q1"]
     assert [stage.stage for stage in record.stages] == ["Bm25 ∥ Dense", "Rrf", "Top", "Top"]
-    assert [lane.retriever for lane in record.stages[0].lanes] == ["Bm25", "Dense"]
+    assert [lane.retriever for lane in record.stages[0].lanes] == ["bm25", "dense"]
+    assert {lane.retriever for stage in record.stages[1:] for lane in stage.lanes} == {""}
     assert record.ranked == record.stages[-1].lanes[0].documents
     assert len(record.ranked) == len(set(record.ranked)), "a document stands once, at its best passage"
     trace = strategies["hybrid"].run("cats sleep", ctx)
@@ -106,7 +106,7 @@ def opened_again(folder: Path, run: RunFolder, strategies: Mapping[str, Strategy
 def test_a_strategy_is_timed_alone_and_shares_calls_only_when_asked(
     tmp_path: Path, ctx: Context, embedder: WordEmbedder
 ) -> None:
-    both = ev.settle({"a": "simple_semantic", "b": ("hybrid_rrf", {"mmr_lambda": 1})})
+    both = ev.settle({"a": "simple_semantic", "b": ("hybrid_rrf", {"mmr": False})})
     for share, calls in ((False, 6), (True, 3)):
         embedder.asked.clear()
         run = opened(tmp_path / str(share), both)
@@ -151,6 +151,81 @@ def test_a_failed_question_is_counted_and_is_in_no_figure(tmp_path: Path, ctx: C
     assert [(label, record.question) for label, record in asked] == [("broken", "q2")]
 
 
+PAID = Template(name="paid", purpose="rewrite", system="", text="{question}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Paying(Transform):
+    """Asks a model that costs a quarter of a dollar a call, and fails when it says so."""
+
+    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+        if "fail" in ctx.complete(PAID.fill(question=question.text)):
+            raise RagError("It failed.")
+        return (question,)
+
+
+def test_a_question_that_failed_keeps_its_calls_and_so_does_each_later_attempt(
+    tmp_path: Path, ctx: Context
+) -> None:
+    """Three questions at $0.25: one fails, is asked again and fails, and again and succeeds: 5 calls."""
+    paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), Rrf()))}
+    for attempt, replies in enumerate((("fine", "fail", "fine"), ("fail",), ("fine",)), start=1):
+        run = opened(tmp_path / "run", paying)
+        llm = ScriptedLlm(*replies, cost_usd=0.25)
+        asked = dataclasses.replace(ctx, llms={"rewrite": llm})
+        steps = list(
+            ev.evaluate(run, paying, lambda ctx=asked: dataclasses.replace(ctx, shared=type(ctx.shared)()))
+        )  # type: ignore[misc]
+        assert len(llm.prompts) == len(replies) == len(steps) - 1
+        row = ev.conclude(run, ev.choose_metrics(["hit@5"]))["strategies"]["paying"]
+        calls = 2 + attempt
+        assert row["cost_usd"] == pytest.approx(calls * 0.25)
+        assert [call["count"] for call in row["calls"] if call["purpose"] == "rewrite"] == [calls]
+        assert row["failed"] == (0 if attempt == 3 else 1)
+        run.close()
+        assert RunFolder.open(run.folder).records == run.records, "what is on disk says the same"
+
+
+def test_a_question_that_was_stopped_keeps_its_calls_and_is_asked_again(tmp_path: Path, ctx: Context) -> None:
+    stop = threading.Event()
+
+    class Stopping(ScriptedLlm):
+        def stream(self, prompt, stopped):  # type: ignore[no-untyped-def]
+            stop.set()
+            yield from super().stream(prompt, stopped)
+
+    paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), Rrf()))}
+    run = opened(tmp_path / "run", paying)
+    first = dataclasses.replace(ctx, llms={"rewrite": Stopping("fine", cost_usd=0.25)})
+    with pytest.raises(Stopped):
+        list(ev.evaluate(run, paying, lambda: first, stop=stop))
+    (record,) = run.records["paying"].values()
+    assert (record.error, record.cost.usd) == ("The run was stopped. What had finished is kept.", 0.25)
+    again = dataclasses.replace(ctx, llms={"rewrite": ScriptedLlm("fine", cost_usd=0.25)})
+    list(ev.evaluate(run, paying, lambda: dataclasses.replace(again, shared=type(ctx.shared)())))
+    assert sum(one.cost.known for one in run.records["paying"].values()) == pytest.approx(4 * 0.25)
+    assert not any(one.error for one in run.records["paying"].values())
+
+
+def test_a_run_that_nobody_watches_any_more_keeps_what_was_under_way(tmp_path: Path, ctx: Context) -> None:
+    """The consumer leaves after the first record; the questions on the other threads are kept too."""
+    together = threading.Barrier(3)
+
+    class Met(ScriptedLlm):
+        def stream(self, prompt, stopped):  # type: ignore[no-untyped-def]
+            together.wait(20)
+            yield from super().stream(prompt, stopped)
+
+    paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), Rrf()))}
+    run = opened(tmp_path / "run", paying)
+    asked = dataclasses.replace(ctx, llms={"rewrite": Met("fine", cost_usd=0.25)})
+    steps = ev.evaluate(run, paying, lambda: dataclasses.replace(asked, shared=type(ctx.shared)()), workers=3)
+    next(steps)
+    next(steps)
+    steps.close()  # type: ignore[attr-defined]
+    assert sum(one.cost.known for one in run.records["paying"].values()) == pytest.approx(3 * 0.25)
+
+
 def test_the_json_has_the_fixed_shape(tmp_path: Path, ctx: Context, strategies: dict[str, Strategy]) -> None:
     run = opened(tmp_path / "run", strategies)
     finish(run, strategies, ctx)
@@ -178,9 +253,7 @@ def test_own_run_files_come_back_in_the_same_order(
     finish(run, strategies, ctx)
     ev.conclude(run, ev.choose_metrics())
     path = run.folder / "runs" / "bm25.trec"
-    manifest = ev.describe(
-        JUDGED, {}, depth=None, engine={"llm": "none"}, source="builtin", run_files={"other": path}
-    )
+    manifest = ev.describe(JUDGED, {}, depth=None, engine={}, source="builtin", run_files={"other": path})
     other = RunFolder.create(tmp_path / "other", manifest, JUDGED)
     ev.take_run_file(other, "other", path)
     for question in ("q1", "q2", "q3"):
@@ -203,17 +276,49 @@ def test_another_run_in_the_same_folder_is_refused(
     tmp_path: Path, ctx: Context, strategies: dict[str, Strategy]
 ) -> None:
     opened(tmp_path / "run", strategies).close()
-    other = ev.settle({"bm25": ("bm25", {"k1": 2}), "hybrid": ("hybrid_rrf", {"mmr_lambda": 1})})
-    with pytest.raises(ConfigError, match="holds another run: its strategies differ"):
+    other = ev.settle({"bm25": ("bm25", {"k1": 2}), "hybrid": ("hybrid_rrf", {"mmr": False})})
+    with pytest.raises(ConfigError, match="holds another run, with another strategies"):
         opened(tmp_path / "run", other)
     changed = dataclasses.replace(JUDGED, checksum="x")
-    with pytest.raises(ConfigError, match="its checksum differ"):
+    with pytest.raises(ConfigError, match="with another checksum"):
         opened(tmp_path / "run", strategies, changed)
+
+
+def test_a_run_folder_is_let_go_however_its_use_ends(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
+    with pytest.raises(RuntimeError), opened(tmp_path / "run", strategies):
+        raise RuntimeError("broken off")
+    other = dataclasses.replace(JUDGED, checksum="x")
+    with pytest.raises(ConfigError, match="holds another run") as refused:
+        opened(tmp_path / "run", strategies, other)
+    with opened(tmp_path / "run", strategies):
+        assert refused.value, "while the refusal is still at hand"
+    closer = opened(tmp_path / "run", strategies)
+    thread = threading.Thread(target=closer.close)
+    thread.start()
+    thread.join()
+    opened(tmp_path / "run", strategies).close()
+
+
+def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
+    opened(tmp_path / "run", strategies).close()
+    script = "import sys, time; from filelock import FileLock; held = FileLock(sys.argv[1]); held.acquire(); print('held', flush=True); time.sleep(60)"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "run" / "LOCK")], stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline().strip() == "held"
+    with pytest.raises(StorageError, match="is being written by another run") as refused:
+        opened(tmp_path / "run", strategies)
+    assert "stop it where it was started" in refused.value.next_step
+    holder.kill()
+    holder.wait()
+    assert (tmp_path / "run" / "LOCK").exists()
+    opened(tmp_path / "run", strategies).close()
 
 
 def test_two_processes_do_not_write_one_run(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
     held = opened(tmp_path / "run", strategies)
-    with pytest.raises(ConfigError, match="is being written by another run"):
+    with pytest.raises(StorageError, match="is being written by another run"):
         opened(tmp_path / "run", strategies)
     held.close()
     opened(tmp_path / "run", strategies)
@@ -270,7 +375,7 @@ home, folder, kill_after = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]
 embedder = WordEmbedder()
 index = CorpusStore(home, "animals", embedder).open()
 ctx = lambda: Context(index=index, embedder=embedder, llms={{}}, labels=LabelRules({{}}))
-strategies = ev.settle({{"bm25": "bm25", "hybrid": ("hybrid_rrf", {{"mmr_lambda": 1}})}})
+strategies = ev.settle({{"bm25": "bm25", "hybrid": ("hybrid_rrf", {{"mmr": False}})}})
 run = opened(folder, strategies)
 for step in ev.evaluate(run, strategies, ctx):
     if step.done == kill_after:
@@ -313,7 +418,7 @@ def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(
     from rag_core.settings import read_settings
 
     settings = read_settings(home=tmp_path / "state")
-    manifest = ev.describe(JUDGED, strategies, depth=None, engine={"llm": "none"}, source="builtin")
+    manifest = ev.describe(JUDGED, strategies, depth=None, engine={}, source="builtin")
     first = ev.folder_for(manifest, settings)
     assert first.name.endswith(identity(manifest))
     run = RunFolder.create(first, manifest, JUDGED)
@@ -323,7 +428,7 @@ def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(
     assert ev.past_runs(settings) == [first]
     deeper = {**manifest, "depth": 7}
     assert not ev.folder_for(deeper, settings).name.endswith(identity(manifest))
-    assert ev.title_of(first).endswith("animals test · bm25, hybrid")
+    assert ev.title_of(first).endswith("animals test · BM25 keywords, Hybrid RRF + MMR · mmr off")
 
 
 def test_depth_raises_every_count_of_passages() -> None:
@@ -405,34 +510,51 @@ class Asking(Transform):
         return (Query(ctx.complete(ASK.fill(question=question.text, sources=())), "ask"),)
 
 
-def test_the_bill_is_told_before_anything_is_sent(
-    tmp_path: Path, ctx: Context, embedder: WordEmbedder
-) -> None:
-    """1 of 3 questions measured already: 2 calls are left, each 8 words in and at least 50 tokens out."""
+def test_the_bill_is_told_before_anything_is_sent(tmp_path: Path, ctx: Context) -> None:
+    """1 of 3 questions is measured: 2 calls are left, each as long as the longest question."""
     import datetime
+
+    from rag_core.models.tokenizer import count_tokens
 
     asking = {"asking": Strategy("asking", (Asking(), Retrieve((Dense(k=3),)), Rrf()))}
     plain = {"dense": Strategy("dense", (Retrieve((Dense(k=3),)),))}
     price = Price(1_000_000.0, 0.0, datetime.date(2026, 1, 1), "test")  # a dollar a token in
-    for prices, expected in ((PriceList({"dear": price}), True), (PriceList({}), False)):
-        offline = load_offline(prices, embedder)
-        rehearsal = dataclasses.replace(ctx, llms={"rewrite": RehearsedLlm("dear", prices, offline)})
-        run = opened(tmp_path / f"run{expected}", asking)
-        bill = ev.estimate(run, asking, rehearsal)
-        assert bill.calls == {"rewrite": 3}
-        assert not bill.free
-        assert (bill.cost_usd is not None) is expected
-        if bill.cost_usd is not None:
-            from rag_core.models.tokenizer import count_tokens
+    longest = max(count_tokens(f"Rewrite: {q.text}", "dear") for q in JUDGED.measured)
+    for prices, known in ((PriceList({"dear": price}), True), (PriceList({}), False)):
+        rehearsal = dataclasses.replace(ctx, llms={"rewrite": RehearsedLlm("dear", prices)})
+        run = opened(tmp_path / f"run{known}", asking)
 
-            tokens = sum(count_tokens(f"Rewrite: {q.text}", "dear") for q in JUDGED.measured)
-            assert bill.cost_usd == pytest.approx(tokens)
-            run.append("asking", Record("q1"))
-            assert ev.estimate(run, asking, rehearsal).cost_usd == pytest.approx(tokens * 2 / 3)
+        def bill(run: RunFolder = run, rehearsal: Context = rehearsal) -> ev.Estimate:
+            return ev.estimate(ev.plan_of(run, asking, share=True), rehearsal)
+
+        assert bill().calls == {"rewrite": 3}
+        assert not bill().free
+        assert bill().cost == (Cost(3.0 * longest) if known else Cost(unpriced=3))
+        run.append("asking", Record("q1"))
+        run.append("asking", Record("q2", error="It failed."))
+        assert bill().calls == {"rewrite": 2}, "what failed is asked again"
     llm = ctx.llms["rewrite"]
     assert isinstance(llm, ScriptedLlm)
     assert llm.prompts == [], "nothing was sent"
-    assert ev.estimate(opened(tmp_path / "free", plain), plain, ctx).free
+    free = opened(tmp_path / "free", plain)
+    assert ev.estimate(ev.plan_of(free, plain, share=True), ctx).free
+
+
+def test_a_bill_shares_equal_calls_only_among_strategies_that_a_question_still_goes_to(
+    tmp_path: Path, ctx: Context
+) -> None:
+    """Two strategies ask the same; one has q1 already: q1 costs the other a call of its own."""
+    twins = {
+        name: Strategy(name, (Asking(), Retrieve((Dense(k=k),)), Rrf())) for name, k in (("a", 2), ("b", 3))
+    }
+    rehearsal = dataclasses.replace(ctx, llms={"rewrite": RehearsedLlm("dear", PriceList({}))})
+    run = opened(tmp_path / "run", twins)
+    for share, calls in ((True, 3), (False, 6)):
+        assert ev.estimate(ev.plan_of(run, twins, share=share), rehearsal).calls == {"rewrite": calls}
+    run.append("a", Record("q1"))
+    run.append("a", Record("q2"))
+    assert ev.estimate(ev.plan_of(run, twins, share=True), rehearsal).calls == {"rewrite": 3}
+    assert ev.estimate(ev.plan_of(run, twins, share=False), rehearsal).calls == {"rewrite": 4}
 
 
 def test_stage_effects_are_paired_differences(tmp_path: Path) -> None:
@@ -453,13 +575,53 @@ def test_stage_effects_are_paired_differences(tmp_path: Path) -> None:
     lexical, dense, fused = ev.stage_effects(run, "s", ev.parse_metric("ndcg@10"))
     half = 1 / 1.584962500721156
     assert (lexical.lane, dense.lane, fused.lane) == ("Bm25", "Dense", "")
+    assert (lexical.effect, dense.effect, fused.effect) == ("", "", "order")
     assert lexical.score.mean == pytest.approx((1 + 0) / 2)
+    assert (lexical.documents, dense.documents) == ((2 + 1) / 2, (2 + 2) / 2)
     assert dense.score.mean == pytest.approx((half + 1) / 2)
     assert lexical.change is None
     assert fused.before == "Bm25 ∥ Dense Dense", "the better of the two that were fused"
     assert fused.change is not None
     assert fused.change.mean == pytest.approx(((1 - half) + 0) / 2)
     assert fused.change.n == 2
+
+
+def one_lane(stage: str, kind: str, *documents: str) -> StageRecord:
+    return StageRecord(stage, kind, 0.1, (Lane("question", "", "", documents),))
+
+
+def test_reordering_is_not_charged_with_what_a_cut_takes(tmp_path: Path) -> None:
+    """q1: a is graded 2, e 1. MMR moves e before a, and drops the rest of the list with the other hit."""
+    run = hand_made(tmp_path, {"s": {}})
+    stages = (one_lane("Rrf", "fuse", "x", "a", "y", "e"), one_lane("Mmr", "select", "a", "x"))
+    run.append("s", Record("q1", stages))
+    first, cut, order = ev.stage_effects(run, "s", ev.parse_metric("ndcg@10"))
+    log2 = {2: 1.0, 3: 1.584962500721156, 5: 2.321928094887362}
+    ideal = 2 / log2[2] + 1 / log2[3]  # a, then e; gains are the grades
+    whole, short, moved = 2 / log2[3] + 1 / log2[5], 2 / log2[3], 2 / log2[2]
+    assert [row.effect for row in (first, cut, order)] == ["", "cut", "order"]
+    assert first.score.mean == pytest.approx(whole / ideal)
+    assert cut.change is not None
+    assert cut.change.mean == pytest.approx((short - whole) / ideal), "e is lost by the cut alone"
+    assert order.change is not None
+    assert order.change.mean == pytest.approx((moved - short) / ideal), "and a is gained by the order alone"
+    assert (first.documents, cut.documents, order.documents) == (4, 2, 2)
+
+
+def test_a_cut_alone_is_no_reordering_and_a_longer_list_is_its_own_row(tmp_path: Path) -> None:
+    run = hand_made(tmp_path, {"s": {}})
+    stages = (
+        one_lane("Dense", "retrieve", "x", "a"),
+        one_lane("Rrf", "fuse", "a", "x", "e"),
+        one_lane("Top", "select", "a", "x"),
+        one_lane("Again", "select", "a", "x"),
+    )
+    run.append("s", Record("q1", stages))
+    rows = ev.stage_effects(run, "s", ev.parse_metric("recall@10"))
+    assert [(row.stage, row.effect) for row in rows] == [
+        ("Dense", ""), ("Rrf", "order"), ("Rrf", "more"), ("Top", "cut"), ("Again", "order"),
+    ]  # fmt: skip
+    assert [row.change.mean for row in rows if row.change] == [0, 1 / 2, -1 / 2, 0]
 
 
 def test_rewrite_effects_count_irrelevant_and_unique_finds(tmp_path: Path) -> None:
@@ -477,6 +639,40 @@ def test_rewrite_effects_count_irrelevant_and_unique_finds(tmp_path: Path) -> No
     )
     assert (expanded.origin, expanded.error_rate, expanded.unique_relevant) == ("expanded", 0.0, 1)
     assert ev.rewrite_effects(hand_made(tmp_path / "other", {"one": {"q1": ("a",)}}), "one") == []
+
+
+def test_rewrite_effects_can_be_counted_for_keywords_alone(tmp_path: Path) -> None:
+    """Rewrites go wrong more often on short questions: both figures can be set side by side."""
+    asked = dataclasses.replace(
+        JUDGED,
+        questions=tuple(
+            dataclasses.replace(question, text=text)
+            for question, text in zip(JUDGED.questions, ("cats sleep", "Do cats sleep?"), strict=False)
+        ),
+    )
+    run = hand_made(tmp_path, {"s": {}})
+    run.judged = asked
+    first, second = (question.id for question in asked.questions)
+    for question, documents in ((first, ("x", "y")), (second, ("x", max(JUDGED.qrels[second])))):
+        lanes = (Lane("synonyms", "Dense", "s", documents), Lane("expanded", "Dense", "e", documents))
+        run.append("s", Record(question, (StageRecord("Dense", "retrieve", 0.1, lanes),)))
+    for form, questions in (("keywords", 1), ("sentence", 1), ("", 2)):
+        assert [effect.questions for effect in ev.rewrite_effects(run, "s", form)] == [questions] * 2
+    assert ev.rewrite_effects(run, "s", "keywords")[0].error_rate == 1.0
+    assert ev.rewrite_effects(run, "s", "sentence")[0].error_rate < 1.0
+
+
+def test_who_judged_is_in_manifest_and_results(tmp_path: Path, ctx: Context) -> None:
+    chosen = ev.settle({"bm25": "bm25"})
+    judged = dataclasses.replace(JUDGED, judged_by="Two midwives judged.")
+    with opened(tmp_path / "run", chosen, judged) as run:
+        finish(run, chosen, ctx)
+        assert ev.conclude(run, ev.choose_metrics())["judged_by"] == "Two midwives judged."
+    assert RunFolder.open(tmp_path / "run").judged == judged
+    manifest = ev.read_json(tmp_path / "run" / "manifest.json")
+    del manifest["judged_by"]  # as an older version wrote it
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps(manifest))
+    assert RunFolder.open(tmp_path / "run").judged.judged_by == JUDGED_BY_AUTHORS
 
 
 def test_differences_of_two_runs_are_named(tmp_path: Path, strategies: dict[str, Strategy]) -> None:

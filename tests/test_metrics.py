@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from math import log2
 
 import pytest
@@ -190,13 +191,37 @@ def test_a_cutoff_below_one_is_refused(measure, k: int) -> None:
         ("P@5", "precision@5", "Precision@5", 5),
         ("Success@5", "hit@5", "Hit rate@5", 5),
         (" recall@100 ", "recall@100", "Recall@100", 100),
-        ("seed_ndcg@10", "seed_ndcg@10", "nDCG@10 as seed 004 computed it", 10),
+        ("seed_ndcg@10", "seed_ndcg@10", "nDCG@10 as RAG-MSR computed it", 10),
     ],
 )
 def test_names_of_metrics(text: str, name: str, title: str, cutoff: int | None) -> None:
     metric = parse_metric(text)
     assert (metric.name, metric.title, metric.cutoff) == (name, title, cutoff)
     assert parse_metric(metric.name) == metric
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("nDCG@10", "ndcg@10"), ("nDCG", "ndcg"), ("R@10", "recall@10"), ("RR", "mrr"), ("RR@10", "mrr@10"),
+        ("AP", "map"), ("AP@100", "map@100"), ("P@5", "precision@5"), ("Success@5", "hit@5"),
+    ],
+)  # fmt: skip
+def test_the_names_of_ir_measures_mean_the_same_metrics(theirs: str, ours: str) -> None:
+    assert parse_metric(theirs) == parse_metric(ours)
+    assert parse_metric(theirs).name == ours
+
+
+@pytest.mark.parametrize(
+    ("wrong", "nearest"),
+    [
+        ("ndgc@10", "ndcg@10"), ("recal@5", "recall@5"), ("presicion", "precision@10"), ("suces@3", "hit@3"),
+        ("mmr", "mrr"), ("recall", "recall@10"),
+    ],
+)  # fmt: skip
+def test_an_unknown_metric_names_the_nearest(wrong: str, nearest: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"Did you mean {nearest}?")):
+        parse_metric(wrong)
 
 
 NO_METRICS = ["", "foo", "foo@10", "@10", "recall", "precision", "p", "hit", "seed_ndcg"]

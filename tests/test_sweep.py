@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from test_evaluation import JUDGED
 
 from rag_core import evaluation as ev
-from rag_core.catalog import RECIPES
+from rag_core.catalog import RECIPES, Number
 from rag_core.context import Context, Once
 from rag_core.errors import ConfigError, StageError, Stopped
 from rag_core.evaluation.sweep import MOST, sweep
@@ -62,8 +62,10 @@ def test_twenty_settings_of_a_thousand_on_the_built_in_questions(lab: Lab) -> No
     judged = ev.read_judged("builtin", "dev", lab.settings)
     few = dataclasses.replace(judged, questions=judged.measured[::10])
     axes = {
-        control.name: ev.spread(control, control.min, min(control.max, 30)) for control in HYBRID.controls
-    }
+        control.name: ev.spread(control, control.min, min(control.max, 30))
+        for control in HYBRID.controls
+        if isinstance(control, Number)
+    } | {"mmr": (True, False)}
     built = list(ev.settings_of(HYBRID, {}, ev.draw(axes, 60)))
     swept = sweep(few, built, NDCG, lab.context)
     for strategy in random.Random(1).sample(built, 20):
@@ -207,7 +209,11 @@ def test_settings_that_are_the_same_run_once_and_too_many_are_refused() -> None:
         ev.settings_of(HYBRID, {}, [{}] * (MOST + 1))
 
 
-@given(st.sampled_from(HYBRID.controls), st.integers(2, 30), st.data())
+@given(
+    st.sampled_from([one for one in HYBRID.controls if isinstance(one, Number)]),
+    st.integers(2, 30),
+    st.data(),
+)
 def test_spread_values_are_values_of_the_control(control, most: int, data) -> None:  # type: ignore[no-untyped-def]
     steps = round((control.max - control.min) / control.step)
     low, high = sorted(data.draw(st.tuples(st.integers(0, steps), st.integers(0, steps))))
@@ -242,6 +248,38 @@ def test_the_winner_is_chosen_on_one_split_and_reported_on_the_other(ctx: Contex
     assert result["comparison"]["a"] == "best"  # type: ignore[index]
 
 
+def test_a_gain_from_more_passages_is_told_apart(ctx: Context) -> None:
+    """Recall of what is kept: it can only rise with the number of passages."""
+    recall = ev.parse_metric("recall@10")
+    settings = ev.grid({"k_final": (1, 5), "rrf_k": (60,)})
+    fresh = lambda: dataclasses.replace(ctx, shared=Once())  # noqa: E731
+    result = ev.tune(HYBRID, settings, recall, JUDGED, JUDGED, fresh, base={"k_final": 1})
+    share = result["equal_k"]
+    assert (share["k_final"], share["controls"]["k_final"]) == (1, 1)
+    gain = result["best"]["reported"]["mean"] - result["default"]["reported"]["mean"]
+    assert gain > 0
+    assert (share["gain"], share["gain_at_equal_k"], share["from_passages"]) == (gain, 0, gain)
+    assert "comes from the number of passages alone" in share["sentence"]
+
+    held = ev.tune(HYBRID, ev.grid({"rrf_k": (1, 60)}), recall, JUDGED, JUDGED, fresh)
+    assert held["equal_k"] is None, "nothing to tell apart"
+
+
+def test_the_plan_of_a_sweep_covers_every_question_it_asks(ctx: Context) -> None:
+    test = dataclasses.replace(JUDGED, split="other", questions=JUDGED.questions[1:])
+    settings = ev.grid({"mmr_lambda": (0.0, 0.3, 1.0), "k_final": (1, 2, 5)})
+    on_dev, on_test, again = ev.plan(HYBRID, settings, JUDGED, test)
+    assert (len(on_dev.strategies), on_dev.most, on_dev.shared) == (10, None, True)
+    assert on_dev.questions == JUDGED.measured
+    assert (on_test.questions, on_test.most, on_test.shared) == (test.measured, 3, True)
+    assert (again.questions, again.most, again.shared) == (JUDGED.measured, 9, False)
+    result = ev.tune(HYBRID, settings, NDCG, JUDGED, test, lambda: dataclasses.replace(ctx, shared=Once()))
+    assert len(result["finalists"]) <= again.most
+    reported = [result["best"], result["default"], *([result["equal_k"]] if result["equal_k"] else [])]
+    built = {HYBRID.build(**row["controls"]).without_answer() for row in reported}
+    assert built <= set(on_test.strategies)
+
+
 def test_settings_run_again_from_scratch_agree(ctx: Context) -> None:
     finalists = tuned(ctx)["finalists"]
     assert isinstance(finalists, list)
@@ -257,7 +295,7 @@ def test_a_scratch_run_that_differs_is_shown(ctx: Context, monkeypatch: pytest.M
     from rag_core.evaluation import sweep as module
 
     honest = module.Memory.dense
-    monkeypatch.setattr(module.Memory, "dense", lambda self, vector, k: honest(self, vector, k)[1:])
+    monkeypatch.setattr(module.Memory, "dense", lambda self, vector, k: honest(self, vector, k)[2:])
     assert not all(row["same"] for row in tuned(ctx)["finalists"])  # type: ignore[attr-defined]
 
 

@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..questions import form_of
 from .metrics import Metric
 from .records import Lane, Record, RunFolder
 from .statistics import Interval, interval, randomisation_p
 
-Values = Mapping[str, float]  # question id -> score
+Documents = tuple[str, ...]
+Lists = Mapping[str, Documents]  # question id -> ranked documents
+Effect = Literal["", "cut", "order", "more"]
 
 
 @dataclass(frozen=True, slots=True)
 class StageEffect:
-    """The ranking after one stage, and how it differs from the best one before it.
+    """What one stage did to a ranking, one thing at a time, so that none is charged with another's work.
+
+    A stage that shortens and reorders has two rows: first the ranking before it cut to the new length, then
+    the new order at that length. One that lengthens, as a fusion may, has its order measured at the old
+    length, and then what the further documents add.
 
     Args:
         position: of the stage, from 0.
         lane: the rewrite and retriever, where a stage leaves several rankings; empty where it leaves one.
-        score: mean of the metric over the questions that have this ranking.
+        effect: "cut", "order" or "more"; empty for the first rankings.
+        score: mean of the metric after this step, over the questions that have this ranking.
+        documents: mean number of documents after this step.
         before: the ranking it is compared with; empty for the first ones.
-        change: mean difference to it, paired over the questions that have both; None for the first ones.
-        p: of the change, by a paired randomisation test; not corrected: it points, it does not prove.
+        change: mean difference that this step made, paired over the questions that have both; None for the
+            first ones.
+        p: of the change, by a paired randomisation test; exploratory, not corrected.
     """
 
     position: int
     stage: str
     lane: str
+    effect: Effect
     score: Interval
+    documents: float
     before: str = ""
     change: Interval | None = None
     p: float | None = None
@@ -43,7 +57,7 @@ class RewriteEffect:
     Args:
         origin: the rewrite; "question" for the user's own words.
         retrieved: documents its searches returned, summed over the questions.
-        error_rate: share of them not judged relevant (seed 004: the share of irrelevant documents a
+        error_rate: share of them not judged relevant (RAG-MSR README, Reformulation Error Analysis: the share of irrelevant documents a
             reformulation brings); unjudged documents count as irrelevant.
         unique_relevant: relevant documents that no other query of the question found.
     """
@@ -62,37 +76,89 @@ def stage_effects(run: RunFolder, label: str, metric: Metric) -> list[StageEffec
     best of those.
     """
     records = _ran(run, label)
+    scored = _Scored(metric, run.judged.qrels)
     effects: list[StageEffect] = []
-    previous: Mapping[str, Values] = {}
+    previous: Mapping[str, Lists] = {}
     before_stage = ""
     for position in range(max((len(record.stages) for record in records), default=0)):
-        lanes = _lanes(records, position, run.judged.qrels, metric)
+        lanes = _lanes(records, position)
         stage = next(record.stages[position].stage for record in records if position < len(record.stages))
-        for lane, values in lanes.items():
-            score = interval(np.array(list(values.values())))
-            before = (
+        for lane, after in lanes.items():
+            source = (
                 lane
                 if lane in previous
-                else max(previous, key=lambda one: _mean(previous[one]), default=None)
+                else max(previous, key=lambda one: scored.mean(previous[one]), default=None)
             )
-            paired = [question for question in values if question in previous.get(before or "", {})]
-            if before is None or not paired:
-                effects.append(StageEffect(position, stage, lane, score))
+            before = previous[source] if source is not None else {}
+            if not before.keys() & after.keys():
+                effects.append(StageEffect(position, stage, lane, "", scored.interval(after), _length(after)))
                 continue
-            gaps = np.array([values[question] - previous[before][question] for question in paired])
-            name = f"{before_stage} {before}".strip()
-            effects.append(
-                StageEffect(position, stage, lane, score, name, interval(gaps), randomisation_p(gaps))
-            )
+            name = f"{before_stage} {source}".strip()
+            for effect, old, new in _steps(before, after):
+                gaps = scored.gaps(old, new)
+                effects.append(
+                    StageEffect(
+                        position, stage, lane, effect, scored.interval(new), _length(new), name,
+                        interval(gaps), randomisation_p(gaps),
+                    )
+                )  # fmt: skip
         if lanes:
             previous, before_stage = lanes, stage
     return effects
 
 
-def rewrite_effects(run: RunFolder, label: str) -> list[RewriteEffect]:
-    """Error rate and unique finds of each kind of query; empty for a strategy that searches with one."""
+def _steps(before: Lists, after: Lists) -> Iterator[tuple[Effect, Lists, Lists]]:
+    """The change from one ranking to another as a cut, another order at equal length, more documents."""
+    shared = {one: min(len(before[one]), len(after[one])) for one in before.keys() & after.keys()}
+    cut = {one: before[one][:length] for one, length in shared.items()}
+    ordered = {one: documents[: shared.get(one, len(documents))] for one, documents in after.items()}
+    is_cut = any(len(before[one]) > length for one, length in shared.items())
+    is_more = any(len(after[one]) > length for one, length in shared.items())
+    if is_cut:
+        yield "cut", before, cut
+    if any(cut[one] != ordered[one] for one in shared) or not (is_cut or is_more):
+        yield "order", cut, ordered
+    if is_more:
+        yield "more", ordered, after
+
+
+class _Scored:
+    """A metric of rankings by question."""
+
+    def __init__(self, metric: Metric, qrels: Mapping[str, Mapping[str, int]]) -> None:
+        self._metric = metric
+        self._qrels = qrels
+
+    def _values(self, lists: Lists) -> dict[str, float]:
+        return {one: self._metric(documents, self._qrels[one]) for one, documents in lists.items()}
+
+    def mean(self, lists: Lists) -> float:
+        return float(np.mean(list(self._values(lists).values())))
+
+    def interval(self, lists: Lists) -> Interval:
+        return interval(np.array(list(self._values(lists).values())))
+
+    def gaps(self, old: Lists, new: Lists) -> NDArray[np.float64]:
+        """New minus old, of the questions that both have."""
+        before, after = self._values(old), self._values(new)
+        return np.array([after[one] - before[one] for one in after if one in before])
+
+
+def _length(lists: Lists) -> float:
+    return float(np.mean([len(documents) for documents in lists.values()]))
+
+
+def rewrite_effects(run: RunFolder, label: str, form: str = "") -> list[RewriteEffect]:
+    """Error rate and unique finds of each kind of query; empty for a strategy that searches with one.
+
+    Args:
+        form: of the questions to count, "keywords" or "sentence" (`questions.form_of`); empty for all.
+    """
+    forms = {question.id: form_of(question.text)[0] for question in run.judged.questions}
     found: dict[str, list[tuple[Record, Lane]]] = {}
     for record in _ran(run, label):
+        if form and forms[record.question] != form:
+            continue
         searched = next((stage for stage in record.stages if stage.kind == "retrieve"), None)
         if searched and len({lane.origin for lane in searched.lanes}) > 1:
             for lane in searched.lanes:
@@ -119,23 +185,17 @@ def _ran(run: RunFolder, label: str) -> list[Record]:
     return [record for record in run.records[label].values() if not record.error]
 
 
-def _lanes(
-    records: Sequence[Record], position: int, qrels: Mapping[str, Mapping[str, int]], metric: Metric
-) -> dict[str, dict[str, float]]:
-    """Ranking -> question -> score, after the stage at a position."""
-    found: dict[str, dict[str, float]] = {}
+def _lanes(records: Sequence[Record], position: int) -> dict[str, dict[str, Documents]]:
+    """Ranking -> question -> documents, after the stage at a position."""
+    found: dict[str, dict[str, Documents]] = {}
     for record in records:
         if position < len(record.stages):
             lanes = record.stages[position].lanes
             for lane in lanes:
                 name = _name(lane) if len(lanes) > 1 else ""
-                found.setdefault(name, {})[record.question] = metric(lane.documents, qrels[record.question])
+                found.setdefault(name, {})[record.question] = lane.documents
     return found
 
 
 def _name(lane: Lane) -> str:
     return lane.retriever if lane.origin == "question" else f"{lane.origin} {lane.retriever}".strip()
-
-
-def _mean(values: Values) -> float:
-    return float(np.mean(list(values.values())))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,13 @@ from scipy.stats import binomtest
 
 from ..catalog import RECIPES, Chosen, build
 from ..compare import collect
-from ..errors import ConfigError, InputError, RagError, Stopped, StorageError
+from ..errors import ConfigError, InputError, RagError, SettingsError, Stopped, StorageError, carrying
 from ..indexing import Progress, silent
 from ..judged import JudgedSet, Question
 from ..lab import Lab
 from ..strategy import Strategy
-from ..trace import Trace, total_cost
-from ..types import ModelCall
+from ..trace import Trace
+from ..types import Cost, ModelCall
 from .judge import Judgement, judge
 from .statistics import Interval, interval
 from .support import AnswerCheck, check
@@ -38,6 +38,11 @@ class Checked:
     check: AnswerCheck
     judgement: Judgement | RagError | None = None
     judge_calls: tuple[ModelCall, ...] = ()
+
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """The answer's, without the judge's."""
+        return self.trace.calls
 
     @property
     def abstained(self) -> bool:
@@ -73,18 +78,26 @@ class AnswerReport:
         outcomes: label -> question id -> outcome.
         judging: whether answers were judged.
         left: questions that were not asked because the run was stopped.
+        broken_off: label -> what the question cost that was under way then; it is among those left.
     """
 
     judged: JudgedSet
     outcomes: Mapping[str, Mapping[str, Outcome]]
     judging: bool = False
     left: int = 0
+    broken_off: Mapping[str, Sequence[ModelCall]] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """Every call that was made, those of the judge and of the question broken off included."""
+        made = [call for rows in self.outcomes.values() for one in rows.values() for call in _all_calls(one)]
+        return tuple(dict.fromkeys([*made, *(call for calls in self.broken_off.values() for call in calls)]))
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, by strategy; a ratio without cases is null, a failure is in no ratio.
 
-        `support_rate` is over the sentences that can be checked, and a lexical proxy; `cost_usd`
-        holds the answers' calls, those of failed questions being unknown.
+        `support_rate` is over the sentences that can be checked, and a lexical proxy; `cost_usd` holds the
+        calls of every question that was asked, of failed ones too.
         """
         unanswerable = {question.id for question in self.judged.unanswerable}
         return {
@@ -92,7 +105,7 @@ class AnswerReport:
             "split": self.judged.split,
             "left": self.left,
             "strategies": {
-                label: _summary(outcomes, unanswerable, self.judging)
+                label: _summary(outcomes, unanswerable, self.judging, self.broken_off.get(label, ()))
                 for label, outcomes in self.outcomes.items()
             },
         }
@@ -124,20 +137,25 @@ def check_answers(
     built = with_answers(strategies)
     stop = stop or threading.Event()
     if judging and lab.context().llms["judge"].offline:
-        raise ConfigError(
+        raise SettingsError(
             "The offline engine cannot judge answers.",
             "Set OPENAI_API_KEY or OPENAI_BASE_URL (and RAG_JUDGE_MODEL), or leave the judge out.",
         )
     questions = spread(judged.questions, limit)
     outcomes: dict[str, dict[str, Outcome]] = {label: {} for label in built}
-    for done, question in enumerate(questions):
-        progress("checking answers", done, len(questions))
-        try:
+    calls: list[ModelCall] = []
+    with carrying(calls):
+        for done, question in enumerate(questions):
+            progress("checking answers", done, len(questions))
             settled = _ask(lab, question, list(built.values()), judging, stop)
-        except Stopped:
-            return AnswerReport(judged, outcomes, judging, len(questions) - done)
-        for label, outcome in zip(built, settled, strict=True):
-            outcomes[label][question.id] = outcome
+            calls += [call for outcome in settled for call in _all_calls(outcome)]
+            if any(isinstance(outcome, Stopped) for outcome in settled):
+                broken_off = {
+                    label: _all_calls(outcome) for label, outcome in zip(built, settled, strict=True)
+                }
+                return AnswerReport(judged, outcomes, judging, len(questions) - done, broken_off)
+            for label, outcome in zip(built, settled, strict=True):
+                outcomes[label][question.id] = outcome
     progress("checking answers", len(questions), len(questions))
     return AnswerReport(judged, outcomes, judging)
 
@@ -230,29 +248,40 @@ def spread(questions: tuple[Question, ...], limit: int | None) -> list[Question]
 def _ask(
     lab: Lab, question: Question, strategies: list[Strategy], judging: bool, stop: threading.Event
 ) -> list[Outcome]:
-    """What became of each strategy's answer; Stopped is raised."""
+    """What became of each strategy's answer; when one is Stopped, the question was not done."""
     try:
         settled = collect(lab.stream(question.text, strategies, stop=stop))
     except InputError as error:
         return [error for _ in strategies]
-    for outcome in settled:
-        if isinstance(outcome, Stopped):
-            raise outcome
     checked = [Checked(one, check(one)) if isinstance(one, Trace) else one for one in settled]
-    if not judging:
+    if not judging or any(isinstance(outcome, Stopped) for outcome in settled):
         return checked
-    ctx = lab.context(stop)
+    with carrying([call for one in settled for call in one.calls]):
+        ctx = lab.context(stop)
 
     def scored(outcome: Outcome) -> Outcome:
         if isinstance(outcome, RagError) or outcome.abstained:
             return outcome
-        judgement, calls = judge(outcome.trace, ctx)
+        try:
+            judgement, calls = judge(outcome.trace, ctx)
+        except Stopped as stopped:
+            return Stopped((*outcome.calls, *stopped.calls))
         return replace(outcome, judgement=judgement, judge_calls=calls)
 
     return ctx.map(scored, checked)
 
 
-def _summary(outcomes: Mapping[str, Outcome], unanswerable: Collection[str], judging: bool) -> dict[str, Any]:
+def _all_calls(outcome: Outcome) -> tuple[ModelCall, ...]:
+    """The answer's, and its judge's."""
+    return (*outcome.calls, *(outcome.judge_calls if isinstance(outcome, Checked) else ()))
+
+
+def _summary(
+    outcomes: Mapping[str, Outcome],
+    unanswerable: Collection[str],
+    judging: bool,
+    broken_off: Sequence[ModelCall],
+) -> dict[str, Any]:
     checked = [outcome for outcome in outcomes.values() if isinstance(outcome, Checked)]
     failed = {q: str(outcome) for q, outcome in outcomes.items() if isinstance(outcome, RagError)}
     checks = [outcome.check for outcome in checked]
@@ -280,7 +309,9 @@ def _summary(outcomes: Mapping[str, Outcome], unanswerable: Collection[str], jud
             **_flat("answered", shares.answered),
         },
         "judge": _judge_summary(outcomes) if judging else None,
-        "cost_usd": total_cost(tuple(call for outcome in checked for call in outcome.trace.calls)),
+        "cost_usd": Cost.of(
+            [*(call for outcome in outcomes.values() for call in outcome.calls), *broken_off]
+        ).usd,
     }
 
 
@@ -294,7 +325,7 @@ def _judge_summary(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
         "failures": failures,
         **_flat("faithfulness", interval([one.faithfulness for one in scores]) if scores else None),
         **_flat("relevance", interval([one.relevance for one in scores]) if scores else None),
-        "cost_usd": total_cost(tuple(call for one in asked.values() for call in one.judge_calls)),
+        "cost_usd": Cost.of(call for one in asked.values() for call in one.judge_calls).usd,
     }
 
 

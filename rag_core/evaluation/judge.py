@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 
 from ..context import Context
 from ..errors import ProviderError, RagError, Stopped
-from ..prompts import JUDGE_ANSWER, Sources
+from ..prompts import JUDGE_ANSWER, Block, Sources
 from ..replies import read_object, read_score
 from ..trace import Trace
 from ..types import ModelCall
@@ -31,28 +30,30 @@ class Judgement:
 def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[ModelCall, ...]]:
     """A judgement of a trace's answer, or why there is none, and the calls it took.
 
+    It has the limits of a run to itself.
+
     Raises:
-        Stopped: the user stopped the run.
+        Stopped: the user stopped the run; it carries the judge's calls.
         ValueError: the trace has no answer.
     """
     if trace.answer is None:
         raise ValueError("the trace has no answer to judge")
-    ctx = ctx.metered()
+    ctx = ctx.opened().metered()
     reason = ""
     try:
         for _ in range(ATTEMPTS):
             prompt = JUDGE_ANSWER.fill(
                 question=trace.question,
                 sources=Sources(trace.ranking.hits),
-                answer=html.escape(trace.answer.text, quote=False),
-                refused=f"Your last reply was refused: {reason}.\n" if reason else "",
+                answer=Block(trace.answer.text),
+                refused=Block(f"Your last reply was refused: {reason}.\n" if reason else ""),
             )
             try:
                 return parse(ctx.complete(prompt)), tuple(ctx.ledger)
             except ValueError as error:
                 reason = str(error)
     except Stopped:
-        raise
+        raise Stopped(tuple(ctx.ledger)) from None
     except RagError as error:
         return error, tuple(ctx.ledger)
     return (

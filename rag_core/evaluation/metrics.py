@@ -11,6 +11,7 @@ pytrec_eval (Van Gysel and de Rijke, SIGIR 2018).
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from array import array
@@ -72,12 +73,12 @@ def average_precision(ranked: Sequence[str], grades: Grades, k: int | None = Non
 
 
 def seed_ndcg(ranked: Sequence[str], grades: Grades, k: int) -> float:
-    """The nDCG that the code of seed 004 (RAG-MSR) computed. Never comparable with `ndcg`.
+    """The nDCG behind the figures of RAG-MSR (README, Experiment Results). Never comparable with `ndcg`.
 
     Gains are 1 or 0, and the ideal is the best order of all that was retrieved, not of what was judged:
     whatever was missed costs nothing, and one relevant document at rank 1, alone, is a perfect 1. It is 0
     when nothing relevant was retrieved. That, with ten hand-picked questions of the 323 in NFCorpus, is why
-    the seed prints 0.868, 0.849, 0.763 and 0.918; the five runs that its authors published have a real
+    the README prints 0.868, 0.849, 0.763 and 0.918; the five runs that its authors published have a real
     nDCG@10 of 0.21 to 0.29. (Their evaluation code is not public; this reproduces their stored results.)
     """
     gains = [min(gain, 1) for gain in _gains(ranked, grades, None)]
@@ -125,7 +126,8 @@ _MEASURES: dict[str, tuple[str, Callable[..., float], bool]] = {
     "hit": ("Hit rate", hit, True),
     "seed_ndcg": ("nDCG", seed_ndcg, True),
 }
-_ALIASES = {"p": "precision", "success": "hit"}
+# ir_measures' names (https://ir-measur.es) that differ from ours
+_ALIASES = {"p": "precision", "r": "recall", "success": "hit", "rr": "mrr", "ap": "map"}
 
 DEFAULT_METRICS = (
     "ndcg@10",  # the primary one: strategies are ordered by it
@@ -137,12 +139,14 @@ DEFAULT_METRICS = (
     "mrr",
     "map",
     "hit@5",
-    "seed_ndcg@10",  # beside the real one, so that the seed's 0.918 can be understood
+    "seed_ndcg@10",  # beside the real one, so that RAG-MSR's 0.918 can be understood
 )
 
 
 def parse_metric(text: str) -> Metric:
-    """The metric of a name such as "ndcg@10", "map" or "P@5", in any case.
+    """The metric of a name such as "ndcg@10" or "map", in any case.
+
+    The names of ir_measures will do: nDCG@10, R@10, P@5, RR, AP, Success@5.
 
     Raises:
         ConfigError: no such metric, or its cut-off is missing or not a whole number from 1.
@@ -153,15 +157,28 @@ def parse_metric(text: str) -> Metric:
     if name in _MEASURES:
         title, measure, needs_cutoff = _MEASURES[name]
         if cutoff:
-            note = " as seed 004 computed it" if measure is seed_ndcg else ""
+            note = " as RAG-MSR computed it" if measure is seed_ndcg else ""
             return Metric(f"{name}@{cutoff}", f"{title}@{cutoff}{note}", int(cutoff), measure)
         if not needs_cutoff:
             return Metric(name, title, None, measure)
     known = ", ".join(name + ("@k" if needs else "[@k]") for name, (_, _, needs) in _MEASURES.items())
+    nearest = _nearest(text.strip().lower())
     raise ConfigError(
         f"There is no metric {text.strip()!r}.",
+        f"{f'Did you mean {nearest}? ' if nearest else ''}"
         f"Choose among {known}; k is a whole number from 1, such as ndcg@10.",
     )
+
+
+def _nearest(text: str) -> str:
+    """The name most like a wrong one, with its cut-off if it has one; empty when none is like it."""
+    name, _, cutoff = text.partition("@")
+    close = difflib.get_close_matches(_ALIASES.get(name, name), [*_MEASURES, *_ALIASES], n=1)
+    if not close:
+        return ""
+    found = _ALIASES.get(close[0], close[0])
+    k = cutoff if re.fullmatch(r"[1-9][0-9]{0,8}", cutoff) else "10" if cutoff or _MEASURES[found][2] else ""
+    return f"{found}@{k}" if k else found
 
 
 def trec_order(scores: Mapping[str, float]) -> list[str]:

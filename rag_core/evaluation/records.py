@@ -15,16 +15,16 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
-from ..errors import ConfigError, DataError, StorageError
-from ..judged import JudgedSet, Question
+from ..errors import ConfigError, DataError, RagError, StorageError
+from ..judged import JUDGED_BY_AUTHORS, JudgedSet, Question
 from ..trace import Step, Trace
-from ..types import ModelCall
+from ..types import Cost, ModelCall
 
 LABEL = re.compile(r"[\w.+-]+")
 # What two runs must share to be the same run; the rest of a manifest only tells where it ran.
@@ -37,7 +37,7 @@ class Lane:
 
     Args:
         origin: which transform wrote its query; "question" for the user's own words.
-        retriever: which retriever found it; empty once rankings have been fused.
+        retriever: name of the retriever that found it; empty once rankings have been fused.
         query: the text searched with.
         documents: ids, best first, each once: a document stands where its best passage does.
     """
@@ -60,7 +60,7 @@ class StageRecord:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """The model calls of one purpose and model, summed."""
+    """The model calls of one purpose and model, summed; those of unknown price by themselves."""
 
     purpose: str
     model: str
@@ -69,16 +69,26 @@ class Calls:
     output_tokens: int
     cost_usd: float | None
 
+    @property
+    def cost(self) -> Cost:
+        """Their cost."""
+        return Cost(unpriced=self.count) if self.cost_usd is None else Cost(self.cost_usd)
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One question through one strategy; with an error, and nothing else, when it failed."""
+    """One question through one strategy; with an error when it failed or was stopped, and the calls it took.
+
+    Args:
+        earlier: the calls of earlier attempts that came to nothing; they were paid for too.
+    """
 
     question: str
     stages: tuple[StageRecord, ...] = ()
     calls: tuple[Calls, ...] = ()
     warnings: tuple[str, ...] = ()
     error: str = ""
+    earlier: tuple[Calls, ...] = ()
 
     @property
     def ranked(self) -> tuple[str, ...]:
@@ -91,15 +101,23 @@ class Record:
         return sum(stage.seconds for stage in self.stages)
 
     @property
-    def cost_usd(self) -> float | None:
-        """US dollars of all calls; None when a price is unknown."""
-        costs = [call.cost_usd for call in self.calls]
-        return None if None in costs else float(sum(cost for cost in costs if cost is not None))
+    def cost(self) -> Cost:
+        """Of all calls, those of earlier attempts included."""
+        return sum((calls.cost for calls in (*self.calls, *self.earlier)), Cost())
+
+    def after(self, failed: Record | None) -> Record:
+        """This record, and with it what an earlier attempt cost."""
+        return replace(self, earlier=(*failed.earlier, *failed.calls)) if failed else self
 
     @classmethod
     def of(cls, question: str, trace: Trace) -> Record:
         """What is kept of a trace."""
         return cls(question, tuple(_stages(trace.steps)), _summed(trace.calls), trace.warnings)
+
+    @classmethod
+    def failed(cls, question: str, error: RagError) -> Record:
+        """What is kept of a failure: its reason, and the calls it took."""
+        return cls(question, calls=_summed(error.calls), error=str(error))
 
     @classmethod
     def ranking(cls, question: str, documents: Sequence[str]) -> Record:
@@ -122,35 +140,28 @@ class Record:
             )
             for one in row["stages"]
         )
-        calls = tuple(Calls(**call) for call in row["calls"])
-        return cls(row["question"], stages, calls, tuple(row["warnings"]), row["error"])
+        calls, earlier = (tuple(Calls(**call) for call in row.get(name, ())) for name in ("calls", "earlier"))
+        return cls(row["question"], stages, calls, tuple(row["warnings"]), row["error"], earlier)
 
 
 def _stages(steps: Sequence[Step]) -> Iterator[StageRecord]:
-    retrievers: Sequence[str] = ()
     for step in steps:
-        rankings = step.after.rankings
-        if step.kind == "retrieve":  # one ranking per query and retriever, in that order
-            searched = [one["retriever"] for one in step.params["retrievers"]]
-            retrievers = searched * (len(rankings) // len(searched))
-        elif step.kind == "fuse":
-            retrievers = [""]
         lanes = tuple(
             Lane(
                 ranking.query.origin,
-                retriever,
+                ranking.retriever,
                 ranking.query.text,
                 tuple(dict.fromkeys(hit.passage.doc_id for hit in ranking)),
             )
-            for ranking, retriever in zip(rankings, retrievers, strict=True)
+            for ranking in step.after.rankings
         )
         yield StageRecord(step.stage, step.kind, step.seconds, lanes)
 
 
 def _summed(calls: Sequence[ModelCall]) -> tuple[Calls, ...]:
-    groups: dict[tuple[str, str], list[ModelCall]] = {}
+    groups: dict[tuple[str, str, bool], list[ModelCall]] = {}
     for call in calls:
-        groups.setdefault((call.purpose, call.model), []).append(call)
+        groups.setdefault((call.purpose, call.model, call.cost_usd is None), []).append(call)
     return tuple(
         Calls(
             purpose,
@@ -158,11 +169,9 @@ def _summed(calls: Sequence[ModelCall]) -> tuple[Calls, ...]:
             len(group),
             sum(call.input_tokens for call in group),
             sum(call.output_tokens for call in group),
-            None
-            if any(call.cost_usd is None for call in group)
-            else sum(call.cost_usd or 0.0 for call in group),
+            Cost.of(group).usd,
         )
-        for (purpose, model), group in groups.items()
+        for (purpose, model, _), group in groups.items()
     )
 
 
@@ -199,29 +208,50 @@ class RunFolder:
                 raise ConfigError(
                     f"A strategy cannot be labelled {label!r}.", "Use letters, digits, '_', '-', '.' and '+'."
                 )
-        path = folder / "manifest.json"
         try:
             (folder / "records").mkdir(parents=True, exist_ok=True)
-            lock = FileLock(folder / "LOCK")
+            # the system lets go of it when its process ends, however that happens
+            lock = FileLock(folder / "LOCK", thread_local=False)
             lock.acquire(timeout=0)
         except Timeout:
-            raise ConfigError(
-                f"{folder} is being written by another run.", "Wait for it, or name another folder."
+            raise StorageError(
+                f"{folder} is being written by another run.",
+                "Wait for it, stop it where it was started, or name another folder.",
             ) from None
         except OSError as error:
             raise StorageError(f"{folder} cannot be written: {error}.", "Check folder and disk.") from error
+        try:
+            return cls._written(folder, manifest, judged, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def _written(
+        cls, folder: Path, manifest: Mapping[str, Any], judged: JudgedSet, lock: FileLock
+    ) -> RunFolder:
+        """The run whose lock this process has: a new one, or the same one begun before."""
+        path = folder / "manifest.json"
         if path.is_file():
             held = read_json(path)
-            other = [key for key in IDENTITY if held.get(key) != json.loads(json.dumps(manifest[key]))]
+            ours = json.loads(json.dumps(manifest))
+            other = [key for key in IDENTITY if key != "engine" and held.get(key) != ours[key]]
+            other += different(held.get("engine", {}), ours["engine"])
             if other:
                 raise ConfigError(
-                    f"{folder} holds another run: its {', '.join(other)} differ.",
+                    f"{folder} holds another run, with another {', '.join(other)}.",
                     "Name another folder, or delete this one.",
                 )
             return cls(folder, held, judged, lock)
         write_atomically(folder / "questions.jsonl", _questions(judged))
         write_atomically(path, json.dumps(manifest, indent=1, ensure_ascii=False))
         return cls(folder, manifest, judged, lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @classmethod
     def open(cls, folder: Path) -> RunFolder:
@@ -240,6 +270,7 @@ class RunFolder:
                 tuple(Question(**row["question"]) for row in rows),
                 {row["question"]["id"]: row["grades"] for row in rows},
                 manifest["checksum"],
+                manifest.get("judged_by", JUDGED_BY_AUTHORS),
             )
             return cls(folder, manifest, judged)
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -266,12 +297,18 @@ class RunFolder:
         path = self.folder / "results.json"
         return read_json(path) if path.is_file() else None
 
+    def is_open(self, label: str, question: str) -> bool:
+        """Whether a question is still to be put to a strategy: it was not yet, or it failed."""
+        held = self.records[label].get(question)
+        return held is None or bool(held.error)
+
     def append(self, label: str, record: Record) -> None:
-        """Keep a record, on disk before anything else happens.
+        """Keep a record, on disk before anything else happens; of one that failed before, what that cost too.
 
         Raises:
             StorageError: the disk is full or the folder gone.
         """
+        record = record.after(self.records[label].get(record.question))
         path = self.folder / "records" / f"{label}.jsonl"
         try:
             with path.open("a", encoding="utf-8") as file:
@@ -284,21 +321,16 @@ class RunFolder:
             ) from error
         self.records[label][record.question] = record
 
-    def forget_failures(self) -> None:
-        """Take failed questions out, so that they are asked again."""
-        for label, held in self.records.items():
-            kept = {key: record for key, record in held.items() if not record.error}
-            if len(kept) < len(held):
-                self.records[label] = kept
-                lines = [json.dumps(asdict(record), ensure_ascii=False) for record in kept.values()]
-                text = "".join(f"{line}\n" for line in lines)
-                write_atomically(self.folder / "records" / f"{label}.jsonl", text)
-
 
 def identity(manifest: Mapping[str, Any]) -> str:
     """Eight hexadecimal digits of what a run measures."""
     what = json.dumps([manifest[key] for key in IDENTITY], sort_keys=True)
     return hashlib.sha256(what.encode()).hexdigest()[:8]
+
+
+def different(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The names of what is not the same in two engines."""
+    return [key for key in {**one, **other} if one.get(key, "") != other.get(key, "")]
 
 
 def write_atomically(path: Path, text: str) -> None:

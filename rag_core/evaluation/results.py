@@ -12,9 +12,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import InputError
+from ..types import Cost
 from .ablation import rewrite_effects
 from .metrics import DEFAULT_METRICS, Metric, judged_at, parse_metric
-from .records import Record, RunFolder, write_atomically
+from .records import Calls, Record, RunFolder, write_atomically
 from .runfiles import write_run
 from .statistics import compare_all, interval
 
@@ -82,6 +83,7 @@ def summarise(run: RunFolder, metrics: Sequence[Metric]) -> dict[str, Any]:
         "data": run.judged.name,
         "split": run.judged.split,
         "queries": len(run.judged.measured),
+        "judged_by": run.judged.judged_by,
         "primary": primary.name,
         "strategies": {label: _strategy(run, label, by_metric) for label in run.labels},
         "comparisons": [asdict(pair) for pair in compare_all(primary.title, by_metric[primary.name], pairs)],
@@ -101,7 +103,8 @@ def summarise(run: RunFolder, metrics: Sequence[Metric]) -> dict[str, Any]:
 def _strategy(run: RunFolder, label: str, by_metric: Mapping[str, Scores]) -> dict[str, Any]:
     ran = [record for record in run.records[label].values() if not record.error]
     failures = [record for record in run.records[label].values() if record.error]
-    costs = [record.cost_usd for record in ran]
+    records = list(run.records[label].values())
+    cost = sum((record.cost for record in records), Cost())
     declared = run.manifest["strategies"][label]
     ours = "controls" in declared  # a run file of another system tells no times
     grades = run.judged.qrels
@@ -115,8 +118,10 @@ def _strategy(run: RunFolder, label: str, by_metric: Mapping[str, Scores]) -> di
         else None,
         "seconds_per_query": float(np.mean([record.seconds for record in ran])) if ran and ours else None,
         "stage_seconds": _stage_seconds(ran),
-        "calls": _calls(ran),
-        "cost_usd": None if None in costs else float(sum(cost for cost in costs if cost is not None)),
+        "calls": _calls(records),
+        "cost_usd": cost.usd,
+        "cost_known_usd": cost.known,
+        "calls_without_price": cost.unpriced,
         "warnings": sum(len(record.warnings) for record in ran),
         "fingerprint": declared.get("fingerprint"),
         "controls": declared.get("controls"),
@@ -139,21 +144,24 @@ def _stage_seconds(ran: Sequence[Record]) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in seconds.items()}
 
 
-def _calls(ran: Sequence[Record]) -> list[dict[str, Any]]:
-    """Model calls of the whole run by purpose and model."""
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for record in ran:
-        for call in record.calls:
-            row = rows.setdefault(
-                (call.purpose, call.model),
-                {"purpose": call.purpose, "model": call.model, "count": 0, "input_tokens": 0,
-                 "output_tokens": 0, "cost_usd": 0.0},
-            )  # fmt: skip
-            for key in ("count", "input_tokens", "output_tokens"):
-                row[key] += getattr(call, key)
-            known = row["cost_usd"] is not None and call.cost_usd is not None
-            row["cost_usd"] = row["cost_usd"] + call.cost_usd if known else None
-    return list(rows.values())
+def _calls(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Model calls of the whole run by purpose and model, those of attempts that failed included."""
+    rows: dict[tuple[str, str], list[Calls]] = {}
+    for record in records:
+        for calls in (*record.calls, *record.earlier):
+            rows.setdefault((calls.purpose, calls.model), []).append(calls)
+    return [
+        {
+            "purpose": purpose,
+            "model": model,
+            **{
+                key: sum(getattr(calls, key) for calls in group)
+                for key in ("count", "input_tokens", "output_tokens")
+            },
+            "cost_usd": sum((calls.cost for calls in group), Cost()).usd,
+        }
+        for (purpose, model), group in rows.items()
+    ]
 
 
 def groups(

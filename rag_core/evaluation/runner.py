@@ -10,17 +10,18 @@ import platform
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..catalog import RECIPES, Chosen, Number, build
 from ..context import Context, Once
-from ..errors import ConfigError, DataError, RagError, Stopped
+from ..errors import ConfigError, DataError, RagError, Stopped, carrying
 from ..judged import JudgedSet, Question
 from ..strategy import Strategy
-from .records import Record, RunFolder
+from ..types import ModelCall
+from .records import Record, RunFolder, different
 from .runfiles import read_run
 
 PACKAGES = (
@@ -104,6 +105,7 @@ def describe(
         "split": judged.split,
         "checksum": judged.checksum,
         "questions": len(judged.measured),
+        "judged_by": judged.judged_by,
         "depth": depth,
         "strategies": {
             label: {
@@ -153,44 +155,63 @@ def evaluate(
 ) -> Iterator[Progress]:
     """Put every question that has no record yet to every strategy; yields after each record.
 
-    A question that fails is kept as failed: it is asked again by the next call, and is in no score.
-    Closing the iterator, or setting `stop`, ends the run after the questions under way.
+    A question that fails or is stopped is kept with its reason and its calls: it is asked again by the next
+    run, and is in no score. Closing the iterator, or setting `stop`, ends the run after the questions under way.
 
     Args:
         strategies: by the labels of the run.
-        context: a fresh context for one question.
+        context: a fresh context for one question; its engine must be the run's.
         share: strategies of one question share equal model calls and prefixes, which saves paid
             calls; a call taken over takes no time, so seconds are only each strategy's own without it.
         workers: questions at the same time; more than one makes the seconds of local models longer.
+
+    Raises:
+        ConfigError: the models or an index changed since the run was created.
+        Stopped: it was stopped. Every error carries the calls made since this was begun.
     """
-    run.forget_failures()
     stop = stop or threading.Event()
+    calls: list[ModelCall] = []
     work = [
-        (question, [label for label in strategies if question.id not in run.records[label]])
+        (question, [label for label in strategies if run.is_open(label, question.id)])
         for question in run.judged.measured
     ]
+
+    def asked_by() -> Context:
+        ctx = context()
+        changed = different(run.manifest["engine"], ctx.engine)
+        if changed:
+            raise ConfigError(
+                f"The run in {run.folder} was begun with another engine: {', '.join(changed)} changed.",
+                "Run the same command again: it begins a new run.",
+            )
+        return ctx
+
     total = len(strategies) * len(work)
     done = total - sum(len(labels) for _, labels in work)
     yield Progress(done, total, None)
     started, before = time.monotonic(), done
-    with ThreadPoolExecutor(workers) as pool:
+    told: set[Future[list[tuple[str, Record]]]] = set()
+    with carrying(calls), ThreadPoolExecutor(workers) as pool:
         pending = [
-            pool.submit(_ask, question, labels, strategies, context, share, stop)
+            pool.submit(_ask, question, labels, strategies, asked_by, share, stop, calls)
             for question, labels in work
             if labels
         ]
         try:
             for future in as_completed(pending):
+                told.add(future)
                 for label, record in future.result():
                     run.append(label, record)
                     done += 1
                     pace = (time.monotonic() - started) / (done - before)
                     yield Progress(done, total, pace * (total - done), (label, record))
         finally:
-            for waiting in pending:
-                waiting.cancel()
+            for future in pending:
+                if not future.cancel() and future not in told and not future.exception():
+                    for label, record in future.result():  # it was under way, and is paid for
+                        run.append(label, record)
     if stop.is_set():
-        raise Stopped
+        raise Stopped(tuple(calls))
 
 
 def _ask(
@@ -200,16 +221,25 @@ def _ask(
     context: Callable[[], Context],
     share: bool,
     stop: threading.Event,
+    calls: list[ModelCall],
 ) -> list[tuple[str, Record]]:
-    """The records of one question; those there are when the run is stopped."""
+    """The records of one question; those there are when the run is stopped. Their calls go to `calls`."""
+    if stop.is_set():
+        return []
     ctx = dataclasses.replace(context(), stop=stop)
     records: list[tuple[str, Record]] = []
     for label in labels:
         own = ctx if share else dataclasses.replace(ctx, shared=Once())
         try:
-            records.append((label, Record.of(question.id, strategies[label].run(question.text, own))))
-        except Stopped:
+            trace = strategies[label].run(question.text, own)
+            calls += trace.calls
+            records.append((label, Record.of(question.id, trace)))
+        except Stopped as stopped:
+            calls += stopped.calls
+            if stopped.calls:
+                records.append((label, Record.failed(question.id, stopped)))
             break
         except RagError as error:
-            records.append((label, Record(question.id, error=str(error))))
+            calls += error.calls
+            records.append((label, Record.failed(question.id, error)))
     return records

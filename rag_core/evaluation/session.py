@@ -11,11 +11,13 @@ from typing import Any
 from ..corpus import BUILTIN, builtin_documents, json_lines
 from ..engines import Engines
 from ..errors import DataError
-from ..judged import JudgedSet, read_beir, read_builtin
+from ..judged import SPLITS, JudgedSet, read_beir, read_builtin
 from ..lab import Lab
 from ..opening import open_lab
 from ..settings import Settings
+from .estimate import Estimate
 from .records import RunFolder, identity, read_json
+from .variants import titles
 
 BUILTIN_DATA = "builtin"  # the built-in questions' name where a folder is asked for
 
@@ -29,25 +31,50 @@ def read_judged(data: str, split: str, settings: Settings) -> JudgedSet:
     return read_builtin(settings.data, split) if data == BUILTIN_DATA else read_beir(Path(data), split)
 
 
+def grades_of(question: str, settings: Settings) -> Mapping[str, int] | None:
+    """Document id -> grade, when a question is one of the built-in ones that can be measured.
+
+    Raises:
+        DataError: the built-in questions cannot be read.
+    """
+    wanted = " ".join(question.split()).casefold()
+    for split in SPLITS:
+        judged = read_builtin(settings.data, split)
+        for one in judged.measured:
+            if one.text.casefold() == wanted:
+                return judged.qrels[one.id]
+    return None
+
+
 def open_judged(
     data: str,
     settings: Settings,
     progress: Callable[[str, int, int], None] = lambda what, done, total: None,
     engines: Engines | None = None,
+    consent: Callable[[Estimate], None] = lambda bill: None,
 ) -> Lab:
     """The lab over the documents of a judged set; a BEIR folder is indexed, embedding what is new.
 
     Args:
         engines: models that are loaded already.
+        consent: receives the most that embedding can cost, by our count of the tokens, before a provider is sent
+            anything; raising an error keeps it from being sent.
 
     Raises:
         RagError: as for `open_lab`.
     """
     if data == BUILTIN_DATA:
-        return open_lab(BUILTIN, settings=settings, engines=engines, progress=progress)
-    folder = Path(data).resolve()
+        corpus, folder = BUILTIN, None
+    else:
+        folder = Path(data).resolve()
+        corpus = corpus_of(folder)
     return open_lab(
-        corpus_of(folder), settings=settings, documents=folder, engines=engines, progress=progress
+        corpus,
+        settings=settings,
+        documents=folder,
+        engines=engines,
+        progress=progress,
+        consent=lambda calls: consent(Estimate.of(calls)),
     )
 
 
@@ -92,7 +119,7 @@ def title_of(folder: Path) -> str:
     """
     manifest = read_json(folder / "manifest.json")
     when = manifest["started"][:16].replace("T", " ")
-    return f"{when} · {manifest['data']} {manifest['split']} · {', '.join(manifest['strategies'])}"
+    return f"{when} · {manifest['data']} {manifest['split']} · {', '.join(titles(manifest).values())}"
 
 
 def document_titles(run: RunFolder) -> dict[str, str]:

@@ -11,6 +11,7 @@ import dataclasses
 import gc
 import itertools
 import math
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,10 +22,10 @@ from numpy.typing import NDArray
 
 from ..catalog import MAX_PASSAGES, Number, Recipe
 from ..context import Context, Index, Once
-from ..errors import ConfigError, Stopped
+from ..errors import ConfigError, Stopped, carrying
 from ..judged import JudgedSet
 from ..strategy import Strategy
-from ..types import Hit, Ranking, Vectors
+from ..types import Hit, ModelCall, Ranking, Vectors
 from .metrics import Metric
 
 MOST = 20_000  # settings of one sweep
@@ -77,7 +78,8 @@ class Memory:
 def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
     """A control and its values, from "rrf_k=1,10,60" or "mmr_lambda=0:1:0.1" (both ends included).
 
-    Values that hold commas themselves, such as weights, are separated by semicolons.
+    Values that hold commas themselves, such as weights, are separated by semicolons. Templates with a text
+    of their own are written as JSON lists, also separated by semicolons.
 
     Raises:
         ConfigError: no such control, or a value it cannot take.
@@ -91,8 +93,7 @@ def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
             f"Write CONTROL=A,B,C or CONTROL=FROM:TO:STEP with one of {', '.join(controls)}.",
         )
     if not isinstance(control, Number):
-        parts = written.split(";") if ";" in written else written.split(",")
-        return control.name, tuple(dict.fromkeys(control.parse(part.strip()) for part in parts))
+        return control.name, tuple(dict.fromkeys(control.parse(part.strip()) for part in _parts(written)))
     if ":" not in written:
         return control.name, tuple(dict.fromkeys(control.parse(part.strip()) for part in written.split(",")))
     try:
@@ -104,6 +105,13 @@ def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
     except (ValueError, ZeroDivisionError, OverflowError):
         raise ConfigError(f"{written!r} is not FROM:TO:STEP.", "Write 0:1:0.1, for instance.") from None
     return control.name, tuple(dict.fromkeys(control.parse(f"{value:.10g}") for value in values))
+
+
+def _parts(written: str) -> list[str]:
+    """The values of an axis as they were typed; a JSON list is one value."""
+    if written.lstrip().startswith("["):
+        return re.split(r"(?<=\])\s*;", written)
+    return written.split(";") if ";" in written else written.split(",")
 
 
 def grid(axes: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
@@ -163,12 +171,14 @@ class Swept:
     Args:
         scores: (settings, questions) of the metric.
         cost_usd: per setting, US dollars of all questions as if it had run alone; NaN when unknown.
+        calls: the billed calls that were made, those that settings share once.
     """
 
     strategies: tuple[Strategy, ...]
     questions: tuple[str, ...]
     scores: NDArray[np.float64]
     cost_usd: NDArray[np.float64]
+    calls: tuple[ModelCall, ...] = ()
 
 
 def sweep(
@@ -188,25 +198,39 @@ def sweep(
 
     Raises:
         StageError: a stage failed; a sweep has no holes.
-        Stopped: it was stopped.
+        Stopped: it was stopped. Both carry the calls of the whole sweep till then.
     """
     questions = judged.measured
     scores = np.empty((len(strategies), len(questions)))
     cost = np.zeros(len(strategies))
-    for column, question in enumerate(questions):
-        if stop and stop.is_set():
-            raise Stopped
-        ctx = context()
-        enriched = Memory(ctx.enriched) if ctx.enriched else None
-        ctx = dataclasses.replace(ctx, index=Memory(ctx.index), enriched=enriched, shared=Once(), workers=1)
-        grades = judged.qrels[question.id]
-        with _no_collection():
-            for row, strategy in enumerate(strategies):
-                trace = strategy.run(question.text, ctx)
-                scores[row, column] = metric(_documents(trace.ranking), grades)
-                cost[row] += np.nan if trace.cost_usd is None else trace.cost_usd
-        told(column + 1, len(questions))
-    return Swept(tuple(strategies), tuple(question.id for question in questions), scores, cost)
+    calls: list[ModelCall] = []
+    with carrying(calls):
+        for column, question in enumerate(questions):
+            if stop and stop.is_set():
+                raise Stopped
+            ctx = context()
+            enriched = Memory(ctx.enriched) if ctx.enriched else None
+            ctx = dataclasses.replace(
+                ctx,
+                index=Memory(ctx.index),
+                enriched=enriched,
+                shared=Once(),
+                workers=1,
+                stop=stop or ctx.stop,
+            )
+            grades, billed = judged.qrels[question.id], dict[ModelCall, None]()
+            with _no_collection(), carrying(billed):
+                for row, strategy in enumerate(strategies):
+                    trace = strategy.run(question.text, ctx)
+                    scores[row, column] = metric(_documents(trace.ranking), grades)
+                    price = trace.cost_usd
+                    cost[row] += np.nan if price is None else price
+                    if price != 0:
+                        billed.update((call, None) for call in trace.calls if call.cost_usd != 0)
+            calls += billed
+            told(column + 1, len(questions))
+    ids = tuple(question.id for question in questions)
+    return Swept(tuple(strategies), ids, scores, cost, tuple(calls))
 
 
 @contextmanager

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..catalog import RECIPES
 from ..errors import DataError
 from .metrics import parse_metric
 from .records import write_atomically
+from .variants import titles
 
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 SHOWN = ("ndcg@10", "recall@10", "mrr", "map")  # columns, where the results hold them
@@ -22,7 +24,7 @@ def markdown(results: Mapping[str, Any]) -> str:
     """
     names = [name for name in SHOWN if all(name in row["metrics"] for row in results["strategies"].values())]
     names = names or [results["primary"]]
-    titles = [parse_metric(name).title for name in names]
+    heads = [parse_metric(name).title for name in names]
     rows = [
         [f"`{label}`", *(cell(row["metrics"][name]) for name in names)]
         for label, row in results["strategies"].items()
@@ -30,8 +32,9 @@ def markdown(results: Mapping[str, Any]) -> str:
     parts = [
         f"{results['queries']} questions of `{results['data']}`, {results['split']} split; "
         "mean and 95 % interval over questions.",
-        _table(["strategy", *titles], rows),
+        _table(["strategy", *heads], rows),
     ]
+    parts += _variants(results["manifest"])
     parts += [
         _groups(f"{parse_metric(results['primary']).title} by {group}", results["primary"], members)
         for group, members in results["groups"].items()
@@ -65,6 +68,16 @@ def put_table(path: Path, table: str) -> None:
     write_atomically(path, f"{before}{BEGIN}\n{table}\n{END}{after}")
 
 
+def _variants(manifest: Mapping[str, Any]) -> list[str]:
+    """What the labels stand for that are not just the name of a strategy with its defaults."""
+    said = [
+        f"`{label}`: {title}"
+        for label, title in titles(manifest).items()
+        if label not in RECIPES or title != RECIPES[label].title
+    ]
+    return [f"{'; '.join(said)}."] if said else []
+
+
 def cell(value: Mapping[str, float] | None) -> str:
     """A mean and its interval in one cell."""
     if value is None:
@@ -94,8 +107,8 @@ def _by_group(group: str, members: Mapping[str, Any]) -> str:
         [name, str(row["queries"]), *(_difference(pair) for pair in row["comparisons"])]
         for name, row in members.items()
     ]
-    titles = [f"`{pair['a']}` − `{pair['b']}`" for pair in pairs]
-    return _table([f"difference by {group} (p corrected)", "n", *titles], rows)
+    heads = [f"`{pair['a']}` − `{pair['b']}`" for pair in pairs]
+    return _table([f"difference by {group} (p corrected)", "n", *heads], rows)
 
 
 def _difference(pair: Mapping[str, Any]) -> str:

@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rag_core.judged import read_qrels, read_questions
 from rag_core.lab import Lab
+from rag_core.models.embedding import MINILM, MINILM_SHA256
 from rag_core.models.offline_scorer import NAME, Calibration, Signals
 from rag_core.opening import open_lab
 from rag_core.types import Hit
@@ -35,7 +36,7 @@ DATA = Path(__file__).resolve().parents[2] / "data"
 LANGUAGES = ("en", "es")
 CANDIDATES = 10
 SHARE_HIGH, SHARE_MEDIUM, FEWEST = 0.7, 0.3, 10
-GRIDS = {"cosine": np.arange(0.20, 0.90, 0.01), "judge": np.arange(0.05, 1.00, 0.01)}
+GRIDS = {"cosine": np.arange(0.20, 0.90, 0.01), "offline_scorer": np.arange(0.05, 1.00, 0.01)}
 ALPHA, THETA, SHOWN = 0.4, 0.5, 5  # of seed 004: S_final = ALPHA · cosine + (1 − ALPHA) · judge >= THETA
 
 Judged = Mapping[str, "Passages"]  # question id -> its judged passages
@@ -164,7 +165,7 @@ def label_rows(
     judged: Mapping[str, Mapping[str, Judged]], fitted: Mapping[str, Calibration]
 ) -> Iterator[str]:
     """The lines of data/labels.toml."""
-    for scorer, key in (("cosine", "cosine"), ("judge", f'judge."{NAME}"')):
+    for scorer, model in (("cosine", f"{MINILM}-{MINILM_SHA256[:8]}"), ("offline_scorer", NAME)):
         for language in LANGUAGES:
             scores, truth = {}, {}
             for split, questions in judged[language].items():
@@ -179,7 +180,7 @@ def label_rows(
             found, counted = shares(scores["dev"], truth["dev"], high, medium)
             print(f"{scorer} {language}: high {high}, medium {medium}; dev {found} of {counted}")
             print(f"{scorer} {language}: on test", *shares(scores["test"], truth["test"], high, medium))
-            yield f"[{key}.{language}]"
+            yield f'[{scorer}."{model}".{language}]'
             yield f"high = {high}"
             yield f"medium = {medium}"
             for name, row in (("relevant", found), ("judged", counted)):

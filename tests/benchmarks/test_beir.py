@@ -19,7 +19,7 @@ DEPTH = 100
 STRATEGIES = {
     "bm25": "bm25",
     "simple_semantic": "simple_semantic",
-    "plain_rrf": ("hybrid_rrf", {"mmr_lambda": 1}),
+    "plain_rrf": ("hybrid_rrf", {"mmr": False}),
 }
 EXPECTED = {
     "nfcorpus": {"simple_semantic": (0.314, 0.318), "bm25": (0.325, 0.345), "plain_rrf": (0.349, 0.37)},

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from rag_core import evaluation as ev
-from rag_core.catalog import RECIPES
+from rag_core.catalog import RECIPES, Number
 from rag_core.context import Once
 from rag_core.evaluation.sweep import sweep
 from rag_core.opening import open_lab
@@ -24,7 +24,11 @@ GRID = {
     "mmr_lambda": [i / 10 for i in range(10)],
     "k_rrf_pool": range(10, 101, 10),
 }
-EVERY = {control.name: ev.spread(control, control.min, min(control.max, 30)) for control in HYBRID.controls}
+EVERY = {
+    control.name: ev.spread(control, control.min, min(control.max, 30))
+    for control in HYBRID.controls
+    if isinstance(control, Number)
+} | {"mmr": (True, False)}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,153 @@
+"""Evaluations and sweeps as works: what the measuring pages start, and any session watches."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ..catalog import Chosen, Recipe
+from ..errors import carrying
+from ..judged import JudgedSet
+from ..lab import Lab
+from ..settings import Settings
+from .estimate import Estimate, estimate, plan_of
+from .metrics import parse_metric
+from .records import Record, RunFolder
+from .results import choose_metrics, conclude
+from .runner import describe, evaluate, settle
+from .session import BUILTIN_DATA, folder_for, read_judged, source_of
+from .sweep import Values, draw, settings_of
+from .tuning import keep, plan, tune
+from .variants import titles
+from .works import RunningMean, Work, Works
+
+LabOf = Callable[[Callable[[Estimate], None]], Lab]
+PARALLEL = 4  # questions asked at the same time when a provider answers
+
+
+def start_run(
+    works: Works,
+    lab_of: LabOf,
+    settings: Settings,
+    data: str,
+    split: str,
+    chosen: Mapping[str, Chosen],
+    depth: int | None,
+    metrics: Sequence[str],
+) -> Work:
+    """Start an evaluation, or join the same one when it is under way.
+
+    Args:
+        lab_of: opens the lab over the data's documents, asking for consent to what that costs; called on the
+            work's thread.
+
+    Raises:
+        RagError: the questions, a strategy or a metric is wrong; nothing was started.
+    """
+    strategies = settle(chosen, depth)
+    measured = choose_metrics(metrics, depth)
+    judged = read_judged(data, split, settings)
+    primary, grades = measured[0], judged.qrels
+
+    def job(work: Work) -> Path:
+        lab = _opened(work, lab_of)
+        manifest = describe(judged, strategies, depth=depth, engine=lab.engine, source=source_of(data))
+        folder = folder_for(manifest, settings)
+        with carrying(work.status.embedded), RunFolder.create(folder, manifest, judged) as run:
+            billed = lab.engines.billed
+            work.ask(estimate(plan_of(run, strategies, share=billed), lab.rehearsal()))
+            names = titles(manifest)
+            means = {name: RunningMean() for name in names.values()}
+
+            def count(label: str, record: Record) -> None:
+                if not record.error:
+                    score = primary(record.ranked, grades[record.question])
+                    means[names[label]] = means[names[label]].plus(score)
+
+            for label in strategies:
+                for record in run.records[label].values():
+                    count(label, record)
+            work.report(doing="measuring", means=dict(means))
+            for step in evaluate(
+                run, strategies, lab.context, share=billed, workers=PARALLEL if billed else 1,
+                stop=work.stop_requested,
+            ):  # fmt: skip
+                if step.latest:
+                    count(*step.latest)
+                work.report(
+                    done=step.done, total=step.total, seconds_left=step.seconds_left, means=dict(means)
+                )
+            work.report(doing="computing intervals", seconds_left=None)
+            conclude(run, measured)
+            return run.folder
+
+    fingerprints = {label: strategy.fingerprint for label, strategy in strategies.items()}
+    names = "1 strategy" if len(strategies) == 1 else f"{len(strategies)} strategies"
+    return works.start(
+        _key("run", source_of(data), judged.checksum, split, depth, fingerprints),
+        "run",
+        f"{names} on {len(judged.measured)} {_set(judged)} questions ({split})",
+        job,
+    )
+
+
+def start_sweep(
+    works: Works,
+    lab_of: LabOf,
+    settings: Settings,
+    data: str,
+    recipe: Recipe,
+    axes: Mapping[str, Sequence[object]],
+    most: int,
+    metric: str,
+    base: Values | None = None,
+) -> Work:
+    """Start a sweep of at most so many settings, tuned on dev and reported on test, or join the same one.
+
+    Raises:
+        RagError: the questions, a value or the metric is wrong; nothing was started.
+    """
+    combinations = draw(axes, most)
+    measured = parse_metric(metric)
+    dev, test = read_judged(data, "dev", settings), read_judged(data, "test", settings)
+    planned = plan(recipe, combinations, dev, test, base)
+    built = list(settings_of(recipe, base or {}, combinations))
+
+    def job(work: Work) -> Path:
+        lab = _opened(work, lab_of)
+        with carrying(work.status.embedded):
+            work.ask(estimate(planned, lab.rehearsal()))
+            work.report(doing="sweeping")
+            result = tune(
+                recipe, combinations, measured, dev, test, lab.context, base=base, stop=work.stop_requested,
+                told=lambda doing, done, total: work.report(doing=doing, done=done, total=total),
+            )  # fmt: skip
+        return keep(result, settings)
+
+    fingerprints = sorted(strategy.fingerprint for strategy in built)
+    return works.start(
+        _key("sweep", source_of(data), dev.checksum, test.checksum, recipe.name, measured.name, fingerprints),
+        "sweep",
+        f"{len(built):,} settings of {recipe.title} on {len(dev.measured)} {_set(dev)} questions",
+        job,
+    )
+
+
+def _opened(work: Work, lab_of: LabOf) -> Lab:
+    """The lab, once its documents are embedded; a lab that is kept open was paid for by an earlier work."""
+    work.report(doing="opening the documents")
+    lab = lab_of(lambda bill: work.ask(bill, "Embedding the documents"))
+    if work.status.bill:
+        work.report(embedded=tuple(call for call in lab.calls if call.cost_usd != 0))
+    return lab
+
+
+def _set(judged: JudgedSet) -> str:
+    return "built-in" if judged.name == BUILTIN_DATA else judged.name
+
+
+def _key(*what: object) -> str:
+    """Twelve hexadecimal digits of what is measured."""
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]

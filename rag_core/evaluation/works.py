@@ -1,0 +1,222 @@
+"""Measurements under way in this process: started once, watched from anywhere, stopped or cleared away.
+
+A work runs on a thread of its own. Its `Status` is an immutable value that the thread replaces, so that any
+number of readers see a whole one. Two works of the same key never run at the same time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ..errors import RagError, Stopped
+from ..types import ModelCall
+from .estimate import Estimate
+
+Phase = Literal["running", "asking", "done", "stopped", "failed"]
+Kind = Literal["run", "sweep"]
+
+PATIENCE = 1800.0  # seconds a paid work waits for consent before it is dropped
+KEPT = 20  # finished works that are remembered
+
+
+@dataclass(frozen=True, slots=True)
+class RunningMean:
+    """The mean of the scores so far."""
+
+    count: int = 0
+    total: float = 0.0
+
+    def plus(self, score: float) -> RunningMean:
+        """With one more score."""
+        return RunningMean(self.count + 1, self.total + score)
+
+    @property
+    def value(self) -> float | None:
+        """None before the first score."""
+        return self.total / self.count if self.count else None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How a work stands.
+
+    Args:
+        doing: what it is at, in a few words.
+        done: steps of `total` (0 while it is unknown).
+        seconds_left: estimate; None while it is unknown.
+        bill: what it would cost, from when that is known.
+        billed: what the bill is for, at the beginning of a sentence.
+        embedded: the calls that embedded its documents, from when it has opened them.
+        means: strategy -> mean of the first metric so far.
+        error: why it failed.
+        calls: those that were made before it failed or was stopped.
+        result: the run's folder or the sweep's file, once it is done.
+    """
+
+    phase: Phase = "running"
+    doing: str = "starting"
+    done: int = 0
+    total: int = 0
+    seconds_left: float | None = None
+    bill: Estimate | None = None
+    billed: str = "This"
+    embedded: tuple[ModelCall, ...] = ()
+    means: Mapping[str, RunningMean] = field(default_factory=dict)
+    error: RagError | None = None
+    calls: tuple[ModelCall, ...] = ()
+    result: Path | None = None
+
+    @property
+    def share(self) -> float:
+        """Of the steps that are done, 0 to 1."""
+        return min(1.0, self.done / self.total) if self.total else 0.0
+
+    @property
+    def paid(self) -> bool:
+        """Whether it sends calls that are billed."""
+        return self.bill is not None and not self.bill.free
+
+
+class Work:
+    """One measurement.
+
+    Attributes:
+        key: what is measured; equal keys are the same measurement.
+        title: one line for people.
+        started: seconds since the epoch.
+        stop_requested: set by `stop`; the job looks at it between two questions.
+    """
+
+    def __init__(self, key: str, kind: Kind, title: str, patience: float = PATIENCE) -> None:
+        self.key = key
+        self.kind = kind
+        self.title = title
+        self.started = time.time()
+        self.status = Status()
+        self.stop_requested = threading.Event()
+        self._patience = patience
+        self._agreed = threading.Event()
+        self._over = threading.Event()
+
+    @property
+    def over(self) -> bool:
+        """Whether its thread has ended, and what it held is released."""
+        return self._over.is_set()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was asked to stop and still finishes the questions under way."""
+        return self.stop_requested.is_set() and not self.over
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for its end; whether it came."""
+        return self._over.wait(timeout)
+
+    def stop(self) -> None:
+        """Ask it to stop; one that waits for consent is dropped."""
+        self.stop_requested.set()
+
+    def agree(self, bill: Estimate | None) -> None:
+        """Consent to this bill; nothing happens when it is not the one that is asked about now."""
+        if self.status.phase == "asking" and bill is self.status.bill:
+            self._agreed.set()
+
+    def report(self, **changes: Any) -> None:
+        """Change fields of the status; for its own thread."""
+        self.status = dataclasses.replace(self.status, **changes)
+
+    def ask(self, bill: Estimate, what: str = "This") -> None:
+        """Wait for consent before anything is billed; for its own thread. Each bill has its own consent.
+
+        Args:
+            what: what is billed, at the beginning of a sentence.
+
+        Raises:
+            Stopped: it was declined.
+            RagError: nobody answered in time.
+        """
+        doing = self.status.doing
+        self.report(bill=bill, billed=what)
+        if bill.free:
+            return
+        self._agreed.clear()
+        self.report(phase="asking", doing="waiting for your consent")
+        deadline = time.monotonic() + self._patience
+        while not self._agreed.wait(0.1):
+            if self.stop_requested.is_set():
+                raise Stopped
+            if time.monotonic() > deadline:
+                raise RagError(
+                    f"Nobody agreed to {bill} within {self._patience / 60:g} minutes, so nothing was run.",
+                    "Start it again when you are ready to agree.",
+                )
+        self.report(phase="running", doing=doing)
+
+    def run(self, job: Callable[[Work], Path], before: Work | None) -> None:
+        """Do the job on this thread, after the work before it has let go."""
+        try:
+            while before and not before.wait(0.1):
+                self.report(doing="waiting for the earlier one to stop")
+                if self.stop_requested.is_set():
+                    raise Stopped
+            result = job(self)
+            self.report(phase="done", doing="done", result=result, seconds_left=None)
+        except Stopped as stopped:
+            self.report(phase="stopped", doing="stopped", seconds_left=None, calls=stopped.calls)
+        except RagError as error:
+            self.report(phase="failed", doing="failed", error=error, calls=error.calls)
+        except Exception as error:
+            what = RagError(
+                f"{self.title}: {type(error).__name__}: {error}",
+                "This is a fault in the program; please report it with this line.",
+            )
+            self.report(phase="failed", doing="failed", error=what)
+        finally:
+            self._over.set()
+
+
+class Works:
+    """The measurements of this process. Safe to share between threads and browser sessions."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._works: dict[str, Work] = {}
+
+    def start(self, key: str, kind: Kind, title: str, job: Callable[[Work], Path]) -> Work:
+        """Start a job on a thread, or join the one under way that has this key.
+
+        Args:
+            job: does the work; reports to the work it is given, looks at `stop_requested`, and returns where
+                the result is.
+        """
+        with self._lock:
+            before = self._works.get(key)
+            if before and not before.over and not before.stopping:
+                return before
+            work = Work(key, kind, title, self._patience)
+            self._works.pop(key, None)
+            self._works[key] = work
+            finished = [one for one in self._works.values() if one.over]
+            for old in finished[: max(0, len(finished) - KEPT)]:
+                del self._works[old.key]
+        threading.Thread(target=work.run, args=(job, before), name=f"{kind} {key}", daemon=True).start()
+        return work
+
+    def all(self, kind: Kind | None = None) -> list[Work]:
+        """The works, those of one kind if it is given; the newest first."""
+        with self._lock:
+            works = list(self._works.values())
+        return [work for work in reversed(works) if kind in (None, work.kind)]
+
+    def clear(self, work: Work) -> None:
+        """Forget a finished work; its result stays on disk."""
+        with self._lock:
+            if work.over and self._works.get(work.key) is work:
+                del self._works[work.key]
