@@ -1,4 +1,6 @@
-"""The functions of seeds 000 to 002, with their names, arguments and result keys, over every strategy.
+"""The functions of obstetrics-rag-benchmark's src.rag.rewriter and src.rag.hybrid_rrf, under their own names.
+
+Their arguments and result keys are kept; `query_for_evaluation` takes every strategy.
 
     result = rag_core.query_for_evaluation("¿Qué es la preeclampsia?", strategy="hybrid_rrf", mmr_lambda=0.5)
     result["answer"], result["contexts"], result["metadata"]["total_cost"]
@@ -15,31 +17,36 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from llama_index.core.schema import NodeWithScore
+
 from .catalog import Chosen, recipe_of
 from .context import Llm
 from .corpus import BUILTIN
 from .engines import Engines
 from .errors import ConfigError
 from .lab import Lab
-from .llamaindex import as_nodes
+from .llamaindex import as_hits, as_nodes
 from .models import LlamaLlm, load_openai
 from .models.offline import NAME as OFFLINE
-from .models.own import own_llm, provider_of
+from .models.own import own_llm
 from .opening import open_lab
 from .pricing import PriceList
-from .settings import Settings, read_settings
+from .prompts import Sources
+from .settings import Role, Settings, read_settings
+from .stages import Mmr, Rrf
 from .trace import Trace, metrics
+from .types import Query, Ranking
 
 RETRIEVAL_METHODS: Mapping[str, str] = {
-    "multi_query": "multi_query_rewrite",  # seed 000
-    "hybrid_rrf": "hybrid_bm25_semantic_rrf_mmr",  # seed 002
+    "multi_query": "multi_query_rewrite",  # src.rag.rewriter
+    "hybrid_rrf": "hybrid_bm25_semantic_rrf_mmr",  # src.rag.hybrid_rrf
     "simple_semantic": "semantic",
     "bm25": "bm25",
     "hyde": "hyde_semantic",
     "contextual": "contextual_bm25_semantic_weighted_rrf",
     "rag_msr": "multi_reformulation_rerank_judge",
 }
-WITHOUT_CONTROLS = ("multi_query",)  # its seed lists every entry, and no control is among them
+WITHOUT_CONTROLS = ("multi_query",)  # its module lists every entry, and no control is among them
 OPEN_LABS = 4  # most recently used; each holds its models and its index in memory
 
 _opening = threading.Lock()  # so that two first calls at once open one lab
@@ -47,19 +54,22 @@ _opening = threading.Lock()  # so that two first calls at once open one lab
 
 def query_for_evaluation(
     question: str,
+    *,
     strategy: Chosen = "multi_query",
     llm_model: str | None = None,
     rewriter_model: str | None = None,
     answer_model: str | None = None,
+    judge_model: str | None = None,
     custom_llm: Any = None,
     custom_rewriter_llm: Any = None,
     custom_answer_llm: Any = None,
+    custom_judge_llm: Any = None,
     corpus: str = BUILTIN,
     settings: Settings | None = None,
     lab: Lab | None = None,
     **controls: object,
 ) -> dict[str, Any]:
-    """Answer a question and return the dictionary of seeds 000 to 002.
+    """Answer a question and return the dictionary of the benchmark's modules.
 
     Keys: `question`; `answer` (an abstention's sentence when there is none); `contexts`, the passages'
     texts, best first; `source_documents`, the same as LlamaIndex nodes; `metadata`:
@@ -71,19 +81,21 @@ def query_for_evaluation(
     - rewrite_count, rewriter_model, rewriter_provider, rewriter_model_id where the question is rewritten;
       judge_model, judge_provider, judge_model_id where passages are judged;
     - every control and embedding_model, except for `multi_query`, whose seed has none;
-    - beyond the seeds: abstained, and warnings.
+    - beyond theirs: abstained, and warnings.
 
     A lab is opened once for its corpus and settings and used again by later calls. Settings are part
     of what it is found by, so a call never sees another call's.
 
     Args:
         strategy: a strategy's name.
-        llm_model: model that writes the answer (seed 002's name for it).
-        answer_model: the same (seed 000's name); goes before `llm_model`.
+        llm_model: model that writes the answer (src.rag.hybrid_rrf's name for it).
+        answer_model: the same (src.rag.rewriter's name); goes before `llm_model`.
         custom_llm: a LlamaIndex LLM that writes the answer; goes before every name.
-        custom_answer_llm: the same (seed 000's name); goes before `custom_llm`.
+        custom_answer_llm: the same (src.rag.rewriter's name); goes before `custom_llm`.
         rewriter_model: model that rewrites the question.
         custom_rewriter_llm: a LlamaIndex LLM that rewrites the question; goes before `rewriter_model`.
+        judge_model: model that judges passages, for strategies that judge.
+        custom_judge_llm: a LlamaIndex LLM that judges passages; goes before `judge_model`.
         settings: read from the environment when None.
         lab: one that is open already; it brings its own corpus and settings.
         controls: of the strategy.
@@ -92,9 +104,10 @@ def query_for_evaluation(
         ConfigError: a strategy, control or model is wrong; a named model has no provider.
         RagError: what went wrong on the way.
     """
-    models = {
+    models: dict[Role, Any] = {
         "answer": _first(custom_answer_llm, custom_llm, answer_model, llm_model),
         "rewrite": _first(custom_rewriter_llm, rewriter_model),
+        "judge": _first(custom_judge_llm, judge_model),
     }
     asked = _ask(question, strategy, controls, models, lab or _lab(corpus, settings))
     return {
@@ -114,20 +127,20 @@ def process_rewriter_query(
     *,
     lab: Lab | None = None,
 ) -> dict[str, Any]:
-    """Seed 000's function: `multi_query` with `max_final_docs` passages.
+    """The function of src.rag.rewriter: `multi_query` with `max_final_docs` passages.
 
     Keys: answer, contexts, retrieved_documents, rewritten_queries (those that were searched with), metrics.
 
     Raises:
         RagError: as `query_for_evaluation`.
     """
-    models = {"answer": custom_answer_llm, "rewrite": custom_rewriter_llm}
+    models: dict[Role, Any] = {"answer": custom_answer_llm, "rewrite": custom_rewriter_llm}
     asked = _ask(question, "multi_query", {"k_final": max_final_docs}, models, lab or _lab())
     return {**asked.processed(), "rewritten_queries": asked.rewrites}
 
 
 def process_hybrid_rrf_query(query: str, custom_llm: Any = None, *, lab: Lab | None = None) -> dict[str, Any]:
-    """Seed 002's function: `hybrid_rrf` at its defaults.
+    """The function of src.rag.hybrid_rrf: `hybrid_rrf` at its defaults.
 
     Keys: answer, contexts, retrieved_documents, metrics.
 
@@ -135,6 +148,66 @@ def process_hybrid_rrf_query(query: str, custom_llm: Any = None, *, lab: Lab | N
         RagError: as `query_for_evaluation`.
     """
     return _ask(query, "hybrid_rrf", {}, {"answer": custom_llm}, lab or _lab()).processed()
+
+
+def reciprocal_rank_fusion(
+    rankings: Sequence[Sequence[NodeWithScore]], k_constant: int = 60, top_k: int = 5
+) -> list[NodeWithScore]:
+    """The function of src.rag.hybrid_rrf: the best `top_k` nodes by Σ 1 / (k_constant + rank), rank from 1.
+
+    Args:
+        rankings: lists of nodes, best first; nodes of one id are one node.
+
+    Raises:
+        ConfigError: `k_constant` is negative.
+    """
+    searched = [Ranking(Query(""), as_hits(nodes), str(place)) for place, nodes in enumerate(rankings)]
+    found = {hit.id: hit for ranking in searched for hit in ranking}
+    scores = Rrf(k=k_constant).fuse(searched)
+    hits = [found[identity].scored(score, "rrf") for identity, score in scores.items()]
+    return as_nodes(Ranking.sort(Query(""), hits, Rrf.__name__).hits[:top_k])
+
+
+def mmr_select(
+    query: str,
+    candidate_docs: Sequence[NodeWithScore],
+    top_k: int,
+    lambda_mult: float = 0.7,
+    *,
+    lab: Lab | None = None,
+) -> list[NodeWithScore]:
+    """The function of src.rag.hybrid_rrf: `top_k` nodes by maximal marginal relevance (`stages.Mmr`).
+
+    Args:
+        candidate_docs: nodes of the lab's corpus, in any order.
+        lambda_mult: 1 for relevance alone, 0 for variety alone.
+
+    Raises:
+        ConfigError: a node is not of the corpus, or `lambda_mult` is not from 0 to 1.
+    """
+    lab = lab or _lab()
+    hits = {hit.id: hit for hit in as_hits(candidate_docs)}
+    if unknown := hits.keys() - lab.index.passages.keys():
+        raise ConfigError(
+            f"Corpus {lab.corpus!r} has no passage {min(unknown)!r}.",
+            "Select from what its retrievers found.",
+        )
+    stage = Mmr(k=top_k, relevance=lambda_mult)
+    return as_nodes(stage.keep(Ranking(Query(query), tuple(hits.values())), lab.context()))
+
+
+def retrieve_hybrid_rrf(query: str, *, lab: Lab | None = None) -> list[NodeWithScore]:
+    """The function of src.rag.hybrid_rrf: the passages of `hybrid_rrf` at its defaults, without an answer.
+
+    Raises:
+        RagError: as `query_for_evaluation`.
+    """
+    return (lab or _lab()).retriever("hybrid_rrf").retrieve(query)
+
+
+def format_docs(docs: Sequence[NodeWithScore]) -> str:
+    """The function of both modules: nodes as the answer prompt shows them, with title and relevance label."""
+    return str(Sources(as_hits(docs)))
 
 
 def ragas_samples(
@@ -243,12 +316,12 @@ def _declared_roles(strategy: str) -> Iterable[str]:
 
 
 def _named(llm: Llm, key: str, prefix: str) -> dict[str, str]:
-    provider = provider_of(llm.model) if isinstance(llm, LlamaLlm) else "unknown"
+    provider = llm.provider if isinstance(llm, LlamaLlm) else "unknown"
     return {key: llm.name, f"{prefix}provider": provider, f"{prefix}model_id": f"{provider}/{llm.name}"}
 
 
 def _ask(
-    question: str, strategy: Chosen, controls: Mapping[str, object], models: Mapping[str, Any], lab: Lab
+    question: str, strategy: Chosen, controls: Mapping[str, object], models: Mapping[Role, Any], lab: Lab
 ) -> _Asked:
     engines = _with_models(lab.engines, lab.settings, models)
     if engines is not lab.engines:
@@ -259,7 +332,7 @@ def _ask(
     return _Asked(trace, lab.context().llms, engines.embedder.name, seconds)
 
 
-def _with_models(engines: Engines, settings: Settings, models: Mapping[str, Any]) -> Engines:
+def _with_models(engines: Engines, settings: Settings, models: Mapping[Role, Any]) -> Engines:
     """The engines with other models, each named or given as an object, in some roles."""
     paid = dict(engines.paid)
     for role, model in models.items():
@@ -269,7 +342,7 @@ def _with_models(engines: Engines, settings: Settings, models: Mapping[str, Any]
             case str() if model == OFFLINE:
                 paid.pop(role, None)
             case str():
-                paid[role] = _provided(settings, model, engines.prices)
+                paid[role] = _provided(settings, model, engines.prices, role)
             case _:
                 paid[role] = own_llm(model, engines.prices)
     return engines if paid == engines.paid else replace(engines, paid=paid)
@@ -291,6 +364,6 @@ def _opened(corpus: str, settings: Settings) -> Lab:
 
 
 @functools.lru_cache(maxsize=16)
-def _provided(settings: Settings, model: str, prices: PriceList) -> LlamaLlm:
-    """A provider's model, and with it its connections, kept between calls."""
-    return load_openai(settings, model, prices)
+def _provided(settings: Settings, model: str, prices: PriceList, role: Role) -> LlamaLlm:
+    """A model of a role's provider, and with it its connections, kept between calls."""
+    return load_openai(settings, model, prices, role)

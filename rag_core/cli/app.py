@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,9 +14,14 @@ import typer
 
 from ..catalog import RECIPES
 from ..corpus import BUILTIN
-from ..errors import ConfigError, RagError
+from ..errors import ConfigError, RagError, SettingsError, Stopped
+from ..trace import Trace
+from ..types import spent
 from . import show
 from .evaluate import answers, evaluate, results, sweep
+from .interrupt import interruptible
+from .layout import complain, say
+from .options import Sets, Strategies, assignments, parse_strategies
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -25,7 +32,7 @@ app = typer.Typer(
 )
 
 DEFAULT = "hybrid_rrf"
-SEED_003 = "contextual"  # its command had flags of its own
+FLAGGED = "contextual"  # has flags of its own: Query System with Contextual Retrieval, Query Command Usage
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Corpus = Annotated[str, typer.Option(help="Corpus to ask; see `rag index`.")]
@@ -51,33 +58,33 @@ def query(
     strategy: Annotated[
         str | None,
         typer.Option(
-            help="Strategy; see `rag strategies`.", show_default=f"{DEFAULT}, or {SEED_003} with its flags"
+            help="Strategy; see `rag strategies`.", show_default=f"{DEFAULT}, or {FLAGGED} with its flags"
         ),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="CONTROL=VALUE", help="Set a control.")
     ] = None,
     search_type: Annotated[
-        str | None, typer.Option(metavar="bm25|vector|hybrid", help=f"Of {SEED_003}: which search.")
+        str | None, typer.Option(metavar="bm25|vector|hybrid", help=f"Of {FLAGGED}: which search.")
     ] = None,
     vector_weight: Annotated[
-        float | None, typer.Option(help=f"Of {SEED_003}: weight of embedding search.")
+        float | None, typer.Option(help=f"Of {FLAGGED}: weight of embedding search.")
     ] = None,
     bm25_weight: Annotated[
-        float | None, typer.Option(help=f"Of {SEED_003}: weight of keyword search.")
+        float | None, typer.Option(help=f"Of {FLAGGED}: weight of keyword search.")
     ] = None,
     transform: Annotated[
-        bool | None, typer.Option("--transform", help=f"Of {SEED_003}: rewrite the question first.")
+        bool | None, typer.Option("--transform", help=f"Of {FLAGGED}: rewrite the question first.")
     ] = None,
     rerank: Annotated[
-        bool | None, typer.Option("--rerank", help=f"Of {SEED_003}: rerank the candidates.")
+        bool | None, typer.Option("--rerank", help=f"Of {FLAGGED}: rerank the candidates.")
     ] = None,
     corpus: Corpus = BUILTIN,
     show_details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask one question by one strategy."""
-    values: dict[str, object] = dict(_assignments(set_ or []))
+    values: dict[str, object] = dict(assignments(set_ or []))
     flags = {
         "search_type": search_type,
         "vector_weight": vector_weight,
@@ -87,47 +94,49 @@ def query(
     }
     given = {name: value for name, value in flags.items() if value is not None}
     if strategy is None:
-        strategy = SEED_003 if given else DEFAULT
-    if given and strategy != SEED_003:
+        strategy = FLAGGED if given else DEFAULT
+    if given and strategy != FLAGGED:
         raise typer.BadParameter(
-            f"--{next(iter(given)).replace('_', '-')} belongs to {SEED_003}, not to {strategy}"
+            f"--{next(iter(given)).replace('_', '-')} belongs to {FLAGGED}, not to {strategy}"
         )
     built = _strategy(strategy, values | given)
-    trace = _lab(corpus).run(question, built)
+    lab = _lab(corpus)
+    with interruptible() as stop:
+        (trace,) = lab.compare(question, [built], stop=stop)
     if as_json:
         _print_json(trace.as_json())
     else:
-        show.trace(trace, details=show_details)
+        show.trace(trace, details=show_details, measured=_measured(trace, corpus) if show_details else None)
 
 
 @app.command()
 def compare(
     question: Question,
-    strategies: Annotated[str, typer.Option(metavar="A,B,C", help="Strategies, separated by commas.")],
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="STRATEGY.CONTROL=VALUE", help="Set a control.")
-    ] = None,
+    strategies: Strategies,
+    set_: Sets = None,
     corpus: Corpus = BUILTIN,
     show_details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask one question by several strategies at the same time."""
-    names = [name.strip() for name in strategies.split(",") if name.strip()]
-    values: dict[str, dict[str, str]] = {name: {} for name in names}
-    for key, value in _assignments(set_ or []).items():
-        name, dot, control = key.partition(".")
-        if not dot or name not in values:
-            raise ConfigError(
-                f"--set {key}={value} names none of the strategies compared.", "Write STRATEGY.CONTROL=VALUE."
-            )
-        values[name][control] = value
-    chosen = [_strategy(name, values[name]) for name in names]
-    traces = _lab(corpus).compare(question, chosen)
+    chosen = parse_strategies(strategies, set_ or [])
+    if not chosen:
+        raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
+    built = [_strategy(name, values) for name, values in chosen.values()]
+    lab = _lab(corpus)
+    with interruptible() as stop:
+        traces = lab.compare(question, built, stop=stop)
     if as_json:
-        _print_json({"question": traces[0].question, "traces": [trace.as_json() for trace in traces]})
+        labelled = [{"label": label, **trace.as_json()} for label, trace in zip(chosen, traces, strict=True)]
+        _print_json({"question": traces[0].question, "traces": labelled})
     else:
-        for trace in traces:
-            show.trace(trace, details=show_details)
+        for (label, (name, values)), trace in zip(chosen.items(), traces, strict=True):
+            show.trace(
+                trace,
+                details=show_details,
+                heading=show.heading(label, name, values),
+                measured=_measured(trace, corpus) if show_details else None,
+            )
 
 
 @app.command()
@@ -140,6 +149,14 @@ def index(
         bool,
         typer.Option("--enrich", help="Also index the passages with contexts, for strategy contextual."),
     ] = False,
+    subject: Annotated[
+        str | None,
+        typer.Option(metavar="PHRASE", help="What it is about, for prompts; or in PATH/profile.toml."),
+    ] = None,
+    languages: Annotated[
+        str | None,
+        typer.Option(metavar="en,es", help="Languages of the documents; or in PATH/profile.toml."),
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Count and check the built-in collection.")] = False,
     vectors: Annotated[
         bool, typer.Option("--vectors", help="Bring the built-in collection's vectors up to date.")
@@ -149,16 +166,27 @@ def index(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Index files into a corpus: md, txt, html, pdf, docx, csv, jsonl, or a BEIR folder."""
+    """Index files into a corpus: md, txt, html, pdf, docx, csv, xlsx, jsonl, or a BEIR folder."""
     wanted = sum((path is not None, check, vectors, export is not None))
     if wanted != 1 or (path is None) != (corpus is None):
         raise typer.BadParameter("give PATH with --corpus NAME, or one of --check, --vectors, --export DIR")
     if enrich and path is None:
         raise typer.BadParameter("--enrich goes with PATH and --corpus NAME")
+    if path is None and (subject is not None or languages is not None):
+        raise typer.BadParameter("--subject and --languages go with PATH and --corpus NAME")
     if path is not None and corpus is not None:
         from ..opening import index_path
 
-        report = index_path(path, corpus, enrich=enrich, progress=show.progress, announce=show.estimate)
+        with interruptible() as stop:
+            report = index_path(
+                path,
+                corpus,
+                enrich=enrich,
+                subject=subject,
+                languages=None if languages is None else [code.strip() for code in languages.split(",")],
+                progress=stop.progress,
+                announce=show.estimate,
+            )
         if as_json:
             _print_json(show.report_json(report))
         else:
@@ -173,10 +201,10 @@ def index(
     engines = load_engines(settings)
     embedder, enricher = engines.embedder, OfflineEnricher(engines.thesaurus)
     if vectors:
-        typer.echo(f"{collection.write_vectors(settings.data, embedder, enricher)} vectors written.")
+        say(f"{collection.write_vectors(settings.data, embedder, enricher)} vectors written.")
     if export is not None:
         for folder in collection.export(settings.data, export, embedder):
-            typer.echo(folder)
+            say(str(folder))
     if check:
         counts, problems = collection.check(settings.data, embedder, enricher)
         if as_json:
@@ -193,6 +221,27 @@ app.command()(results)
 
 
 @app.command()
+def replay(
+    file: Annotated[Path, typer.Argument(help="What `rag query --json` or `rag compare --json` printed.")],
+    corpus: Annotated[
+        str | None, typer.Option(help="Corpus to ask.", show_default="the one that was asked")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="End with 1 when anything differs.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a saved session again and say what differs."""
+    from .. import sessions
+
+    saved = sessions.read_session(file)
+    found = sessions.replay(saved, _lab(corpus or saved[0].corpus or BUILTIN))
+    if as_json:
+        _print_json({"question": saved[0].question, "traces": [one.as_json() for one in found]})
+    else:
+        show.replayed(found)
+    raise typer.Exit(1 if strict and any(one.differences for one in found) else 0)
+
+
+@app.command()
 def doctor(as_json: AsJson = False) -> None:
     """Say which engines are active and why, what is missing, and how to mend it."""
     from ..doctor import examine
@@ -206,7 +255,8 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; turns every RagError into one line and exit code 1."""
+    """Run the command line; turns every RagError into one line and exit code 1, 2 for wrong usage, 130 for Ctrl-C."""
+    _quieten()
     try:
         app(args=arguments)
     except RagError as error:
@@ -217,9 +267,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(1)
 
 
+def _quieten() -> None:
+    """Keep the lines of libraries off the screen: what matters of them is in our own reports."""
+    if not logging.getLogger().handlers:
+        logging.getLogger().addHandler(logging.NullHandler())  # else Python prints warnings on stderr
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+
+
 def _fail(error: RagError) -> None:
-    typer.echo(f"rag: {' '.join(str(error).split())}", err=True)
-    sys.exit(1)
+    complain(" ".join(f"rag: {error} {spent(error.calls)}".split()))
+    misused = isinstance(error, ConfigError) and not isinstance(error, SettingsError)
+    sys.exit(130 if isinstance(error, Stopped) else 2 if misused else 1)
 
 
 def _lab(corpus: str) -> Any:
@@ -227,25 +286,29 @@ def _lab(corpus: str) -> Any:
 
     lab = open_lab(corpus, progress=show.progress)
     for warning in lab.warnings:
-        typer.echo(f"rag: {warning}", err=True)
+        complain(f"rag: {warning}")
     return lab
 
 
+def _measured(trace: Trace, corpus: str) -> dict[str, float] | None:
+    """Metrics of a trace's passages at their number, when its question is one of the built-in judged ones."""
+    from .. import evaluation as ev
+    from ..settings import read_settings
+
+    grades = ev.grades_of(trace.question, read_settings()) if corpus == BUILTIN else None
+    k = len(trace.ranking)
+    if grades is None or not k:
+        return None
+    ranked = list(dict.fromkeys(hit.passage.doc_id for hit in trace.ranking))
+    metrics = [ev.parse_metric(f"{name}@{k}") for name in ("recall", "precision", "mrr", "ndcg")]
+    return {metric.title: metric(ranked, grades) for metric in metrics}
+
+
 def _strategy(name: str, values: Mapping[str, object]) -> Any:
-    """The built strategy, so that a wrong name or value is told before any model is loaded."""
+    """The built strategy, so that a wrong name or value is reported before any model is loaded."""
     from ..catalog import build
 
     return build((name, values))
-
-
-def _assignments(pairs: Sequence[str]) -> dict[str, str]:
-    values = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"{pair!r} is not CONTROL=VALUE", param_hint="--set")
-        values[name.strip()] = value.strip()
-    return values
 
 
 def _print_json(value: object) -> None:

@@ -1,27 +1,23 @@
-"""`rag eval`: strategies on judged questions."""
+"""The commands that measure: `rag eval`, `sweep`, `answers` and `results`."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..errors import ConfigError, RagError
+from ..errors import ConfigError, RagError, Stopped, carrying
+from ..types import Cost
 from . import show
+from .interrupt import at_a_prompt, interruptible
+from .layout import say
+from .options import Sets, Strategies, parse_pair, parse_run_files, parse_strategies
 
 Data = Annotated[str, typer.Option(help="'builtin', or a BEIR folder.")]
 Split = Annotated[str, typer.Option(help="Which judgements: dev, test, ...")]
-Strategies = Annotated[
-    str,
-    typer.Option(metavar="A,B,LABEL=C", help="Strategies; a label lets one stand twice with other settings."),
-]
-Sets = Annotated[
-    list[str] | None, typer.Option("--set", metavar="LABEL.CONTROL=VALUE", help="Set a control.")
-]
 Depth = Annotated[
     int | None, typer.Option(min=1, help="Raise every count of passages to this, for deep metrics.")
 ]
@@ -63,16 +59,16 @@ def evaluate(
     settings = read_settings()
     chosen = ev.settle(parse_strategies(strategies, set_ or []), depth) if strategies else {}
     measured = ev.choose_metrics([name for name in metrics.split(",") if name.strip()], depth)
-    files = _run_files(run_file or [])
+    files = parse_run_files(run_file or [])
     if double := chosen.keys() & files.keys():
         raise ConfigError(f"The label {min(double)!r} stands twice.", "Give the run file another label.")
     if baseline and baseline not in {**chosen, **files}:
         raise ConfigError(
             f"The baseline {baseline!r} is not measured.", f"Choose {', '.join({**chosen, **files})}."
         )
-    pairs = [_pair(one, [*chosen, *files]) for one in pair or []]
+    pairs = [parse_pair(one, [*chosen, *files]) for one in pair or []]
     judged = ev.read_judged(data, split, settings)
-    lab = ev.open_judged(data, settings, progress=show.progress)
+    lab = opened(data, settings, yes=yes)
     manifest = ev.describe(
         judged,
         chosen,
@@ -82,14 +78,16 @@ def evaluate(
         run_files=files,
         pairs=pairs,
     )
-    run = ev.RunFolder.create(run_dir or ev.folder_for(manifest, settings), manifest, judged)
-    for label, path in files.items():
-        ev.take_run_file(run, label, path)
-    confirm(ev.estimate(run, chosen, lab.rehearsal()), yes=yes)
-    for progress in ev.evaluate(run, chosen, lab.context, share=settings.uses_openai, workers=workers):
-        show.progress(time_left(progress.seconds_left), progress.done, progress.total)
-    show.progress("ready", 1, 1)
-    results = ev.conclude(run, measured)
+    folder = run_dir or ev.folder_for(manifest, settings)
+    with carrying(lab.calls), ev.RunFolder.create(folder, manifest, judged) as run, interruptible() as stop:
+        for label, path in files.items():
+            ev.take_run_file(run, label, path)
+        share = lab.engines.billed
+        confirm(ev.estimate(ev.plan_of(run, chosen, share=share), lab.rehearsal()), yes=yes)
+        for progress in ev.evaluate(run, chosen, lab.context, share=share, workers=workers, stop=stop):
+            show.progress(time_left(progress.seconds_left), progress.done, progress.total)
+        show.progress("ready", 1, 1)
+        results = ev.conclude(run, measured)
     if as_json:
         typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
         return
@@ -99,7 +97,7 @@ def evaluate(
     if baseline:
         others = [label for label in run.labels if label != baseline]
         shown.changes(baseline, {label: ev.changes(run, measured[0], baseline, label) for label in others})
-    typer.echo(f"\nEverything is in {run.folder}.")
+    say(f"\nEverything is in {run.folder}.")
 
 
 def sweep(
@@ -131,21 +129,22 @@ def sweep(
     axes = dict(ev.parse_axis(recipe, text) for text in vary)
     combinations = ev.grid(axes) if random is None else ev.draw(axes, random)
     measured = ev.parse_metric(metric)
-    built = ev.settings_of(recipe, base, combinations)
     dev, test = ev.read_judged(data, tune, settings), ev.read_judged(data, report, settings)
-    lab = ev.open_judged(data, settings, progress=show.progress)
-    confirm(ev.estimate_all(dev.measured, list(built), lab.rehearsal()), yes=yes)
-    result = ev.tune(
-        recipe, combinations, measured, dev, test, lab.context, base=base,
-        told=lambda done, total: show.progress("sweeping", done, total),
-    )  # fmt: skip
+    planned = ev.plan(recipe, combinations, dev, test, base)
+    lab = opened(data, settings, yes=yes)
+    with carrying(lab.calls), interruptible() as stop:
+        confirm(ev.estimate(planned, lab.rehearsal()), yes=yes)
+        result = ev.tune(
+            recipe, combinations, measured, dev, test, lab.context, base=base, stop=stop, told=show.progress
+        )
     show.progress("ready", 1, 1)
-    path = ev.keep(result, settings)
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
-        return
-    shown.sweep(result)
-    typer.echo(f"\nEverything is in {path}.")
+    else:
+        shown.sweep(result)
+    path = ev.keep(result, settings)  # last, so that a full disk does not lose what may have been paid for
+    if not as_json:
+        say(f"\nEverything is in {path}.")
 
 
 def answers(
@@ -174,18 +173,25 @@ def answers(
     settings = read_settings()
     chosen = checks.with_answers(parse_strategies(strategies, set_ or []))
     judged = ev.read_judged(data, split, settings)
-    lab = ev.open_judged(data, settings, progress=show.progress)
+    lab = opened(data, settings, yes=yes)
     questions = checks.spread(judged.questions, limit)
-    confirm(ev.estimate_all(questions, list(chosen.values()), lab.rehearsal(), judging=judge), yes=yes)
-    report = checks.check_answers(lab, judged, chosen, limit=limit, judging=judge, progress=show.progress)
+    asked = ev.Batch(questions, list(chosen.values()), judging=judge)
+    with carrying(lab.calls), interruptible() as stop:
+        confirm(ev.estimate([asked], lab.rehearsal()), yes=yes)
+        report = checks.check_answers(
+            lab, judged, chosen, limit=limit, judging=judge, progress=show.progress, stop=stop
+        )
     show.progress("ready", 1, 1)
-    written = checks.write_ragas(ragas, report) if ragas else 0
-    if as_json:
-        typer.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=2))
-        return
-    shown.answers(report.as_json())
-    if ragas:
-        typer.echo(f"\n{written} answers for RAGAS are in {ragas}.")
+    with carrying([*lab.calls, *report.calls]):
+        written = checks.write_ragas(ragas, report) if ragas else 0
+        if as_json:
+            typer.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=2))
+        else:
+            shown.answers(report.as_json())
+        if ragas and not as_json:
+            say(f"\n{written} answers for RAGAS are in {ragas}.")
+        if report.left:
+            raise Stopped
 
 
 def results(
@@ -193,45 +199,50 @@ def results(
     into: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Replace the table in this Markdown file.")
     ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
 ) -> None:
-    """Print a result as Markdown tables, or put them between a file's two result marks."""
+    """Print a result, or put it as Markdown tables between a file's two result marks."""
+    from .. import evaluation as ev
+    from . import show_evaluation as shown
+
+    found = ev.read_json(file)
+    if into is not None:
+        ev.put_table(into, ev.markdown(found))
+        say(f"The table in {into} is that of {file}.")
+    elif markdown:
+        typer.echo(ev.markdown(found))
+    else:
+        shown.results(found)
+
+
+def opened(data: str, settings: Any, *, yes: bool) -> Any:
+    """The lab over a judged set's documents; asks before a provider embeds them, and says what that cost."""
     from .. import evaluation as ev
 
-    table = ev.markdown(ev.read_json(file))
-    if into is None:
-        typer.echo(table)
-        return
-    ev.put_table(into, table)
-    typer.echo(f"The table in {into} is that of {file}.")
+    def agree(bill: Any) -> None:
+        confirm(
+            bill, yes=yes, what="Embedding the documents", instead="Set RAG_EMBEDDING=minilm, which is free."
+        )
+
+    with interruptible() as stop:
+        lab = ev.open_judged(data, settings, progress=stop.progress, consent=agree)
+    if any(call.cost_usd != 0 for call in lab.calls):
+        say(f"Embedding the documents cost {Cost.of(lab.calls)}.", err=True)
+    return lab
 
 
-def parse_strategies(text: str, assignments: list[str]) -> dict[str, tuple[str, Mapping[str, object]]]:
-    """Label -> (strategy, control values) from the options' texts.
-
-    Raises:
-        ConfigError: a label stands twice, or a value is set for a label that is not there.
-    """
-    chosen: dict[str, tuple[str, dict[str, object]]] = {}
-    for part in (part.strip() for part in text.split(",") if part.strip()):
-        label, equals, name = part.partition("=")
-        if label in chosen:
-            raise ConfigError(
-                f"The label {label!r} stands twice.", "Write LABEL=STRATEGY to tell the two apart."
-            )
-        chosen[label] = (name if equals else label, {})
-    for pair in assignments:
-        key, equals, value = pair.partition("=")
-        label, dot, control = key.strip().rpartition(".")
-        if not equals or not dot or label not in chosen:
-            raise ConfigError(
-                f"--set {pair} names none of the strategies measured.", "Write LABEL.CONTROL=VALUE."
-            )
-        chosen[label][1][control] = value.strip()
-    return dict(chosen)
-
-
-def confirm(estimate: Any, *, yes: bool) -> None:
+def confirm(
+    estimate: Any,
+    *,
+    yes: bool,
+    what: str = "This run",
+    instead: str = "Choose other strategies, or the offline engine (RAG_LLM=offline).",
+) -> None:
     """Ask before anything is billed; without a terminal, only `--yes` is a yes.
+
+    Args:
+        what: what is billed, at the beginning of a sentence.
+        instead: what to do for one who says no.
 
     Raises:
         RagError: nobody said yes.
@@ -239,11 +250,11 @@ def confirm(estimate: Any, *, yes: bool) -> None:
     if estimate.free or yes:
         return
     if not sys.stdin.isatty():
-        raise RagError(f"This run would cost {estimate}.", "Add --yes to run it.")
-    if not typer.confirm(f"This run costs {estimate}. Go on?", err=True):
-        raise RagError(
-            "Nothing was run.", "Choose other strategies, or the offline engine (RAG_LLM=offline)."
-        )
+        raise RagError(f"{what} would cost {estimate}.", "Add --yes to run it.")
+    with at_a_prompt():
+        agreed = typer.confirm(f"{what} costs {estimate}. Go on?", err=True)
+    if not agreed:
+        raise RagError("Nothing was run.", instead)
 
 
 def time_left(seconds: float | None) -> str:
@@ -252,22 +263,3 @@ def time_left(seconds: float | None) -> str:
         return "measuring"
     minutes, rest = divmod(round(seconds), 60)
     return f"measuring, {minutes} min {rest:02d} s left," if minutes else f"measuring, {rest} s left,"
-
-
-def _pair(written: str, labels: Sequence[str]) -> tuple[str, str]:
-    a, colon, b = written.partition(":")
-    if not colon or a == b or not {a, b} <= set(labels):
-        raise ConfigError(
-            f"--pair {written} names no two that are measured.", f"Write A:B with {', '.join(labels)}."
-        )
-    return a, b
-
-
-def _run_files(pairs: list[str]) -> dict[str, Path]:
-    files = {}
-    for pair in pairs:
-        label, equals, path = pair.partition("=")
-        if not equals or not label:
-            raise ConfigError(f"--run-file {pair} is not LABEL=FILE.", "Write other=path/to/other.trec.")
-        files[label] = Path(path)
-    return files

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import typer
@@ -12,7 +12,11 @@ import typer
 from ..catalog import written
 from ..doctor import Findings
 from ..indexing import Estimate, Report, Written
+from ..profile import FILE, named
+from ..sessions import Replayed
 from ..trace import Trace
+from ..types import Cost, ModelCall
+from .layout import paragraph, say, width
 
 NOT_ADVICE = "A demonstration, not medical advice."
 
@@ -21,26 +25,26 @@ def progress(what: str, done: int, total: int) -> None:
     """One line that rewrites itself, on a terminal only."""
     if sys.stderr.isatty():
         count = f" {done}/{total}" if total > 1 else ""
-        end = "\r\x1b[K" if what == "ready" else f"\r\x1b[K{what}{count}"
-        typer.echo(end, err=True, nl=False)
+        line = "" if what == "ready" else f"{what}{count}"[: width() - 1]
+        typer.echo(f"\r\x1b[K{line}", err=True, nl=False)
 
 
 def strategies(recipes: Sequence[dict[str, Any]]) -> None:
     """Strategies with stages and controls."""
     for recipe in recipes:
-        typer.secho(f"{recipe['name']}: {recipe['title']}", bold=True)
-        typer.echo(wrap(recipe["summary"]))
-        typer.echo(f"  stages: {' → '.join(stage['stage'] for stage in recipe['stages'])}")
-        typer.echo(f"  source: {recipe['source']}")
+        say(f"{recipe['name']}: {recipe['title']}", bold=True)
+        paragraph(recipe["summary"])
+        say(f"  stages: {' → '.join(stage['stage'] for stage in recipe['stages'])}")
+        say(f"  source: {recipe['source']}")
         for control in recipe["controls"]:
-            typer.echo(
-                f"  {control['name']:<22} {written(control['default']):<12} ({_span(control)})  {control['help']}"
-            )
+            say(f"  {control['name']:<22} {written(control['default']):<12} ({_span(control)})")
+            say(f"      {control['help']}", hang=0)
         for preset in recipe["presets"]:
-            typer.echo(f"  preset {preset['name']}: {_assigned(preset['values'])}  {preset['help']}")
-        typer.echo(wrap(f"Helps: {recipe['helps']}"))
-        typer.echo(wrap(f"Not: {recipe['hurts']}"))
-        typer.echo()
+            say(f"  preset {preset['name']}: {_assigned(preset['values'])}")
+            say(f"      {preset['help']}", hang=0)
+        paragraph(f"Helps: {recipe['helps']}")
+        paragraph(f"Not good for: {recipe['hurts']}")
+        say()
 
 
 def _span(control: dict[str, Any]) -> str:
@@ -57,34 +61,70 @@ def _assigned(values: dict[str, Any]) -> str:
     return " ".join(f"{name}={written(value)}" for name, value in values.items()) or "the defaults"
 
 
-def trace(trace: Trace, *, details: bool) -> None:
-    """Answer, sources, and on request every stage."""
-    typer.secho(f"{trace.strategy}  [{trace.engine['llm']}]", bold=True)
+def heading(label: str, name: str, values: Mapping[str, object]) -> str:
+    """A column's heading: its label, the strategy behind it, and the controls that were set."""
+    title = label if label == name else f"{label} = {name}"
+    return ", ".join([title, *(f"{control}={value}" for control, value in values.items())])
+
+
+def trace(
+    trace: Trace, *, details: bool, heading: str = "", measured: Mapping[str, float] | None = None
+) -> None:
+    """Answer, sources, and on request every stage.
+
+    Args:
+        measured: metrics of the passages by their titles; None when the question is not judged.
+    """
+    say(f"{heading or trace.strategy}  [{trace.engine['llm']}]", bold=True)
     answer = trace.answer
     if answer is not None:
-        typer.echo(wrap(answer.text))
+        paragraph(answer.text)
         if answer.abstained:
-            typer.echo(wrap(f"Why: {answer.reason}"))
+            paragraph(f"Why: {answer.reason}")
+        for cited in answer.citations:
+            if cited.supported is None:
+                paragraph(f"[{cited.n}] not checked: words cannot tell whether it supports the answer.")
+            elif not cited.supported:
+                paragraph(f"[{cited.n}] unsupported: the closest sentence is “{cited.quote}”")
     for rank, hit in enumerate(trace.ranking, start=1):
         label = hit.relevance.label if hit.relevance else "-"
-        typer.echo(f"  [{rank}] {label:<6} {hit.scale} {hit.score:.4f}  {hit.passage.full_title}  ({hit.id})")
+        say(
+            f"  [{rank}] {label:<6} {hit.scale} {hit.score:.4f}  {hit.passage.full_title}  ({hit.id})", hang=4
+        )
     for query in trace.final.queries:
         if query.origin != "question":
-            typer.echo(f"  {query.origin} (weight {query.weight:g}): {query.text}")
+            say(f"  {query.origin} (weight {query.weight:g}): {query.text}")
         if details and query.note:
-            typer.echo(f"    {query.note}")
+            say(f"    {query.note}")
     if details:
         for step in trace.steps:
             tokens = sum(call.input_tokens + call.output_tokens for call in step.calls)
             left = ", ".join(str(len(ranking)) for ranking in step.after.rankings)
-            typer.echo(
+            say(
                 f"  {step.stage:<16} {step.seconds * 1000:8.1f} ms  {tokens:6d} tokens"
                 f"{f'  passages: {left}' if left else ''}"
             )
+            if step.kind == "retrieve" and len(step.after.rankings) > 1:
+                for ranking in step.after.rankings:
+                    of = "" if ranking.query.origin == "question" else f" of {ranking.query.origin}"
+                    say(f"    {ranking.retriever + of:<14} {ranking.seconds * 1000:8.1f} ms")
+        if measured:
+            values = ", ".join(f"{title} {value:.3f}" for title, value in measured.items())
+            say(f"  judged: {values}")
     for warning in trace.warnings:
-        typer.secho(f"  warning: {warning}", fg="yellow")
+        say(f"  warning: {warning}", fg="yellow")
     cost = "n/a (a price is unknown)" if trace.cost_usd is None else f"${trace.cost_usd:.6f}"
-    typer.echo(f"  {trace.seconds:.2f} s, cost {cost}. {NOT_ADVICE}\n")
+    say(f"  {trace.seconds:.2f} s, cost {cost}. {NOT_ADVICE}\n")
+
+
+def replayed(found: Sequence[Replayed]) -> None:
+    """What differs in each trace, in words."""
+    for one in found:
+        say(heading(one.saved.label or one.saved.strategy, one.saved.strategy, {}), bold=True)
+        for difference in one.differences:
+            say(f"  {difference.what}: {difference.says}", fg="yellow")
+        if not one.differences:
+            say("  the same")
 
 
 def report_json(report: Report) -> dict[str, Any]:
@@ -96,8 +136,11 @@ def report_json(report: Report) -> dict[str, Any]:
         "removed": report.removed,
         "unchanged": report.unchanged,
         "failed": [{"file": file, "reason": reason} for file, reason in report.failed],
+        "skipped": [{"file": file, "reason": reason} for file, reason in report.skipped],
         "passages": report.passages,
         "embedded": report.embedded,
+        "profile": asdict(report.profile),
+        "cost_usd": report.cost.usd,
         "enriched": _enriched_json(report.enriched) if report.enriched else None,
         "notes": report.notes,
     }
@@ -109,7 +152,7 @@ def _enriched_json(written: Written) -> dict[str, Any]:
         "passages": written.passages,
         "embedded": written.embedded,
         "calls": len(written.calls),
-        "cost_usd": written.cost_usd,
+        "cost_usd": written.cost.usd,
         "without_context": written.without,
     }
 
@@ -120,24 +163,38 @@ def report(report: Report) -> None:
         f"{len(getattr(report, name))} {name}"
         for name in ("added", "changed", "removed", "unchanged", "failed")
     )
-    typer.echo(f"{report.corpus}: {counts}; {report.passages} passages, {report.embedded} embedded now.")
+    say(
+        f"{report.corpus}: {counts}; {report.passages} passages, {report.embedded} embedded "
+        f"now{_cost_of(report.calls)}."
+    )
+    profile = report.profile
+    about = f"about {profile.subject}" if profile.subject else f"subject unknown (--subject, or a {FILE})"
+    paragraph(f"{about}; in {named(profile.languages) or 'no known language'}")
     if written := report.enriched:
-        cost = "an unknown price" if written.cost_usd is None else f"${written.cost_usd:.4f}"
-        paid = f", {len(written.calls)} calls for {cost}" if written.calls else ""
-        typer.echo(
+        asked = f", {len(written.calls)} calls" if written.calls else ""
+        paid = _cost_of((*written.calls, *written.embeddings))
+        say(
             f"  with contexts by {written.enricher.partition('/')[0]}: {written.passages - written.without} of "
-            f"{written.passages} passages, {written.embedded} embedded now{paid}."
+            f"{written.passages} passages, {written.embedded} embedded now{asked}{paid}."
         )
     for file, reason in report.failed:
-        typer.secho(f"  failed {file}: {reason}", fg="yellow")
+        say(f"  failed {file}: {reason}", fg="yellow")
+    for file, reason in report.skipped:
+        say(f"  skipped {file}: {reason}")
     for note in report.notes:
-        typer.secho(f"  {note}", fg="yellow")
+        say(f"  {note}", fg="yellow")
+
+
+def _cost_of(calls: Sequence[ModelCall]) -> str:
+    """What calls cost, to be put behind what they were for; empty when they were free."""
+    billed = [call for call in calls if call.cost_usd != 0]
+    return f" for {Cost.of(billed)}" if billed else ""
 
 
 def estimate(what: Estimate) -> None:
     """What a model is about to be asked for contexts, on stderr."""
     cost = "price unknown" if what.cost_usd is None else f"about ${what.cost_usd:.4f}"
-    typer.echo(
+    say(
         f"Contexts by {what.model}: {what.calls} calls, about {what.input_tokens:,} tokens in and "
         f"{what.output_tokens:,} out, {cost}; {what.known} are known.",
         err=True,
@@ -151,21 +208,16 @@ def collection(counts: dict[str, Any], problems: Sequence[str]) -> None:
             ", ".join(f"{key} {value:,}" for key, value in count.items()) if isinstance(count, dict) else ""
         )
         total = sum(count.values()) if isinstance(count, dict) else count
-        typer.echo(f"{name:<12} {total:>8,}  {parts}")
+        say(f"{name:<12} {total:>8,}  {parts}".rstrip(), hang=23)
     for problem in problems:
-        typer.secho(problem, fg="yellow")
-    typer.echo(f"{len(problems)} problems")
+        say(problem, fg="yellow")
+    say(f"{len(problems)} problems")
 
 
 def findings(found: Findings) -> None:
     """One line a finding."""
     for finding in found.lines:
         mark = {True: "ok     ", False: "MISSING", None: "note   "}[finding.ok]
-        typer.echo(f"{mark} {finding.what}")
+        say(f"{mark} {finding.what}", hang=8)
         if finding.mend:
-            typer.echo(f"        {finding.mend}")
-
-
-def wrap(text: str) -> str:
-    """A paragraph, indented."""
-    return textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="  ")
+            say(f"        {finding.mend}", hang=0)

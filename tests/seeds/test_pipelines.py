@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,6 +14,7 @@ from fakes import KEYWORDS, QUESTION, Told, WordReranker, refused, talker
 
 from rag_core.catalog import RECIPES, build
 from rag_core.context import Context, Once
+from rag_core.templates import ORIGINAL, at
 from rag_core.trace import Step, Trace
 
 
@@ -296,6 +298,20 @@ class TestRagMsr:
         assert analysed.note
         rewriting = [prompt for prompt in llm.prompts if prompt.purpose == "rewrite"]
         assert all(f"Form of the question: {form}." in prompt.render() for prompt in rewriting)
+
+    def test_the_analysis_by_a_model_is_one_call_more_and_its_question_is_what_is_reformulated(
+        self, full: Context
+    ):
+        made = "Where do cats and dogs sleep in one house?"
+        llm = talker(analysis=json.dumps({"form": "keywords", "question": made}))
+        trace = run(with_llm(full, llm), "rag_msr", KEYWORDS, dynamic_analysis="model", theta=0)
+        assert calls(trace) == {"rewrite": 3 + 1, "judge": 9, "answer": 1}
+        (query,) = step(trace, "AnalyseByModel").after.queries
+        assert (query.text, query.origin) == (made, "analysis")
+        rewriting = [prompt for prompt in llm.prompts if prompt.template in at(ORIGINAL, 0.3)]
+        assert [prompt.fields["question"] for prompt in rewriting] == [made] * 3
+        judging = [prompt.fields["question"] for prompt in llm.prompts if prompt.purpose == "judge"]
+        assert set(judging) == {KEYWORDS}  # passages are judged by what was asked
 
     def test_without_a_passage_above_theta_there_is_no_answer_call(self, full: Context):
         trace = run(full, "rag_msr", theta=1)

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from conftest import WordEmbedder
 from fakes import QUESTION, WordReranker, talker
+from openai_server import OpenAIServer, serve
+from provider_lab import listed, obliging, provider_lab
 
+from pages.shared import claims
 from rag_core.catalog import RECIPES, Number, build
 from rag_core.context import Context, Once
-from rag_core.settings import Settings
+from rag_core.corpus import builtin_profile
+from rag_core.errors import MissingResource
+from rag_core.evaluation.metrics import DEFAULT_METRICS, parse_metric
+from rag_core.indexing import CorpusStore
+from rag_core.indexing.enrich import Enriched
+from rag_core.judged import read_beir
+from rag_core.models import load_embedder, load_reranker
+from rag_core.models.rewriting import Rewriter
+from rag_core.settings import Settings, read_settings
 from rag_core.stages import Bm25
 from rag_core.templates import (
     ASPECT_SPECIFIC,
@@ -18,12 +36,15 @@ from rag_core.templates import (
     ENTITY_AWARE,
     ENTITY_EXPANSION,
     EXPANDED,
+    MULTI_QUERY,
     PARAPHRASING,
     RETRIEVAL_CONDENSE,
     STANDALONE,
     SYNONYMS,
     TRANSFORM,
+    Form,
 )
+from rag_core.text import language_of
 from rag_core.trace import metrics
 
 
@@ -40,15 +61,10 @@ def test_the_models_are_the_seeds():
     )
 
 
-def test_models_that_seeds_name_and_this_lab_does_not_bundle_can_be_set(monkeypatch: pytest.MonkeyPatch):
-    for variable, field, value in (
-        ("RAG_EMBEDDING", "embedding", "openai:text-embedding-3-small"),  # seeds 002 and 004
-        ("RAG_RERANKER", "reranker", "cross-encoder/ms-marco-MiniLM-L-6-v2"),  # seed 004
-        ("RAG_RERANKER", "reranker", "mixedbread-ai/mxbai-rerank-large-v1"),  # seed 003
-        ("RAG_REWRITER_MODEL", "rewriter_model", "llama-3.1-8b-instruct"),  # seed 004
-    ):
-        monkeypatch.setenv(variable, value)
-        assert getattr(Settings(), field) == value
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with serve() as running:
+        yield running
 
 
 @pytest.mark.parametrize("temperature", [0.1, 0.3, 0.5])
@@ -65,30 +81,36 @@ def test_the_temperatures_of_seed_001_can_be_set(full: Context, temperature: flo
     [
         (
             STANDALONE,
-            ("stand on its own", "complete, specific and clear", "clinical words", "antenatal care"),
+            (
+                "stand on its own",
+                "complete, specific and clear",
+                "setting it takes for granted",
+                "technical words",
+            ),
         ),
-        (SYNONYMS, ("exact clinical terms", "other names", "meaning must not change")),
-        (EXPANDED, ("complications, prevention, care", "special cases", "mother and baby")),
+        (SYNONYMS, ("exact technical terms", "other names", "meaning must not change")),
+        (EXPANDED, ("related aspects", "complications, prevention, care", "special cases")),
         (COMPLICATIONS, ("what can go wrong", "more at risk", "signs warn")),
         (PARAPHRASING, ("different words", "same meaning")),
         (ASPECT_SPECIFIC, ("one aspect",)),
-        (ENTITY_AWARE, ("conditions, drugs, tests and procedures",)),
+        (ENTITY_AWARE, ("the entities that a good document on it would name",)),
         (CLARIFICATION, ("what is vague",)),
         (ENTITY_EXPANSION, ("full name", "abbreviation", "synonym")),
         (RETRIEVAL_CONDENSE, ("fewest words",)),
-        (TRANSFORM, ("terminology of clinical documents",)),
+        (TRANSFORM, ("terminology of the documents",)),
     ],
     ids=lambda value: value.name if hasattr(value, "name") else "",
 )
 def test_each_template_asks_for_what_its_seed_asks_for(template, words: tuple[str, ...]):
-    asked = template.fill(question="Q", form="sentence").render()
+    prompt = template.fill(question="Q", form=Form("sentence")).about(builtin_profile())
     for wanted in words:
-        assert wanted in asked
-    assert "pregnancy, birth and the time after it" in template.system
+        assert wanted in prompt.render()
+    assert "questions about pregnancy, birth and the time after it for health professionals" in prompt.system
+    assert "Keep to the subject." in prompt.system
 
 
 def test_keywords_are_first_made_a_full_question():
-    asked = PARAPHRASING.fill(question="anti-D dose", form="keywords").render()
+    asked = PARAPHRASING.fill(question="anti-D dose", form=Form("keywords")).render()
     assert "Form of the question: keywords." in asked
     assert "first make a full question of them, with the background they imply" in asked
     assert "when it is a sentence, treat it as it stands" in asked
@@ -129,11 +151,11 @@ def commanded(full: Context, monkeypatch: pytest.MonkeyPatch) -> list:
     """The strategies that `rag query` built, run on fakes."""
     built: list = []
 
-    def run(question: str, strategy):
-        built.append(strategy)
-        return strategy.run(question, full, engine={"llm": "told"})
+    def compare(question: str, strategies, stop):
+        built.extend(strategies)
+        return [one.run(question, replace(full, engine={"llm": "told"}, stop=stop)) for one in strategies]
 
-    monkeypatch.setattr("rag_core.cli.app._lab", lambda corpus: SimpleNamespace(run=run))
+    monkeypatch.setattr("rag_core.cli.app._lab", lambda corpus: SimpleNamespace(compare=compare))
     return built
 
 
@@ -178,3 +200,151 @@ def test_the_rerankers_scale_is_on_the_passages(full: Context):
     ctx = Context(**{**vars(full), "reranker": WordReranker("offline_scorer")})
     trace = build(("contextual", {"rerank": True})).run(QUESTION, ctx)
     assert {found.scale for found in trace.ranking} == {"offline_scorer"}
+
+
+def test_multi_query_is_best_for_what_its_source_lists_and_says_what_it_costs():
+    """Best For: ambiguous, incomplete, maximum recall, many synonyms. Trade-offs: cost, noise."""
+    recipe = RECIPES["multi_query"]
+    for best_for in ("ambiguous wording", "half-said questions", "nothing may be missed", "many names"):
+        assert best_for in recipe.helps
+    for trade_off in ("three more calls", "speculative rewrites"):
+        assert trade_off in recipe.hurts
+
+
+class PricedEmbedder(WordEmbedder):
+    """Bills a dollar for every million tokens it reads."""
+
+    def embed(self, texts: Sequence[str], kind: str = "query"):
+        vectors, calls = super().embed(texts, kind)
+        return vectors, tuple(replace(call, cost_usd=call.input_tokens / 1e6) for call in calls)
+
+
+def test_embedding_the_rewrites_has_its_share_of_the_cost(full: Context):
+    ctx = replace(full, embedder=PricedEmbedder(), shared=Once())
+    trace = build("multi_query").run(QUESTION, ctx)
+    embedded = [call for call in trace.calls if call.purpose == "embed"]
+    texts = [QUESTION, *(query.text for query in trace.final.queries)]
+    tokens = sum(len(text.split()) for text in texts)
+    assert len(texts) == 1 + 3  # the question itself for its labels
+    assert sum(call.cost_usd for call in embedded) == pytest.approx(tokens / 1e6, rel=1e-12)
+    bill = metrics(trace.calls)
+    assert bill["total_cost"] == pytest.approx(
+        bill["rewrite_cost"] + bill["answer_cost"] + tokens / 1e6, rel=1e-12
+    )
+
+
+def test_question_and_passages_are_embedded_by_one_model(
+    ctx: Context, embedder: WordEmbedder, store: CorpusStore, tmp_path: Path
+):
+    assert ctx.index.manifest.embedding == embedder.key
+    passages = {text for texts in embedder.asked for text in texts}
+    assert passages == {passage.indexed_text for passage in ctx.index.passages.values()}
+    build("simple_semantic").run(QUESTION, ctx)
+    assert (QUESTION,) in embedder.asked  # the same one reads the question
+
+    class Other(WordEmbedder):
+        key = "other-1"
+
+    assert (
+        CorpusStore(tmp_path / "home", "animals", Other()).open() is None
+    )  # its vectors would stand elsewhere
+
+
+def test_a_context_finds_a_passage_whose_own_words_do_not(store: CorpusStore, ctx: Context):
+    """What contexts are for; how much they bring is measured (`contextual_plain` in data/results.json)."""
+
+    class Stamp:
+        key = "stamp"
+
+        def enrich(self, works, progress):
+            return Enriched(
+                tuple("About felines." if work.passages[0].doc_id == "a" else "" for work in works)
+            )
+
+    store.enriched.follow(ctx.index, Stamp())
+    both = replace(ctx, enriched=store.enriched.open())
+    for enriched, found in ((True, ["a"]), (False, [])):
+        values = {"search_type": "bm25", "enriched": enriched}
+        trace = build(("contextual", values)).run("felines", replace(both, shared=Once()))
+        assert [hit.passage.doc_id for hit in trace.ranking] == found
+    measured = claims.measured()["strategies"]
+    assert measured["contextual"]["fingerprint"] != measured["contextual_plain"]["fingerprint"]
+
+
+def test_the_four_methods_of_rag_msr_are_shown_with_its_figures_and_measured_both_ways():
+    results = claims.measured()
+    shown = claims.ablation(results)
+    for label, figure in (
+        ("msr_raw", 0.868), ("msr_reformulation", 0.849), ("msr_reranking", 0.763), ("rag_msr", 0.918),
+    ):  # fmt: skip
+        (row,) = [row for row in shown.split("<tr>") if f">{figure:.3f}<" in row]
+        for metric in ("seed_ndcg@10", "ndcg@10"):
+            assert f"{results['strategies'][label]['metrics'][metric]['mean']:.3f}" in row
+
+
+def test_a_beir_folder_is_measured_by_ndcg_at_1_3_5_and_10(tmp_path: Path):
+    """The layout nfcorpus comes in, and the cut-offs of RAG-MSR's experiment."""
+    (tmp_path / "qrels").mkdir()
+    documents = [{"_id": name, "title": "", "text": f"Text {name}."} for name in "abc"]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, documents)))
+    (tmp_path / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "Which text?"}))
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\tb\t2\n")
+    judged = read_beir(tmp_path, "test")
+    for cutoff, expected in ((1, 0.0), (3, 1 / math.log2(3)), (5, 1 / math.log2(3)), (10, 1 / math.log2(3))):
+        metric = parse_metric(f"ndcg@{cutoff}")
+        assert metric.name in DEFAULT_METRICS
+        assert metric(["a", "b", "c"], judged.qrels["q"]) == pytest.approx(expected)
+
+
+def test_models_the_sources_name_are_asked_by_their_names(
+    server: OpenAIServer, store: CorpusStore, index, embedder: WordEmbedder, labels
+):
+    """An Ollama or vLLM server is one base URL away; the embedding model of both modules likewise."""
+    lab = provider_lab(server, store, embedder, labels, rewriter_model="llama-3.1-8b-instruct")
+    server.choose = obliging
+    lab.run(QUESTION, "rag_msr", theta=0, dynamic_analysis="off")
+    models = {request.role: request.body["model"] for request in server.requests}
+    assert models == {"rewrite": "llama-3.1-8b-instruct", "judge": "gpt-4o", "answer": "gpt-4o"}
+    settings = Settings(
+        embedding="openai:text-embedding-3-small", openai_base_url=server.url, openai_api_key="sk-test"
+    )
+    load_embedder(settings, listed()).embed(["cats"])
+    assert server.requests[-1].body["model"] == "text-embedding-3-small"
+
+
+@pytest.mark.parametrize(
+    "name", ["cross-encoder/ms-marco-MiniLM-L-6-v2", "mixedbread-ai/mxbai-rerank-large-v1"]
+)
+def test_the_sources_rerankers_are_loaded_by_their_names(name: str, monkeypatch: pytest.MonkeyPatch):
+    """Here, where no model hub answers, the message names the one that is missing."""
+    monkeypatch.setattr("rag_core.models.reranking.hub_answers", lambda: False)
+    monkeypatch.setenv("RAG_RERANKER", name)
+    with pytest.raises(MissingResource, match=name):
+        load_reranker(read_settings(), None)
+
+
+def test_each_search_has_its_own_time(full: Context):
+    class Slow(WordEmbedder):
+        def embed(self, texts: Sequence[str], kind: str = "query"):
+            time.sleep(0.2)
+            return super().embed(texts, kind)
+
+    one_by_one = replace(full, embedder=Slow(), shared=Once(), workers=1)
+    trace = build("contextual").run(QUESTION, one_by_one)
+    (step,) = [step for step in trace.as_json()["steps"] if step["kind"] == "retrieve"]
+    seconds = {search["retriever"]: search["seconds"] for search in step["searches"]}
+    assert list(seconds) == ["bm25", "dense"]
+    assert seconds["bm25"] > 0
+    assert seconds["dense"] >= 0.2
+    assert sum(seconds.values()) <= step["seconds"]  # neither has the other's time in it
+
+
+def test_a_spanish_question_is_rewritten_in_spanish():
+    """The source's own example; a language model is told to, the offline engine has Spanish wordings."""
+    asked = "¿Qué debo hacer si tengo contracciones?"
+    rewriter = Rewriter(WordEmbedder(), None, None)
+    for template in MULTI_QUERY:
+        assert "- Write in the language of the question." in template.system
+        assert language_of(rewriter.rewrite(template.name, asked)) == "es"
+    assert "complicaciones" in rewriter.rewrite("expanded", asked)
+    assert "complications" in rewriter.rewrite("expanded", "What should I do about contractions?")

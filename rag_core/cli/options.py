@@ -1,0 +1,87 @@
+"""What is written in options, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import ConfigError
+
+Strategies = Annotated[
+    str,
+    typer.Option(metavar="A,B,LABEL=C", help="Strategies; LABEL=NAME repeats one with other settings."),
+]
+Sets = Annotated[
+    list[str] | None, typer.Option("--set", metavar="LABEL.CONTROL=VALUE", help="Set a control.")
+]
+
+
+def parse_strategies(text: str, assignments: list[str]) -> dict[str, tuple[str, Mapping[str, object]]]:
+    """Label -> (strategy, control values) from the options' texts.
+
+    Raises:
+        ConfigError: a label stands twice, or a value is set for a label that is not there.
+    """
+    chosen: dict[str, tuple[str, dict[str, object]]] = {}
+    for part in (part.strip() for part in text.split(",") if part.strip()):
+        label, equals, name = (piece.strip() for piece in part.partition("="))
+        if not label:
+            raise ConfigError(f"{part!r} has no label.", "Write LABEL=STRATEGY, or the strategy alone.")
+        if label in chosen:
+            raise ConfigError(
+                f"The label {label!r} stands twice.", "Write LABEL=STRATEGY to tell the two apart."
+            )
+        chosen[label] = (name if equals else label, {})
+    for pair in assignments:
+        key, equals, value = pair.partition("=")
+        label, dot, control = key.strip().rpartition(".")
+        if not equals or not dot or label not in chosen:
+            raise ConfigError(
+                f"--set {pair} names none of the strategies chosen.",
+                f"Write LABEL.CONTROL=VALUE with {', '.join(chosen)}.",
+            )
+        chosen[label][1][control] = value.strip()
+    return dict(chosen)
+
+
+def assignments(pairs: Sequence[str]) -> dict[str, str]:
+    """Control -> value, from texts CONTROL=VALUE."""
+    values = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{pair!r} is not CONTROL=VALUE", param_hint="--set")
+        values[name.strip()] = value.strip()
+    return values
+
+
+def parse_pair(written: str, labels: Sequence[str]) -> tuple[str, str]:
+    """The two labels of A:B.
+
+    Raises:
+        ConfigError: they are not two of `labels`.
+    """
+    a, colon, b = written.partition(":")
+    if not colon or a == b or not {a, b} <= set(labels):
+        raise ConfigError(
+            f"--pair {written} names no two that are measured.", f"Write A:B with {', '.join(labels)}."
+        )
+    return a, b
+
+
+def parse_run_files(pairs: list[str]) -> dict[str, Path]:
+    """Label -> run file, from texts LABEL=FILE.
+
+    Raises:
+        ConfigError: one has no label or no file.
+    """
+    files = {}
+    for pair in pairs:
+        label, equals, path = pair.partition("=")
+        if not equals or not label:
+            raise ConfigError(f"--run-file {pair} is not LABEL=FILE.", "Write other=path/to/other.trec.")
+        files[label] = Path(path)
+    return files

@@ -1,0 +1,221 @@
+"""Saved sessions: what `rag query --json` or `rag compare --json` printed, run again and compared."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from .catalog import build
+from .compare import collect
+from .errors import ConfigError, DataError, RagError
+from .lab import Lab
+from .trace import Trace
+
+SAME_SCORE = 1e-4  # relative; beyond what another machine's arithmetic changes in a cosine
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Query(_Part):
+    text: str
+    origin: str
+    weight: float
+
+
+class _Context(_Part):
+    id: str
+    title: str
+    score: float
+    score_scale: str
+    label: str | None
+
+
+class _Answer(_Part):
+    text: str
+    abstained: bool
+
+
+class _Metrics(_Part):
+    total_cost: float | None
+
+
+class Saved(_Part):
+    """A trace as it was saved; what replaying has no use for is not read."""
+
+    question: str
+    strategy: str
+    controls: dict[str, Any]
+    fingerprint: str
+    queries: tuple[_Query, ...]
+    contexts: tuple[_Context, ...]
+    answer: _Answer | None
+    metrics: _Metrics
+    engine: dict[str, Any]
+    label: str = ""
+
+    @property
+    def corpus(self) -> str:
+        """The corpus that was asked."""
+        return str(self.engine.get("index") or "").partition(",")[0]
+
+
+class _Compared(_Part):
+    traces: tuple[Saved, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that is not as it was.
+
+    Args:
+        what: "engine", "strategy", "queries", "passages", "scores", "labels", "answer", "cost" or "run".
+        says: one sentence.
+    """
+
+    what: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A saved trace, and how its new run differs."""
+
+    saved: Saved
+    differences: tuple[Difference, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The shape `rag replay --json` prints for each trace."""
+        return {
+            "label": self.saved.label or self.saved.strategy,
+            "strategy": self.saved.strategy,
+            "differences": [{"what": one.what, "says": one.says} for one in self.differences],
+        }
+
+
+def read_session(path: Path) -> tuple[Saved, ...]:
+    """The traces of a session file, at least one, all of one question.
+
+    Raises:
+        DataError: the file cannot be read, or is no session.
+    """
+    hint = "Save one with `rag query QUESTION --json > FILE`, or `rag compare`."
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}.", "Check the path.") from error
+    try:
+        held = json.loads(text)
+        several = isinstance(held, dict) and "traces" in held
+        traces = _Compared.model_validate(held).traces if several else (Saved.model_validate(held),)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"{path} is not a saved session: it is no JSON ({error}).", hint) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise DataError(
+            f"{path} is not a saved session: {f'{where}: ' if where else ''}{first['msg']}.", hint
+        ) from error
+    if len({saved.question for saved in traces}) != 1:
+        raise DataError(f"{path} is not a saved session: it holds no trace, or several questions.", hint)
+    return traces
+
+
+def replay(saved: Sequence[Saved], lab: Lab) -> list[Replayed]:
+    """Run saved traces again, at the same time; a run that fails is a difference.
+
+    Raises:
+        DataError: a strategy or control of the file does not exist any more.
+        RagError: the question cannot be asked of this lab.
+    """
+    try:
+        built = [build((one.strategy, one.controls)) for one in saved]
+    except ConfigError as error:
+        raise DataError(f"The session cannot be run again: {error.message}", error.next_step) from error
+    runs = collect(lab.stream(saved[0].question, built))
+    return [Replayed(one, tuple(_differences(one, run))) for one, run in zip(saved, runs, strict=True)]
+
+
+def _differences(then: Saved, run: Trace | RagError) -> Iterator[Difference]:
+    if isinstance(run, RagError):
+        yield Difference("run", f"It failed now: {run}")
+        return
+    now = Saved.model_validate(run.as_json())
+    for part in sorted(then.engine.keys() | now.engine.keys()):
+        before, after = then.engine.get(part), now.engine.get(part)
+        if before != after:
+            yield Difference("engine", f"{part} was {_shown(before)}, is {_shown(after)}.")
+    if then.fingerprint != now.fingerprint:
+        yield Difference("strategy", "Its stages or their parameters have changed since.")
+    yield from _queries(then.queries, now.queries)
+    yield from _passages(then.contexts, now.contexts)
+    if then.answer != now.answer:
+        yield Difference("answer", f"It was: {_words(then.answer)} It is: {_words(now.answer)}")
+    before, after = then.metrics.total_cost, now.metrics.total_cost
+    if before is None or after is None:
+        same = before is after
+    else:
+        same = math.isclose(before, after, rel_tol=1e-9, abs_tol=1e-12)
+    if not same:
+        yield Difference("cost", f"It was {_dollars(before)}, is {_dollars(after)}.")
+
+
+def _queries(then: Sequence[_Query], now: Sequence[_Query]) -> Iterator[Difference]:
+    before, after = ({query.origin: query for query in queries} for queries in (then, now))
+    for origin in dict.fromkeys([*before, *after]):
+        was, now_is = before.get(origin), after.get(origin)
+        if was is None:
+            yield Difference("queries", f"{origin} is new: {after[origin].text!r}.")
+        elif now_is is None:
+            yield Difference("queries", f"{origin} is gone: {was.text!r}.")
+        elif was.text != now_is.text:
+            yield Difference("queries", f"{origin} was {was.text!r}, is {now_is.text!r}.")
+        elif was.weight != now_is.weight:
+            yield Difference("queries", f"{origin} weighed {was.weight:g}, weighs {now_is.weight:g}.")
+
+
+def _passages(then: Sequence[_Context], now: Sequence[_Context]) -> Iterator[Difference]:
+    before, after = (
+        {context.id: (rank, context) for rank, context in enumerate(contexts, start=1)}
+        for contexts in (then, now)
+    )
+    for identity in dict.fromkeys([*before, *after]):
+        was, now_is = before.get(identity), after.get(identity)
+        if was is None:
+            rank, context = after[identity]
+            yield Difference("passages", f"New at rank {rank}: {context.title} ({identity}).")
+        elif now_is is None:
+            yield Difference("passages", f"Gone from rank {was[0]}: {was[1].title} ({identity}).")
+        else:
+            yield from _moved(*was, *now_is)
+
+
+def _moved(then: int, was: _Context, now: int, now_is: _Context) -> Iterator[Difference]:
+    if then != now:
+        yield Difference("passages", f"From rank {then} to {now}: {now_is.title} ({now_is.id}).")
+    if was.score_scale != now_is.score_scale or not math.isclose(
+        was.score, now_is.score, rel_tol=SAME_SCORE, abs_tol=SAME_SCORE / 100
+    ):
+        scores = f"{was.score_scale} {was.score:.4f}, is {now_is.score_scale} {now_is.score:.4f}"
+        yield Difference("scores", f"{now_is.id} was {scores}.")
+    if was.label != now_is.label:
+        yield Difference("labels", f"{now_is.id} was {_shown(was.label)}, is {_shown(now_is.label)}.")
+
+
+def _shown(value: object) -> str:
+    return "nothing" if value is None else str(value)
+
+
+def _words(answer: _Answer | None) -> str:
+    return "no answer." if answer is None else answer.text
+
+
+def _dollars(cost: float | None) -> str:
+    return "n/a (a price is unknown)" if cost is None else f"${cost:.6f}"
