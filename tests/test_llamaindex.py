@@ -77,7 +77,8 @@ def animals(open_animals, llm) -> Lab:
 class NoReranker:
     """No strategy here reranks; one that did would fail."""
 
-    name = "none"
+    name = key = "none"
+    scale = "offline_scorer"
 
 
 class HeldLlm(ScriptedLlm):

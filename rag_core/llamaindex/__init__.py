@@ -4,15 +4,18 @@ They work without a key and never touch LlamaIndex's global Settings.
 """
 
 from .engines import StrategyQueryEngine, StrategyRetriever, SynthesizedQueryEngine, query_engine
-from .nodes import PassageNode, as_nodes
+from .nodes import PassageNode, as_hits, as_nodes
+from .parts import LlamaIndexRetriever
 from .run import Asked
 
 __all__ = [
     "Asked",
+    "LlamaIndexRetriever",
     "PassageNode",
     "StrategyQueryEngine",
     "StrategyRetriever",
     "SynthesizedQueryEngine",
+    "as_hits",
     "as_nodes",
     "query_engine",
 ]

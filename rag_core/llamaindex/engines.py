@@ -10,11 +10,11 @@ from typing import Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.response.schema import RESPONSE_TYPE, AsyncStreamingResponse, StreamingResponse
-from llama_index.core.callbacks import CBEventType, EventPayload
+from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent, RetrievalStartEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.prompts.mixin import PromptMixinType
+from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.retrievers import BaseRetriever
@@ -24,6 +24,7 @@ from ..errors import ConfigError
 from ..strategy import Strategy
 from ..trace import Trace
 from .nodes import Label, Postprocess
+from .prompts import prompts_of, with_prompts
 from .run import Asked, Run, metadata_of
 
 THEIR_BILL = "What the answer cost is not known: a LlamaIndex synthesizer asked a model of its own."
@@ -34,20 +35,33 @@ _events = get_dispatcher(__name__)
 class StrategyRetriever(BaseRetriever):
     """A strategy without its answer, as a LlamaIndex retriever.
 
-    A bundle's own embeddings and embedding strings are not used: a strategy searches in its own way.
+    A bundle's own embedding strings are used where the strategy embeds the question (`parts.embedded_by`).
+    Its `embedding` is not: nothing says which model made it. `get_prompts` and `update_prompts` go by the
+    names of the strategy's templates.
 
     Args:
         heard: is told the trace of every retrieval.
+        callback_manager: hears of retrievals, and of the model calls behind them.
     """
 
     def __init__(
-        self, lab: Asked, strategy: Strategy, heard: Callable[[Trace], None] = lambda trace: None
+        self,
+        lab: Asked,
+        strategy: Strategy,
+        heard: Callable[[Trace], None] = lambda trace: None,
+        callback_manager: CallbackManager | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(callback_manager=callback_manager)
         self._lab = lab
         retrieval = strategy.without_answer()
         self.strategy = replace(retrieval, stages=(*retrieval.stages, Label()))
         self._heard = heard
+
+    def _get_prompts(self) -> PromptDictType:
+        return prompts_of(self.strategy)
+
+    def _update_prompts(self, prompts: PromptDictType) -> None:
+        self.strategy = with_prompts(self.strategy, prompts)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return self._find(query_bundle, threading.Event())
@@ -60,7 +74,7 @@ class StrategyRetriever(BaseRetriever):
             stop.set()  # when cancelled
 
     def _find(self, query_bundle: QueryBundle, stop: threading.Event) -> list[NodeWithScore]:
-        run = Run(self._lab, self.strategy, query_bundle.query_str, stop)
+        run = Run(self._lab, self.strategy, query_bundle, stop, self.callback_manager)
         run.retrieve()
         self._heard(run.trace)
         return run.nodes
@@ -75,6 +89,10 @@ class StrategyQueryEngine(BaseQueryEngine):
     both are completed in place with the last piece, by which time a citation of no source has been
     taken out of the trace's answer.
 
+    A bundle's own embedding strings are used as `StrategyRetriever` uses them. `get_prompts` and
+    `update_prompts` go by the names of the strategy's templates: "answer", "judge_passage", "hypothetical",
+    "analysis", and those of the rewrites.
+
     Args:
         streaming: answer with a StreamingResponse, or an AsyncStreamingResponse to `aquery`.
     """
@@ -86,8 +104,9 @@ class StrategyQueryEngine(BaseQueryEngine):
         *,
         streaming: bool = False,
         node_postprocessors: Sequence[BaseNodePostprocessor] = (),
+        callback_manager: CallbackManager | None = None,
     ) -> None:
-        super().__init__(callback_manager=None)
+        super().__init__(callback_manager=callback_manager)
         *found, write = strategy.stages
         if write.kind != "answer":
             raise ConfigError(f"{strategy.name} writes no answer.", "Give a response_synthesizer.")
@@ -97,12 +116,19 @@ class StrategyQueryEngine(BaseQueryEngine):
         self._lab = lab
         self._streaming = streaming
 
+    def _get_prompts(self) -> PromptDictType:
+        return prompts_of(self.strategy)
+
+    def _update_prompts(self, prompts: PromptDictType) -> None:
+        self.strategy = with_prompts(self.strategy, prompts)
+
     def _get_prompt_modules(self) -> PromptMixinType:
         return {}
 
     def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """The passages an answer would be written from."""
-        return StrategyRetriever(self._lab, self.strategy).retrieve(query_bundle)
+        retriever = StrategyRetriever(self._lab, self.strategy, callback_manager=self.callback_manager)
+        return retriever.retrieve(query_bundle)
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         payload: dict[str, Any] = {EventPayload.QUERY_STR: query_bundle.query_str}
@@ -135,7 +161,7 @@ class StrategyQueryEngine(BaseQueryEngine):
 
     def _retrieved(self, query_bundle: QueryBundle, stop: threading.Event) -> Run:
         """A run up to its answer, with the events of any LlamaIndex retriever."""
-        run = Run(self._lab, self.strategy, query_bundle.query_str, stop)
+        run = Run(self._lab, self.strategy, query_bundle, stop, self.callback_manager)
         _events.event(RetrievalStartEvent(str_or_query_bundle=query_bundle))
         payload: dict[str, Any] = {EventPayload.QUERY_STR: query_bundle.query_str}
         with self.callback_manager.event(CBEventType.RETRIEVE, payload=payload) as event:
@@ -158,10 +184,24 @@ class SynthesizedQueryEngine(RetrieverQueryEngine):
         strategy: Strategy,
         response_synthesizer: BaseSynthesizer,
         node_postprocessors: Sequence[BaseNodePostprocessor] = (),
+        callback_manager: CallbackManager | None = None,
     ) -> None:
-        super().__init__(StrategyRetriever(lab, strategy), response_synthesizer, list(node_postprocessors))
+        super().__init__(
+            StrategyRetriever(lab, strategy, callback_manager=callback_manager),
+            response_synthesizer,
+            list(node_postprocessors),
+            callback_manager=callback_manager,
+        )
         self.strategy = strategy
         self._lab = lab
+
+    def _get_prompts(self) -> PromptDictType:
+        return prompts_of(self.strategy.without_answer())
+
+    def _update_prompts(self, prompts: PromptDictType) -> None:
+        own = {name: prompt for name, prompt in prompts.items() if ":" not in name}
+        with_prompts(self.strategy.without_answer(), own)  # refuses the answer's prompt, which is not used
+        self.strategy = with_prompts(self.strategy, own)
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         heard: list[Trace] = []
@@ -173,7 +213,8 @@ class SynthesizedQueryEngine(RetrieverQueryEngine):
 
     def _heard_by(self, heard: Callable[[Trace], None]) -> RetrieverQueryEngine:
         """This engine for one query, so that queries at the same time keep their traces apart."""
-        return self.with_retriever(StrategyRetriever(self._lab, self.strategy, heard))
+        retriever = StrategyRetriever(self._lab, self.strategy, heard, self.callback_manager)
+        return self.with_retriever(retriever)
 
     def _noted(self, response: RESPONSE_TYPE, heard: Sequence[Trace]) -> RESPONSE_TYPE:
         own = metadata_of(heard[0])
@@ -194,6 +235,7 @@ def query_engine(
     streaming: bool = False,
     response_synthesizer: BaseSynthesizer | None = None,
     node_postprocessors: Sequence[BaseNodePostprocessor] = (),
+    callback_manager: CallbackManager | None = None,
 ) -> BaseQueryEngine:
     """A query engine: with our own answers, or those of a LlamaIndex response synthesizer.
 
@@ -203,11 +245,15 @@ def query_engine(
     """
     if response_synthesizer is None:
         return StrategyQueryEngine(
-            lab, strategy, streaming=streaming, node_postprocessors=node_postprocessors
+            lab,
+            strategy,
+            streaming=streaming,
+            node_postprocessors=node_postprocessors,
+            callback_manager=callback_manager,
         )
     if streaming:
         raise ConfigError(
             "Whether it streams is the response_synthesizer's own setting.",
             "Make it with get_response_synthesizer(streaming=True), and leave streaming out here.",
         )
-    return SynthesizedQueryEngine(lab, strategy, response_synthesizer, node_postprocessors)
+    return SynthesizedQueryEngine(lab, strategy, response_synthesizer, node_postprocessors, callback_manager)

@@ -12,10 +12,11 @@ from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle
 
 from ..context import Context
 from ..errors import ConfigError
+from ..labels import LABELS
 from ..stages import Select, Stage
 from ..stages.answer import labelled
 from ..text import language_of
-from ..types import Hit, Ranking, State, Vote
+from ..types import Hit, Passage, Ranking, Relevance, Scale, State, Vote
 
 NOT_FOR_MODELS = ["doc_id", "language", "source", "label", "rank", "scale"]  # of a node's metadata
 
@@ -37,7 +38,7 @@ def as_nodes(hits: Iterable[Hit]) -> list[NodeWithScore]:
     """Hits as LlamaIndex nodes, best first.
 
     The text is the passage's; `rank` counts from 1; `label` is None where none was given; the score is
-    on the scale that `scale` names, and does not fall with the rank after MMR, which reorders.
+    on the scale that `scale` names.
     """
     return [_node(hit, rank) for rank, hit in enumerate(hits, start=1)]
 
@@ -54,7 +55,7 @@ def _node(hit: Hit, rank: int) -> NodeWithScore:
         "source": passage.source,
         "label": hit.relevance.label if hit.relevance else None,
         "rank": rank,
-        "scale": hit.scale if score == hit.score else "postprocessor",
+        "scale": given.scale if given else hit.scale,
     }
     if passage.context:
         metadata["context"] = passage.context
@@ -67,6 +68,38 @@ def _node(hit: Hit, rank: int) -> NodeWithScore:
         excluded_embed_metadata_keys=NOT_FOR_MODELS,
     )
     return NodeWithScore(node=node, score=score)
+
+
+def as_hits(nodes: Iterable[NodeWithScore]) -> tuple[Hit, ...]:
+    """LlamaIndex nodes as hits, in their order: ours, or any with words of their own."""
+    return tuple(_hit(found, rank) for rank, found in enumerate(nodes, start=1))
+
+
+def _hit(found: NodeWithScore, rank: int) -> Hit:
+    known = found.node.metadata
+    label = known.get("label")
+    given = Relevance(label, "rank", float(rank), "As given with the node.") if label in LABELS else None
+    return Hit(as_passage(found), found.score or 0.0, known.get("scale", "cosine"), relevance=given)
+
+
+def as_passage(found: NodeWithScore) -> Passage:
+    """A LlamaIndex node as a passage: title, heading, language and source come from its metadata."""
+    node, known = found.node, found.node.metadata
+    text = node.get_content()
+
+    def line(*keys: str) -> str:
+        return " ".join(next((str(known[key]) for key in keys if known.get(key)), "").split())
+
+    return Passage(
+        id=node.node_id,
+        doc_id=line("doc_id") or node.ref_doc_id or node.node_id,
+        title=line("title", "file_name"),
+        text=text,
+        heading=line("heading"),
+        language=line("language") or language_of(text),
+        source=line("source", "file_path", "url"),
+        context=line("context"),
+    )
 
 
 @dataclass(frozen=True)
@@ -126,4 +159,5 @@ class Postprocess(Select):
             )
         passage = replace(hit.passage, text=node.node.get_content())
         score = hit.score if node.score is None else node.score
-        return replace(hit, passage=passage).voted(Vote(self.name, ranking.query.text, rank, score))
+        scale: Scale = hit.scale if score == hit.score else "postprocessor"
+        return replace(hit, passage=passage).voted(Vote(self.name, ranking.query.text, rank, score, scale))

@@ -8,15 +8,18 @@ from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from typing import Any, Protocol
 
 from llama_index.core.base.response.schema import Response
-from llama_index.core.schema import NodeWithScore
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from ..catalog import Chosen
 from ..compare import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token
 from ..errors import Stopped
+from ..models.events import heard_by
 from ..prompts import NO_EVIDENCE
 from ..strategy import Strategy
 from ..trace import Trace
 from .nodes import as_nodes
+from .parts import embedded_by
 
 
 class Asked(Protocol):
@@ -39,15 +42,25 @@ class Run:
 
     Args:
         stop: stops it; set when nobody reads on.
+        manager: hears of the model calls.
 
     Attributes:
         nodes: the passages; labelled once the answer is there.
         metadata: of the response; complete once the answer is there.
     """
 
-    def __init__(self, lab: Asked, strategy: Strategy, question: str, stop: threading.Event) -> None:
-        self._events = lab.stream(question, [strategy], stop=stop)
+    def __init__(
+        self,
+        lab: Asked,
+        strategy: Strategy,
+        bundle: QueryBundle,
+        stop: threading.Event,
+        manager: CallbackManager,
+    ) -> None:
+        strategy = embedded_by(strategy, bundle)
+        self._events = lab.stream(bundle.query_str, [strategy], stop=stop)
         self._stop = stop
+        self._manager = manager
         self._trace: Trace | None = None
         self.nodes: list[NodeWithScore] = []
         self.metadata: dict[str, Any] = {
@@ -62,15 +75,16 @@ class Run:
         Raises:
             RagError: the strategy failed.
         """
-        for event in self._events:
-            match event:
-                case StageFinished(step=step):
-                    found = step.after.rankings
-                    self.nodes[:] = as_nodes(found[0]) if len(found) == 1 else []
-                case StageStarted(kind="answer"):
-                    return
-                case _:
-                    self._settle(event)
+        with heard_by(self._manager):  # the threads of the run start at the first event, in this context
+            for event in self._events:
+                match event:
+                    case StageFinished(step=step):
+                        found = step.after.rankings
+                        self.nodes[:] = as_nodes(found[0]) if len(found) == 1 else []
+                    case StageStarted(kind="answer"):
+                        return
+                    case _:
+                        self._settle(event)
 
     def pieces(self) -> Generator[str, None, None]:
         """The answer as it comes; an abstention comes whole, never the sign a model makes for it.
@@ -126,8 +140,8 @@ class Run:
                 self.metadata.update(metadata_of(trace))
             case Failed(error=error):
                 raise error
-            case StoppedEarly():
-                raise Stopped
+            case StoppedEarly(calls=calls):
+                raise Stopped(calls)
             case _:
                 pass
 

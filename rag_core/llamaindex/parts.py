@@ -1,0 +1,94 @@
+"""Parts of LlamaIndex inside a strategy: any retriever of its, and the texts a query bundle is embedded by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle
+
+from ..context import Context
+from ..errors import ProviderError
+from ..stages import Retriever, Transform
+from ..strategy import Strategy
+from ..types import Hit, Query, Scale
+from .nodes import as_passage
+
+
+@dataclass(frozen=True, repr=False)
+class LlamaIndexRetriever(Retriever):
+    """Any LlamaIndex retriever beside, or in place of, our own.
+
+        Strategy("mine", (Retrieve((LlamaIndexRetriever(wiki, "wiki"), Dense(10))), Rrf(), Top(5), Write()))
+
+    Its nodes become passages, and need not be in the corpus's index. A node's title, heading, language and
+    source come from its metadata. Scores are kept as they are, whatever they mean ("external"); when a node
+    has none, all are 1 / rank. Rankings, votes and weights know it by its name.
+
+    Args:
+        source: the retriever; how many nodes it gives is its own setting.
+        called: its name; two different ones in a strategy need two names.
+    """
+
+    source: BaseRetriever
+    called: str = ""
+    scale: ClassVar[Scale] = "external"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # of the value, not of the class
+        """The name it was given, or its class's."""
+        return self.called or type(self.source).__name__
+
+    def __repr__(self) -> str:
+        """Part of the strategy's fingerprint."""
+        return f"{type(self).__name__}({type(self.source).__name__}, {self.name!r})"
+
+    def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
+        """What the retriever finds, each node once, those without text left out.
+
+        Raises:
+            ProviderError: a score is not a number.
+        """
+        bundle = QueryBundle(query.text, custom_embedding_strs=list(query.passages) or None)
+        found: dict[str, NodeWithScore] = {}
+        for node in self.source.retrieve(bundle):
+            if node.node.get_content().strip():
+                found.setdefault(node.node.node_id, node)
+        scores = [node.score for node in found.values()]
+        if None in scores:
+            scores = [1 / rank for rank in range(1, len(scores) + 1)]
+        if not all(math.isfinite(score) for score in scores if score is not None):
+            raise ProviderError(f"{self.name} gave a score that is not a number.", "Check the retriever.")
+        return [
+            Hit(as_passage(node), float(score or 0.0), self.scale)
+            for node, score in zip(found.values(), scores, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class EmbedBy(Transform):
+    """Searches by the embeddings of these texts in place of the question's, as a query bundle asks.
+
+    Dense retrieval averages them; keyword search, rewrites and the answer go by the question.
+    """
+
+    texts: tuple[str, ...]
+    fans_out: ClassVar[bool] = False
+
+    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+        """The question, with the texts to embed."""
+        return (replace(question, passages=self.texts),)
+
+
+def embedded_by(strategy: Strategy, bundle: QueryBundle) -> Strategy:
+    """The strategy for a bundle: with its own embedding strings, where it has some.
+
+    They serve wherever the strategy embeds the question; one that writes its own queries searches with those.
+    """
+    texts = tuple(text for text in bundle.embedding_strs if text.strip())
+    if not texts or texts == (bundle.query_str,):
+        return strategy
+    return replace(strategy, stages=(EmbedBy(texts), *strategy.stages))
