@@ -12,30 +12,75 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.shared import charts, html
-from pages.shared.controls import strategy_columns
+from pages.shared import bills, charts, html, passages
+from pages.shared.comparisons import comparisons
+from pages.shared.controls import settings, strategy_columns
 from pages.shared.engine import engine
 from pages.shared.live import Column, LiveRun
 
 GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
 TICK_S = 0.08  # between two looks at a running comparison
+ADDRESS_S = 3.0  # within which a browser has surely learned a new comparison's address
 LANGUAGES = {"en": "English", "es": "Español"}
 
 
 def main() -> None:
     """Draw the page."""
     st.header("Which way of retrieving gives the better answer?", anchor=False)
-    run: LiveRun | None = st.session_state.get("run")
+    run = _current()
+    if st.session_state.get("forgotten"):
+        st.info("The comparison at this address is no longer stored on this server. Ask the question again.")
     with st.expander("Demo questions", expanded=run is None):
         _gallery()
     asked = _question_box(run)
-    strategies = strategy_columns()
+    strategies = strategy_columns(len(run.columns) if run else 0)
     if asked:
         _start(st.session_state["question"], strategies, run)
     if run is None:
         st.info("Choose a question above, or type your own, and press **Run**. Nothing runs by itself.")
         return
-    _results(run, strategies)
+    run.settings = settings()
+    with _place():
+        _results(run, strategies)
+
+
+def _current() -> LiveRun | None:
+    """The comparison to show: the one the page's address names, else the session's last; its widgets with it."""
+    held: LiveRun | None = st.session_state.get("run")
+    named = st.query_params.get("run")
+    # what the browser sent before it learned the new address of a comparison just begun is no request for another
+    just_begun = held is not None and time.monotonic() - held.started < ADDRESS_S
+    if named and not just_begun and (held is None or held.id != named):
+        found = comparisons().find(named)
+        if found:
+            st.session_state.update(found.settings)
+            _show(found)
+            held = found
+        else:
+            st.session_state["forgotten"] = True
+            del st.query_params["run"]
+    if held:
+        comparisons().keep(held)
+        if st.query_params.get("run") != held.id:
+            st.query_params["run"] = held.id
+    return held
+
+
+def _show(run: LiveRun) -> None:
+    """Make a comparison the session's."""
+    st.session_state["run"] = run
+    st.session_state["forgotten"] = False
+    st.session_state["turn"] = 1 - st.session_state.get("turn", 0)
+
+
+def _place() -> DeltaGenerator:
+    """Where results are drawn: comparisons take turns between two places, so that the last one's are gone at once.
+
+    In one place Streamlit would leave them, greyed, until the new ones are complete.
+    """
+    mine: int = st.session_state["turn"]
+    places = [st.container() if turn == mine else st.empty() for turn in range(2)]
+    return places[mine]
 
 
 @st.cache_data
@@ -60,17 +105,40 @@ def _take(key: str, texts: dict[str, str]) -> None:
 
 
 def _question_box(run: LiveRun | None) -> bool:
-    """The question and its buttons; whether Run was pressed."""
+    """The question and its buttons; whether Run was pressed.
+
+    A form, because a box outside one reruns its page when it is left, and a click on a link to another page is lost.
+    """
     with st.form("ask", border=False):
         box, go, stop = st.columns([8, 1, 1], vertical_alignment="bottom")
-        box.text_input(
-            "Question", key="question", placeholder="Ask about pregnancy, birth or the time after it"
+        box.text_area(
+            "Question",
+            key="question",
+            height=80,
+            max_chars=rag_core.MAX_QUESTION,
+            placeholder=_placeholder(),
+            persist_state="session",
         )
         asked = go.form_submit_button("Run", type="primary", width="stretch")
         stop.form_submit_button(
             "Stop", width="stretch", disabled=run is None or run.over, on_click=run.stop if run else None
         )
     return asked
+
+
+def _placeholder() -> str:
+    profile = _profile()
+    about = f"Ask about {profile.subject}" if profile and profile.subject else "Ask a question"
+    return f"{about}, in up to {rag_core.MAX_QUESTION:,} characters"
+
+
+@st.cache_data
+def _profile() -> rag_core.Profile | None:
+    """What the collection is about; the engine says why when it cannot be read."""
+    try:
+        return rag_core.builtin_profile()
+    except rag_core.RagError:
+        return None
 
 
 def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: LiveRun | None) -> None:
@@ -82,7 +150,8 @@ def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: Live
         return
     if earlier:
         earlier.stop()
-    st.session_state["run"] = LiveRun(engine(), asked, strategies, earlier.traces if earlier else ())
+    _show(LiveRun(engine(), asked, strategies, earlier.traces if earlier else ()))
+    _place()
     st.rerun()
 
 
@@ -92,14 +161,17 @@ def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy]) -> None:
     for entry in _demo():
         if entry["text"] == run.question:
             st.info(f"**What to look at.** {entry['look']}")
-    if notice := rag_core.question_notice(run.question):
+    profile = _profile()
+    if profile and (notice := rag_core.question_notice(run.question, profile.languages)):
         st.warning(notice)
+    places = st.columns(max(len(run.columns), len(strategies)))
+    for place in places[len(run.columns) :]:
+        place.html('<p class="rl-hint">Press <b>Run</b> to fill this column.</p>')
     views = [
         _ColumnView(column, position, place, changed=_changed(run, position, strategies))
-        for position, (column, place) in enumerate(
-            zip(run.columns, st.columns(len(run.columns)), strict=True)
-        )
+        for position, (column, place) in enumerate(zip(run.columns, places, strict=False))
     ]
+    pulse = st.empty()
     was_running = not run.over
     over = False
     while not over:
@@ -107,6 +179,7 @@ def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy]) -> None:
         over = run.over  # asked before drawing, so that the last look shows everything
         for view in views:
             view.draw(run.question)
+        pulse.empty()  # a look at whether the user wants something: Streamlit gives way to them in its calls only
         if not over:
             time.sleep(TICK_S)
     if was_running:
@@ -128,13 +201,13 @@ class _ColumnView:
         self._changed = changed
         self._shown: dict[str, str] = {}
         with place:
-            st.subheader(rag_core.RECIPES[column.strategy.name].title, anchor=False)
+            st.subheader(rag_core.describe(column.strategy), anchor=False)
             self._places = {
                 name: st.empty() for name in ("progress", "rewrites", "answer", "warnings", "passages")
             }
             if column.trace:
                 with st.expander("Time, tokens and cost per stage"):
-                    st.html(html.bill(column.trace))
+                    st.html(bills.bill(column.trace))
 
     def draw(self, question: str) -> None:
         """Bring the column up to date."""
@@ -143,7 +216,7 @@ class _ColumnView:
         self._put("rewrites", html.rewrites(column))
         self._put("answer", html.answer(column, position, engine().state))
         self._put("warnings", html.warnings(column))
-        self._put("passages", html.passages(column, position, question))
+        self._put("passages", passages.passages(column, position, question))
 
     def _put(self, name: str, body: str) -> None:
         if body and self._shown.get(name) != body:
@@ -153,12 +226,13 @@ class _ColumnView:
 
 def _below(run: LiveRun) -> None:
     """What concerns all columns: shared passages, time, cost."""
-    traces = run.traces
-    if not traces:
-        return
+    traces, cost = run.traces, bills.cost_note(run.calls).replace("$", r"\$")
     st.divider()
+    if not traces:
+        st.caption(cost)
+        return
     st.subheader("Which passages did they share?", anchor=False)
-    st.html(html.shared(run.columns))
+    st.html(passages.shared(run.columns))
     left, right = st.columns(2)
     with left:
         st.subheader("Where did the time go?", anchor=False)
@@ -166,7 +240,7 @@ def _below(run: LiveRun) -> None:
     with right:
         st.subheader("What was sent to models?", anchor=False)
         st.plotly_chart(charts.cost(traces), key="cost", config={"displayModeBar": False})
-        st.caption(html.cost_note(traces))
+        st.caption(cost)
 
 
 main()

@@ -78,17 +78,19 @@ def _claims() -> None:
         f"Grey: the source's words. Below or beside them: {results['queries']} built-in test questions, offline "
         "engine, mean with 95 % interval over questions, from `make results`."
     )
-    st.markdown("**Multi-query beside its rivals** (the comparison table of seed 001)")
+    st.markdown(
+        "**Multi-query beside its rivals** (Multi-Query Rewriter RAG, Comparison with Other Architectures)"
+    )
     st.html(claims.comparison(results))
-    st.markdown("**RAG-MSR's ablation** (seed 004)")
+    st.markdown("**RAG-MSR's ablation** (its README, Experiment Results)")
     st.html(claims.ablation(results))
     st.caption(
-        "The seed's figures are of ten chosen questions, with relevance as yes or no and the ideal order taken "
+        "The README's figures are of ten chosen questions, with relevance as yes or no and the ideal order taken "
         "from the retrieved list itself: a measure that gives 1 whenever the relevant finds stand first, however "
         "many were missed. The last column takes grades and the ideal from the judgements."
     )
     st.markdown(
-        "**Error rate of the reformulations** (seed 004: the share of irrelevant passages they bring)"
+        "**Error rate of the reformulations** (RAG-MSR README, Reformulation Error Analysis: the share of irrelevant passages they bring)"
     )
     st.html(claims.error_rates(results))
     st.caption("Passages nobody judged count as irrelevant here, so these rates are upper bounds.")

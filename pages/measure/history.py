@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -34,8 +33,7 @@ def main() -> None:
     picked = [runs[row] for row in event["selection"]["rows"] if row < len(runs)]
     if len(picked) == 1:
         if st.button("See its results", type="primary"):
-            st.session_state["run_folder"] = picked[0].folder.name
-            st.switch_page("pages/measure/results.py")
+            st.switch_page("pages/measure/results.py", query_params={"run": picked[0].folder.name})
     elif len(picked) == 2:
         _compare(picked[1], picked[0])
     elif picked:
@@ -44,6 +42,7 @@ def main() -> None:
 
 def _row(run: ev.RunFolder) -> dict[str, Any]:
     results, manifest = run.results, run.manifest
+    names = ev.titles(manifest)
     best: dict[str, float] = {}
     if results:
         best = {
@@ -55,10 +54,10 @@ def _row(run: ev.RunFolder) -> dict[str, Any]:
     return {
         "when": manifest["started"][:16].replace("T", " "),
         "questions": f"{manifest['data']} {manifest['split']} ({manifest['questions']})",
-        "strategies": ", ".join(run.labels),
+        "strategies": ", ".join(names.values()),
         "depth": str(manifest["depth"] or "as set"),
         "metric": ev.parse_metric(results["primary"]).title if results else "not finished",
-        "leader": leader,
+        "leader": names.get(leader, ""),
         "best": best.get(leader),
         "embeddings": manifest["engine"]["embedding"],
         "language model": manifest["engine"]["llm"],
@@ -76,32 +75,37 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
             "Metric", names, format_func=lambda name: ev.parse_metric(name).title, key="history.metric"
         )
     )
-    both = {f"{label} (older)": held for label, held in ev.scores(older, metric).items()}
-    both |= {f"{label} (newer)": held for label, held in ev.scores(newer, metric).items()}
-    shared = [label for label in older.labels if label in newer.labels]
-    pairs = ev.compare_all(metric.title, both, [(f"{label} (newer)", f"{label} (older)") for label in shared])
-    rows = [
-        {
-            "strategy": label,
-            "older": _mean(both[pair.b]),
-            "newer": _mean(both[pair.a]),
-            "questions in both": pair.n,
-            "wins of the newer": pair.wins,
-            "losses": pair.losses,
-        }
-        for label, pair in zip(shared, pairs, strict=True)
-    ]
-    if not rows:
-        st.info("The two runs have no strategy of the same name.")
-        return
+    found = ev.compare_runs(older, newer, metric)
     number = st.column_config.NumberColumn(format="%.3f")
-    st.dataframe(rows, hide_index=True, column_config={"older": number, "newer": number})
-    for pair in pairs:
+    st.dataframe(
+        [
+            {
+                "strategy": row.title,
+                "older": row.older,
+                "newer": row.newer,
+                "in": "both"
+                if row.comparison
+                else "the older only"
+                if row.newer is None
+                else "the newer only",
+                "questions in both": row.comparison.n if row.comparison else None,
+                "wins of the newer": row.comparison.wins if row.comparison else None,
+                "losses": row.comparison.losses if row.comparison else None,
+            }
+            for row in found
+        ],
+        hide_index=True,
+        column_config={
+            "older": number,
+            "newer": number,
+            "strategy": st.column_config.TextColumn(width="large"),
+        },
+    )
+    compared = [row.comparison for row in found if row.comparison]
+    if not compared:
+        st.info("No strategy stands in both runs with the same settings.")
+    for pair in compared:
         st.markdown(f"- {pair.verdict}")
-
-
-def _mean(values: Mapping[str, float]) -> float | None:
-    return sum(values.values()) / len(values) if values else None
 
 
 main()

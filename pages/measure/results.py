@@ -15,6 +15,7 @@ from rag_core import evaluation as ev
 PLAIN = {"displayModeBar": False}
 VERDICTS = ("worse", "better", "different", "failed", "same")
 SEED = "seed_ndcg"
+EFFECTS = {"": "first ranking", "cut": "shorter list", "order": "new order", "more": "longer list"}
 
 
 def main() -> None:
@@ -31,18 +32,19 @@ def main() -> None:
             "This run was not finished. Start the same measurement again and it goes on where it stopped."
         )
         return
-    _head(results)
+    names = ev.titles(run.manifest)
+    _head(results, names)
     figures, kinds, stages, questions = st.tabs(
         ["Figures", "Kinds of questions", "Stage by stage", "Question by question"]
     )
     with figures:
-        _figures(results)
+        _figures(results, names)
     with kinds:
-        _groups(results)
+        _groups(results, names)
     with stages:
-        _stages(run, results)
+        _stages(run, results, names)
     with questions:
-        _questions(run, results)
+        _questions(run, results, names)
 
 
 def _choose_run() -> ev.RunFolder | None:
@@ -50,9 +52,9 @@ def _choose_run() -> ev.RunFolder | None:
     if not runs:
         return None
     names = [folder.name for folder in runs]
-    wanted = st.session_state.pop("run_folder", None)
-    if wanted in names:
-        st.session_state["results.run"] = wanted
+    wanted = st.query_params.get("run")
+    if wanted in names and st.session_state.get("results.linked") != wanted:
+        st.session_state["results.run"] = st.session_state["results.linked"] = wanted
     name = st.selectbox(
         "Run", names, format_func=lambda name: ev.title_of(runs[names.index(name)]), key="results.run",
         label_visibility="collapsed",
@@ -64,21 +66,23 @@ def _choose_run() -> ev.RunFolder | None:
         return None
 
 
-def _head(results: Mapping[str, Any]) -> None:
+def _head(results: Mapping[str, Any], names: Mapping[str, str]) -> None:
     manifest = results["manifest"]
     st.markdown(
         f"**{results['queries']} questions** of `{results['data']}` ({results['split']}) · "
         f"depth {manifest['depth'] or 'as configured'} · embeddings {manifest['engine']['embedding']} · "
         f"index {manifest['engine']['index']}"
     )
+    if said := results.get("judged_by"):
+        st.caption(said)
     for label, row in results["strategies"].items():
         if row["failed"]:
             st.warning(
-                f"**{label}**: {row['failed']} questions failed and are in no figure. {row['failures'][0]}"
+                f"**{names[label]}**: {row['failed']} questions failed and are excluded from the metrics. {row['failures'][0]}"
             )
 
 
-def _figures(results: Mapping[str, Any]) -> None:
+def _figures(results: Mapping[str, Any], titles: Mapping[str, str]) -> None:
     primary = ev.parse_metric(results["primary"])
     names = list(next(iter(results["strategies"].values()))["metrics"])
     shown = st.selectbox(
@@ -86,20 +90,20 @@ def _figures(results: Mapping[str, Any]) -> None:
     )
     st.plotly_chart(
         plots.intervals(
-            {label: row["metrics"][shown] for label, row in results["strategies"].items()},
+            {titles[label]: row["metrics"][shown] for label, row in results["strategies"].items()},
             ev.parse_metric(shown).title,
         ),
         key="intervals", config=PLAIN,
     )  # fmt: skip
     real = [name for name in names if not name.startswith(SEED)]
-    st.dataframe(_table(results, real), hide_index=True, column_config=_formats(real))
+    st.dataframe(_table(results, titles, real), hide_index=True, column_config=_formats(real))
     st.caption(
         "Click a column's head to sort. “Judged” is the share of the first ten documents that anybody judged; "
         "unjudged ones count as not relevant. Time is that of each strategy alone."
     )
     if seeds := [name for name in names if name.startswith(SEED)]:
-        st.subheader("As seed 004 computed it", anchor=False)
-        st.dataframe(_table(results, seeds), hide_index=True, column_config=_formats(seeds))
+        st.subheader("As RAG-MSR computed it", anchor=False)
+        st.dataframe(_table(results, titles, seeds), hide_index=True, column_config=_formats(seeds))
         st.caption(
             "Binary gains, and the ideal taken from the retrieved list itself: whatever was missed costs nothing. "
             "This is how 0.868, 0.849, 0.763 and 0.918 came about, on ten chosen questions. "
@@ -111,10 +115,8 @@ def _figures(results: Mapping[str, Any]) -> None:
         return
     left, right = st.columns(2)
     with left:
-        st.plotly_chart(
-            plots.pairs(results["comparisons"], list(results["strategies"])), key="pairs", config=PLAIN
-        )
-        st.caption("Row minus column; ✓ where the difference is probably real. p by a paired randomisation "
+        st.plotly_chart(plots.pairs(results["comparisons"], titles), key="pairs", config=PLAIN)
+        st.caption("Row minus the column of that number; ✓ where the difference is probably real. p by a paired randomisation "
                    "test, corrected for all pairs (Holm).")  # fmt: skip
     with right:
         for pair in results["comparisons"]:
@@ -126,17 +128,19 @@ def _figures(results: Mapping[str, Any]) -> None:
                 )
             )
             st.markdown(
-                f"- {pair['verdict']} {pair['a']} wins {pair['wins']}, ties {pair['ties']}, "
+                f"- {ev.in_words(pair, titles)} {titles[pair['a']]} wins {pair['wins']}, ties {pair['ties']}, "
                 f"loses {pair['losses']}.{found}"
             )
     st.subheader("Quality, time and cost", anchor=False)
-    points = ev.front(results)
-    st.plotly_chart(plots.pareto(points, primary.title, named=True), key="front", config=PLAIN)
+    points = [{**point, "name": titles[point["name"]]} for point in ev.front(results)]
+    st.plotly_chart(plots.pareto(points, primary.title), key="front", config=PLAIN)
 
 
-def _table(results: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
+def _table(
+    results: Mapping[str, Any], titles: Mapping[str, str], names: Sequence[str]
+) -> list[dict[str, Any]]:
     return [
-        {"strategy": label}
+        {"strategy": titles[label]}
         | {name: row["metrics"][name]["mean"] if row["metrics"][name] else None for name in names}
         | {
             "n": row["queries"],
@@ -159,7 +163,7 @@ def _formats(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _groups(results: Mapping[str, Any]) -> None:
+def _groups(results: Mapping[str, Any], titles: Mapping[str, str]) -> None:
     primary = results["primary"]
     title = ev.parse_metric(primary).title
     known = {group: members for group, members in results["groups"].items() if members}
@@ -167,26 +171,29 @@ def _groups(results: Mapping[str, Any]) -> None:
         st.info("The questions of this set are not told apart by kind or language.")
     for group, members in known.items():
         st.subheader(f"By {group}", anchor=False)
-        st.plotly_chart(plots.groups(members, primary, title), key=f"groups.{group}", config=PLAIN)
+        st.plotly_chart(plots.groups(members, primary, title, titles), key=f"groups.{group}", config=PLAIN)
     if known:
         st.caption("Small groups have wide intervals: where they overlap widely, nothing is decided.")
 
 
-def _stages(run: ev.RunFolder, results: Mapping[str, Any]) -> None:
+def _stages(run: ev.RunFolder, results: Mapping[str, Any], titles: Mapping[str, str]) -> None:
     primary = ev.parse_metric(results["primary"])
     st.caption(
-        f"{primary.title} of the ranking after each stage, and the change to the ranking before it; after a fusion, "
-        "to the best of the fused. p is not corrected here: it points, it does not prove."
+        f"{primary.title} after each stage, and the change to the ranking before it; after a fusion, to the best of "
+        "the fused. A stage that both shortens and reorders has a row for each: the cut first, then the new order at "
+        "that length. p is exploratory: not corrected."
     )
     for label in run.labels:
         effects = ev.stage_effects(run, label, primary)
         seconds = results["strategies"][label]["stage_seconds"]
-        st.markdown(f"**{label}**")
+        st.markdown(f"**{titles[label]}**")
         st.dataframe(
             [
                 {
                     "stage": effect.stage,
                     "ranking": effect.lane or "–",
+                    "effect": EFFECTS[effect.effect],
+                    "documents": effect.documents,
                     "score": effect.score.mean,
                     "change": effect.change.mean if effect.change else None,
                     "interval": f"{effect.change.low:+.3f} to {effect.change.high:+.3f}"
@@ -203,6 +210,9 @@ def _stages(run: ev.RunFolder, results: Mapping[str, Any]) -> None:
             column_config={
                 "score": st.column_config.NumberColumn(primary.title, format="%.3f"),
                 "change": st.column_config.NumberColumn(format="%+.3f"),
+                "documents": st.column_config.NumberColumn(
+                    format="%.1f", help="Mean number after this step."
+                ),
                 "ms": st.column_config.NumberColumn(format="%.1f"),
                 "interval": st.column_config.TextColumn("95 % interval of the change"),
             },
@@ -222,18 +232,22 @@ def _stages(run: ev.RunFolder, results: Mapping[str, Any]) -> None:
                 column_config={"error rate": st.column_config.NumberColumn(format="%.2f")},
             )
             st.caption(
-                "Error rate, as in seed 004: the share of the retrieved documents that is not relevant."
+                "Error rate, as in the RAG-MSR README: the share of the retrieved documents that is not relevant."
             )
 
 
-def _questions(run: ev.RunFolder, results: Mapping[str, Any]) -> None:
+def _questions(run: ev.RunFolder, results: Mapping[str, Any], titles: Mapping[str, str]) -> None:
     if len(run.labels) < 2:
         st.info("Measure two strategies to see where they differ.")
         return
     left, right = st.columns(2)
-    baseline = left.selectbox("Baseline", run.labels, key="results.baseline")
+    baseline = left.selectbox(
+        "Baseline", run.labels, key="results.baseline", format_func=lambda label: titles[label]
+    )
     others = [label for label in run.labels if label != baseline]
-    label = right.selectbox("Set beside it", others, key="results.other")
+    label = right.selectbox(
+        "Compared with", others, key="results.other", format_func=lambda label: titles[label]
+    )
     primary = ev.parse_metric(results["primary"])
     changes = ev.changes(run, primary, baseline, label)
     counts = Counter(change.verdict for change in changes)
@@ -250,8 +264,8 @@ def _questions(run: ev.RunFolder, results: Mapping[str, Any]) -> None:
         [
             {
                 "question": texts[change.question].text,
-                baseline: change.baseline,
-                label: change.score,
+                titles[baseline]: change.baseline,
+                titles[label]: change.score,
                 "verdict": change.verdict,
                 "kind": texts[change.question].kind,
             }
@@ -262,23 +276,24 @@ def _questions(run: ev.RunFolder, results: Mapping[str, Any]) -> None:
         selection_mode="single-row",
         key="results.changes",
         column_config={
-            name: st.column_config.NumberColumn(format="%.3f") for name in (baseline, label)
+            titles[name]: st.column_config.NumberColumn(format="%.3f") for name in (baseline, label)
         } | {"question": st.column_config.TextColumn(width="large")},
     )  # fmt: skip
     picked = [row for row in event["selection"]["rows"] if row < len(rows)]
     if not picked:
         st.caption("Click the box before a question to see both strategies' way to their ranking.")
         return
-    _both(run, rows[picked[0]].question, texts[rows[picked[0]].question].text, [baseline, label])
+    question = texts[rows[picked[0]].question]
+    _both(run, question.id, question.text, {label: titles[label] for label in (baseline, label)})
 
 
-def _both(run: ev.RunFolder, question: str, text: str, labels: Sequence[str]) -> None:
+def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str]) -> None:
     st.html(html.asked(text))
     titles = ev.document_titles(run)
-    for place, label in zip(st.columns(2), labels, strict=True):
+    for place, (label, title) in zip(st.columns(2), shown.items(), strict=True):
         record = run.records[label][question]
         with place:
-            st.markdown(f"**{label}**")
+            st.markdown(f"**{title}**")
             if record.error:
                 st.error(record.error)
             st.html(rankings.stages(record, run.judged.qrels[question], titles))

@@ -2,93 +2,99 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 import rag_core
-from pages.shared.measuring import Work, choose_data, measure, watch
+from pages.shared.measuring import choose_data, judged_by, lab_for, under_way, works
 from rag_core import evaluation as ev
 
 DEFAULT = ("bm25", "simple_semantic", "hybrid_rrf")
 OFFERED = ("ndcg@10", "ndcg@5", "ndcg@3", "ndcg@1", "recall@5", "recall@10", "recall@20", "recall@100",
            "precision@5", "mrr", "map", "hit@5", "seed_ndcg@10")  # fmt: skip
+KEPT = {
+    "persist_state": "session",
+    "bind": "query-params",
+}  # the choice survives leaving the page and a reload
 
 
 def main() -> None:
     """Draw the page."""
     st.header("Measure strategies on judged questions", anchor=False)
     st.markdown(
-        "Every question has documents that readers judged relevant. No answers are written and no answer model "
+        "Every question has documents that were judged relevant. No answers are written and no answer model "
         "is called: this measures what the strategies find."
     )
-    work: Work | None = st.session_state.get("measuring")
-    running = work is not None and not work.over.is_set()
-    _form(disabled=running)
-    if work is None:
-        return
-    st.divider()
-    if running:
-        watch(work)
-    elif work.error:
-        st.error(str(work.error))
-        if work.run:
-            st.caption("What was measured is kept: the same run goes on where it stopped.")
-    elif work.run and work.result:
-        st.success(f"**{work.title}**: done.")
-        st.session_state["run_folder"] = work.run.folder.name
-        st.page_link("pages/measure/results.py", label="See the results", icon="📊")
+    under_way("run")  # first, so that on a phone too it is seen without scrolling
+    _form()
 
 
-def _form(*, disabled: bool) -> None:
+def _form() -> None:
     left, right = st.columns(2)
     with left:
-        data = choose_data("run")
-        split = st.text_input("Split", "test", help="Which judgements: dev to tune on, test to report on.")
+        data = choose_data("run", in_address=True)
+        split = st.text_input(
+            "Split", "test", key="split", help="Which judgements: dev to tune on, test to report on.", **KEPT
+        ).strip()
+        judged_by(data, split)
     with right:
         names = st.multiselect(
             "Strategies", list(rag_core.RECIPES), default=[name for name in DEFAULT if name in rag_core.RECIPES],
-            format_func=lambda name: rag_core.RECIPES[name].title,
+            format_func=lambda name: rag_core.RECIPES[name].title, key="strategies", **KEPT,
         )  # fmt: skip
         compared = _compared()
         also = st.multiselect(
-            "As set on the Compare page", list(compared), format_func=lambda label: compared[label][2],
-            help="The columns of the last comparison, with the values they ran with.",
+            "As set on the Compare page", list(compared), format_func=lambda label: rag_core.describe(compared[label]),
+            help="The columns of the last comparison, with the settings they ran with.", key="run.compared",
             placeholder="Choose columns" if compared else "Compare a question first",
-            disabled=not compared,
+            disabled=not compared, persist_state="session",
         )  # fmt: skip
     with st.expander("Depth and metrics"):
         deep = st.toggle(
-            "Deep rankings (100 passages)",
+            "Deep rankings (100 passages)", key="deep",
             help="Raises every count of passages to 100, so that deep metrics mean something. "
-            "Without it the strategies run as configured.",
-        )
-        metrics = st.multiselect(
-            "Metrics; comparisons go by the first", OFFERED, default=list(ev.DEFAULT_METRICS),
-            format_func=lambda name: ev.parse_metric(name).title,
+            "Without it the strategies run as configured.", **KEPT,
         )  # fmt: skip
-    if st.button("Measure", type="primary", disabled=disabled or not (names or also)):
+        metrics = st.multiselect(
+            "Metrics; comparisons use the first", OFFERED, default=list(ev.DEFAULT_METRICS),
+            format_func=lambda name: ev.parse_metric(name).title, key="metrics", **KEPT,
+        )  # fmt: skip
+    if st.button("Measure", type="primary", disabled=not (names or also)):
         chosen: dict[str, rag_core.Chosen] = {name: name for name in names}
-        chosen |= {label: (compared[label][0], compared[label][1]) for label in also}
-        try:
-            st.session_state["measuring"] = measure(
-                data, split.strip(), chosen, 100 if deep else None, metrics
-            )
-        except rag_core.RagError as error:
-            st.error(str(error))
-        else:
-            st.rerun()
+        chosen |= {label: compared[label] for label in also}
+        _start(data, split, chosen, 100 if deep else None, metrics)
 
 
-def _compared() -> dict[str, tuple[str, dict[str, object], str]]:
-    """Label -> strategy, control values, title: the columns of the last comparison."""
-    run = st.session_state.get("run")
-    columns = run.columns if run else ()
-    return {
-        f"{column.strategy.name}.{position}": (
-            column.strategy.name,
-            dict(column.strategy.controls),
-            f"Column {position}: {rag_core.RECIPES[column.strategy.name].title}",
+def _start(
+    data: str, split: str, chosen: Mapping[str, rag_core.Chosen], depth: int | None, metrics: list[str]
+) -> None:
+    before = works().all("run")
+    try:
+        work = ev.start_run(
+            works(),
+            lambda consent: lab_for(data, consent),
+            rag_core.read_settings(),
+            data,
+            split,
+            chosen,
+            depth,
+            metrics,
         )
-        for position, column in enumerate(columns, start=1)
+    except rag_core.RagError as error:
+        st.error(str(error))
+        return
+    if work in before:
+        st.toast("This measurement is already running on this server: you are watching it.")
+    st.rerun()
+
+
+def _compared() -> dict[str, tuple[str, Mapping[str, object]]]:
+    """Label -> strategy and control values: the columns of the last comparison."""
+    run = st.session_state.get("run")
+    return {
+        f"{column.strategy.name}.{position}": (column.strategy.name, column.strategy.controls)
+        for position, column in enumerate(run.columns if run else (), start=1)
     }
 
 

@@ -11,12 +11,14 @@ import streamlit as st
 import rag_core
 from pages.shared import plots
 from pages.shared.controls import preset_column
-from pages.shared.measuring import Work, choose_data, start_sweep, watch
+from pages.shared.measuring import choose_data, judged_by, lab_for, under_way, works
 from rag_core import evaluation as ev
 
 PLAIN = {"displayModeBar": False}
 MOST = (100, 300, 1000, 3000)  # settings offered
-TUNED_FIRST = ("rrf_k", "mmr_lambda", "k1", "b", "k_final")  # varied unless the user says otherwise
+TUNED_FIRST = ("rrf_k", "mmr_lambda", "k1", "b", "weighting", "merge", "vector_weight", "alpha", "theta",
+               "include_question")  # varied unless the user says otherwise, the first three there are  # fmt: skip
+KEPT = {"persist_state": "session"}
 
 
 def main() -> None:
@@ -26,80 +28,141 @@ def main() -> None:
         "Every setting answers every dev question; the best one is then reported on the test questions, which it "
         "was not chosen on. One retrieval serves all settings."
     )
-    work: Work | None = st.session_state.get("sweeping")
-    running = work is not None and not work.over.is_set()
-    _form(disabled=running)
+    under_way("sweep")
+    _form()
     st.divider()
-    if work is not None and running:
-        watch(work)
-        return
-    if work is not None and work.error:
-        st.error(str(work.error))
-    result = work.result if work else None
-    past = ev.kept(rag_core.read_settings())
-    if past:
-        names = [path.stem for path in past]
-        chosen = st.selectbox("Sweep", names, key="sweep.past", label_visibility="collapsed")
-        if result is None or chosen != names[0]:
-            result = ev.read_sweep(past[names.index(chosen)])
+    result = _choose_sweep()
     if result is None:
         st.info("Nothing has been tuned yet.")
         return
     _result(result)
 
 
-def _form(*, disabled: bool) -> None:
+def _choose_sweep() -> Mapping[str, Any] | None:
+    past = {path.stem: path for path in ev.kept(rag_core.read_settings())}
+    if not past:
+        return None
+    wanted = st.query_params.get("sweep")
+    if wanted in past:
+        st.session_state["sweep.past"] = wanted
+        del st.query_params["sweep"]
+    name = st.selectbox(
+        "Sweep", list(past), key="sweep.past", label_visibility="collapsed",
+        format_func=lambda name: ev.sweep_title(past[name]),
+    )  # fmt: skip
+    try:
+        return ev.read_sweep(past[name])
+    except rag_core.RagError as error:
+        st.error(str(error))
+        return None
+
+
+def _form() -> None:
     left, right = st.columns([1, 2])
     with left:
         name = st.selectbox(
             "Strategy", list(rag_core.RECIPES), index=list(rag_core.RECIPES).index("hybrid_rrf"),
-            format_func=lambda name: rag_core.RECIPES[name].title, key="sweep.strategy",
+            format_func=lambda name: rag_core.RECIPES[name].title, key="sweep.strategy", **KEPT,
         )  # fmt: skip
         data = choose_data("sweep")
+        judged_by(data, "dev")
     recipe = rag_core.RECIPES[name]
+    controls = {control.name: control for control in recipe.controls}
+    counts = [control.name for control in recipe.controls if _counts_passages(control)]
     with right:
-        controls = {control.name: control for control in recipe.controls if control.type in ("int", "float")}
+        others = [one for one in controls if one not in counts]
         varied = st.multiselect(
-            "Vary", list(controls), default=[one for one in TUNED_FIRST if one in controls][:3],
-            key=f"sweep.vary.{name}",
+            "Vary", others, default=[one for one in TUNED_FIRST if one in others][:3],
+            key=f"sweep.vary.{name}", **KEPT,
         )  # fmt: skip
-        axes = {one: _axis(controls[one], name) for one in varied}
+        varied += st.multiselect(
+            "Vary counts of passages too", counts, default=[], key=f"sweep.counts.{name}",
+            placeholder="Kept as they are", **KEPT,
+        )  # fmt: skip
+        st.caption(
+            "Counts are kept as they are unless you add them: more passages raise nDCG@10 and recall by themselves. "
+            "If k_final varies, the result says how much of the gain comes from that alone."
+        )
+        axes = {one: _axis(recipe, controls[one]) for one in varied}
     total = math.prod(len(values) for values in axes.values()) if axes else 0
     bottom = st.columns([1, 1, 2], vertical_alignment="bottom")
     metric = bottom[0].selectbox(
         "Metric", ["ndcg@10", "recall@10", "mrr", "map", "hit@5"],
-        format_func=lambda name: ev.parse_metric(name).title, key="sweep.metric",
+        format_func=lambda name: ev.parse_metric(name).title, key="sweep.metric", **KEPT,
     )  # fmt: skip
     most = bottom[1].selectbox(
         "At most", MOST, index=2, format_func=lambda count: f"{count:,} settings",
-        help="Of more combinations than this, a random sample is tried.", key="sweep.most",
+        help="Of more combinations than this, a random sample is tried.", key="sweep.most", **KEPT,
     )  # fmt: skip
-    tried = min(total, most)
     how = "all of them" if total <= most else f"a random {most:,} of them"
     if bottom[2].button(
         f"Tune: {total:,} combinations, {how}" if total else "Choose what to vary",
-        type="primary", disabled=disabled or not tried, width="stretch",
+        type="primary", disabled=not total, width="stretch", key="sweep.start",  # whatever its words, one button
     ):  # fmt: skip
+        before = works().all("sweep")
         try:
-            st.session_state["sweeping"] = start_sweep(data, recipe, axes, most, metric)
+            work = ev.start_sweep(
+                works(),
+                lambda consent: lab_for(data, consent),
+                rag_core.read_settings(),
+                data,
+                recipe,
+                axes,
+                most,
+                metric,
+            )
         except rag_core.RagError as error:
             st.error(str(error))
-        else:
-            st.rerun()
+            return
+        if work in before:
+            st.toast("This sweep is already running on this server: you are watching it.")
+        st.rerun()
 
 
-def _axis(control: rag_core.Control, strategy: str) -> tuple[object, ...]:
-    number = int if control.type == "int" else float
-    low, high = st.slider(
-        control.name, number(control.min), number(control.max), (number(control.min), number(_high(control))),
-        step=number(control.step), help=control.help, key=f"sweep.{strategy}.{control.name}",
+def _counts_passages(control: rag_core.Control) -> bool:
+    return isinstance(control, rag_core.Number) and control.unit == "passages"
+
+
+def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, ...]:
+    """The values of a control to try."""
+    key = f"sweep.{recipe.name}.{control.name}"
+    match control:
+        case rag_core.Number():
+            number = int if control.whole else float
+            low, high = st.slider(
+                control.name, number(control.min), number(control.max), (number(control.min), number(_high(control))),
+                step=number(control.step), help=control.help, key=key, **KEPT,
+            )  # fmt: skip
+            return ev.spread(control, low, high)
+        case rag_core.Switch():
+            st.caption(f"{control.name}: on and off. {control.help}")
+            return (True, False)
+        case rag_core.Choice():
+            return tuple(
+                st.pills(
+                    control.name,
+                    control.choices,
+                    default=control.choices,
+                    selection_mode="multi",
+                    help=control.help,
+                    key=key,
+                    **KEPT,
+                )
+            )
+    text = st.text_input(
+        f"{control.name}: values, separated by semicolons", f"{rag_core.written(control.default)};",
+        help=control.help, key=key, **KEPT,
     )  # fmt: skip
-    return ev.spread(control, low, high)
+    try:
+        return ev.parse_axis(recipe, f"{control.name}={text.strip().strip(';')};")[1]
+    except rag_core.RagError as error:
+        st.error(str(error))
+        return ()
 
 
-def _high(control: rag_core.Control) -> float:
+def _high(control: rag_core.Number) -> float:
     """Where a range ends unless the user says otherwise: counts of passages beyond that only cost time."""
-    return min(control.max, 30) if control.unit == "passages" else control.max
+    return min(control.max, 30) if _counts_passages(control) else control.max
 
 
 def _result(result: Mapping[str, Any]) -> None:
@@ -119,15 +182,29 @@ def _result(result: Mapping[str, Any]) -> None:
     cells[2].metric(f"Defaults on {reported_on}", f"{default['reported']['mean']:.3f}", border=True)
     cells[3].metric(
         "Tuned minus reported", f"{best['gap']:+.3f}", border=True,
-        help="How much of the winner's score was luck of the questions it was chosen on, "
+        help="How much of the winner's score was overfitting to the questions it was chosen on, "
         "or that these questions were easier.",
     )  # fmt: skip
-    chosen = ", ".join(f"`{name}` {best['controls'][name]}" for name in result["varied"])
-    st.markdown(f"**Winner:** {chosen}. On {reported_on}: {result['comparison']['verdict']}")
+    names = {"best": _described(result, best), "default": _described(result, default)}
+    st.markdown(f"**Winner:** {names['best']}\n\n**Compared with:** {names['default']}")
+    st.markdown(
+        f"On {reported_on}: {ev.in_words(result['comparison'], {'best': 'the winner', 'default': 'the other'})}"
+    )
+    if result.get("equal_k"):
+        st.warning(result["equal_k"]["sentence"])
+    if said := result.get("judged_by"):
+        st.caption(said)
+    if "cost_known_usd" in result:
+        bill = rag_core.Cost(result["cost_known_usd"], result["calls_without_price"])
+        st.caption(f"Cost of the whole sweep: {bill}.")
     if st.button("Open the winner in Compare", type="primary"):
         preset_column(0, result["strategy"], best["controls"])
         preset_column(1, result["strategy"], default["controls"])
+        st.session_state["columns"] = 2  # a third one would be neither
         st.switch_page("pages/ask/compare.py")
+    if not result["varied"]:
+        st.info("Every setting was the same, so there is nothing to draw.")
+        return
     left, right = st.columns(2)
     with left:
         control = st.selectbox("Along one control", result["varied"], key="sweep.x")
@@ -140,15 +217,23 @@ def _result(result: Mapping[str, Any]) -> None:
             st.plotly_chart(plots.heat(result["settings"], control, other, title), key="heat", config=PLAIN)
     st.subheader("Quality, time and cost", anchor=False)
     points = [
-        {**row, "name": ", ".join(f"{name} {row['controls'][name]}" for name in result["varied"])}
+        {
+            **row,
+            "name": rag_core.describe_changes((result["strategy"], row["controls"]))
+            or "the catalogue's defaults",
+        }
         for row in result["finalists"]
     ]
-    st.plotly_chart(plots.pareto(points, title, named=False), key="pareto", config=PLAIN)
+    st.plotly_chart(plots.pareto(points, title), key="pareto", config=PLAIN)
     agreed = sum(row["same"] for row in result["finalists"])
     st.caption(
         f"{len(points)} settings down the order were run again from scratch, each alone, for their seconds; "
         f"{agreed} of {len(points)} gave exactly the scores of the sweep."
     )
+
+
+def _described(result: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    return rag_core.describe((result["strategy"], row["controls"]))
 
 
 main()

@@ -71,8 +71,8 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
 
 
 def row_names(traces: Sequence[rag_core.Trace]) -> list[str]:
-    """The strategies' titles, numbered where one stands twice."""
-    titles = [rag_core.RECIPES[trace.strategy].title for trace in traces]
+    """The strategies' titles with their changed controls, numbered where one stands twice."""
+    titles = [rag_core.describe((trace.strategy, trace.controls)) for trace in traces]
     return [
         f"{title} ({position})" if titles.count(title) > 1 else title
         for position, title in enumerate(titles, start=1)

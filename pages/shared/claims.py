@@ -1,4 +1,4 @@
-"""What the seeds claim beside what was measured here, from `data/results.json`."""
+"""What the sources claim beside what was measured here, from `data/results.json`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import rag_core
 
 RESULTS = Path(__file__).parents[2] / "data" / "results.json"
 COMPARED = ("simple_semantic", "hyde", "multi_query")
-# The comparison table of seed 001: row -> what it says of COMPARED.
-SEED_001: Mapping[str, Sequence[str]] = {
+# Multi-Query Rewriter RAG, Comparison with Other Architectures: row -> what it says of COMPARED.
+CLAIMED: Mapping[str, Sequence[str]] = {
     "Query processing": ("direct", "one hypothesis", "three variants"),
     "Language model calls": ("1", "2", "4"),
     "Retrieval passes": ("1", "1", "3"),
@@ -24,15 +24,15 @@ SEED_001: Mapping[str, Sequence[str]] = {
     "Cost": ("lowest", "medium", "highest"),
     "Latency": ("about 2 s", "about 5 s", "about 6 s"),
 }
-# Seed 004's tables: label in data/results.json -> (its name there, its nDCG@10).
-SEED_004 = {
+# RAG-MSR, README, Experiment Results: label in data/results.json -> (its name there, its nDCG@10).
+ABLATION = {
     "msr_raw": ("Raw Retrieval", 0.868),
     "msr_reformulation": ("Reformulation Retrieval", 0.849),
     "msr_reranking": ("Reranking Retrieval", 0.763),
     "rag_msr": ("Origin RAG-MSR", 0.918),
 }
 BASES = {"hyde": "simple_semantic", "multi_query": "dense_8"}  # dense search of as many passages
-# Reformulation -> its error rate in seed 004.
+# Reformulation -> its error rate in RAG-MSR's README, Reformulation Error Analysis and Improvement.
 ERROR_RATES = {
     "paraphrasing": 0.20, "aspect_specific": 0.30, "entity_aware": 0.50,
     "clarification": 0.0, "entity_expansion": 0.0, "retrieval_condense": 0.0,
@@ -46,7 +46,7 @@ def measured() -> Mapping[str, Any]:
 
 
 def comparison(results: Mapping[str, Any]) -> str:
-    """The table of seed 001: its words, and below them what holds or was measured here."""
+    """The comparison of multi-query with its rivals: its source's words, and below them what holds or was measured here."""
     head = "".join(f"<th>{escape(rag_core.RECIPES[name].title)}</th>" for name in COMPARED)
     rows = "".join(
         f"<tr><td>{row}</td>"
@@ -55,27 +55,27 @@ def comparison(results: Mapping[str, Any]) -> str:
             for name, said in zip(COMPARED, claims, strict=True)
         )
         + "</tr>"
-        for row, claims in SEED_001.items()
+        for row, claims in CLAIMED.items()
     )
     return _table(f"<th></th>{head}", rows)
 
 
 def ablation(results: Mapping[str, Any]) -> str:
-    """Seed 004's ablation: its figures, and ours by its own measure and by the standard one."""
+    """RAG-MSR's ablation: its figures, and ours by its own measure and by the standard one."""
     rows = "".join(
         f'<tr><td>{escape(name)}</td><td><span class="rl-claim">{claim:.3f}</span></td>'
         f"<td>{_mean(results, label, 'seed_ndcg@10')}</td><td>{_mean(results, label, 'ndcg@10')}</td></tr>"
-        for label, (name, claim) in SEED_004.items()
+        for label, (name, claim) in ABLATION.items()
     )
     return _table(
-        "<th>Ablation</th><th>Seed: nDCG@10 of 10 questions of NFCorpus</th>"
-        "<th>Here, by the seed's measure</th><th>Here, nDCG@10 by trec_eval</th>",
+        "<th>Ablation</th><th>README: nDCG@10 of 10 questions of NFCorpus</th>"
+        "<th>Here, by RAG-MSR's measure</th><th>Here, nDCG@10 by trec_eval</th>",
         rows,
     )
 
 
 def error_rates(results: Mapping[str, Any]) -> str:
-    """Share of irrelevant passages each reformulation brings, in the seed and here."""
+    """Share of irrelevant passages each reformulation brings, in RAG-MSR's README and here."""
     found = {effect["origin"]: effect for effects in results["rewrites"].values() for effect in effects}
     rows = "".join(
         f'<tr><td>{escape(origin)}</td><td><span class="rl-claim">{claim:.2f}</span></td>'
@@ -84,7 +84,7 @@ def error_rates(results: Mapping[str, Any]) -> str:
         if origin in found
     )
     return _table(
-        "<th>Reformulation</th><th>Seed: error rate</th><th>Here: error rate</th>"
+        "<th>Reformulation</th><th>README: error rate</th><th>Here: error rate</th>"
         "<th>Relevant documents only it found</th>",
         rows,
     )

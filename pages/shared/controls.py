@@ -9,34 +9,67 @@ import streamlit as st
 import rag_core
 from pages.shared.templates import templates_editor
 
-DEFAULT_COLUMNS = ("simple_semantic", "bm25", "hybrid_rrf")
-MOST_COLUMNS = 4
+DEFAULT_COLUMNS = ("simple_semantic", "bm25", "hybrid_rrf", "multi_query")
+MOST_COLUMNS = len(DEFAULT_COLUMNS)
+SHOWN_COLUMNS = 3  # unless the user says otherwise
 
 
-def strategy_columns() -> list[rag_core.Strategy]:
-    """Let the user choose 2 to 4 strategies and set their controls; the strategies as set."""
+def strategy_columns(shown: int) -> list[rag_core.Strategy]:
+    """Let the user choose 2 to 4 strategies and set their controls; the strategies as set.
+
+    Args:
+        shown: how many columns of results stand below; the chosen strategies stand above theirs.
+    """
+    before = st.session_state.get("columns", SHOWN_COLUMNS)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Strategies side by side**", width="content")
         count = st.segmented_control(
             "Number of strategies",
             list(range(2, MOST_COLUMNS + 1)),
-            default=len(DEFAULT_COLUMNS),
+            default=SHOWN_COLUMNS,
             key="columns",
             required=True,
+            on_change=_add_columns,
+            args=(before,),
             label_visibility="collapsed",
             persist_state="session",
         )
-    return [_column(position, slot) for position, slot in enumerate(st.columns(count))]
+    slots = st.columns(max(count, shown))
+    for slot in slots[count:]:
+        slot.caption("Not in the next run.")
+    return [_column(position, slot) for position, slot in enumerate(slots[:count])]
+
+
+def settings() -> dict[str, object]:
+    """What the page's widgets hold: the question, the strategies and all their controls."""
+    keys = ["question", "columns"]
+    for position in range(MOST_COLUMNS):
+        keys.append(f"strategy.{position}")
+        keys += [
+            f"{position}.{name}.{one.name}"
+            for name, recipe in rag_core.RECIPES.items()
+            for one in recipe.controls
+        ]
+    return {key: st.session_state[key] for key in keys if key in st.session_state}
+
+
+def _add_columns(before: int) -> None:
+    """Give each column that was added a strategy that does not stand beside it."""
+    for position in range(before, st.session_state["columns"]):
+        key = f"strategy.{position}"
+        beside = [st.session_state.get(f"strategy.{other}") for other in range(position)]
+        if st.session_state.get(key) in (None, *beside):
+            free = [name for name in (*DEFAULT_COLUMNS, *rag_core.RECIPES) if name not in beside]
+            st.session_state[key] = free[0]
 
 
 def _column(position: int, slot: st.delta_generator.DeltaGenerator) -> rag_core.Strategy:
     names = list(rag_core.RECIPES)
-    default = DEFAULT_COLUMNS[position % len(DEFAULT_COLUMNS)]
     with slot, st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
             f"Strategy {position + 1}",
             names,
-            index=names.index(default),
+            index=names.index(DEFAULT_COLUMNS[position]),
             format_func=lambda name: rag_core.RECIPES[name].title,
             key=f"strategy.{position}",
             label_visibility="collapsed",

@@ -41,7 +41,7 @@ def _says(value: object) -> str:
     """The first sentence of a class's description, without its references."""
     text = " ".join((inspect.getdoc(type(value)) or "").split())
     first = text.partition(". ")[0].rstrip(".")
-    return first.partition(" (seed")[0].partition(" (HyDE")[0]
+    return first.partition(" (HyDE")[0]
 
 
 def _params(value: object) -> str:
@@ -49,10 +49,12 @@ def _params(value: object) -> str:
     for name, held in _fields(value).items():
         if name == "templates":
             parts.append(", ".join(template.name for template in held))
+        elif name == "weights" and held and isinstance(held[0], tuple):
+            parts.append(", ".join(f"{retriever} {weight:g}" for retriever, weight in held))
         elif name not in ("template", "retrievers") and held != () and held is not False:
             parts.append(f"{name} {rag_core.written(held)}")
     return " · ".join(parts)
 
 
 def _fields(value: object) -> Mapping[str, Any]:
-    return {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]  # a stage's
+    return {field.name: getattr(value, field.name) for field in fields(value) if field.compare}  # type: ignore[arg-type]  # a stage's

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
+from rag_core import written
+
 TEAL, AMBER, GREY = "#0f6b6b", "#c98b1b", "#9aa5a4"
 ROW = 42  # pixels
+COLOURS = ("#2f7fb8", "#c98b1b", "#0f6b6b", "#8e6bbf", "#b8543a", "#6f9a3c", "#555555")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "pentagon")
 
 
 def intervals(rows: Mapping[str, Mapping[str, float] | None], title: str) -> go.Figure:
@@ -18,7 +23,7 @@ def intervals(rows: Mapping[str, Mapping[str, float] | None], title: str) -> go.
     figure = go.Figure(
         go.Scatter(
             x=[known[label]["mean"] for label in labels],
-            y=labels,
+            y=[_wrapped(label) for label in labels],
             mode="markers",
             marker={"color": TEAL, "size": 11},
             error_x={
@@ -36,8 +41,8 @@ def intervals(rows: Mapping[str, Mapping[str, float] | None], title: str) -> go.
     return _dressed(figure, 110 + ROW * len(labels))
 
 
-def groups(members: Mapping[str, Any], metric: str, title: str) -> go.Figure:
-    """Means by group of questions, one colour per strategy, with intervals."""
+def groups(members: Mapping[str, Any], metric: str, title: str, titles: Mapping[str, str]) -> go.Figure:
+    """Means by group of questions, one colour per strategy, with intervals. `titles` are by label."""
     figure = go.Figure()
     labels = list(next(iter(members.values()))["strategies"])
     names = [f"{name} (n {row['queries']})" for name, row in members.items()]
@@ -47,7 +52,7 @@ def groups(members: Mapping[str, Any], metric: str, title: str) -> go.Figure:
             x=[value["mean"] if value else None for value in values],
             y=names,
             mode="markers",
-            name=label,
+            name=_wrapped(titles[label], 44),
             orientation="h",  # with scattermode "group": side by side, not one over the other
             offsetgroup=label,
             marker={"size": 9},
@@ -58,20 +63,24 @@ def groups(members: Mapping[str, Any], metric: str, title: str) -> go.Figure:
                 "arrayminus": [value["mean"] - value["ci_low"] if value else None for value in values],
                 "thickness": 1,
             },
-            hovertemplate=f"{label}, %{{y}}: %{{x:.3f}}<extra></extra>",
+            hovertemplate=f"{titles[label]}, %{{y}}: %{{x:.3f}}<extra></extra>",
         )
     figure.update_layout(
         scattermode="group",
-        colorway=["#2f7fb8", "#c98b1b", "#0f6b6b", "#8e6bbf", "#b8543a", "#6f9a3c", "#555"],
+        colorway=list(COLOURS),
     )
     figure.update_yaxes(autorange="reversed")
     figure.update_xaxes(title=title)
     return _dressed(figure, 140 + 17 * len(labels) * len(names) + 14 * len(names))
 
 
-def pairs(comparisons: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> go.Figure:
-    """Every pair: row minus column; darker where the difference is probably real."""
-    size = len(labels)
+def pairs(comparisons: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> go.Figure:
+    """Every pair: row minus column; darker where the difference is probably real.
+
+    Args:
+        names: label -> title; the columns have the rows' numbers, which leaves them their width.
+    """
+    labels, size = list(names), len(names)
     values: list[list[float | None]] = [[None] * size for _ in labels]
     texts = [[""] * size for _ in labels]
     for pair in comparisons:
@@ -86,10 +95,12 @@ def pairs(comparisons: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> go
     most = max((abs(value) for line in values for value in line if value is not None), default=1.0) or 1.0
     figure = go.Figure(
         go.Heatmap(
-            z=values, x=list(labels), y=list(labels), text=texts, texttemplate="%{text}", zmin=-most, zmax=most,
+            z=values, x=[str(place) for place in range(1, size + 1)],
+            y=[f"{place} · {_wrapped(name)}" for place, name in enumerate(names.values(), start=1)], text=texts, texttemplate="%{text}", zmin=-most, zmax=most,
             colorscale=[[0, "#e3b7a8"], [0.5, "#f7f7f5"], [1, "#a9d3cf"]], showscale=False, hoverinfo="skip",
         )
     )  # fmt: skip
+    figure.update_xaxes(type="category", side="top")
     figure.update_yaxes(autorange="reversed")
     return _dressed(figure, 90 + 62 * size)
 
@@ -101,23 +112,37 @@ def p_text(p: float) -> str:
 
 def curve(settings: Sequence[Mapping[str, Any]], control: str, title: str) -> go.Figure:
     """The best score at each value of one control, the others free, with its interval."""
-    best: dict[float, Mapping[str, Any]] = {}
+    best: dict[str, Mapping[str, Any]] = {}
     for row in settings:
-        value = row["controls"][control]
+        value = written(row["controls"][control])
         if value not in best or row["score"]["mean"] > best[value]["score"]["mean"]:
             best[value] = row
-    xs = sorted(best)
-    scores = [best[x]["score"] for x in xs]
+    rows = sorted(best.values(), key=lambda row: _place(row["controls"][control]))
+    values = [row["controls"][control] for row in rows]
+    scores = [row["score"] for row in rows]
     figure = go.Figure()
-    figure.add_scatter(
-        x=[*xs, *reversed(xs)],
-        y=[score["high"] for score in scores] + [score["low"] for score in reversed(scores)],
-        fill="toself", fillcolor="rgba(15,107,107,.15)", line={"width": 0}, hoverinfo="skip", showlegend=False,
-    )  # fmt: skip
-    figure.add_scatter(
-        x=xs, y=[score["mean"] for score in scores], mode="lines+markers", line={"color": TEAL},
-        showlegend=False, hovertemplate=f"{control} %{{x}}: %{{y:.3f}}<extra></extra>",
-    )  # fmt: skip
+    if all(_is_number(value) for value in values):
+        figure.add_scatter(
+            x=[*values, *reversed(values)],
+            y=[score["high"] for score in scores] + [score["low"] for score in reversed(scores)],
+            fill="toself", fillcolor="rgba(15,107,107,.15)", line={"width": 0}, hoverinfo="skip", showlegend=False,
+        )  # fmt: skip
+        figure.add_scatter(
+            x=values, y=[score["mean"] for score in scores], mode="lines+markers", line={"color": TEAL},
+            showlegend=False, hovertemplate=f"{control} %{{x}}: %{{y:.3f}}<extra></extra>",
+        )  # fmt: skip
+    else:  # names have no order that a line could follow
+        figure.add_scatter(
+            x=[_wrapped(written(value)) for value in values], y=[score["mean"] for score in scores],
+            mode="markers", marker={"color": TEAL, "size": 11}, showlegend=False,
+            error_y={
+                "type": "data", "symmetric": False, "color": TEAL,
+                "array": [score["high"] - score["mean"] for score in scores],
+                "arrayminus": [score["mean"] - score["low"] for score in scores],
+            },
+            hovertemplate=f"{control} %{{x}}: %{{y:.3f}}<extra></extra>",
+        )  # fmt: skip
+        figure.update_xaxes(type="category")
     figure.update_xaxes(title=control)
     figure.update_yaxes(title=title)
     return _dressed(figure, 340)
@@ -125,16 +150,19 @@ def curve(settings: Sequence[Mapping[str, Any]], control: str, title: str) -> go
 
 def heat(settings: Sequence[Mapping[str, Any]], x: str, y: str, title: str) -> go.Figure:
     """The best score at each pair of values of two controls, the others free."""
-    best: dict[tuple[Any, Any], float] = {}
+    best: dict[tuple[str, str], float] = {}
+    places: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     for row in settings:
-        place = (row["controls"][x], row["controls"][y])
-        best[place] = max(best.get(place, float("-inf")), row["score"]["mean"])
-    xs, ys = sorted({place[0] for place in best}), sorted({place[1] for place in best})
+        pair = (written(row["controls"][x]), written(row["controls"][y]))
+        for text, name, held in zip(pair, (x, y), places, strict=True):
+            held[text] = _place(row["controls"][name])
+        best[pair] = max(best.get(pair, float("-inf")), row["score"]["mean"])
+    xs, ys = (sorted(held, key=lambda text: held[text]) for held in places)
     figure = go.Figure(
         go.Heatmap(
             z=[[best.get((one, other)) for one in xs] for other in ys],
-            x=[str(value) for value in xs],
-            y=[str(value) for value in ys],
+            x=[_wrapped(text) for text in xs],
+            y=[_wrapped(text) for text in ys],
             colorscale="Teal",
             colorbar={"title": title},
             hovertemplate=f"{x} %{{x}}, {y} %{{y}}: %{{z:.3f}}<extra></extra>",
@@ -145,33 +173,61 @@ def heat(settings: Sequence[Mapping[str, Any]], x: str, y: str, title: str) -> g
     return _dressed(figure, 380)
 
 
-def pareto(points: Sequence[Mapping[str, Any]], title: str, *, named: bool) -> go.Figure:
-    """Score against seconds; the front joined by a line. Points: name, mean, seconds, cost_usd, front."""
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _place(value: object) -> tuple[float, str]:
+    """Where a control's value stands on an axis: numbers by size, the rest by name."""
+    return (float(value), "") if isinstance(value, int | float) else (0.0, written(value))
+
+
+def pareto(points: Sequence[Mapping[str, Any]], title: str) -> go.Figure:
+    """Score against seconds; the front joined by a line. Points: name, mean, seconds, cost_usd, front.
+
+    The names stand in the legend, the best first, because names beside close points lie over each other.
+    """
     figure = go.Figure()
     front = sorted((point for point in points if point["front"]), key=lambda point: point["seconds"])
     figure.add_scatter(
         x=[1000 * point["seconds"] for point in front], y=[point["mean"] for point in front], mode="lines",
-        line={"color": AMBER, "dash": "dot"}, name="Pareto front", hoverinfo="skip",
+        line={"color": AMBER, "dash": "dot"}, name="Pareto front (ringed)", hoverinfo="skip",
     )  # fmt: skip
-    figure.add_scatter(
-        x=[1000 * point["seconds"] for point in points],
-        y=[point["mean"] for point in points],
-        mode="markers+text",
-        marker={"size": 12, "color": [AMBER if point["front"] else GREY for point in points]},
-        text=[point["name"] for point in points] if named else None,
-        textposition="top center",
-        hovertext=[f"{point['name']}<br>cost {_dollars(point['cost_usd'])} a question" for point in points],
-        hovertemplate="%{hovertext}<br>%{y:.3f}, %{x:.0f} ms<extra></extra>",
-        showlegend=False,
-    )
+    for place, point in enumerate(sorted(points, key=lambda point: -point["mean"])):
+        figure.add_scatter(
+            x=[1000 * point["seconds"]],
+            y=[point["mean"]],
+            mode="markers",
+            marker={
+                "size": 13,
+                "color": COLOURS[place % len(COLOURS)],
+                "symbol": SYMBOLS[place % len(SYMBOLS)],
+                "line": {"color": AMBER if point["front"] else "white", "width": 3 if point["front"] else 1},
+            },
+            name=_wrapped(point["name"], 44),
+            hovertemplate=f"{point['name']}<br>cost {_dollars(point['cost_usd'])} a question"
+            "<br>%{y:.3f}, %{x:.0f} ms<extra></extra>",
+        )
     slowest = max((1000 * point["seconds"] for point in points), default=1.0)
     figure.update_xaxes(title="milliseconds per question", range=[-0.08 * slowest, 1.12 * slowest])
     figure.update_yaxes(title=title)
-    return _dressed(figure, 360)
+    lines = sum(trace.name.count("<br>") + 1 for trace in figure.data)
+    _dressed(figure, 340 + 22 * lines)
+    # upright and below the axis, so that the plot has the whole width on a phone too
+    figure.update_layout(
+        legend={"orientation": "v", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0}
+    )
+    figure.update_layout(margin={"b": 60 + 22 * lines})
+    return figure
 
 
 def _dollars(cost: float | None) -> str:
     return "n/a" if cost is None else f"${cost:.5f}"
+
+
+def _wrapped(name: str, width: int = 24) -> str:
+    """A name on as many lines as it takes."""
+    return "<br>".join(textwrap.wrap(name, width)) or name
 
 
 def _dressed(figure: go.Figure, height: int) -> go.Figure:
