@@ -29,23 +29,33 @@ from .catalog import (
     describe_changes,
     written,
 )
-from .compare import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token, calls_of, collect
-from .corpus import BUILTIN, Document, builtin_documents, builtin_profile
-from .errors import RagError, StageError
-from .profile import Profile
-from .prompts import Template
-from .questions import MAX_QUESTION, check_question, question_notice
-from .settings import Settings, read_settings
-from .strategy import Strategy
-from .templates import MOST_TEMPLATES, own_template
-from .templates import READY as READY_TEMPLATES
-from .text import matches
-from .trace import Step, Trace
-from .types import Answer, Citation, Cost, Hit, ModelCall, Passage, Query, Ranking, Vote, spent
+from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
+from .language.analysis import matches
+from .language.questions import MAX_QUESTION, check_question, question_notice
+from .pipeline.strategy import Strategy
+from .pipeline.stream import (
+    Done,
+    Event,
+    Failed,
+    StageFinished,
+    StageStarted,
+    StoppedEarly,
+    Token,
+    calls_of,
+    collect,
+)
+from .prompts.prompt import Template
+from .prompts.rewriting import MOST_TEMPLATES, own_template
+from .prompts.rewriting import READY as READY_TEMPLATES
+from .values.errors import RagError, StageError
+from .values.profile import Profile
+from .values.settings import Settings, read_settings
+from .values.trace import Step, Trace
+from .values.types import Answer, Citation, Cost, Hit, ModelCall, Passage, Query, Ranking, Vote, spent
 
 if TYPE_CHECKING:
-    from .lab import Lab
-    from .opening import index_path, open_lab
+    from .lab.lab import Lab
+    from .lab.opening import index_path, open_lab
     from .seed_api import (
         format_docs,
         mmr_select,
@@ -125,8 +135,8 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Lab": "lab",
-    **dict.fromkeys(("index_path", "open_lab"), "opening"),
+    "Lab": "lab.lab",
+    **dict.fromkeys(("index_path", "open_lab"), "lab.opening"),
     **dict.fromkeys(
         (
             "format_docs",

@@ -20,22 +20,22 @@ from typing import Any
 from llama_index.core.schema import NodeWithScore
 
 from .catalog import Chosen, recipe_of
-from .context import Llm
-from .corpus import BUILTIN
-from .engines import Engines
-from .errors import ConfigError
-from .lab import Lab
+from .data.documents import BUILTIN
+from .lab.engines import Engines
+from .lab.lab import Lab
+from .lab.opening import open_lab
 from .llamaindex import as_hits, as_nodes
 from .models import LlamaLlm, load_openai
-from .models.offline import NAME as OFFLINE
-from .models.own import own_llm
-from .opening import open_lab
-from .pricing import PriceList
-from .prompts import Sources
-from .settings import Role, Settings, read_settings
+from .models.custom_llm import own_llm
+from .offline.engine import NAME as OFFLINE
+from .prompts.prompt import Sources
+from .runtime.context import Llm
 from .stages import Mmr, Rrf
-from .trace import Trace, metrics
-from .types import Query, Ranking
+from .values.errors import ConfigError
+from .values.pricing import PriceList
+from .values.settings import Role, Settings, read_settings
+from .values.trace import Trace, metrics
+from .values.types import Query, Ranking
 
 RETRIEVAL_METHODS: Mapping[str, str] = {
     "multi_query": "multi_query_rewrite",  # src.rag.rewriter

@@ -12,10 +12,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from .catalog import build
-from .compare import collect
-from .errors import ConfigError, DataError, RagError
-from .lab import Lab
-from .trace import Trace
+from .lab.lab import Lab
+from .pipeline.stream import collect
+from .values.errors import ConfigError, DataError, RagError
+from .values.trace import Trace
 
 SAME_SCORE = 1e-4  # relative; beyond what another machine's arithmetic changes in a cosine
 

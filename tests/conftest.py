@@ -1,38 +1,22 @@
-"""Fakes that record what they were asked, a small index on disk, and the real lab."""
+"""A small index on disk, the real lab, and the command line, for every test."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-from fakes import MANY, WordReranker, talker
+from helpers.fakes import MANY, WordReranker, talker
+from helpers.small import DOCUMENTS, ENVIRONMENT, Rag, Ran, ScriptedLlm, WordEmbedder
 
 from rag_core.cli import main
-from rag_core.context import Context
-from rag_core.corpus import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, Reading
-from rag_core.lab import Lab
-from rag_core.labels import LabelRules, Thresholds
-from rag_core.opening import open_lab
-from rag_core.prompts import Prompt
-from rag_core.settings import Settings
-from rag_core.thesaurus import Thesaurus
-from rag_core.types import ModelCall, Vectors
-
-ROOT = Path(__file__).resolve().parents[1]
-ENVIRONMENT = (
-    "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM", "RAG_ANSWER_MODEL", "RAG_REWRITER_MODEL", "RAG_JUDGE_MODEL",
-    "RAG_EMBEDDING", "RAG_RERANKER", "RAG_LABELS", "RAG_HOME", "RAG_DATA", "RAG_REWRITER_BASE_URL",
-    "RAG_REWRITER_API_KEY", "RAG_JUDGE_BASE_URL", "RAG_JUDGE_API_KEY", "RAG_TIMEOUT", "RAG_MAX_CALLS", "RAG_MAX_COST_USD",
-)  # fmt: skip
+from rag_core.lab.lab import Lab
+from rag_core.lab.opening import open_lab
+from rag_core.language.thesaurus import Thesaurus
+from rag_core.runtime.context import Context
+from rag_core.values.labels import LabelRules, Thresholds
+from rag_core.values.settings import Settings
 
 
 @pytest.fixture(autouse=True)
@@ -41,72 +25,6 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ENVIRONMENT:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
-
-
-class WordEmbedder:
-    """A bag of words hashed into 64 axes: the same words give the same direction. Records its calls."""
-
-    name = "words"
-    key = "words-1"
-    server = ""
-    local = True
-    dimensions = 64
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, ...]] = []
-
-    def count(self, text: str) -> int:
-        return len(text.split())
-
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
-        self.asked.append(tuple(texts))
-        vectors = np.full((len(texts), self.dimensions), 1e-3, np.float32)
-        for row, text in enumerate(texts):
-            for word in re.findall(r"\w+", text.lower()):
-                axis = hashlib.sha256(word.encode()).digest()[0] % self.dimensions
-                vectors[row, axis] += 1
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        tokens = sum(self.count(text) for text in texts)
-        return vectors, (ModelCall("embed", self.name, tokens, 0, 0.0, "tokenizer"),)
-
-
-class ScriptedLlm:
-    """Replies from a script, word by word; keeps every prompt. An exception in the script is raised."""
-
-    name = key = "scripted"
-    offline = False
-
-    def __init__(self, *replies: str | Exception, cost_usd: float | None = 0.25) -> None:
-        self.replies = list(replies)
-        self.prompts: list[Prompt] = []
-        self.cost_usd = cost_usd
-        self._lock = threading.Lock()
-
-    def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        with self._lock:
-            self.prompts.append(prompt)
-            reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
-        if isinstance(reply, Exception):
-            raise reply
-        words = re.findall(r"\S+\s*", reply)
-        said = 0
-        for word in words:
-            if stop():
-                break
-            said += 1
-            yield word
-        sent = len(prompt.render().split())
-        yield ModelCall(prompt.purpose, self.name, sent, said, self.cost_usd, "provider")
-
-
-DOCUMENTS = (
-    Document("a", "Cats", "en", "Cats purr when they are happy.\n\nCats sleep most of the day."),
-    Document("b", "Dogs", "en", "Dogs bark at strangers and guard the house."),
-    Document("c", "Birds", "en", "Birds sing at dawn. Some birds, like ducks, swim."),
-    Document("d", "Gatos", "es", "Los gatos ronronean cuando están contentos y duermen mucho."),
-    Document("e", "Cats and dogs", "en", "Cats and dogs can live in one house when they meet young."),
-    Document("f", "Fish", "en", "Fish swim in schools and never sleep with closed eyes."),
-)
 
 
 @pytest.fixture
@@ -189,9 +107,9 @@ def lab(real_home: Path) -> Lab:
 def ready(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The real lab, its models loaded and its built-in corpus opened once for all tests."""
     monkeypatch.setenv("RAG_HOME", str(real_home))
-    monkeypatch.setattr("rag_core.opening.load_engines", lambda settings, tell=None: lab.engines)
+    monkeypatch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: lab.engines)
     monkeypatch.setattr(
-        "rag_core.opening.open_lab",
+        "rag_core.lab.opening.open_lab",
         lambda corpus, **options: lab if corpus == lab.corpus else open_lab(corpus, **options),
     )
     return real_home
@@ -215,20 +133,6 @@ def beir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for split in ("dev", "test"):
         (made / "qrels" / f"{split}.tsv").write_text("query-id\tcorpus-id\tscore\n" + lines)
     return made
-
-
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Rag = Callable[..., Ran]
 
 
 @pytest.fixture

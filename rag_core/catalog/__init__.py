@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..errors import ConfigError
-from ..strategy import Strategy
+from ..pipeline.strategy import Strategy
+from ..values.errors import ConfigError
 from .basic import BM25, HYBRID_RRF, HYDE, SIMPLE_SEMANTIC
 from .controls import MAX_PASSAGES, Choice, Control, Number, Switch, Templates, Values, Weights, written
 from .recipe import Preset, Recipe

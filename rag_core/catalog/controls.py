@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ConfigError
-from ..prompts import Template
-from ..templates import MOST_TEMPLATES, READY, own_template
+from ..prompts.prompt import Template
+from ..prompts.rewriting import MOST_TEMPLATES, READY, own_template
+from ..values.errors import ConfigError
 
 Values = Mapping[str, Any]
 MAX_PASSAGES = 100  # upper bound of every candidate count

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ConfigError
+from ..pipeline.strategy import Strategy
 from ..stages import Stage
-from ..strategy import Strategy
+from ..values.errors import ConfigError
 from .controls import Control, Values, written
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..prompts.rewriting import IMPROVED, MULTI_QUERY, ORIGINAL, REWRITER_TEMPERATURE, TRANSFORM, at
 from ..stages import (
     Analyse,
     AnalyseByModel,
@@ -25,7 +26,6 @@ from ..stages import (
     Top,
     Write,
 )
-from ..templates import IMPROVED, MULTI_QUERY, ORIGINAL, REWRITER_TEMPERATURE, TRANSFORM, at
 from .basic import K_FINAL
 from .controls import Choice, Number, Switch, Templates, Weights, count, share
 from .recipe import Preset, Recipe

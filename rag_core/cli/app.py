@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import typer
 
 from ..catalog import RECIPES
-from ..corpus import BUILTIN
-from ..errors import ConfigError, RagError, SettingsError, Stopped
-from ..trace import Trace
-from ..types import spent
+from ..data.documents import BUILTIN
+from ..values.errors import ConfigError, RagError, SettingsError, Stopped
+from ..values.trace import Trace
+from ..values.types import spent
 from . import show
 from .evaluate import answers, evaluate, results, sweep
 from .interrupt import interruptible
@@ -175,7 +175,7 @@ def index(
     if path is None and (subject is not None or languages is not None):
         raise typer.BadParameter("--subject and --languages go with PATH and --corpus NAME")
     if path is not None and corpus is not None:
-        from ..opening import index_path
+        from ..lab.opening import index_path
 
         with interruptible() as stop:
             report = index_path(
@@ -192,10 +192,10 @@ def index(
         else:
             show.report(report)
         return
-    from .. import collection
-    from ..engines import load_engines
     from ..indexing import OfflineEnricher
-    from ..settings import read_settings
+    from ..lab import builtin as collection
+    from ..lab.engines import load_engines
+    from ..values.settings import read_settings
 
     settings = read_settings()
     engines = load_engines(settings)
@@ -244,7 +244,7 @@ def replay(
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
     """Say which engines are active and why, what is missing, and how to mend it."""
-    from ..doctor import examine
+    from ..lab.doctor import examine
 
     findings = examine(progress=show.progress)
     if as_json:
@@ -282,7 +282,7 @@ def _fail(error: RagError) -> None:
 
 
 def _lab(corpus: str) -> Any:
-    from ..opening import open_lab
+    from ..lab.opening import open_lab
 
     lab = open_lab(corpus, progress=show.progress)
     for warning in lab.warnings:
@@ -293,7 +293,7 @@ def _lab(corpus: str) -> Any:
 def _measured(trace: Trace, corpus: str) -> dict[str, float] | None:
     """Metrics of a trace's passages at their number, when its question is one of the built-in judged ones."""
     from .. import evaluation as ev
-    from ..settings import read_settings
+    from ..values.settings import read_settings
 
     grades = ev.grades_of(trace.question, read_settings()) if corpus == BUILTIN else None
     k = len(trace.ranking)

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import ConfigError, RagError, Stopped, carrying
-from ..types import Cost
+from ..values.errors import ConfigError, RagError, Stopped, carrying
+from ..values.types import Cost
 from . import show
 from .interrupt import at_a_prompt, interruptible
 from .layout import say
@@ -53,7 +53,7 @@ def evaluate(
 ) -> None:
     """Measure strategies on judged questions. No answers are written."""
     from .. import evaluation as ev
-    from ..settings import read_settings
+    from ..values.settings import read_settings
     from . import show_evaluation as shown
 
     settings = read_settings()
@@ -120,7 +120,7 @@ def sweep(
     """Try every combination of control values, or a random sample of them."""
     from .. import evaluation as ev
     from ..catalog import recipe_of
-    from ..settings import read_settings
+    from ..values.settings import read_settings
     from . import show_evaluation as shown
 
     settings = read_settings()
@@ -167,7 +167,7 @@ def answers(
     """Let strategies answer judged questions, and check citations, support and abstentions."""
     from .. import evaluation as ev
     from ..evaluation import answers as checks
-    from ..settings import read_settings
+    from ..values.settings import read_settings
     from . import show_evaluation as shown
 
     settings = read_settings()

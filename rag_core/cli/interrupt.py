@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..errors import Stopped
+from ..values.errors import Stopped
 from . import show
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import ConfigError
+from ..values.errors import ConfigError
 
 Strategies = Annotated[
     str,

@@ -10,12 +10,12 @@ from typing import Any
 import typer
 
 from ..catalog import written
-from ..doctor import Findings
 from ..indexing import Estimate, Report, Written
-from ..profile import FILE, named
+from ..lab.doctor import Findings
 from ..sessions import Replayed
-from ..trace import Trace
-from ..types import Cost, ModelCall
+from ..values.profile import FILE, named
+from ..values.trace import Trace
+from ..values.types import Cost, ModelCall
 from .layout import paragraph, say, width
 
 NOT_ADVICE = "A demonstration, not medical advice."

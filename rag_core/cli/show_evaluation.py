@@ -10,7 +10,7 @@ from ..catalog import describe, describe_changes
 from ..evaluation import Change, RewriteEffect, StageEffect, parse_metric, titles
 from ..evaluation.results import Verdict
 from ..evaluation.tables import cell
-from ..types import Cost
+from ..values.types import Cost
 from .layout import paragraph, say
 
 EFFECTS = {"": "", "cut": "shorter list", "order": "new order", "more": "longer list"}

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..questions import form_of
+from ..language.questions import form_of
 from .metrics import Metric
 from .records import Lane, Record, RunFolder
 from .statistics import Interval, interval, randomisation_p

@@ -12,14 +12,14 @@ from typing import Any
 from scipy.stats import binomtest
 
 from ..catalog import RECIPES, Chosen, build
-from ..compare import collect
-from ..errors import ConfigError, InputError, RagError, SettingsError, Stopped, StorageError, carrying
+from ..data.benchmark import JudgedSet, Question
 from ..indexing import Progress, silent
-from ..judged import JudgedSet, Question
-from ..lab import Lab
-from ..strategy import Strategy
-from ..trace import Trace
-from ..types import Cost, ModelCall
+from ..lab.lab import Lab
+from ..pipeline.strategy import Strategy
+from ..pipeline.stream import collect
+from ..values.errors import ConfigError, InputError, RagError, SettingsError, Stopped, StorageError, carrying
+from ..values.trace import Trace
+from ..values.types import Cost, ModelCall
 from .judge import Judgement, judge
 from .statistics import Interval, interval
 from .support import AnswerCheck, check

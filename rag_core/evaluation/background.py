@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ..catalog import Chosen, Recipe
-from ..errors import carrying
-from ..judged import JudgedSet
-from ..lab import Lab
-from ..settings import Settings
+from ..data.benchmark import JudgedSet
+from ..lab.lab import Lab
+from ..values.errors import carrying
+from ..values.settings import Settings
 from .estimate import Estimate, estimate, plan_of
 from .metrics import parse_metric
 from .records import Record, RunFolder

@@ -8,12 +8,12 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ..context import Context, Once
-from ..errors import RagError, StageError
-from ..judged import Question
-from ..prompts import Template
-from ..strategy import Strategy
-from ..types import Cost, ModelCall
+from ..data.benchmark import Question
+from ..pipeline.strategy import Strategy
+from ..prompts.prompt import Template
+from ..runtime.context import Context, Once
+from ..values.errors import RagError, StageError
+from ..values.types import Cost, ModelCall
 from .judge import judge
 from .records import RunFolder
 

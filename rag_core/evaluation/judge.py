@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..context import Context
-from ..errors import ProviderError, RagError, Stopped
-from ..prompts import JUDGE_ANSWER, Block, Sources
-from ..replies import read_object, read_score
-from ..trace import Trace
-from ..types import ModelCall
+from ..prompts.prompt import JUDGE_ANSWER, Block, Sources
+from ..prompts.replies import read_object, read_score
+from ..runtime.context import Context
+from ..values.errors import ProviderError, RagError, Stopped
+from ..values.trace import Trace
+from ..values.types import ModelCall
 
 ATTEMPTS = 2  # a malformed reply is asked for once more
 

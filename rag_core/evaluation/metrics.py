@@ -18,7 +18,7 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import ConfigError
+from ..values.errors import ConfigError
 
 Grades = Mapping[str, int]  # document id -> grade; above 0 is relevant
 

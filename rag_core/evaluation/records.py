@@ -21,10 +21,10 @@ from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
-from ..errors import ConfigError, DataError, RagError, StorageError
-from ..judged import JUDGED_BY_AUTHORS, JudgedSet, Question
-from ..trace import Step, Trace
-from ..types import Cost, ModelCall
+from ..data.benchmark import JUDGED_BY_AUTHORS, JudgedSet, Question
+from ..values.errors import ConfigError, DataError, RagError, StorageError
+from ..values.trace import Step, Trace
+from ..values.types import Cost, ModelCall
 
 LABEL = re.compile(r"[\w.+-]+")
 # What two runs must share to be the same run; the rest of a manifest only tells where it ran.

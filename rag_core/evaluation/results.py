@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import InputError
-from ..types import Cost
+from ..values.errors import InputError
+from ..values.types import Cost
 from .ablation import rewrite_effects
 from .metrics import DEFAULT_METRICS, Metric, judged_at, parse_metric
 from .records import Calls, Record, RunFolder, write_atomically

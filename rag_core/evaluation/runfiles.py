@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ..errors import DataError, InputError
+from ..values.errors import DataError, InputError
 from .metrics import trec_order
 from .records import write_atomically
 

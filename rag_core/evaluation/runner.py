@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from ..catalog import RECIPES, Chosen, Number, build
-from ..context import Context, Once
-from ..errors import ConfigError, DataError, RagError, Stopped, carrying
-from ..judged import JudgedSet, Question
-from ..strategy import Strategy
-from ..types import ModelCall
+from ..data.benchmark import JudgedSet, Question
+from ..pipeline.strategy import Strategy
+from ..runtime.context import Context, Once
+from ..values.errors import ConfigError, DataError, RagError, Stopped, carrying
+from ..values.types import ModelCall
 from .records import Record, RunFolder, different
 from .runfiles import read_run
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..corpus import BUILTIN, builtin_documents, json_lines
-from ..engines import Engines
-from ..errors import DataError
-from ..judged import SPLITS, JudgedSet, read_beir, read_builtin
-from ..lab import Lab
-from ..opening import open_lab
-from ..settings import Settings
+from ..data.benchmark import SPLITS, JudgedSet, read_beir, read_builtin
+from ..data.documents import BUILTIN, builtin_documents, json_lines
+from ..lab.engines import Engines
+from ..lab.lab import Lab
+from ..lab.opening import open_lab
+from ..values.errors import DataError
+from ..values.settings import Settings
 from .estimate import Estimate
 from .records import RunFolder, identity, read_json
 from .variants import titles

@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..grounding import MARKER
-from ..text import language_of, sentences, tokens
-from ..trace import Trace
-from ..types import Passage
+from ..language.analysis import language_of, sentences, tokens
+from ..stages.citations import MARKER
+from ..values.trace import Trace
+from ..values.types import Passage
 
 # Share of a sentence's content-word stems that one passage must hold. The lowest of 0.5, 0.6, 0.65, 0.7 ...
 # at which fewer than 5 % of 1,375 sentences of neighbouring documents passed for 40 dev questions, by words

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..catalog import MAX_PASSAGES, Number, Recipe
-from ..context import Context, Index, Once
-from ..errors import ConfigError, Stopped, carrying
-from ..judged import JudgedSet
-from ..strategy import Strategy
-from ..types import Hit, ModelCall, Ranking, Vectors
+from ..data.benchmark import JudgedSet
+from ..pipeline.strategy import Strategy
+from ..runtime.context import Context, Index, Once
+from ..values.errors import ConfigError, Stopped, carrying
+from ..values.types import Hit, ModelCall, Ranking, Vectors
 from .metrics import Metric
 
 MOST = 20_000  # settings of one sweep

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..catalog import RECIPES
-from ..errors import DataError
+from ..values.errors import DataError
 from .metrics import parse_metric
 from .records import write_atomically
 from .variants import titles

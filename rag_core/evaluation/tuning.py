@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..catalog import Recipe, describe
-from ..context import Context
-from ..errors import DataError, Stopped, carrying
-from ..judged import JudgedSet, Question
-from ..settings import Settings
-from ..strategy import Strategy
-from ..types import Cost, ModelCall
+from ..data.benchmark import JudgedSet, Question
+from ..pipeline.strategy import Strategy
+from ..runtime.context import Context
+from ..values.errors import DataError, Stopped, carrying
+from ..values.settings import Settings
+from ..values.types import Cost, ModelCall
 from .estimate import Batch
 from .metrics import Metric
 from .pareto import mark_front

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import RagError, Stopped
-from ..types import ModelCall
+from ..values.errors import RagError, Stopped
+from ..values.types import ModelCall
 from .estimate import Estimate
 
 Phase = Literal["running", "asking", "done", "stopped", "failed"]

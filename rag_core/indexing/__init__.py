@@ -4,7 +4,7 @@ from .build import CorpusStore, Report, chunked
 from .enrich import Enricher, Estimate, LlmEnricher, OfflineEnricher
 from .enriched import EnrichedStore
 from .folder import Written
-from .kept import text_key
+from .key_value_cache import text_key
 from .pipeline import Progress, silent
 from .readers import Reading, read_path
 from .store import CorpusIndex

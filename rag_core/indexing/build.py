@@ -9,18 +9,18 @@ from pathlib import Path
 from llama_index.core.schema import BaseNode
 from llama_index.core.schema import Document as LlamaDocument
 
-from ..context import Embedder
-from ..corpus import Document
-from ..errors import DataError, IndexDamaged
-from ..profile import Profile
-from ..types import Cost, ModelCall, Passage
+from ..data.documents import Document
+from ..runtime.context import Embedder
+from ..values.errors import DataError, IndexDamaged
+from ..values.profile import Profile
+from ..values.types import Cost, ModelCall, Passage
 from .chunking import PassageParser, passage_in
 from .enrich import Enricher
 from .enriched import EnrichedStore
 from .folder import IndexFolder, Written
 from .pipeline import EnrichPassages, Progress, silent
 from .readers import Reading
-from .salvage import Lost, lost_rows, read_documents, salvaged
+from .recovery import Lost, lost_rows, read_documents, salvaged
 from .store import CorpusIndex
 from .vectors import Before, VectorCache
 

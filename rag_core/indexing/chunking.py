@@ -12,7 +12,7 @@ from llama_index.core.node_parser import MarkdownNodeParser, NodeParser, Sentenc
 from llama_index.core.schema import BaseNode, NodeRelationship, TextNode
 from pydantic import PrivateAttr
 
-from ..types import Passage
+from ..values.types import Passage
 
 SMALLEST = 128  # word pieces; a shorter chunk takes in the next section while both fit
 LARGEST = 200  # word pieces; with title and headings this stays below MiniLM's 256

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ..context import Llm
-from ..enrichment import RECIPE, offline_contexts
-from ..errors import RagError, carrying
-from ..pricing import PriceList
-from ..prompts import ENRICH, Block, Prompt
-from ..thesaurus import Thesaurus
-from ..types import ModelCall, Passage
-from .kept import Kept, text_key
+from ..language.thesaurus import Thesaurus
+from ..offline.contexts import RECIPE, offline_contexts
+from ..prompts.prompt import ENRICH, Block, Prompt
+from ..runtime.context import Llm
+from ..values.errors import RagError, carrying
+from ..values.pricing import PriceList
+from ..values.types import ModelCall, Passage
+from .key_value_cache import Kept, text_key
 
 OFFLINE = "offline"  # begins the key of every offline enricher
 LONGEST = 60  # words of a context; with a passage of 200 word pieces MiniLM reads no more than 256

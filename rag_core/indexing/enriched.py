@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ..context import Embedder
-from ..errors import IndexDamaged
+from ..runtime.context import Embedder
+from ..values.errors import IndexDamaged
 from .enrich import OFFLINE, Enricher
 from .folder import IndexFolder, Written
 from .pipeline import Progress, silent
-from .salvage import read_documents
+from .recovery import read_documents
 from .store import CorpusIndex, Manifest, generations
 from .vectors import VectorCache
 

@@ -18,12 +18,12 @@ from llama_index.core.schema import BaseNode, TransformComponent
 from llama_index.core.schema import Document as LlamaDocument
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
-from ..context import Embedder
-from ..errors import IndexBusy, IndexDamaged, StorageError, carrying
-from ..lexical import Bm25Index
-from ..profile import Profile
-from ..text import ANALYSER, languages_of, tokens
-from ..types import Cost, ModelCall
+from ..language.analysis import ANALYSER, languages_of, tokens
+from ..runtime.context import Embedder
+from ..values.errors import IndexBusy, IndexDamaged, StorageError, carrying
+from ..values.profile import Profile
+from ..values.types import Cost, ModelCall
+from .bm25 import Bm25Index
 from .chunking import CHUNKER, PassageParser, passage_in
 from .enrich import Enricher
 from .pipeline import BatchedChroma, EmbedPassages, EnrichPassages, Progress

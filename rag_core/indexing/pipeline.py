@@ -11,7 +11,7 @@ from llama_index.core.schema import Document as LlamaDocument
 from llama_index.vector_stores.chroma import ChromaVectorStore
 from pydantic import PrivateAttr
 
-from ..types import ModelCall
+from ..values.types import ModelCall
 from .chunking import passage_in
 from .enrich import Enriched, Enricher, Work
 from .vectors import VectorCache

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from tenacity import RetryError
 
-from ..corpus import Document, beir_documents, is_beir, read_document
-from ..errors import DataError, InputError
-from ..profile import FILE, Profile, read_profile
-from ..text import language_of
+from ..data.documents import Document, beir_documents, is_beir, read_document
+from ..language.analysis import language_of
+from ..values.errors import DataError, InputError
+from ..values.profile import FILE, Profile, read_profile
 
 
 @dataclass(slots=True)

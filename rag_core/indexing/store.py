@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConfigError, IndexDamaged
-from ..lexical import Bm25Index
-from ..profile import Profile
-from ..text import ANALYSER, MAIN_LANGUAGE, query_tokens
-from ..types import Hit, Passage, Vectors
+from ..language.analysis import ANALYSER, MAIN_LANGUAGE, query_tokens
+from ..values.errors import ConfigError, IndexDamaged
+from ..values.profile import Profile
+from ..values.types import Hit, Passage, Vectors
+from .bm25 import Bm25Index
 from .chunking import CHUNKER, content_hash, passage_of
 
 FORMAT = 1

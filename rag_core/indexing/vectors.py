@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..context import Embedder
-from ..errors import DataError, RagError
-from ..types import ModelCall, Vectors
-from .kept import Kept, text_key
+from ..runtime.context import Embedder
+from ..values.errors import DataError, RagError
+from ..values.types import ModelCall, Vectors
+from .key_value_cache import Kept, text_key
 
 BATCH = 64  # texts embedded between two saves
 Progress = Callable[[int, int], None]  # (done, total)

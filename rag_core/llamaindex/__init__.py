@@ -3,9 +3,9 @@
 They work without a key and never touch LlamaIndex's global Settings.
 """
 
-from .engines import StrategyQueryEngine, StrategyRetriever, SynthesizedQueryEngine, query_engine
 from .nodes import PassageNode, as_hits, as_nodes
 from .parts import LlamaIndexRetriever
+from .query_engine import StrategyQueryEngine, StrategyRetriever, SynthesizedQueryEngine, query_engine
 from .run import Asked
 
 __all__ = [

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 
-from ..context import Context
-from ..errors import ConfigError
-from ..labels import LABELS
+from ..language.analysis import language_of
+from ..runtime.context import Context
 from ..stages import Select, Stage
 from ..stages.answer import labelled
-from ..text import language_of
-from ..types import Hit, Passage, Ranking, Relevance, Scale, State, Vote
+from ..values.errors import ConfigError
+from ..values.labels import LABELS
+from ..values.types import Hit, Passage, Ranking, Relevance, Scale, State, Vote
 
 NOT_FOR_MODELS = ["doc_id", "language", "source", "label", "rank", "scale"]  # of a node's metadata
 

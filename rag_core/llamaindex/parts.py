@@ -10,11 +10,11 @@ from typing import ClassVar
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from ..context import Context
-from ..errors import ProviderError
+from ..pipeline.strategy import Strategy
+from ..runtime.context import Context
 from ..stages import Retriever, Transform
-from ..strategy import Strategy
-from ..types import Hit, Query, Scale
+from ..values.errors import ProviderError
+from ..values.types import Hit, Query, Scale
 from .nodes import as_passage
 
 

@@ -9,11 +9,11 @@ from typing import Any
 from llama_index.core import PromptTemplate
 from llama_index.core.prompts import BasePromptTemplate
 
-from ..errors import ConfigError
-from ..prompts import Template
+from ..pipeline.strategy import Strategy
+from ..prompts.prompt import Template
+from ..prompts.rewriting import READY
 from ..stages import Rewrite, Stage
-from ..strategy import Strategy
-from ..templates import READY
+from ..values.errors import ConfigError
 
 OPTIONAL = {"form", "refused"}  # fields that a prompt may leave out
 

@@ -12,12 +12,12 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from ..catalog import Chosen
-from ..compare import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token
-from ..errors import Stopped
 from ..models.events import heard_by
-from ..prompts import NO_EVIDENCE
-from ..strategy import Strategy
-from ..trace import Trace
+from ..pipeline.strategy import Strategy
+from ..pipeline.stream import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token
+from ..prompts.prompt import NO_EVIDENCE
+from ..values.errors import Stopped
+from ..values.trace import Trace
 from .nodes import as_nodes
 from .parts import embedded_by
 

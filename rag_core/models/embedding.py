@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..context import Kind
-from ..errors import MissingResource, ProviderError, RagError, SettingsError
-from ..pricing import PriceList
-from ..settings import Server, Settings
-from ..types import ModelCall, Vectors
+from ..runtime.context import Kind
+from ..values.errors import MissingResource, ProviderError, RagError, SettingsError
+from ..values.pricing import PriceList
+from ..values.settings import Server, Settings
+from ..values.types import ModelCall, Vectors
 from .events import begin
-from .line import EmbeddingLine
-from .openai_errors import AGAIN, NO_KEY, explained, give_up_on_waits, secret_of
+from .openai.errors import AGAIN, NO_KEY, explained, give_up_on_waits, secret_of
+from .openai.transport import EmbeddingLine
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:

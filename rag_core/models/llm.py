@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..context import Embedder, Index
-from ..errors import ProviderError, SettingsError
-from ..pricing import PriceList
-from ..prompts import Prompt
-from ..settings import Role, Server, Settings
-from ..thesaurus import Thesaurus
-from ..types import ModelCall
+from ..prompts.prompt import Prompt
+from ..values.errors import ProviderError, SettingsError
+from ..values.pricing import PriceList
+from ..values.settings import Role, Server, Settings
+from ..values.types import ModelCall
 from .events import begin
-from .line import Call, Line, cut_off
-from .openai_errors import (
+from .openai.errors import (
     AGAIN,
     NO_KEY,
     OPENAI_ITSELF,
@@ -25,13 +21,13 @@ from .openai_errors import (
     refused_option,
     secret_of,
 )
+from .openai.transport import Call, Line, cut_off
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM, ChatMessage, ChatResponse
     from pydantic import BaseModel
 
-    from .reranking import OfflineScorer
 
 CONTEXT_WINDOW = 32_768  # assumed for models LlamaIndex has no table entry for
 LONGEST = 10  # timeouts a reply may take that keeps coming
@@ -198,28 +194,6 @@ def _is_last(raw: object) -> bool:
     """Whether a streamed chunk says that the model has finished."""
     choices = getattr(raw, "choices", None) or ()
     return any(getattr(choice, "finish_reason", None) for choice in choices)
-
-
-def load_offline(
-    prices: PriceList,
-    embedder: Embedder,
-    scorer: OfflineScorer | None = None,
-    thesaurus: Thesaurus | None = None,
-    index: Index | None = None,
-) -> LlamaLlm:
-    """The offline engine.
-
-    Args:
-        scorer: judges passages, and its model reads sentences; without it the engine judges none.
-        index: searched for rewrites and hypothetical passages.
-    """
-    from .offline import NAME, OfflineLLM
-
-    parts = [embedder.key, scorer.key if scorer else "", thesaurus.digest if thesaurus else ""]
-    known = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
-    reader = scorer.embedder if scorer else embedder
-    model = OfflineLLM(embedder, scorer, thesaurus, index, reader)
-    return LlamaLlm(model, NAME, prices, reads_fields=True, made=known)
 
 
 def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = "answer") -> LlamaLlm:

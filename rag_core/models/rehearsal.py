@@ -14,10 +14,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ..context import Embedder, Kind, Reranker
-from ..pricing import PriceList
-from ..prompts import Prompt
-from ..types import Hit, ModelCall, Passage, Scale, Vectors
+from ..prompts.prompt import Prompt
+from ..runtime.context import Embedder, Kind, Reranker
+from ..values.pricing import PriceList
+from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
 from .embedding import AT_ONCE
 from .tokenizer import count_tokens
 

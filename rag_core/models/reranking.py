@@ -8,27 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..context import Reranker
-from ..errors import MissingResource, ProviderError
-from ..pricing import PriceList
-from ..settings import Settings
-from ..types import Hit, ModelCall, Scale
-from .embedding import (
-    MINILM,
-    MINILM_SHA256,
-    LlamaEmbedder,
-    hub_answers,
-    load_embedder,
-    set_threads,
-    weights_key,
-)
-from .late_interaction import TokenEncoder
-from .offline_scorer import OfflineScorer, read_calibrations
+from ..runtime.context import Reranker
+from ..values.errors import MissingResource, ProviderError
+from ..values.settings import Settings
+from ..values.types import Hit, ModelCall, Scale
+from .embedding import hub_answers, set_threads, weights_key
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
-
-__all__ = ["CrossEncoderReranker", "OfflineScorer", "load_reranker", "load_scorer"]
 
 BATCH = 16  # pairs read at once
 
@@ -91,19 +78,7 @@ class CrossEncoderReranker:
         return sum(map(len, read["input_ids"]))
 
 
-def load_scorer(settings: Settings, embedder: LlamaEmbedder, prices: PriceList) -> OfflineScorer:
-    """The offline scorer on the bundled model, which it shares with an embedder that is the same.
-
-    Raises:
-        MissingResource: the bundled model is not here.
-        DataError: its calibration cannot be read.
-    """
-    if embedder.key != f"{MINILM}-{MINILM_SHA256[:8]}":
-        embedder = load_embedder(settings.model_copy(update={"embedding": "minilm"}), prices)
-    return OfflineScorer(TokenEncoder(embedder), read_calibrations(settings.data / "relevance.toml"))
-
-
-def load_reranker(settings: Settings, scorer: OfflineScorer) -> Reranker:
+def load_reranker(settings: Settings, scorer: Reranker) -> Reranker:
     """The reranker the settings name: a CrossEncoder by name or folder, or for "auto" the scorer.
 
     Raises:

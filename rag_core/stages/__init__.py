@@ -5,8 +5,8 @@ from .base import Flow, Fuse, Rerank, Retriever, Select, Stage, Transform
 from .fuse import Best, Merge, Rrf
 from .rerank import Blend, Judge, Rescore
 from .retrieve import Bm25, Dense, Retrieve
-from .rewrite import Analyse, AnalyseByModel, Hypothesise, Rephrase, Rewrite
 from .select import AtLeast, Mmr, Top
+from .transform import Analyse, AnalyseByModel, Hypothesise, Rephrase, Rewrite
 
 __all__ = [
     "Analyse",

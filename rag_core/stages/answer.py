@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ..context import Context
-from ..errors import ProviderError
-from ..grounding import evidence_hash, resolve_citations, shown_evidence
-from ..prompts import ANSWER, NO_EVIDENCE, Sources, Template, contexts_in
-from ..text import detect_language, language_of
-from ..types import Answer, Hit, Ranking, Relevance, Scorer, State
+from ..language.analysis import detect_language, language_of
+from ..prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, contexts_in
+from ..runtime.context import Context
+from ..values.errors import ProviderError
+from ..values.types import Answer, Hit, Ranking, Relevance, Scorer, State
 from .base import Flow, Rerank, Stage, warn_if_unread
+from .citations import evidence_hash, resolve_citations, shown_evidence
 from .rerank import Judge, Rescore
 
 # a score or None of each passage; None altogether when there was no time

@@ -19,9 +19,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from ..context import Context
-from ..prompts import Template
-from ..types import Hit, Query, Ranking, Scale, State
+from ..prompts.prompt import Template
+from ..runtime.context import Context
+from ..values.types import Hit, Query, Ranking, Scale, State
 
 Held = Literal["the question", "queries", "a ranking", "rankings", "an answer"]
 RERANKER = "reranker"  # stands for the scale of the reranker that is set

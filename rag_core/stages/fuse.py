@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from ..context import Context
-from ..errors import ConfigError
-from ..types import Query, Ranking, Scale, State
+from ..runtime.context import Context
+from ..values.errors import ConfigError
+from ..values.types import Query, Ranking, Scale, State
 from .base import Flow, Fuse
 
 Weighting = Literal["linear", "exponential", "equal", "custom"]

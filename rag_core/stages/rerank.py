@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..context import Context
-from ..errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
-from ..prompts import JUDGE_PASSAGE, Block, Sources, Template
-from ..replies import read_object, read_score
-from ..types import Hit, Ranking, Term
+from ..prompts.prompt import JUDGE_PASSAGE, Block, Sources, Template
+from ..prompts.replies import read_object, read_score
+from ..runtime.context import Context
+from ..values.errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
+from ..values.types import Hit, Ranking, Term
 from .base import Flow, Rerank, warn_if_unread
 
 ATTEMPTS = 2  # a malformed reply is asked for once more

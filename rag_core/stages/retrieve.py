@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..context import Context
-from ..errors import ConfigError
-from ..types import Hit, Query, Ranking, Scale, State
+from ..runtime.context import Context
+from ..values.errors import ConfigError
+from ..values.types import Hit, Query, Ranking, Scale, State
 from .base import Flow, Retriever, Stage
 
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..context import Context
-from ..errors import ConfigError
-from ..text import detect_language
-from ..types import Hit, Ranking, State, Term, Vectors, ordered_votes
+from ..language.analysis import detect_language
+from ..runtime.context import Context
+from ..values.errors import ConfigError
+from ..values.types import Hit, Ranking, State, Term, Vectors, ordered_votes
 from .base import Flow, Select
 
 ABSOLUTE = frozenset(

@@ -25,12 +25,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
-from rag_core.judged import read_qrels, read_questions
-from rag_core.lab import Lab
+from rag_core.data.benchmark import read_qrels, read_questions
+from rag_core.lab.lab import Lab
+from rag_core.lab.opening import open_lab
 from rag_core.models.embedding import MINILM, MINILM_SHA256
-from rag_core.models.offline_scorer import NAME, Calibration, Signals
-from rag_core.opening import open_lab
-from rag_core.types import Hit
+from rag_core.offline.scorer import NAME, Calibration, Signals
+from rag_core.values.types import Hit
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 LANGUAGES = ("en", "es")

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rag_core.judged import read_builtin
-from rag_core.lab import Lab
-from rag_core.models.evidence import Evidence
-from rag_core.opening import open_lab
+from rag_core.data.benchmark import read_builtin
+from rag_core.lab.lab import Lab
+from rag_core.lab.opening import open_lab
+from rag_core.offline.evidence import Evidence
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 ABSTAINED = 0.9

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rag_core import evaluation as ev
-from rag_core.settings import Settings
+from rag_core.values.settings import Settings
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 DEPTH = 100

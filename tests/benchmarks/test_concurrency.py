@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import Behaviour, Drip, Endless, Hang, Reply, Status, role_of, serve, template_of
-from provider_lab import obliging
+from helpers.openai_server import Behaviour, Drip, Endless, Hang, Reply, Status, role_of, serve, template_of
+from helpers.provider_lab import obliging
 
-from rag_core.errors import ProviderError
-from rag_core.judged import read_builtin
-from rag_core.lab import Lab
+from rag_core.data.benchmark import read_builtin
+from rag_core.lab.lab import Lab
+from rag_core.lab.opening import open_lab
 from rag_core.models.llm import LONGEST, load_openai
-from rag_core.opening import open_lab
-from rag_core.pricing import PriceList
-from rag_core.prompts import ANSWER, JUDGE_PASSAGE, Prompt, Sources
-from rag_core.settings import Settings
-from rag_core.templates import STANDALONE
-from rag_core.trace import Trace
+from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE, Prompt, Sources
+from rag_core.prompts.rewriting import STANDALONE
+from rag_core.values.errors import ProviderError
+from rag_core.values.pricing import PriceList
+from rag_core.values.settings import Settings
+from rag_core.values.trace import Trace
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 SECONDS = 0.3  # of one call

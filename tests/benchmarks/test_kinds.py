@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytrec_eval
 
-from rag_core.judged import KINDS, read_builtin
-from rag_core.opening import open_lab
+from rag_core.data.benchmark import KINDS, read_builtin
+from rag_core.lab.opening import open_lab
 from rag_core.stages import Rrf
-from rag_core.types import Hit, Query, Ranking
+from rag_core.values.types import Hit, Query, Ranking
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 DEPTH, REPEATS = 100, 10_000

@@ -18,13 +18,13 @@ import pytrec_eval
 from numpy.typing import NDArray
 
 from rag_core import evaluation as ev
-from rag_core.judged import Question
-from rag_core.models.late_interaction import Reading, TokenEncoder, best_window, max_sim
-from rag_core.models.offline_scorer import OfflineScorer, bm25_among, feedback, smoothed, standardised
-from rag_core.settings import Settings
+from rag_core.data.benchmark import Question
+from rag_core.language.analysis import language_of, query_tokens
+from rag_core.offline.late_interaction import Reading, TokenEncoder, best_window, max_sim
+from rag_core.offline.scorer import OfflineScorer, bm25_among, feedback, smoothed, standardised
 from rag_core.stages import Rrf
-from rag_core.text import language_of, query_tokens
-from rag_core.types import Hit, Query, Ranking
+from rag_core.values.settings import Settings
+from rag_core.values.types import Hit, Query, Ranking
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 SETS = {"builtin": ("dev", "test"), "nfcorpus": ("dev", "test"), "medquad_obstetric": ("test",)}

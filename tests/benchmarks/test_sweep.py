@@ -14,9 +14,9 @@ import pytest
 
 from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES, Number
-from rag_core.context import Once
 from rag_core.evaluation.sweep import sweep
-from rag_core.opening import open_lab
+from rag_core.lab.opening import open_lab
+from rag_core.runtime.context import Once
 
 HYBRID = RECIPES["hybrid_rrf"]
 GRID = {

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import WordEmbedder
-from fakes import KEYWORDS, QUESTION, Told, WordReranker, refused, talker
+from helpers.fakes import KEYWORDS, QUESTION, Told, WordReranker, refused, talker
+from helpers.small import WordEmbedder
 
 from rag_core.catalog import RECIPES, build
-from rag_core.context import Context, Once
-from rag_core.templates import ORIGINAL, at
-from rag_core.trace import Step, Trace
+from rag_core.prompts.rewriting import ORIGINAL, at
+from rag_core.runtime.context import Context, Once
+from rag_core.values.trace import Step, Trace
 
 
 def run(ctx: Context, strategy: str, question: str = QUESTION, **values: object) -> Trace:

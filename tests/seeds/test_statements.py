@@ -11,25 +11,22 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from conftest import WordEmbedder
-from fakes import QUESTION, WordReranker, talker
-from openai_server import OpenAIServer, serve
-from provider_lab import listed, obliging, provider_lab
+from helpers.fakes import QUESTION, WordReranker, talker
+from helpers.openai_server import OpenAIServer, serve
+from helpers.provider_lab import listed, obliging, provider_lab
+from helpers.small import WordEmbedder
 
 from pages.shared import claims
 from rag_core.catalog import RECIPES, Number, build
-from rag_core.context import Context, Once
-from rag_core.corpus import builtin_profile
-from rag_core.errors import MissingResource
+from rag_core.data.benchmark import read_beir
+from rag_core.data.documents import builtin_profile
 from rag_core.evaluation.metrics import DEFAULT_METRICS, parse_metric
 from rag_core.indexing import CorpusStore
 from rag_core.indexing.enrich import Enriched
-from rag_core.judged import read_beir
+from rag_core.language.analysis import language_of
 from rag_core.models import load_embedder, load_reranker
-from rag_core.models.rewriting import Rewriter
-from rag_core.settings import Settings, read_settings
-from rag_core.stages import Bm25
-from rag_core.templates import (
+from rag_core.offline.rewriting import Rewriter
+from rag_core.prompts.rewriting import (
     ASPECT_SPECIFIC,
     CLARIFICATION,
     COMPLICATIONS,
@@ -44,8 +41,11 @@ from rag_core.templates import (
     TRANSFORM,
     Form,
 )
-from rag_core.text import language_of
-from rag_core.trace import metrics
+from rag_core.runtime.context import Context, Once
+from rag_core.stages import Bm25
+from rag_core.values.errors import MissingResource
+from rag_core.values.settings import Settings, read_settings
+from rag_core.values.trace import metrics
 
 
 def control(strategy: str, name: str) -> object:

@@ -1,0 +1,1 @@
+"""Documents and benchmarks: the built-in ones and BEIR folders."""

@@ -1,0 +1,317 @@
+"""Judged questions: BEIR folders (Thakur et al., NeurIPS 2021), the built-in ones and any other.
+
+<folder>/corpus.jsonl             {"_id", "title", "text"}; the built-in questions judge data/corpus instead
+<folder>/queries.jsonl            {"_id", "text", "metadata": {"language", "kind", "emergency"}}
+<folder>/qrels/<split>.tsv        query-id, corpus-id, score: judgements of documents
+<folder>/qrels-passages/<split>.tsv   built-in only: the same for passages, by document id and position
+<folder>/judgements.toml          optional: judged_by = "one sentence that says who judged"
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..language.analysis import LANGUAGES, language_of
+from ..values.errors import DataError
+from .documents import beir_rows
+
+KINDS = [
+    "clear",
+    "lay",
+    "keywords",
+    "ambiguous",
+    "facets",
+    "number_negation",
+    "misspelt",
+    "cross_language",
+    "outside",
+    "emergency",
+]
+SPLITS = ("dev", "test")
+GRADES = (0, 1, 2)
+JUDGED_BY_AUTHORS = "Judged by the set's authors; see its documentation."
+
+_HEADER = ["query-id", "corpus-id", "score"]
+_GRADE = re.compile(r"-?[0-9]{1,9}")
+
+Qrels = Mapping[str, Mapping[str, int]]  # question id -> document or passage key -> grade
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question to measure on.
+
+    Args:
+        language: ISO 639-1 code; detected where the file does not say it.
+        kind: one of KINDS; empty where the file does not say it.
+        emergency: the asker's situation calls for help at once.
+    """
+
+    id: str
+    text: str
+    language: str
+    kind: str
+    emergency: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSet:
+    """The questions of one split with their judgements of documents.
+
+    Args:
+        name: "builtin", or the folder's name.
+        questions: those judged in the split, in file order.
+        qrels: question id -> document id -> grade; a grade above 0 is relevant.
+        checksum: first 16 hexadecimal digits of the SHA-256 of the files read, one after the other:
+            queries, judgements, corpus.
+        judged_by: one sentence that says who judged, from the set itself.
+    """
+
+    name: str
+    split: str
+    questions: tuple[Question, ...]
+    qrels: Qrels
+    checksum: str
+    judged_by: str = JUDGED_BY_AUTHORS
+
+    @property
+    def measured(self) -> tuple[Question, ...]:
+        """The questions with a relevant document; only these have metrics."""
+        return tuple(question for question in self.questions if self._answerable(question))
+
+    @property
+    def unanswerable(self) -> tuple[Question, ...]:
+        """The questions without a relevant document."""
+        return tuple(question for question in self.questions if not self._answerable(question))
+
+    def _answerable(self, question: Question) -> bool:
+        return any(grade > 0 for grade in self.qrels[question.id].values())
+
+
+def read_builtin(data: Path, split: str) -> JudgedSet:
+    """The built-in questions of a split, English and Spanish.
+
+    Args:
+        data: the folder that holds `questions`.
+
+    Raises:
+        DataError: naming file and line of what is missing or malformed.
+    """
+    questions: list[Question] = []
+    qrels: dict[str, Mapping[str, int]] = {}
+    files: list[Path] = []
+    for language in LANGUAGES:
+        folder = data / "questions" / language
+        path = _qrels_file(folder, split)
+        judged = read_qrels(path)
+        questions += [question for question in read_questions(folder) if question.id in judged]
+        qrels |= judged
+        files += [folder / "queries.jsonl", path]
+    by = read_judged_by(data / "questions")
+    return JudgedSet("builtin", split, tuple(questions), qrels, _checksum(files), by)
+
+
+def read_beir(folder: Path, split: str) -> JudgedSet:
+    """The judged questions of a BEIR folder: corpus.jsonl, queries.jsonl and qrels/<split>.tsv.
+
+    Raises:
+        DataError: naming file and line of what is missing, malformed, repeated or judged without being
+            there; or no document is judged relevant.
+    """
+    if not folder.is_dir():
+        raise DataError(f"There is no folder {folder}.", "Check the path.")
+    corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
+    for path in (corpus, queries):
+        if not path.is_file():
+            raise DataError(
+                f"{folder} has no {path.name}.",
+                "A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/<split>.tsv.",
+            )
+    qrels_file = _qrels_file(folder, split)
+    judgements = list(_judgements(qrels_file))
+    rows = {row["_id"]: row for row in _query_rows(queries)}
+    _check_known(qrels_file, [(row.line, row.question) for row in judgements], rows, queries)
+    documents = {row["_id"] for _, row in beir_rows(corpus)}
+    _check_known(qrels_file, [(row.line, row.document) for row in judgements], documents, corpus)
+    if not any(row.grade > 0 for row in judgements):
+        raise DataError(
+            f"{qrels_file} judges no document relevant: there is nothing to measure.",
+            "Choose another split, or add judgements with a score above 0.",
+        )
+    qrels = _by_question(judgements)
+    return JudgedSet(
+        folder.resolve().name,
+        split,
+        tuple(_question(row) for identity, row in rows.items() if identity in qrels),
+        qrels,
+        _checksum([queries, qrels_file, corpus]),
+        read_judged_by(folder),
+    )
+
+
+def read_judged_by(folder: Path) -> str:
+    """The sentence of a folder's judgements.toml that says who judged; where there is none, the authors did.
+
+    Raises:
+        DataError: the file cannot be read, or has no such sentence.
+    """
+    path = folder / "judgements.toml"
+    if not path.is_file():
+        return JUDGED_BY_AUTHORS
+    try:
+        sentence = tomllib.loads(path.read_text(encoding="utf-8")).get("judged_by")
+    except (OSError, ValueError) as error:  # what tomllib raises is a ValueError
+        raise DataError(f"{path} cannot be read: {error}.", "Check that it is UTF-8 and TOML.") from error
+    if not isinstance(sentence, str) or not sentence.strip():
+        raise DataError(f"{path} does not say who judged.", 'Write judged_by = "one sentence".')
+    return " ".join(sentence.split())
+
+
+def read_questions(folder: Path) -> list[Question]:
+    """The questions of a folder's queries.jsonl, in file order.
+
+    Metadata other than the built-in questions' counts as none: the language is then detected, the kind
+    empty and the question no emergency.
+
+    Raises:
+        DataError: naming file and line of what is malformed or repeated.
+    """
+    return [_question(row) for row in _query_rows(folder / "queries.jsonl")]
+
+
+def read_qrels(path: Path) -> Qrels:
+    """Judgements of one split: any whole number is a grade, those above 0 mean relevant.
+
+    Raises:
+        DataError: naming file and line of what is malformed or repeated.
+    """
+    return _by_question(_judgements(path))
+
+
+class _Judgement(NamedTuple):
+    line: int
+    question: str
+    document: str
+    grade: int
+
+
+def _query_rows(path: Path) -> Iterator[dict[str, Any]]:
+    for number, row in beir_rows(path):
+        if not row["text"].strip():
+            raise DataError(
+                f"{path}, line {number}: question {row['_id']!r} has no text.", "Write it or remove the line."
+            )
+        yield row
+
+
+def _question(row: Mapping[str, Any]) -> Question:
+    match row.get("metadata"):
+        case {"language": str(language), "kind": str(kind), "emergency": bool(emergency)}:
+            return Question(row["_id"], row["text"], language, kind, emergency)
+    return Question(row["_id"], row["text"], language_of(row["text"]), "", False)
+
+
+def _judgements(path: Path) -> Iterator[_Judgement]:
+    lines: dict[tuple[str, str], int] = {}
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            _check_header(path, file.readline())
+            for number, line in enumerate(file, start=2):
+                if not line.strip(" \n"):
+                    continue
+                row = _columns(line)
+                where = f"{path}, line {number}"
+                if len(row) != len(_HEADER):
+                    raise DataError(
+                        f"{where}: the number of columns is {len(row)}, not 3.",
+                        "A line is query-id, corpus-id and score, separated by tabs.",
+                    )
+                question, document, grade = row
+                if not _GRADE.fullmatch(grade.strip()):
+                    raise DataError(
+                        f"{where}: the score {grade!r} is not a whole number.",
+                        "Write grades as 0, 1, 2 and so on.",
+                    )
+                first = lines.setdefault((question, document), number)
+                if first != number:
+                    raise DataError(
+                        f"{where}: question {question!r} and document {document!r} are judged twice, "
+                        f"first on line {first}.",
+                        "Remove one of the two lines.",
+                    )
+                yield _Judgement(number, question, document, int(grade))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(
+            f"{path} cannot be read: {error}.", "Check that the file exists and is UTF-8."
+        ) from error
+
+
+def _check_header(path: Path, line: str) -> None:
+    if _columns(line) == _HEADER:
+        return
+    words = line.split()
+    if not line.strip():
+        found = "there is no header"
+    elif len(words) in (3, 4) and _GRADE.fullmatch(words[-1]):
+        found = "a judgement stands where the header should be"
+        if len(words) == 4:
+            found += " (the file looks like TREC qrels: query 0 document grade)"
+    else:
+        found = f"the header is {line.strip()[:80]!r}"
+    raise DataError(
+        f"{path}, line 1: {found}.",
+        "BEIR judgements have three columns separated by tabs, and query-id, corpus-id, score on line 1.",
+    )
+
+
+def _columns(line: str) -> list[str]:
+    """The columns of one line; read line by line, so that a stray quote cannot swallow the next ones."""
+    return next(csv.reader([line], delimiter="\t"), [])
+
+
+def _by_question(judgements: Iterable[_Judgement]) -> dict[str, dict[str, int]]:
+    qrels: dict[str, dict[str, int]] = {}
+    for row in judgements:
+        qrels.setdefault(row.question, {})[row.document] = row.grade
+    return qrels
+
+
+def _check_known(path: Path, judged: Iterable[tuple[int, str]], known: Collection[str], file: Path) -> None:
+    """Refuse judgements, as (line, id), of ids that `file` does not have."""
+    unknown: dict[str, int] = {}
+    for line, identity in judged:
+        if identity not in known:
+            unknown.setdefault(identity, line)
+    if unknown:
+        identity, line = next(iter(unknown.items()))
+        more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
+        raise DataError(
+            f"{path}, line {line}: id {identity!r} is not in {file.name}{more}.",
+            f"Remove the judgements of such ids or complete {file.name}.",
+        )
+
+
+def _qrels_file(folder: Path, split: str) -> Path:
+    path = folder / "qrels" / f"{split}.tsv"
+    if not path.is_file():
+        splits = sorted(file.stem for file in path.parent.glob("*.tsv"))
+        raise DataError(
+            f"There is no {path}.",
+            f"The splits here: {', '.join(splits)}." if splits else f"{path.parent} holds no judgements.",
+        )
+    return path
+
+
+def _checksum(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            hashlib.file_digest(file, lambda: digest)
+    return digest.hexdigest()[:16]

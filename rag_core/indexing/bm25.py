@@ -1,0 +1,138 @@
+"""BM25 through a sparse matrix: the scores of `rank_bm25.BM25Okapi`, about a hundred times faster."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..language.analysis import typed
+
+Scores = NDArray[np.float64]
+
+
+class Bm25Index:
+    """Term statistics of a fitted `BM25Okapi`, kept so that k1 and b can change at query time.
+
+    score(d) = Σ over query terms t (repeats count) of
+        idf(t) · tf(t, d) · (k1 + 1) / (tf(t, d) + k1 · (1 − b + b · |d| / avgdl))
+
+    Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009; idf as rank_bm25 0.2.2
+    computes it (negative idf replaced by 0.25 × the mean idf), so scores are equal to the last bit.
+
+    Args:
+        vocabulary: term -> row.
+        idf: (terms,) inverse document frequency.
+        frequencies: (terms, passages) sparse term frequencies, one row a term.
+        lengths: (passages,) number of terms of each passage.
+        average_length: mean of `lengths`.
+    """
+
+    def __init__(
+        self,
+        vocabulary: dict[str, int],
+        idf: Scores,
+        frequencies: sp.csr_matrix,
+        lengths: NDArray[np.int64],
+        average_length: float,
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._typed: dict[str, list[int]] = {}
+        for term, row in vocabulary.items():
+            if typed(term) != term:
+                self._typed.setdefault(typed(term), []).append(row)
+        self._idf = idf
+        self._frequencies = frequencies
+        self._lengths = lengths
+        self._average_length = average_length
+        self._impacts = functools.lru_cache(maxsize=8)(self._compute_impacts)
+
+    @classmethod
+    def fit(cls, documents: Sequence[Sequence[str]]) -> Bm25Index:
+        """Fit on analysed passages. An empty collection, or one without any term, matches nothing."""
+        if not any(documents):
+            empty = sp.csr_matrix((0, len(documents)))
+            return cls({}, np.zeros(0), empty, np.zeros(len(documents), np.int64), 0.0)
+        from rank_bm25 import BM25Okapi
+
+        fitted = BM25Okapi([list(document) for document in documents])
+        vocabulary = {term: row for row, term in enumerate(fitted.idf)}
+        rows, columns, counts = [], [], []
+        for column, frequencies in enumerate(fitted.doc_freqs):
+            for term, count in frequencies.items():
+                rows.append(vocabulary[term])
+                columns.append(column)
+                counts.append(count)
+        shape = (len(vocabulary), len(documents))
+        matrix = sp.csr_matrix((np.array(counts, np.float64), (rows, columns)), shape=shape)
+        idf = np.array([fitted.idf[term] for term in vocabulary])
+        return cls(vocabulary, idf, matrix, np.array(fitted.doc_len), float(fitted.avgdl))
+
+    def scores(
+        self, query: Sequence[str], k1: float = 1.5, b: float = 0.75
+    ) -> tuple[Scores, NDArray[np.bool_]]:
+        """BM25 score of every passage, and which passages contain a query term.
+
+        A passage may contain a term and still score 0 or less (idf 0, tiny collections), so being a
+        hit is the second value, never `score > 0`.
+
+        Returns:
+            (passages,) scores and (passages,) matches.
+        """
+        impacts = self._impacts(k1, b)
+        scores = np.zeros(len(self._lengths))
+        matched = np.zeros(len(self._lengths), np.bool_)
+        for term in query:
+            row = self._row(term)
+            if row is not None:
+                start, end = impacts.indptr[row], impacts.indptr[row + 1]
+                columns = impacts.indices[start:end]
+                scores[columns] += impacts.data[start:end]
+                matched[columns] = True
+        return scores, matched
+
+    def _row(self, term: str) -> int | None:
+        """A term's row. One that no passage has, typed without its ñ, stands for the only term it can be."""
+        row = self._vocabulary.get(term)
+        if row is not None:
+            return row
+        meant = self._typed.get(term, ())
+        return meant[0] if len(meant) == 1 else None
+
+    def _compute_impacts(self, k1: float, b: float) -> sp.csr_matrix:
+        frequencies = self._frequencies
+        rows = np.repeat(np.arange(frequencies.shape[0]), np.diff(frequencies.indptr))
+        tf, columns = frequencies.data, frequencies.indices
+        # Operand order as in BM25Okapi.get_scores: it decides the last bit.
+        data = self._idf[rows] * (
+            tf * (k1 + 1) / (tf + k1 * (1 - b + b * self._lengths[columns] / self._average_length))
+        )
+        return sp.csr_matrix((data, columns, frequencies.indptr), shape=frequencies.shape)
+
+    def save(self, path: Path) -> None:
+        """Write to one .npz file."""
+        np.savez(
+            path,
+            vocabulary=np.frombuffer(json.dumps(list(self._vocabulary)).encode(), np.uint8),
+            idf=self._idf,
+            data=self._frequencies.data,
+            indices=self._frequencies.indices,
+            indptr=self._frequencies.indptr,
+            lengths=self._lengths,
+            average_length=self._average_length,
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> Bm25Index:
+        """Read what `save` wrote."""
+        with np.load(path) as held:
+            terms: list[str] = json.loads(held["vocabulary"].tobytes().decode())
+            shape = (len(terms), len(held["lengths"]))
+            matrix = sp.csr_matrix((held["data"], held["indices"], held["indptr"]), shape=shape)
+            vocabulary = {term: row for row, term in enumerate(terms)}
+            return cls(vocabulary, held["idf"], matrix, held["lengths"], float(held["average_length"]))

@@ -1,0 +1,218 @@
+"""The built-in collection as a whole: what it counts, what is wrong with it, and its shipped vectors."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.benchmark import GRADES, KINDS, SPLITS, Question, read_qrels, read_questions
+from ..data.documents import Document, check_collection, read_collection
+from ..indexing import Enricher, chunked, read_shipped, text_key, write_shipped
+from ..language.analysis import LANGUAGES
+from ..runtime.context import Embedder
+from ..values.errors import DataError
+
+LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
+CONCEPT_LISTS = ("en", "es", "lay_en", "lay_es", "abbr", "narrower", "related")
+
+
+def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str, Any], list[str]]:
+    """Count the collection and list what is wrong with it.
+
+    Args:
+        data: the folder with corpus, questions, thesaurus and vectors.
+
+    Returns:
+        Counts, and one line a problem.
+    """
+    problems = check_collection(data / "corpus")
+    documents = read_collection(data / "corpus")
+    passages = {passage.id for passage in chunked(documents, embedder)}
+    counts: dict[str, Any] = {
+        "documents": Counter(document.language for document in documents),
+        "words": sum(len(document.text.split()) for document in documents),
+        "passages": len(passages),
+    }
+    texts = indexed_texts(documents, embedder, enricher)
+    problems += _vector_problems(data / "vectors" / f"{embedder.key}.npz", texts)
+    keys = {passage_key(identity) for identity in passages}
+    questions: list[Question] = []
+    judged: Counter[str] = Counter()
+    for language in LANGUAGES:
+        folder = data / "questions" / language
+        held = read_questions(folder)
+        questions += held
+        problems += _question_problems(folder, held, language)
+        problems += _qrels_problems(folder, held, documents, keys, judged)
+    counts["questions"] = Counter(question.language for question in questions)
+    counts["kinds"] = Counter(question.kind for question in questions)
+    counts["emergencies"] = sum(question.emergency for question in questions)
+    counts["judgements"] = judged
+    concepts = read_thesaurus(data / "thesaurus.toml")
+    counts["concepts"] = len(concepts)
+    problems += thesaurus_problems(concepts)
+    return counts, problems
+
+
+def passage_key(identity: str) -> str:
+    """A passage's id without its content hash: document id and position, as judgements name it."""
+    return identity.rsplit(":", 1)[0]
+
+
+def indexed_texts(documents: Sequence[Document], embedder: Embedder, enricher: Enricher) -> set[str]:
+    """What is embedded of documents: every passage, plain and with its context."""
+    return {passage.indexed_text for how in (None, enricher) for passage in chunked(documents, embedder, how)}
+
+
+def write_vectors(data: Path, embedder: Embedder, enricher: Enricher) -> int:
+    """Bring the shipped vectors to the built-in passages, plain and with contexts; how many there are.
+
+    Texts whose vector is there are not embedded again; delete the file to make all of them anew.
+    """
+    path = data / "vectors" / f"{embedder.key}.npz"
+    held = {key: np.frombuffer(vector, np.float32) for key, vector in read_shipped(path).items()}
+    texts = list(indexed_texts(read_collection(data / "corpus"), embedder, enricher))
+    missing = sorted(
+        (text for text in texts if text_key(text) not in held), key=lambda text: (len(text), text)
+    )
+    if missing:
+        vectors, _ = embedder.embed(missing, "passage")
+        held.update(zip(map(text_key, missing), vectors, strict=True))
+    write_shipped(path, texts, np.array([held[text_key(text)] for text in texts]))
+    return len(texts)
+
+
+def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
+    """Write BEIR folders: en, es and all, each judged by document and by passage.
+
+    Returns:
+        The folders written.
+    """
+    documents = read_collection(data / "corpus")
+    rows = {
+        "documents": [
+            {"_id": d.id, "title": d.title, "text": d.text, "language": d.language} for d in documents
+        ],
+        "passages": [
+            {"_id": passage_key(p.id), "title": p.full_title, "text": p.text, "language": p.language}
+            for p in chunked(documents, embedder)
+        ],
+    }
+    written = []
+    for level, qrels in LEVELS.items():
+        for name, languages in {**{code: (code,) for code in LANGUAGES}, "all": tuple(LANGUAGES)}.items():
+            folder = target / level / name
+            (folder / "qrels").mkdir(parents=True, exist_ok=True)
+            _write_lines(
+                folder / "corpus.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows[level]]
+            )
+            sources = [data / "questions" / language for language in languages]
+            _write_lines(
+                folder / "queries.jsonl",
+                [line for source in sources for line in _lines(source / "queries.jsonl")],
+            )
+            for split in SPLITS:
+                judged = [_lines(source / qrels / f"{split}.tsv") for source in sources]
+                body = [line for lines in judged for line in lines[1:]]
+                _write_lines(folder / "qrels" / f"{split}.tsv", [judged[0][0], *body])
+            written.append(folder)
+    return written
+
+
+def read_thesaurus(path: Path) -> list[dict[str, Any]]:
+    """The concepts of the thesaurus.
+
+    Raises:
+        DataError: the file is missing or is not TOML.
+    """
+    try:
+        concepts: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["concept"]
+        return concepts
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(
+            f"The thesaurus {path} cannot be read: {error!r}.", "Restore data/thesaurus.toml."
+        ) from error
+
+
+def thesaurus_problems(concepts: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Repeated ids and terms, missing lists, links that lead nowhere."""
+    ids = Counter(concept.get("id") for concept in concepts)
+    yield from (f"thesaurus: id {name!r} stands {count} times" for name, count in ids.items() if count > 1)
+    owner: dict[tuple[str, str], str] = {}
+    for concept in concepts:
+        name = concept.get("id")
+        missing = [key for key in CONCEPT_LISTS if not isinstance(concept.get(key), list)]
+        if missing or not concept["en"] or not concept["es"]:
+            yield f"thesaurus: {name}: needs lists {', '.join(missing) or 'en and es'}"
+            continue
+        for link in (*concept["narrower"], *concept["related"]):
+            if link not in ids or link == name:
+                yield f"thesaurus: {name}: link {link!r} leads nowhere"
+        for language in LANGUAGES:
+            for term in {*concept[language], *concept[f"lay_{language}"]}:
+                first = owner.setdefault((language, term.casefold()), str(name))
+                if first != name:
+                    yield f"thesaurus: {term!r} stands in {first} and {name}"
+
+
+def _vector_problems(path: Path, texts: Iterable[str]) -> Iterator[str]:
+    wanted, held = set(map(text_key, texts)), set(read_shipped(path))
+    if wanted - held or held - wanted:
+        yield (
+            f"{path}: stale: {len(wanted - held)} passages have no vector, {len(held - wanted)} vectors have no "
+            "passage; run `rag index --vectors`"
+        )
+
+
+def _question_problems(folder: Path, questions: Sequence[Question], language: str) -> Iterator[str]:
+    for question in questions:
+        if not question.kind:
+            yield f"{folder}: {question.id}: the metadata need language, kind and emergency (true or false)"
+        elif question.kind not in KINDS:
+            yield f"{folder}: {question.id}: kind {question.kind!r} is not one of {', '.join(KINDS)}"
+        if question.language != language:
+            yield f"{folder}: {question.id}: language {question.language!r}"
+
+
+def _qrels_problems(
+    folder: Path,
+    questions: Sequence[Question],
+    documents: Sequence[Document],
+    passages: set[str],
+    judged: Counter[str],
+) -> Iterator[str]:
+    """Judgements of things that do not exist, splits that overlap; counts judgements by level."""
+    known = {"documents": {document.id for document in documents}, "passages": passages}
+    kinds = {question.id: question.kind for question in questions}
+    for level, name in LEVELS.items():
+        seen: dict[str, str] = {}
+        for split in SPLITS:
+            for question, grades in read_qrels(folder / name / f"{split}.tsv").items():
+                judged[level] += len(grades)
+                if question not in kinds:
+                    yield f"{folder}: {name}/{split}: question {question!r} does not exist"
+                if seen.setdefault(question, split) != split:
+                    yield f"{folder}: {name}: question {question} is in both splits"
+                if kinds.get(question) == "outside" and any(grades.values()):
+                    yield f"{folder}: {name}/{split}: {question} is outside the collection but has an answer"
+                for key, grade in grades.items():
+                    if key not in known[level]:
+                        yield f"{folder}: {name}/{split}: {question}: {key!r} does not exist"
+                    if grade not in GRADES:
+                        yield f"{folder}: {name}/{split}: {question}: grade {grade}"
+        if missing := kinds.keys() - seen.keys():
+            yield f"{folder}: {name}: {len(missing)} questions are not judged, {min(missing)} among them"
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def _write_lines(path: Path, lines: Sequence[str]) -> None:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

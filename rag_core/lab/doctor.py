@@ -1,0 +1,104 @@
+"""Which engines are active and why, and what is missing."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any
+
+from ..data.documents import BUILTIN
+from ..indexing import Progress, silent
+from ..models.embedding import MINILM
+from ..values.errors import RagError
+from ..values.settings import Role, Settings, read_settings
+from .engines import Engines
+from .opening import open_lab
+
+PACKAGES = ("llama-index-core", "chromadb", "rank-bm25", "sentence-transformers", "torch", "streamlit")
+WORK: Mapping[Role, str] = {
+    "answer": "answers",
+    "rewrite": "rewrites",
+    "judge": "judgements",
+    "enrich": "contexts of passages",
+}
+PROBE = "When should I go to the hospital if I have contractions?"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report.
+
+    Args:
+        ok: True all is well, False a question cannot be answered because of it, None a remark.
+        mend: the command that mends it; empty when nothing needs mending.
+    """
+
+    ok: bool | None
+    what: str
+    mend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The whole report."""
+
+    can_answer: bool
+    engine: dict[str, str | None]
+    versions: dict[str, str]
+    lines: tuple[Finding, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The shape `rag doctor --json` prints."""
+        return {
+            "can_answer": self.can_answer,
+            "engine": self.engine,
+            "versions": self.versions,
+            "findings": [asdict(line) for line in self.lines],
+        }
+
+
+def examine(settings: Settings | None = None, progress: Progress = silent) -> Findings:
+    """Open the built-in corpus and ask a question, noting what happens on the way."""
+    versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    lines = [Finding(None, ", ".join(f"{name} {number}" for name, number in versions.items()))]
+    engine: dict[str, str | None] = {}
+    try:
+        settings = settings or read_settings()
+        lines += [Finding(None, told) for told in _roles(settings)]
+        lab = open_lab(BUILTIN, settings=settings, progress=progress)
+        lines += [Finding(None, warning) for warning in lab.warnings]
+        engine = lab.engine
+        lines.append(Finding(True, f"embedding model {engine['embedding']}, index {engine['index']}"))
+        lines.append(Finding(None, _labels(lab.engines)))
+        trace = lab.run(PROBE, "hybrid_rrf")
+        lines.append(Finding(True, f"a question was answered in {trace.seconds:.1f} s by {engine['llm']}"))
+        return Findings(True, engine, versions, tuple(lines))
+    except RagError as error:
+        lines.append(Finding(False, error.message, error.next_step))
+        return Findings(False, engine, versions, tuple(lines))
+
+
+def _labels(engines: Engines) -> str:
+    """What rates passages, and what does not because nothing was fitted for it."""
+    if engines.labels.by_rank:
+        return "relevance labels: by position in the list (RAG_LABELS=rank), not measured"
+    by = f"by a judging model where a strategy asks one, otherwise by the {engines.scorer.name} ({MINILM})"
+    embedder = engines.embedder
+    if engines.labels.has("cosine", embedder.key):
+        return f"relevance labels: {by}"
+    return (
+        f"relevance labels: {by}; never by the cosine of {embedder.name}, for which no thresholds were fitted"
+    )
+
+
+def _roles(settings: Settings) -> Iterator[str]:
+    """Which model plays each role, and where it is served; never a key."""
+    for role, what in WORK.items():
+        server = settings.server(role)
+        if not settings.asks_provider(role):
+            reason = "RAG_LLM=offline" if settings.llm == "offline" else "no key and no base URL is set"
+            yield f"{what}: offline engine, no language model ({reason})"
+        elif server is not None:
+            yield f"{what}: {settings.model(role)} at {server.address}"

@@ -1,0 +1,119 @@
+"""The models of a lab, loaded once, and the roles they play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..indexing import CorpusIndex
+from ..language.analysis import warm_up
+from ..language.thesaurus import Thesaurus
+from ..models import LlamaEmbedder, LlamaLlm, load_embedder, load_openai, load_reranker
+from ..offline.loading import load_offline, load_scorer
+from ..offline.scorer import OfflineScorer
+from ..offline.timely import Timely
+from ..runtime.context import Assessor, Index, Llm, Reranker
+from ..values.labels import LabelRules
+from ..values.pricing import PriceList
+from ..values.settings import Role, Server, Settings
+
+ROLES: tuple[Role, ...] = ("answer", "rewrite", "judge", "enrich")  # purposes of prompts
+
+
+@dataclass(frozen=True)
+class Engines:
+    """The models of a lab; another lab can share them.
+
+    Args:
+        scorer: the offline scorer: the default reranker, and the offline engine's judge of passages.
+        reranker: the same, or a cross-encoder.
+        paid: a provider's or caller's model by role; the offline engine plays the others.
+    """
+
+    prices: PriceList
+    labels: LabelRules
+    embedder: LlamaEmbedder
+    scorer: OfflineScorer
+    reranker: Reranker
+    thesaurus: Thesaurus
+    paid: Mapping[str, LlamaLlm]
+
+    @property
+    def billed(self) -> bool:
+        """Whether a run can cost anything: then equal calls are shared where they can be."""
+        return bool(self.paid) or not self.embedder.local
+
+    def identity(
+        self,
+        llms: Mapping[str, Llm],
+        index: CorpusIndex,
+        enriched: CorpusIndex | None,
+    ) -> dict[str, str | None]:
+        """Everything that can change a result: two runs with equal values here are by the same engine.
+
+        The first four are the names people know. The others tell apart what may go by one name: a model's
+        servers, a folder's weights, generations of an index, edited thresholds. Temperatures are not here:
+        they belong to the templates, and so to a strategy's fingerprint.
+        """
+        embedder = self.embedder
+        return {
+            "llm": llms["answer"].name,
+            "embedding": embedder.name,
+            "reranker": self.reranker.name,
+            "index": index.name,
+            "answer_model": llms["answer"].key,
+            "rewriter": llms["rewrite"].key,
+            "judge": llms["judge"].key,
+            "enricher": llms["enrich"].key,
+            "embedding_model": f"{embedder.key} at {embedder.server}" if embedder.server else embedder.key,
+            "reranker_model": self.reranker.key,
+            "assessor": self.scorer.key,
+            "index_content": index.manifest.digest,
+            "enriched_index": f"{enriched.name}, {enriched.manifest.digest}" if enriched else None,
+            "profile": " · ".join((index.profile.subject, index.profile.audience, *index.profile.languages)),
+            "labels": self.labels.key,
+        }
+
+    @property
+    def assessor(self) -> Assessor:
+        """The offline measure for labels; a provider's answer waits for it no longer than `Timely` says.
+
+        The offline engine needs what it reads for the answer itself, and waits for all of it.
+        """
+        return Timely(self.scorer) if "answer" in self.paid else self.scorer
+
+    def offline(self, index: Index) -> LlamaLlm:
+        """The offline engine, which searches `index` for its rewrites."""
+        return load_offline(self.prices, self.embedder, self.scorer, self.thesaurus, index)
+
+
+def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: None) -> Engines:
+    """Load the models the settings name; `tell` hears what is being loaded.
+
+    Raises:
+        RagError: a model, key or data file is missing.
+    """
+    prices = PriceList.read(settings.data / "prices.toml")
+    labels = LabelRules.read(settings.data / "labels.toml", settings.labels)
+    thesaurus = Thesaurus.read(settings.data / "thesaurus.toml")
+    tell("loading the embedding model")
+    embedder = load_embedder(settings, prices)
+    tell("loading the language tools")
+    warm_up()
+    tell("loading the answer engine")
+    scorer = load_scorer(settings, embedder, prices)
+    reranker = load_reranker(settings, scorer)
+    return Engines(prices, labels, embedder, scorer, reranker, thesaurus, load_paid(settings, prices))
+
+
+def load_paid(settings: Settings, prices: PriceList) -> Mapping[str, LlamaLlm]:
+    """The provider's model of each role that has one; roles with one model on one server share it."""
+    loaded: dict[tuple[Server | None, str], LlamaLlm] = {}
+    paid: dict[str, LlamaLlm] = {}
+    for role in ROLES:
+        if settings.asks_provider(role):
+            name, server = settings.model(role), settings.server(role)
+            if (server, name) not in loaded:
+                loaded[server, name] = load_openai(settings, name, prices, role)
+            paid[role] = loaded[server, name]
+    return paid

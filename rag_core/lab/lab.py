@@ -1,0 +1,260 @@
+"""The lab: one corpus, its models, and every strategy; what the app, the command line and programs use."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..catalog import Chosen, build, build_all
+from ..indexing import CorpusIndex, CorpusStore
+from ..language.questions import check_question
+from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
+from ..offline.engine import NAME as OFFLINE
+from ..pipeline.stream import Event, calls_of, collect, stream
+from ..runtime.context import Context, Limits, Llm
+from ..values.errors import ConfigError, IndexDamaged, MissingResource, RagError, carrying
+from ..values.profile import Profile
+from ..values.settings import Settings
+from ..values.trace import Trace
+from ..values.types import ModelCall
+from .engines import ROLES, Engines
+
+if TYPE_CHECKING:
+    from llama_index.core.base.base_query_engine import BaseQueryEngine
+    from llama_index.core.callbacks import CallbackManager
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+    from llama_index.core.response_synthesizers import BaseSynthesizer
+
+    from ..llamaindex import StrategyRetriever
+
+
+class Lab:
+    """A corpus open for questions. Safe to share between threads and browser sessions.
+
+    Attributes:
+        engines: its models; another lab can share them.
+        warnings: what had to be mended when the corpus was opened.
+        calls: the embeddings that were made then.
+    """
+
+    def __init__(self, settings: Settings, corpus: str, engines: Engines, store: CorpusStore) -> None:
+        self.settings = settings
+        self.corpus = corpus
+        self.warnings: list[str] = []
+        self.calls: tuple[ModelCall, ...] = ()
+        self.engines = engines
+        self._store = store
+        self._lock = threading.Lock()
+        self._offline: tuple[CorpusIndex, Llm] | None = None
+
+    @property
+    def engine(self) -> dict[str, str | None]:
+        """Everything that can change a result, by name, as traces carry it."""
+        return dict(self.context().engine)
+
+    @property
+    def index(self) -> CorpusIndex:
+        """The current generation; opened again when another process wrote a new one."""
+        with self._lock:
+            index = self._store.open()
+        if index is None:
+            raise MissingResource(
+                f"Corpus {self.corpus!r} has no index.", f"Run `rag index PATH --corpus {self.corpus}`."
+            )
+        return index
+
+    @property
+    def profile(self) -> Profile:
+        """What the corpus is about, for whom, and in which languages."""
+        return self.index.profile
+
+    @property
+    def enriched(self) -> CorpusIndex | None:
+        """The same passages with contexts, opened likewise; None when the corpus has no such index.
+
+        A damaged one counts as none, so that it keeps only those from answering who search it.
+        """
+        with self._lock:
+            try:
+                return self._store.enriched.open()
+            except IndexDamaged:
+                return None
+
+    def stream(
+        self,
+        question: str,
+        strategies: Sequence[Chosen],
+        *,
+        reuse: Sequence[Trace] = (),
+        stop: threading.Event | None = None,
+    ) -> Iterator[Event]:
+        """Events of strategies running on a question at the same time.
+
+        Args:
+            strategies: names, (name, control values), or Strategy values.
+            reuse: earlier traces of this question; stages that have not changed since are taken over.
+            stop: set it to stop the run.
+
+        Raises:
+            InputError: the question cannot be asked.
+            ConfigError: a strategy, control or value is wrong.
+        """
+        asked = check_question(question)
+        return stream(asked, build_all(strategies), self.context(stop), reuse=reuse)
+
+    def context(self, stop: threading.Event | None = None) -> Context:
+        """What one question's stages touch: for running a Strategy without the event stream."""
+        return self._context(self.index, stop)
+
+    def rehearsal(self) -> Context:
+        """A context of stand-ins that send nothing, and whose bill is the most a run can come to."""
+        engines, enriched = self.engines, self.enriched
+        embedder = RehearsedEmbedder(engines.embedder, self.index.manifest.dimensions, engines.prices)
+        offline = RehearsedOffline(OFFLINE, embedder)
+        return Context(
+            index=_rehearsed(self.index),
+            enriched=_rehearsed(enriched) if enriched else None,
+            embedder=embedder,
+            llms={
+                role: RehearsedLlm(engines.paid[role].name, engines.prices)
+                if role in engines.paid
+                else offline
+                for role in ROLES
+            },
+            labels=engines.labels,
+            reranker=RehearsedReranker(engines.reranker),
+            profile=self.index.profile,
+            workers=1,
+        )
+
+    def _context(self, index: CorpusIndex, stop: threading.Event | None) -> Context:
+        engines, settings = self.engines, self.settings
+        enriched, llms = self.enriched, self._llms(index)
+        return Context(
+            index=index,
+            enriched=enriched,
+            profile=index.profile,
+            embedder=engines.embedder,
+            llms=llms,
+            labels=engines.labels,
+            reranker=engines.reranker,
+            assessor=engines.assessor,
+            thesaurus=engines.thesaurus,
+            engine=engines.identity(llms, index, enriched),
+            limits=Limits(settings.max_calls, settings.max_cost_usd) if engines.paid else Limits(),
+            stop=stop or threading.Event(),
+        )
+
+    def _llms(self, index: CorpusIndex) -> Mapping[str, Llm]:
+        """The model of each role. The offline engine is kept: it remembers the sentences it has read."""
+        paid = self.engines.paid
+        if set(ROLES) <= set(paid):
+            return paid
+        with self._lock:
+            if self._offline is None or self._offline[0] is not index:
+                self._offline = (index, self.engines.offline(index))
+            return {**dict.fromkeys(ROLES, self._offline[1]), **paid}
+
+    def run(self, question: str, strategy: Chosen, **controls: object) -> Trace:
+        """One strategy on one question.
+
+        Raises:
+            RagError: what went wrong; see `stream`.
+        """
+        (settled,) = collect(self.stream(question, [_with(strategy, controls)]))
+        return _trace(settled)
+
+    def compare(
+        self, question: str, strategies: Sequence[Chosen], *, stop: threading.Event | None = None
+    ) -> list[Trace]:
+        """Several strategies on one question at the same time.
+
+        Raises:
+            RagError: the first column's failure, when any failed, with the calls of all; `stream` gives each
+                its own.
+        """
+        settled = collect(self.stream(question, strategies, stop=stop))
+        with carrying(calls_of(settled)):
+            return [_trace(one) for one in settled]
+
+    def what_if(self, trace: Trace, **controls: object) -> Trace:
+        """The same question and strategy with other control values.
+
+        Only the stages from the first changed one on run again.
+        """
+        changed = (trace.strategy, {**trace.controls, **controls})
+        (settled,) = collect(self.stream(trace.question, [changed], reuse=[trace]))
+        return _trace(settled)
+
+    def with_engines(self, engines: Engines) -> Lab:
+        """The same corpus and index with other models."""
+        return Lab(self.settings, self.corpus, engines, self._store)
+
+    def retriever(
+        self, strategy: Chosen, *, callback_manager: CallbackManager | None = None, **controls: object
+    ) -> StrategyRetriever:
+        """A strategy without its answer as a LlamaIndex retriever.
+
+        Args:
+            callback_manager: hears of retrievals and of the model calls behind them.
+
+        Raises:
+            ConfigError: the strategy, a control or a value is wrong.
+        """
+        from ..llamaindex import StrategyRetriever
+
+        return StrategyRetriever(self, build(_with(strategy, controls)), callback_manager=callback_manager)
+
+    def query_engine(
+        self,
+        strategy: Chosen,
+        *,
+        streaming: bool = False,
+        response_synthesizer: BaseSynthesizer | None = None,
+        node_postprocessors: Sequence[BaseNodePostprocessor] = (),
+        callback_manager: CallbackManager | None = None,
+        **controls: object,
+    ) -> BaseQueryEngine:
+        """A strategy as a LlamaIndex query engine.
+
+        Args:
+            response_synthesizer: writes the answer in place of the strategy's own answer stage.
+            node_postprocessors: run on the passages before the answer.
+            callback_manager: hears of queries, retrievals and model calls.
+
+        Raises:
+            ConfigError: the strategy, a control or a value is wrong; see also `llamaindex.query_engine`.
+        """
+        from ..llamaindex import query_engine
+
+        return query_engine(
+            self,
+            build(_with(strategy, controls)),
+            streaming=streaming,
+            response_synthesizer=response_synthesizer,
+            node_postprocessors=node_postprocessors,
+            callback_manager=callback_manager,
+        )
+
+
+def _rehearsed(index: CorpusIndex) -> RehearsedIndex:
+    return RehearsedIndex(index.name, index.passages.values(), index.manifest.dimensions)
+
+
+def _with(strategy: Chosen, controls: Mapping[str, object]) -> Chosen:
+    if not controls:
+        return strategy
+    if isinstance(strategy, str):
+        return (strategy, controls)
+    if isinstance(strategy, tuple):
+        return (strategy[0], {**strategy[1], **controls})
+    raise ConfigError(
+        f"{strategy.name} is built already; its controls cannot be set.", "Pass its name instead."
+    )
+
+
+def _trace(settled: Trace | RagError) -> Trace:
+    if isinstance(settled, RagError):
+        raise settled
+    return settled

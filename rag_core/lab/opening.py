@@ -1,0 +1,203 @@
+"""Opening and indexing corpora: the models loaded, both indexes built or mended where needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..data.documents import BUILTIN
+from ..indexing import (
+    CorpusIndex,
+    CorpusStore,
+    Enricher,
+    Estimate,
+    LlmEnricher,
+    OfflineEnricher,
+    Progress,
+    Reading,
+    Report,
+    Written,
+    read_path,
+    silent,
+)
+from ..values.errors import ConfigError, DataError, IndexBusy, IndexDamaged, InputError, carrying
+from ..values.profile import Profile
+from ..values.settings import Settings, read_settings
+from ..values.types import ModelCall
+from .engines import Engines, load_engines
+from .lab import Lab
+
+FAILED_TOLD = 3  # files named in a warning; `rag index` lists them all
+CORPUS_NAME = "letters, digits, '.', '_' and '-'"
+
+
+def open_lab(
+    corpus: str = BUILTIN,
+    *,
+    settings: Settings | None = None,
+    documents: Path | None = None,
+    engines: Engines | None = None,
+    progress: Progress = silent,
+    consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
+) -> Lab:
+    """Open a corpus: load the models, and build or mend the index where needed.
+
+    The built-in corpus is brought up to date with its documents; another corpus must have been
+    indexed before, or is brought up to date with the files in `documents`.
+
+    Args:
+        consent: receives the calls that a provider's embedding model is about to be asked for, before the first;
+            raising an error keeps them from being made.
+
+    Raises:
+        RagError: what is missing, and the command that mends it.
+    """
+    settings = settings or read_settings()
+    check_corpus_name(corpus)
+    reading = _reading(settings, corpus, documents)  # before the models, which take much longer
+    engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
+    embedder = engines.embedder
+
+    def before(requests: Sequence[Sequence[str]]) -> None:
+        if not embedder.local:
+            consent([embedder.bill(texts) for texts in requests])
+
+    store = CorpusStore(settings.home, corpus, embedder, settings.data / "vectors", before)
+    lab = Lab(settings, corpus, engines, store)
+    progress("opening the index", 0, 1)
+    try:
+        damage = None
+        store.open()
+    except IndexDamaged as error:
+        damage = error
+    report = Report(corpus)
+    try:
+        if reading:
+            report = store.update(reading, progress)
+        elif damage:
+            report = _rebuild(store, damage, progress)
+    except IndexBusy as busy:
+        if damage or not store.exists:
+            raise
+        lab.warnings.append(f"{busy.message} Until it is done, questions go to the index in use.")
+    if damage:
+        lab.warnings.append(f"{damage.message} It has been rebuilt.")
+    if report.failed:
+        told = "; ".join(f"{file}: {reason.rstrip('.')}" for file, reason in report.failed[:FAILED_TOLD])
+        lab.warnings.append(f"Not in corpus {corpus!r} ({len(report.failed)}): {told}.")
+    lab.calls += report.calls
+    with carrying(report.calls):
+        lab.warnings += _enriched_too(store, lab, engines, progress)
+    progress("ready", 1, 1)
+    return lab
+
+
+def _enriched_too(store: CorpusStore, lab: Lab, engines: Engines, progress: Progress) -> list[str]:
+    """Bring the enriched index to the plain one's documents; what the user must be told."""
+    try:
+        written, note = _follow(store, lab.index, OfflineEnricher(engines.thesaurus), progress)
+    except IndexBusy as busy:
+        return [busy.message]
+    lab.calls += written.embeddings if written else ()
+    damage = f"{written.damage} It has been rebuilt." if written and written.damage else ""
+    return [told for told in (damage, note) if told]
+
+
+def _follow(
+    store: CorpusStore, index: CorpusIndex, offline: Enricher, progress: Progress
+) -> tuple[Written | None, str]:
+    """What was written of the enriched index, which the built-in corpus always has, and a note."""
+    if store.corpus == BUILTIN:
+        return store.enriched.follow(index, offline, progress), ""
+    return store.enriched.keep_up(index, offline, progress)
+
+
+def _reading(settings: Settings, corpus: str, documents: Path | None) -> Reading | None:
+    """What a corpus is brought up to date with; None when it stays as it was indexed."""
+    if corpus != BUILTIN:
+        return read_path(documents) if documents else None
+    try:
+        reading = read_path(settings.data / "corpus")
+    except InputError as error:
+        raise DataError(
+            f"The built-in documents are not there: {error.message}",
+            "Restore that folder, or set RAG_DATA to a folder whose corpus/ holds documents.",
+        ) from error
+    reading.root, reading.owner = BUILTIN, True  # wherever the folder stands
+    return reading
+
+
+def _rebuild(store: CorpusStore, damage: IndexDamaged, progress: Progress) -> Report:
+    try:
+        return store.rebuild(progress)
+    except IndexDamaged as lost:
+        raise IndexDamaged(f"{damage.message} {lost.message}", lost.next_step) from damage
+
+
+def index_path(
+    path: Path,
+    corpus: str,
+    *,
+    enrich: bool = False,
+    subject: str | None = None,
+    languages: Sequence[str] | None = None,
+    settings: Settings | None = None,
+    progress: Progress = silent,
+    announce: Callable[[Estimate], None] = lambda estimate: None,
+) -> Report:
+    """Index files into a corpus: a file, a folder, or a BEIR folder.
+
+    Args:
+        enrich: also index the corpus's passages with contexts, written by the provider's model for it, or
+            by the offline engine; that of the built-in corpus is always the latter.
+        subject: what the corpus is about, as a phrase; without it, that of the folder's profile.toml, or the one
+            it had before.
+        languages: ISO 639-1 codes of its documents; without them likewise, or those detected.
+        announce: told what the provider's model is about to be asked, and about what it costs.
+
+    Raises:
+        RagError: the path cannot be used, the index is busy, or the disk is full; nothing is lost.
+    """
+    settings = settings or read_settings()
+    check_corpus_name(corpus)
+    given: dict[str, Any] = {} if subject is None else {"subject": subject}
+    given |= {} if languages is None else {"languages": list(languages)}
+    said = Profile.of(given)  # checked before anything is read
+    progress("reading files", 0, 1)
+    reading = read_path(path)
+    engines = load_engines(settings, lambda what: progress(what, 0, 1))
+    store = CorpusStore(settings.home, corpus, engines.embedder, settings.data / "vectors")
+    if given:
+        known = reading.profile or store.profile
+        reading.profile = replace(known, **{name: getattr(said, name) for name in given})
+    report = store.update(reading, progress)
+    with carrying(report.calls):
+        index = store.open()
+        assert index is not None  # written just now
+        offline = OfflineEnricher(engines.thesaurus)
+        if enrich and corpus != BUILTIN:
+            model = engines.paid.get("enrich")
+            kept = settings.home / "vectors" / "contexts.sqlite"
+            enricher = LlmEnricher(model, engines.prices, kept, announce) if model else offline
+            report.enriched = store.enriched.follow(index, enricher, progress, again=model is not None)
+        else:
+            report.enriched, note = _follow(store, index, offline, progress)
+            report.notes += [note] if note else []
+    if report.enriched and report.enriched.without:
+        report.failed.append(("contexts", _missing_contexts(report.enriched)))
+    return report
+
+
+def _missing_contexts(written: Written) -> str:
+    return (
+        f"{written.without} of {written.passages} passages have none and stay plain "
+        f"({written.reason.rstrip('.')}); run the same command again"
+    )
+
+
+def check_corpus_name(corpus: str) -> None:
+    """Raise ConfigError for a name that cannot be a folder's."""
+    if not corpus or corpus.startswith(".") or not all(char.isalnum() or char in "._-" for char in corpus):
+        raise ConfigError(f"A corpus cannot be called {corpus!r}.", f"Use {CORPUS_NAME}.")

@@ -1,0 +1,222 @@
+"""What a rewrite must not lose: numbers, weeks of pregnancy, negations and the names of medicines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from .analysis import LANGUAGES, Word, language_of, words_of
+from .thesaurus import Thesaurus
+
+Kind = Literal["number", "age", "negation", "drug"]
+NEAR = 4  # words before a negated word in which a rewrite's negation counts as its own
+
+_UNITS = {
+    "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen",
+    "es": "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince "
+    "dieciseis diecisiete dieciocho diecinueve veinte veintiuno veintidos veintitres veinticuatro "
+    "veinticinco veintiseis veintisiete veintiocho veintinueve",
+}
+_TENS = {
+    "en": "twenty thirty forty fifty sixty seventy eighty ninety",
+    "es": "treinta cuarenta cincuenta sesenta setenta ochenta noventa",
+}
+_VALUE = {code: {word: value for value, word in enumerate(row.split())} for code, row in _UNITS.items()}
+_TEN = {
+    code: {word: 10 * value for value, word in enumerate(row.split(), start=2 if code == "en" else 3)}
+    for code, row in _TENS.items()
+}
+_JOINS = {"en": "", "es": "y"}  # thirty four, treinta y cuatro
+_LEAST = 2  # "one" and "uno" are more often a pronoun than a number
+
+# Not the digits of a name such as B12, T1DM, omega-3 or COVID-19.
+_DIGITS = re.compile(r"(?<![^\W_])(?<![^\W\d_]-)\d+(?:[.,]\d+)*")
+_THOUSANDS = re.compile(r"\d{1,3}(?:\.\d{3})+")
+_WEEKS = re.compile(r"weeks?|wks?|w|semanas?|sem|sdg")
+_AGE = re.compile(r"\d+(?:\s*(?:-|–|to|or|a|o|y|and|ou)\s*\d+)*\s*(?:weeks?|wks?|semanas?|sem\b|w\b)"
+                  r"|(?:weeks?|semanas?)\s+(?:de\s+)?\d+|\d+\s*\+\s*[0-6]\b", re.IGNORECASE)  # fmt: skip
+
+_NEGATES_NEXT = frozenset(["no", "without", "neither", "nor", "non", "sin", "ni", "ningun", "ninguna"])
+_NEGATIONS = _NEGATES_NEXT | {
+    *("not", "never", "none", "nobody", "nothing", "cannot", "t"),  # the t of "don't"
+    *("nunca", "jamas", "ninguno", "ningunos", "ningunas", "nada", "nadie", "tampoco"),
+}
+_SAID_OTHERWISE = (  # how words begin in which a rewrite may keep a negation
+    *("avoid", "absen", "lack", "contraind", "exclu", "free", "negat", "unabl", "unnecess"),
+    *("evit", "ausen", "libre", "carec", "falta"),
+)
+# Generic names used in maternity care, and what everybody calls them; English, then Spanish where it differs.
+_DRUG_NAMES = """
+    acetaminophen acetaminofen aciclovir acyclovir adrenaline adrenalina amlodipine amlodipino amoxicillin
+    amoxicilina ampicillin ampicilina artemether artesunate artesunato aspirin aspirina atenolol atosiban
+    azithromycin azitromicina benznidazole benznidazol benzylpenicillin bencilpenicilina betamethasone
+    betametasona budesonide budesonida bupivacaine bupivacaina buprenorphine buprenorfina cabergoline
+    cabergolina carbamazepine carbamazepina carbetocin carbetocina carboprost cefalexin cefalexina cefazolin
+    cefazolina ceftriaxone ceftriaxona cefuroxime cefuroxima citalopram clindamycin clindamicina clotrimazole
+    clotrimazol codeine codeina cyclizine ciclizina dexamethasone dexametasona diazepam diclofenac diclofenaco
+    dinoprostone dinoprostona domperidone domperidona doxycycline doxiciclina doxylamine doxilamina enalapril
+    enoxaparin enoxaparina ergometrine ergometrina erythromycin eritromicina escitalopram fentanyl fentanilo
+    flucloxacillin flucloxacilina fluconazole fluconazol fluoxetine fluoxetina folate folato fosfomycin
+    fosfomicina gentamicin gentamicina heparin heparina hydralazine hidralazina hydroxychloroquine
+    hidroxicloroquina ibuprofen ibuprofeno indometacin indomethacin indometacina insulin insulina isoniazid
+    isoniazida isotretinoin isotretinoina ivermectin ivermectina labetalol lamotrigine lamotrigina letrozole
+    letrozol levetiracetam levonorgestrel levothyroxine levotiroxina lidocaine lidocaina lithium litio
+    loperamide loperamida loratadine loratadina losartan mebendazole mebendazol metformin metformina methadone
+    metadona methotrexate metotrexato methyldopa metildopa methylergometrine metilergometrina metoclopramide
+    metoclopramida metronidazole metronidazol mifepristone mifepristona misoprostol morphine morfina naloxone
+    naloxona naproxen naproxeno nifedipine nifedipino nirsevimab nitrofurantoin nitrofurantoina omeprazole
+    omeprazol ondansetron oseltamivir oxytocin oxitocina paracetamol paroxetine paroxetina penicillin penicilina
+    permethrin permetrina pethidine petidina meperidine meperidina phenytoin fenitoina prednisolone prednisolona
+    prednisone prednisona progesterone progesterona promethazine prometazina propranolol propylthiouracil
+    propiltiouracilo pyridoxine piridoxina pyrimethamine pirimetamina ranitidine ranitidina remifentanil
+    remifentanilo rifampicin rifampicina ritodrine ritodrina salbutamol sertraline sertralina simvastatin
+    simvastatina spiramycin espiramicina sulfadiazine sulfadiazina sumatriptan tenofovir terbutaline terbutalina
+    thiamine tiamina topiramate topiramato tramadol trimethoprim trimetoprima ursodeoxycholic ursodesoxicolico
+    valaciclovir valproate valproato vancomycin vancomicina venlafaxine venlafaxina warfarin warfarina zidovudine
+    zidovudina
+"""
+DRUGS = frozenset(_DRUG_NAMES.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A piece of a question that every rewrite has to keep: text[start:end].
+
+    Args:
+        values: what it says, comparable between wordings: "34" for a number, a drug's folded name, the
+            word a negation stands before.
+    """
+
+    kind: Kind
+    start: int
+    end: int
+    values: tuple[str, ...]
+
+
+def facts(text: str, language: str) -> list[Fact]:
+    """The numbers, weeks of pregnancy, negations and medicines a text names, in its order.
+
+    Numbers in words count from two to ninety-nine. A week of pregnancy ("34 weeks", "34+2", "semana
+    34") is one fact and not also a number.
+    """
+    words = words_of(text, language)
+    numbers = [*_in_digits(text), *_in_words(text, words, language)]
+    ages = list(_ages(text, words, numbers))
+    found = [
+        *ages,
+        *(fact for fact in numbers if not any(age.start <= fact.start < age.end for age in ages)),
+        *_negations(words),
+        *(Fact("drug", word.start, word.end, (word.form,)) for word in words if word.form in DRUGS),
+    ]
+    return sorted(found, key=lambda fact: (fact.start, fact.end))
+
+
+def lost_in_rewrite(question: str, rewrite: str, thesaurus: Thesaurus | None = None) -> tuple[str, ...]:
+    """What a question says and its rewrite no longer does, in the question's words and order.
+
+    Compared are numbers (in digits or words), weeks of pregnancy, negations and names of medicines. With a
+    thesaurus a medicine may go by another of its names. A negation is kept by any other negation, unless
+    the negated word now stands without one ("no fever" and "fever, no pain").
+    """
+    language = language_of(question)
+    wanted = facts(question, language)
+    if not wanted:
+        return ()
+    words = words_of(rewrite, language)
+    kept = facts(rewrite, language)
+    numbers = {value for fact in kept if fact.kind in ("number", "age") for value in fact.values}
+    in_weeks = any(fact.kind == "age" for fact in kept) or any(_WEEKS.fullmatch(word.form) for word in words)
+
+    def lost(fact: Fact) -> bool:
+        match fact.kind:
+            case "number":
+                return not numbers.issuperset(fact.values)
+            case "age":
+                return not (in_weeks and numbers.issuperset(fact.values))
+            case "negation":
+                return not _still_negated(fact, words)
+            case "drug":
+                same = any(word.form == fact.values[0] for word in words)
+                return not (same or _renamed(question[fact.start : fact.end], rewrite, thesaurus))
+
+    return tuple(dict.fromkeys(question[fact.start : fact.end] for fact in wanted if lost(fact)))
+
+
+def _in_digits(text: str) -> Iterator[Fact]:
+    for match in _DIGITS.finditer(text):
+        value = match[0].replace(",", ".")
+        if _THOUSANDS.fullmatch(value):
+            value = value.replace(".", "")
+        yield Fact("number", *match.span(), (value,))
+
+
+def _in_words(text: str, words: list[Word], language: str) -> Iterator[Fact]:
+    units, tens, join = _VALUE.get(language, {}), _TEN.get(language, {}), _JOINS.get(language, "")
+    at = 0
+    while at < len(words):
+        first, last, value = words[at], words[at], None
+        if first.form in tens:
+            value = tens[first.form]
+            rest = [word.form for word in words[at + 1 : at + 3]]
+            step = 2 if join and rest[:1] == [join] else 1
+            unit = units.get(rest[step - 1], 0) if len(rest) >= step and (not join or step == 2) else 0
+            if 0 < unit < 10:
+                value += unit
+                at += step
+                last = words[at]
+        elif first.form in units:
+            value = units[first.form]
+        if value is not None and value >= _LEAST:
+            yield Fact("number", first.start, last.end, (str(value),))
+        at += 1
+
+
+def _ages(text: str, words: list[Word], numbers: list[Fact]) -> Iterator[Fact]:
+    """Weeks of pregnancy: in digits as one piece, in words by the word for weeks behind them."""
+    for match in _AGE.finditer(text):
+        inside = [fact for fact in numbers if match.start() <= fact.start < match.end()]
+        if inside:
+            yield Fact("age", *match.span(), tuple(value for fact in inside for value in fact.values))
+    following = {word.start: word for word in words}
+    for fact in numbers:
+        gap = re.match(r"[\s-]*", text[fact.end :])
+        after = following.get(fact.end + (gap.end() if gap else 0))
+        if not text[fact.start].isdigit() and after and after.form in {"weeks", "week", "semanas", "semana"}:
+            yield Fact("age", fact.start, after.end, fact.values)
+
+
+def _negations(words: list[Word]) -> Iterator[Fact]:
+    for at, word in enumerate(words):
+        if word.form in _NEGATIONS and not (word.form == "t" and (at == 0 or not _contracted(words, at))):
+            start = words[at - 1].start if word.form == "t" else word.start
+            negated = words[at + 1].stem if word.form in _NEGATES_NEXT and at + 1 < len(words) else ""
+            yield Fact("negation", start, word.end, (negated,))
+
+
+def _contracted(words: list[Word], at: int) -> bool:
+    """Whether the word at `at` is the "t" of "don't"."""
+    return words[at - 1].form.endswith("n") and words[at].start == words[at - 1].end + 1
+
+
+def _still_negated(fact: Fact, words: list[Word]) -> bool:
+    signs = {negation.end for negation in _negations(words)}
+    said = [word.form.startswith(_SAID_OTHERWISE) for word in words]
+    negated = [word.end in signs or otherwise for word, otherwise in zip(words, said, strict=True)]
+    places = [at for at, word in enumerate(words) if word.stem == fact.values[0]]
+    if not places:
+        return any(negated)
+    return any(any(negated[max(0, at - NEAR) : at]) or any(said[at : at + NEAR]) for at in places)
+
+
+def _renamed(name: str, rewrite: str, thesaurus: Thesaurus | None) -> bool:
+    """Whether the rewrite calls a medicine by another of its names."""
+    if thesaurus is None:
+        return False
+    asked, said = (
+        {mention.concept.id for language in LANGUAGES for mention in thesaurus.find(text, language)}
+        for text in (name, rewrite)
+    )
+    return not asked.isdisjoint(said)

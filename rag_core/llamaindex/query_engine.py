@@ -1,0 +1,259 @@
+"""A LlamaIndex retriever and query engines over a strategy."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.response.schema import RESPONSE_TYPE, AsyncStreamingResponse, StreamingResponse
+from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
+from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
+from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent, RetrievalStartEvent
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.response_synthesizers import BaseSynthesizer
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle
+
+from ..pipeline.strategy import Strategy
+from ..values.errors import ConfigError
+from ..values.trace import Trace
+from .nodes import Label, Postprocess
+from .prompts import prompts_of, with_prompts
+from .run import Asked, Run, metadata_of
+
+THEIR_BILL = "What the answer cost is not known: a LlamaIndex synthesizer asked a model of its own."
+
+_events = get_dispatcher(__name__)
+
+
+class StrategyRetriever(BaseRetriever):
+    """A strategy without its answer, as a LlamaIndex retriever.
+
+    A bundle's own embedding strings are used where the strategy embeds the question (`parts.embedded_by`).
+    Its `embedding` is not: nothing says which model made it. `get_prompts` and `update_prompts` go by the
+    names of the strategy's templates.
+
+    Args:
+        heard: is told the trace of every retrieval.
+        callback_manager: hears of retrievals, and of the model calls behind them.
+    """
+
+    def __init__(
+        self,
+        lab: Asked,
+        strategy: Strategy,
+        heard: Callable[[Trace], None] = lambda trace: None,
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        super().__init__(callback_manager=callback_manager)
+        self._lab = lab
+        retrieval = strategy.without_answer()
+        self.strategy = replace(retrieval, stages=(*retrieval.stages, Label()))
+        self._heard = heard
+
+    def _get_prompts(self) -> PromptDictType:
+        return prompts_of(self.strategy)
+
+    def _update_prompts(self, prompts: PromptDictType) -> None:
+        self.strategy = with_prompts(self.strategy, prompts)
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return self._find(query_bundle, threading.Event())
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(self._find, query_bundle, stop)
+        finally:
+            stop.set()  # when cancelled
+
+    def _find(self, query_bundle: QueryBundle, stop: threading.Event) -> list[NodeWithScore]:
+        run = Run(self._lab, self.strategy, query_bundle, stop, self.callback_manager)
+        run.retrieve()
+        self._heard(run.trace)
+        return run.nodes
+
+
+class StrategyQueryEngine(BaseQueryEngine):
+    """A strategy with its answer, as a LlamaIndex query engine.
+
+    `source_nodes` are the passages the answer was written from: its marker [n] names the nth.
+    `metadata` holds strategy, controls, fingerprint, cost_usd (None when unknown), seconds, abstained,
+    warnings and the trace. While an answer streams, nodes have no label and metadata no figures yet:
+    both are completed in place with the last piece, by which time a citation of no source has been
+    taken out of the trace's answer.
+
+    A bundle's own embedding strings are used as `StrategyRetriever` uses them. `get_prompts` and
+    `update_prompts` go by the names of the strategy's templates: "answer", "judge_passage", "hypothetical",
+    "analysis", and those of the rewrites.
+
+    Args:
+        streaming: answer with a StreamingResponse, or an AsyncStreamingResponse to `aquery`.
+    """
+
+    def __init__(
+        self,
+        lab: Asked,
+        strategy: Strategy,
+        *,
+        streaming: bool = False,
+        node_postprocessors: Sequence[BaseNodePostprocessor] = (),
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        super().__init__(callback_manager=callback_manager)
+        *found, write = strategy.stages
+        if write.kind != "answer":
+            raise ConfigError(f"{strategy.name} writes no answer.", "Give a response_synthesizer.")
+        if node_postprocessors:
+            strategy = replace(strategy, stages=(*found, Postprocess(tuple(node_postprocessors)), write))
+        self.strategy = strategy
+        self._lab = lab
+        self._streaming = streaming
+
+    def _get_prompts(self) -> PromptDictType:
+        return prompts_of(self.strategy)
+
+    def _update_prompts(self, prompts: PromptDictType) -> None:
+        self.strategy = with_prompts(self.strategy, prompts)
+
+    def _get_prompt_modules(self) -> PromptMixinType:
+        return {}
+
+    def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        """The passages an answer would be written from."""
+        retriever = StrategyRetriever(self._lab, self.strategy, callback_manager=self.callback_manager)
+        return retriever.retrieve(query_bundle)
+
+    def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        payload: dict[str, Any] = {EventPayload.QUERY_STR: query_bundle.query_str}
+        with self.callback_manager.event(CBEventType.QUERY, payload=payload) as event:
+            run = self._retrieved(query_bundle, threading.Event())
+            response: RESPONSE_TYPE = (
+                StreamingResponse(run.pieces(), run.nodes, run.metadata)
+                if self._streaming
+                else run.response()
+            )
+            event.on_end(payload={EventPayload.RESPONSE: response})
+        return response
+
+    async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        stop = threading.Event()
+        payload: dict[str, Any] = {EventPayload.QUERY_STR: query_bundle.query_str}
+        try:
+            with self.callback_manager.event(CBEventType.QUERY, payload=payload) as event:
+                run = await asyncio.to_thread(self._retrieved, query_bundle, stop)
+                response: RESPONSE_TYPE = (
+                    AsyncStreamingResponse(run.pieces_async(), run.nodes, run.metadata)
+                    if self._streaming
+                    else await asyncio.to_thread(run.response)
+                )
+                event.on_end(payload={EventPayload.RESPONSE: response})
+        except BaseException:
+            stop.set()  # when cancelled
+            raise
+        return response
+
+    def _retrieved(self, query_bundle: QueryBundle, stop: threading.Event) -> Run:
+        """A run up to its answer, with the events of any LlamaIndex retriever."""
+        run = Run(self._lab, self.strategy, query_bundle, stop, self.callback_manager)
+        _events.event(RetrievalStartEvent(str_or_query_bundle=query_bundle))
+        payload: dict[str, Any] = {EventPayload.QUERY_STR: query_bundle.query_str}
+        with self.callback_manager.event(CBEventType.RETRIEVE, payload=payload) as event:
+            run.retrieve()
+            event.on_end(payload={EventPayload.NODES: run.nodes})
+        _events.event(RetrievalEndEvent(str_or_query_bundle=query_bundle, nodes=run.nodes))
+        return run
+
+
+class SynthesizedQueryEngine(RetrieverQueryEngine):
+    """A strategy's passages, answered from by a LlamaIndex response synthesizer.
+
+    `metadata` holds, beside the synthesizer's own, what StrategyQueryEngine's does, of the retrieval;
+    `cost_usd` is None, since the synthesizer's model is not ours to bill.
+    """
+
+    def __init__(
+        self,
+        lab: Asked,
+        strategy: Strategy,
+        response_synthesizer: BaseSynthesizer,
+        node_postprocessors: Sequence[BaseNodePostprocessor] = (),
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        super().__init__(
+            StrategyRetriever(lab, strategy, callback_manager=callback_manager),
+            response_synthesizer,
+            list(node_postprocessors),
+            callback_manager=callback_manager,
+        )
+        self.strategy = strategy
+        self._lab = lab
+
+    def _get_prompts(self) -> PromptDictType:
+        return prompts_of(self.strategy.without_answer())
+
+    def _update_prompts(self, prompts: PromptDictType) -> None:
+        own = {name: prompt for name, prompt in prompts.items() if ":" not in name}
+        with_prompts(self.strategy.without_answer(), own)  # refuses the answer's prompt, which is not used
+        self.strategy = with_prompts(self.strategy, own)
+
+    def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        heard: list[Trace] = []
+        return self._noted(self._heard_by(heard.append)._query(query_bundle), heard)
+
+    async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        heard: list[Trace] = []
+        return self._noted(await self._heard_by(heard.append)._aquery(query_bundle), heard)
+
+    def _heard_by(self, heard: Callable[[Trace], None]) -> RetrieverQueryEngine:
+        """This engine for one query, so that queries at the same time keep their traces apart."""
+        retriever = StrategyRetriever(self._lab, self.strategy, heard, self.callback_manager)
+        return self.with_retriever(retriever)
+
+    def _noted(self, response: RESPONSE_TYPE, heard: Sequence[Trace]) -> RESPONSE_TYPE:
+        own = metadata_of(heard[0])
+        own |= {
+            "fingerprint": self.strategy.fingerprint,
+            "cost_usd": None,
+            "warnings": [*own["warnings"], THEIR_BILL],
+            "abstained": not response.source_nodes,
+        }
+        response.metadata = {**(response.metadata or {}), **own}
+        return response
+
+
+def query_engine(
+    lab: Asked,
+    strategy: Strategy,
+    *,
+    streaming: bool = False,
+    response_synthesizer: BaseSynthesizer | None = None,
+    node_postprocessors: Sequence[BaseNodePostprocessor] = (),
+    callback_manager: CallbackManager | None = None,
+) -> BaseQueryEngine:
+    """A query engine: with our own answers, or those of a LlamaIndex response synthesizer.
+
+    Raises:
+        ConfigError: `streaming` beside a synthesizer, which streams or not as it was made; or neither
+            the strategy nor a synthesizer writes answers.
+    """
+    if response_synthesizer is None:
+        return StrategyQueryEngine(
+            lab,
+            strategy,
+            streaming=streaming,
+            node_postprocessors=node_postprocessors,
+            callback_manager=callback_manager,
+        )
+    if streaming:
+        raise ConfigError(
+            "Whether it streams is the response_synthesizer's own setting.",
+            "Make it with get_response_synthesizer(streaming=True), and leave streaming out here.",
+        )
+    return SynthesizedQueryEngine(lab, strategy, response_synthesizer, node_postprocessors, callback_manager)

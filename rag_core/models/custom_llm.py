@@ -1,0 +1,74 @@
+"""A model object of the caller's own in a role of the lab."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from pydantic import BaseModel
+
+from ..values.errors import ConfigError
+from ..values.pricing import PriceList
+from ..values.settings import Server
+from .llm import LlamaLlm
+
+
+def own_llm(model: Any, prices: PriceList) -> LlamaLlm:
+    """A LlamaIndex LLM, or any object with its `stream_chat`, as it was set up: its temperature stands.
+
+    OpenAI's are asked for the usage of their streams; of others that tell none, the tokenizer counts it.
+
+    Raises:
+        ConfigError: it is a LangChain model, or nothing that can chat.
+    """
+    kind = type(model)
+    if any(base.__module__.partition(".")[0].startswith("langchain") for base in kind.__mro__):
+        raise ConfigError(
+            f"{kind.__name__} is a LangChain model; LlamaIndex's are needed here.",
+            "Install llama-index-llms-langchain and pass llama_index.llms.langchain.LangChainLLM(llm=model).",
+        )
+    if isinstance(model, type) or not callable(getattr(model, "stream_chat", None)):
+        raise ConfigError(
+            f"A model of type {kind.__name__} cannot be asked: it has no stream_chat.",
+            "Pass a LlamaIndex LLM, such as llama_index.llms.openai.OpenAI(model='gpt-4o').",
+        )
+    from llama_index.llms.openai import OpenAI
+
+    openai = isinstance(model, OpenAI)  # and OpenAILike
+    server = Server(str(model.api_base), None) if openai else None
+    return LlamaLlm(
+        model,
+        name_of(model),
+        prices,
+        as_it_is=True,
+        openai=openai,
+        server=server,
+        provider=provider_of(model),
+        made=_settings_of(model),
+    )
+
+
+def _settings_of(model: Any) -> str:
+    """Eight hexadecimal digits of how a model was set up: its server, temperature and the rest, not its key."""
+    kept = model.model_dump(exclude={"api_key"}) if isinstance(model, BaseModel) else repr(model)
+    return hashlib.sha256(json.dumps(kept, sort_keys=True, default=repr).encode()).hexdigest()[:8]
+
+
+def name_of(model: Any) -> str:
+    """What a model calls itself, or its class's name."""
+    for told in (
+        "model",
+        "model_name",
+    ):  # before metadata, which OpenAI's refuses for a name it does not know
+        name = getattr(model, told, None)
+        if isinstance(name, str) and name:
+            return name
+    name = getattr(getattr(model, "metadata", None), "model_name", "unknown")
+    return type(model).__name__ if name == "unknown" else str(name)
+
+
+def provider_of(model: object) -> str:
+    """Who serves a model whose server is not known, by its LlamaIndex package, such as "ollama"."""
+    parts = type(model).__module__.split(".")
+    return parts[2] if parts[:2] == ["llama_index", "llms"] else parts[0]

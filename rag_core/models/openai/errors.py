@@ -1,0 +1,109 @@
+"""What a provider's failure means, what to do about it, and when to try again."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import math
+import time
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ...values.errors import ProviderError
+from ...values.settings import Server
+
+if TYPE_CHECKING:
+    import httpx
+
+AGAIN = "Try again."
+NO_KEY = "none"  # sent to servers that ask for no key
+OPENAI_ITSELF = Server(None, None)
+SHORTEST_KEY = 8  # characters
+
+
+def explained(
+    error: Exception, model: str, secret: str = "", server: Server = OPENAI_ITSELF
+) -> ProviderError:
+    """The failure in one sentence, with the next step.
+
+    Args:
+        secret: the key; taken out should the server repeat it.
+        server: names the settings to check.
+    """
+    import httpx
+    import openai
+
+    what, step = f"{type(error).__name__}: {error}", "Run `rag doctor`."
+    match error:
+        case openai.AuthenticationError() | openai.PermissionDeniedError():
+            what, step = "the key was refused", f"Check {server.key_setting}."
+        case openai.NotFoundError():
+            what = "the server does not have this model"
+            step = "Check RAG_ANSWER_MODEL, RAG_REWRITER_MODEL, RAG_JUDGE_MODEL and RAG_EMBEDDING."
+        case openai.RateLimitError():
+            wait = retry_after(error.response)
+            what = "the provider's rate limit or quota is reached"
+            step = f"Wait{f' {math.ceil(wait)} s' if wait else ''}, or check your plan."
+        case openai.APITimeoutError() | httpx.TimeoutException():
+            what, step = "no answer in time", "Try again, or raise RAG_TIMEOUT."
+        case openai.APIConnectionError():
+            what, step = "the server cannot be reached", f"Check {server.url_setting} and the network."
+        case openai.BadRequestError() | openai.UnprocessableEntityError():
+            what, step = f"the request was refused ({error.message})", "Check the model's limits."
+        case openai.InternalServerError():
+            wait = retry_after(error.response)
+            what = f"the server failed (HTTP {error.status_code})"
+            step = f"Try again {f'in {math.ceil(wait)} s' if wait else 'later'}."
+        case httpx.TransportError():
+            what, step = f"the connection broke off ({type(error).__name__})", AGAIN
+        case json.JSONDecodeError():
+            what, step = "the server's reply could not be understood (broken JSON)", AGAIN
+        case ProviderError():
+            what, step = error.message, error.next_step
+    if secret:
+        what = what.replace(secret, "…")
+    return ProviderError(f"Model {model}: {what}.", step)
+
+
+def refused_option(error: Exception, options: Collection[str]) -> str | None:
+    """The option because of which a server refused a request; None when it was for another reason.
+
+    It stands in the error's `param`, or in its words: then the one named first.
+    """
+    if getattr(error, "status_code", None) not in (400, 422):
+        return None
+    told = f"{getattr(error, 'param', None) or ''} {error}"
+    return min((option for option in options if option in told), key=told.index, default=None)
+
+
+def secret_of(model: object) -> str:
+    """A model's key; empty for a short one, which stands for none ("none", "x") and may be any word's part."""
+    key = str(getattr(model, "api_key", None) or "")
+    return key if len(key) >= SHORTEST_KEY else ""
+
+
+def give_up_on_waits(longest: float) -> Callable[[httpx.Response], None]:
+    """A response hook for httpx: a provider that asks for a longer wait is not tried again.
+
+    OpenAI's client would wait up to two minutes before its retry.
+
+    Args:
+        longest: seconds.
+    """
+
+    def hook(response: httpx.Response) -> None:
+        if (retry_after(response) or 0.0) > longest:
+            response.headers["x-should-retry"] = "false"  # obeyed by OpenAI's client
+
+    return hook
+
+
+def retry_after(response: httpx.Response) -> float | None:
+    """Seconds a response asks to wait: OpenAI's retry-after-ms, or Retry-After (RFC 9110, section 10.2.3)."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with suppress(KeyError, ValueError):
+            wait = unit * float(response.headers[name])
+            return wait if math.isfinite(wait) else None
+    date = email.utils.parsedate_tz(response.headers.get("retry-after", ""))
+    return email.utils.mktime_tz(date) - time.time() if date else None

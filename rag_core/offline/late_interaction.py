@@ -1,0 +1,169 @@
+"""Texts as the bundled model reads them, token by token, and how two such readings are compared.
+
+Late interaction: Khattab and Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized
+Late Interaction over BERT", SIGIR 2020. The model here was trained for one vector a text, not for this; what
+that is worth was measured (tests/benchmarks/test_rerankers.py).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..language.analysis import tokens
+from ..models.embedding import LlamaEmbedder
+
+Halves = NDArray[np.float16]  # what is kept: half the memory, and the scores agree to three decimals
+
+WINDOW = 24  # tokens, about a sentence; windows overlap by half
+KEPT_MB = 640  # readings in memory: NFCorpus, 3,633 abstracts, takes 500, the built-in passages 115
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """A text as the model reads it.
+
+    Args:
+        vector: (d,) embedding of the whole text, L2-normalised.
+        words: (n, d) vectors of its tokens, rows L2-normalised, without stop words and punctuation.
+        windows: (w, d) mean vectors of runs of WINDOW tokens, rows L2-normalised.
+        terms: how often each of its terms occurs, as the index analyses it.
+        tokens: word pieces the model read.
+    """
+
+    vector: NDArray[np.float32]
+    words: Halves
+    windows: Halves
+    terms: Counter[str]
+    tokens: int
+
+    @property
+    def megabytes(self) -> float:
+        """Memory it takes, about; a term with its count takes some 150 bytes."""
+        return (self.vector.nbytes + self.words.nbytes + self.windows.nbytes + 150 * len(self.terms)) / 2**20
+
+
+def max_sim(question: Reading, passage: Reading) -> float:
+    """Mean over the question's tokens of the cosine to the passage's nearest token (ColBERT's MaxSim).
+
+    ColBERT sums; the mean orders passages alike and compares between questions. 0.0 for a text without tokens.
+    """
+    if not len(question.words) or not len(passage.words):
+        return 0.0
+    cosines = question.words.astype(np.float32) @ passage.words.astype(np.float32).T
+    return float(cosines.max(axis=1).mean())
+
+
+def best_window(question: Reading, passage: Reading) -> float:
+    """Highest cosine of the question to a run of WINDOW tokens of the passage.
+
+    A passage is as good as its best part: Callan, "Passage-level evidence in document retrieval", SIGIR 1994.
+    0.0 for a passage without tokens.
+    """
+    if not len(passage.windows):
+        return 0.0
+    return float((passage.windows.astype(np.float32) @ question.vector).max())
+
+
+class TokenEncoder:
+    """Reads texts with a local sentence-transformers model, and keeps the latest readings.
+
+    Safe to share between threads: one reads at a time, and what another has just read is not read again.
+
+    Args:
+        megabytes: memory for kept readings; the longest unused goes first.
+    """
+
+    def __init__(self, embedder: LlamaEmbedder, megabytes: float = KEPT_MB) -> None:
+        self.embedder = embedder
+        self._megabytes = megabytes
+        self._kept: OrderedDict[tuple[str, str], Reading] = OrderedDict()
+        self._used = 0.0
+        self._content: dict[str, NDArray[np.bool_]] = {}
+        self._lock = threading.Lock()
+        self._reading = threading.Lock()
+
+    def read(self, texts: Sequence[tuple[str, str]]) -> list[Reading]:
+        """Readings of (text, language) pairs, in order."""
+        held = self._recall(texts)
+        if len(held) < len(set(texts)):
+            with self._reading:
+                held |= self._recall([text for text in texts if text not in held])
+                fresh = self._encode([text for text in dict.fromkeys(texts) if text not in held])
+                self._keep(fresh)
+            held |= fresh
+        return [held[text] for text in texts]
+
+    def _recall(self, texts: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Reading]:
+        with self._lock:
+            held = {text: self._kept[text] for text in texts if text in self._kept}
+            for text in held:
+                self._kept.move_to_end(text)
+        return held
+
+    def _keep(self, fresh: Mapping[tuple[str, str], Reading]) -> None:
+        with self._lock:
+            for text, reading in fresh.items():
+                self._kept[text] = reading
+                self._used += reading.megabytes
+            while self._used > self._megabytes and self._kept:
+                _, oldest = self._kept.popitem(last=False)
+                self._used -= oldest.megabytes
+
+    def _encode(self, texts: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Reading]:
+        if not texts:
+            return {}
+        with self.embedder.alone(len(texts)) as model:
+            # private: HuggingFaceEmbedding gives one vector a text, and has no public way to those of its tokens
+            network: Any = model._model  # type: ignore[attr-defined]  # the SentenceTransformer
+            features = network.encode([text for text, _ in texts], output_value=None, show_progress_bar=False)
+            special = network.tokenizer.all_special_ids
+            for language in {language for _, language in texts} - set(self._content):
+                self._content[language] = _content(network.tokenizer, language)
+        return {
+            text: _reading(text, row, special, self._content[text[1]])
+            for text, row in zip(texts, features, strict=True)
+        }
+
+
+def _content(tokenizer: Any, language: str) -> NDArray[np.bool_]:
+    """(vocabulary,) which word pieces are neither stop words nor punctuation; the rest of a word is neither."""
+    pieces = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    return np.array([piece.startswith("##") or bool(tokens(piece, language)) for piece in pieces])
+
+
+def _reading(
+    text: tuple[str, str], features: Mapping[str, Any], special: Sequence[int], content: NDArray[np.bool_]
+) -> Reading:
+    read = features["attention_mask"].numpy().astype(bool)
+    pieces = features["input_ids"].numpy()[read]
+    states = features["token_embeddings"].numpy()[read]
+    inner = ~np.isin(pieces, special)
+    kept = inner & content[pieces]
+    return Reading(
+        vector=_normalised(features["sentence_embedding"].numpy()),
+        words=_normalised(states[kept if kept.any() else inner]).astype(np.float16),
+        windows=_normalised(_window_means(states[inner])).astype(np.float16),
+        terms=Counter(tokens(*text)),
+        tokens=int(inner.sum()),
+    )
+
+
+def _window_means(states: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(w, d) means of runs of WINDOW rows, each beginning WINDOW / 2 after the one before; the last ends the text."""
+    last = max(len(states) - WINDOW, 0)
+    starts = sorted({*range(0, last, WINDOW // 2), last}) if len(states) else []
+    means = [states[start : start + WINDOW].mean(axis=0) for start in starts]
+    return np.array(means, np.float32).reshape(len(means), states.shape[1])
+
+
+def _normalised(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    unit: NDArray[np.float32] = vectors / np.maximum(length, 1e-12)
+    return unit

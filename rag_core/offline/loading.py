@@ -1,0 +1,48 @@
+"""Loading the offline engine and its scorer."""
+
+from __future__ import annotations
+
+import hashlib
+
+from ..language.thesaurus import Thesaurus
+from ..models.embedding import MINILM, MINILM_SHA256, LlamaEmbedder, load_embedder
+from ..models.llm import LlamaLlm
+from ..runtime.context import Embedder, Index
+from ..values.pricing import PriceList
+from ..values.settings import Settings
+from .late_interaction import TokenEncoder
+from .scorer import OfflineScorer, read_calibrations
+
+
+def load_offline(
+    prices: PriceList,
+    embedder: Embedder,
+    scorer: OfflineScorer | None = None,
+    thesaurus: Thesaurus | None = None,
+    index: Index | None = None,
+) -> LlamaLlm:
+    """The offline engine.
+
+    Args:
+        scorer: judges passages, and its model reads sentences; without it the engine judges none.
+        index: searched for rewrites and hypothetical passages.
+    """
+    from ..offline.engine import NAME, OfflineLLM
+
+    parts = [embedder.key, scorer.key if scorer else "", thesaurus.digest if thesaurus else ""]
+    known = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
+    reader = scorer.embedder if scorer else embedder
+    model = OfflineLLM(embedder, scorer, thesaurus, index, reader)
+    return LlamaLlm(model, NAME, prices, reads_fields=True, made=known)
+
+
+def load_scorer(settings: Settings, embedder: LlamaEmbedder, prices: PriceList) -> OfflineScorer:
+    """The offline scorer on the bundled model, which it shares with an embedder that is the same.
+
+    Raises:
+        MissingResource: the bundled model is not here.
+        DataError: its calibration cannot be read.
+    """
+    if embedder.key != f"{MINILM}-{MINILM_SHA256[:8]}":
+        embedder = load_embedder(settings.model_copy(update={"embedding": "minilm"}), prices)
+    return OfflineScorer(TokenEncoder(embedder), read_calibrations(settings.data / "relevance.toml"))

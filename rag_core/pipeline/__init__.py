@@ -1,0 +1,1 @@
+"""Strategies, and the stream of events of several on one question."""

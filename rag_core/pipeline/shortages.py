@@ -1,0 +1,115 @@
+"""Why a strategy passes on fewer passages than a control asks for, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..stages.base import Fuse, Stage
+from ..stages.retrieve import Retrieve
+from ..stages.select import Mmr, Top
+from ..values.types import State
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The most passages a ranking can have: the sum of `parts`, each set by one of `controls`."""
+
+    parts: tuple[int, ...]
+    controls: tuple[str, ...]
+
+    @property
+    def most(self) -> int:
+        """The sum."""
+        return sum(self.parts)
+
+    def __str__(self) -> str:
+        several = len(self.parts) > 1
+        if len(set(self.parts)) == 1:
+            how = f" ({len(self.parts)} × {self.parts[0]})"
+        else:
+            how = f" ({' + '.join(map(str, self.parts))})"
+        return f"{_pass_on(self.controls)} only {self.most}{how if several else ''}"
+
+
+def shortages(stages: Sequence[Stage], states: Sequence[State]) -> list[str]:
+    """One sentence for every control that asks for more passages than come.
+
+    A control that another one caps is named with it, whatever was found. For the last cut, also when too
+    few different passages were found. What a threshold or a judge drops is no shortage.
+
+    Args:
+        stages: those that ran.
+        states: what each of them left.
+    """
+    capped = dict(_capped(stages, states))
+    cuts = [place for place, stage in enumerate(stages) if isinstance(stage, Retrieve | Top | Mmr)]
+    if cuts and (found := _too_few(stages, states, cuts[-1])):
+        control, sentence = found
+        capped.setdefault(control, sentence)
+    return list(capped.values())
+
+
+def _capped(stages: Sequence[Stage], states: Sequence[State]) -> Iterator[tuple[str, str]]:
+    """(control, sentence) for each cut that can never be filled."""
+    bounds: list[Bound] = []  # one per ranking; empty once a retriever's depth is unknown
+    for stage, state in zip(stages, states, strict=True):
+        match stage:
+            case Retrieve():
+                made = dict(zip(stage.names, stage.retrievers, strict=True))
+                searched = [made[ranking.retriever] for ranking in state.rankings]
+                bounds = [Bound((one.most,), (one.control,)) for one in searched if one.most is not None]
+                bounds = bounds if len(bounds) == len(searched) else []
+            case Fuse() if bounds:
+                parts = tuple(part for bound in bounds for part in bound.parts)
+                names = tuple(dict.fromkeys(name for bound in bounds for name in bound.controls))
+                bounds = [Bound(parts, names)]
+            case Top(k=k, control=control) | Mmr(k=k, control=control):
+                for bound in bounds:
+                    if k > bound.most:
+                        yield control, f"{control} is {k}, but {bound}."
+                bounds = [Bound((k,), (control,)) if k <= bound.most else bound for bound in bounds]
+            case _:
+                pass
+
+
+def _too_few(stages: Sequence[Stage], states: Sequence[State], last: int) -> tuple[str, str] | None:
+    """(control, sentence) when the last cut got fewer different passages than it asks for."""
+    cut = stages[last]
+    if isinstance(cut, Retrieve):
+        asked, control = cut.retrievers[0].most, cut.retrievers[0].control
+    else:
+        assert isinstance(cut, Top | Mmr)
+        asked, control = cut.k, cut.control
+    got = _different(states[last])
+    if asked is None or len(states[last].rankings) != 1 or not 0 < got < asked:
+        return None
+    place = next(place for place, state in enumerate(states) if state.rankings and _different(state) < asked)
+    match stages[place]:
+        case Retrieve() as search:
+            full = _full(search, states[place])
+            left = (
+                f"{_pass_on(full)} only {got} different passages"
+                if full
+                else f"only {got} passages were found"
+            )
+        case Top(control=other) | Mmr(control=other):
+            left = f"{_pass_on((other,))} only {got} different passages"
+        case _:
+            return None
+    return control, f"{control} is {asked}, but {left}."
+
+
+def _full(search: Retrieve, state: State) -> tuple[str, ...]:
+    """The controls of the retrievers that found as many passages as they may."""
+    made = dict(zip(search.names, search.retrievers, strict=True))
+    searched = [(made[ranking.retriever], len(ranking)) for ranking in state.rankings]
+    return tuple(dict.fromkeys(one.control for one, found in searched if found == one.most))
+
+
+def _different(state: State) -> int:
+    return len({hit.id for ranking in state.rankings for hit in ranking})
+
+
+def _pass_on(controls: Sequence[str]) -> str:
+    return f"{' and '.join(controls)} {'passes' if len(controls) == 1 else 'pass'} on"

@@ -1,0 +1,146 @@
+"""A strategy: a tuple of stages, checked when it is built, run one after the other."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..runtime.context import Context
+from ..stages import Flow, Stage
+from ..values.errors import ConfigError, StageError, Stopped
+from ..values.trace import Step, Trace
+from ..values.types import ModelCall, State
+from .shortages import shortages
+
+# What each kind of stage may find in the state.
+NEEDS = {
+    "transform": ("the question",),
+    "retrieve": ("the question", "queries"),
+    "rerank": ("a ranking", "rankings"),
+    "fuse": ("rankings",),
+    "select": ("a ranking", "rankings"),
+    "answer": ("a ranking",),
+}
+
+Started = Callable[[int, Stage], None]
+Finished = Callable[[int, Step], None]
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """Named stages in order.
+
+    Args:
+        controls: the control values the stages were built with, for the trace.
+
+    Raises:
+        ConfigError: when a stage needs what the stages before it do not leave, or has no meaning on the
+            scale of their scores.
+    """
+
+    name: str
+    stages: tuple[Stage, ...]
+    controls: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.stages:
+            raise ConfigError(f"{self.name}: a strategy needs at least one stage.")
+        flow = Flow()
+        for stage in self.stages:
+            needed = NEEDS[stage.kind]
+            if flow.holds not in needed:
+                raise ConfigError(
+                    f"{self.name}: {stage.name} needs {' or '.join(needed)}, "
+                    f"but the stages before it leave {flow.holds}."
+                )
+            try:
+                after = stage.flow(flow)
+            except ConfigError as error:
+                raise ConfigError(f"{self.name}: {error.message}", error.next_step) from None
+            flow = replace(after, stages=(*flow.stages, stage.name))
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Id of the stages and their parameters, 12 hexadecimal digits: for caches and result files."""
+        return hashlib.sha256(repr((self.name, self.stages)).encode()).hexdigest()[:12]
+
+    def without_answer(self) -> Strategy:
+        """The same strategy up to its answer stage: retrieval alone, at no answer's cost."""
+        return replace(self, stages=tuple(stage for stage in self.stages if stage.kind != "answer"))
+
+    def run(
+        self,
+        question: str,
+        ctx: Context,
+        *,
+        started: Started = lambda position, stage: None,
+        finished: Finished = lambda position, step: None,
+    ) -> Trace:
+        """Run every stage.
+
+        Equal prefixes of strategies that share `ctx.shared` run once. A stage's step is marked
+        `reused` for those that did not run it themselves.
+
+        Raises:
+            StageError: a stage failed; what finished before was told to `finished`.
+            Stopped: the user stopped the run. Both carry the calls that were sent.
+        """
+        ctx = ctx.opened()
+        state = State.start(question)
+        steps: list[Step] = []
+        for position, stage in enumerate(self.stages):
+            try:
+                ctx.check_stop()
+                started(position, stage)
+                run = functools.partial(run_stage, stage, state, ctx)
+                step, first = ctx.shared.get(self.prefix(question, position, ctx), run)
+            except Stopped:
+                raise Stopped(_once(steps)) from None
+            except _Failed as failed:
+                calls = _once(steps, failed.calls)
+                if isinstance(failed.cause, Stopped):
+                    raise Stopped(calls) from None
+                raise StageError(self.name, stage.name, failed.cause, calls) from failed.cause
+            if not first:
+                ctx.budget.take_over(step.calls)
+            steps.append(step if first else replace(step, reused=True))
+            finished(position, steps[-1])
+            state = step.after
+        said = [warning for step in steps for warning in step.warnings]
+        short = shortages(self.stages, [step.after for step in steps])
+        warnings = tuple(dict.fromkeys(said + short))
+        return Trace(question, self.name, self.controls, self.fingerprint, tuple(steps), ctx.engine, warnings)
+
+    def prefix(self, question: str, position: int, ctx: Context) -> Hashable:
+        """Key of the work up to and including a stage, by the models and indexes of a context."""
+        return ("prefix", ctx.identity, question, self.stages[: position + 1])
+
+
+def _once(steps: Sequence[Step], more: Sequence[ModelCall] = ()) -> tuple[ModelCall, ...]:
+    """The calls of steps and those made since, each once: one call may serve several stages."""
+    return tuple(dict.fromkeys([*(call for step in steps for call in step.calls), *more]))
+
+
+class _Failed(Exception):
+    """A stage failed or was stopped, after it had made some calls."""
+
+    def __init__(self, cause: Exception, calls: tuple[ModelCall, ...]) -> None:
+        self.cause = cause
+        self.calls = calls
+
+
+def run_stage(stage: Stage, state: State, ctx: Context) -> Step:
+    """Run one stage under its own meter."""
+    metered = ctx.metered()
+    started = time.perf_counter()
+    try:
+        after = stage(state, metered)
+    except Exception as error:
+        raise _Failed(error, tuple(metered.ledger)) from error
+    seconds = time.perf_counter() - started
+    warnings = tuple(dict.fromkeys(metered.warnings))  # each once, however many calls gave it
+    return Step(stage.name, stage.kind, stage.params, after, seconds, tuple(metered.ledger), warnings)

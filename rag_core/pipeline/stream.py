@@ -1,0 +1,197 @@
+"""Several strategies on one question at the same time, as one stream of events."""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..runtime.context import Context, Flag, Once
+from ..stages import Stage
+from ..values.errors import RagError, Stopped
+from ..values.trace import Step, Trace
+from ..values.types import ModelCall
+from .strategy import Strategy
+
+
+@dataclass(frozen=True, slots=True)
+class StageStarted:
+    """A stage of a column begins; `position` counts from 0."""
+
+    column: int
+    position: int
+    stage: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageFinished:
+    """A stage of a column is done; `step` holds the state it left."""
+
+    column: int
+    position: int
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of a column's answer."""
+
+    column: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A column has its trace."""
+
+    column: int
+    trace: Trace
+
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """Those behind the trace."""
+        return self.trace.calls
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A column failed; the others go on."""
+
+    column: int
+    error: RagError
+
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """Those made before it failed."""
+        return self.error.calls
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedEarly:
+    """A column was stopped by the user, after it had made some calls."""
+
+    column: int
+    calls: tuple[ModelCall, ...] = ()
+
+
+Event = StageStarted | StageFinished | Token | Done | Failed | StoppedEarly
+Settled = Done | Failed | StoppedEarly  # the last event of a column
+
+
+def stream(
+    question: str,
+    strategies: Sequence[Strategy],
+    ctx: Context,
+    *,
+    reuse: Sequence[Trace] = (),
+) -> Iterator[Event]:
+    """Run strategies on threads and yield their events as they come; each column settles once.
+
+    Equal prefixes of the strategies, and of the traces in `reuse`, run once. Closing the iterator
+    stops the run; setting `ctx.stop` does too, and then every column still settles.
+
+    Args:
+        reuse: traces of the same question by the same engine (`Context.engine`); those of others are not used.
+    """
+    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+    shared = Once()
+    closed = threading.Event()
+    for trace in reuse:
+        if trace.question == question and trace.engine == ctx.engine:
+            _remember(shared, trace, strategies, ctx)
+    for column, strategy in enumerate(strategies):
+        columned = replace(ctx, shared=shared, emit=_emitter(events, column), stop=_Either(ctx.stop, closed))
+        work = _worker(column, question, strategy, columned, events.put)
+        # A copied context keeps LlamaIndex's instrumentation tags, which plain threads lose.
+        threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
+    left = len(strategies)
+    try:
+        while left:
+            event = events.get()
+            left -= isinstance(event, Settled)
+            yield event
+    finally:
+        closed.set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Either:
+    """Set when one of two flags is: the caller's, or the one that closing the stream sets."""
+
+    asked: Flag
+    closed: threading.Event
+
+    def is_set(self) -> bool:
+        return self.asked.is_set() or self.closed.is_set()
+
+
+def collect(events: Iterator[Event]) -> list[Trace | RagError]:
+    """Wait for every column; its trace, or why there is none."""
+    settled: dict[int, Trace | RagError] = {}
+    for event in events:
+        match event:
+            case Done(column, trace):
+                settled[column] = trace
+            case Failed(column, error):
+                settled[column] = error
+            case StoppedEarly(column, calls):
+                settled[column] = Stopped(calls)
+            case _:
+                pass
+    return [settled[column] for column in sorted(settled)]
+
+
+def calls_of(
+    settled: Iterable[Settled | Trace | RagError], before: Iterable[Trace] = ()
+) -> tuple[ModelCall, ...]:
+    """The calls of a comparison's columns, finished, failed or stopped: each once, however many share it.
+
+    Args:
+        before: the traces it was given to reuse; their calls were paid for then, and are left out.
+    """
+    old = {call for trace in before for call in trace.calls}
+    made = dict.fromkeys(call for one in settled for call in one.calls)
+    return tuple(call for call in made if call not in old)
+
+
+def _remember(shared: Once, trace: Trace, strategies: Sequence[Strategy], ctx: Context) -> None:
+    """Offer a trace's steps to every strategy whose first stages are the same."""
+    for strategy in strategies:
+        for position, (step, stage) in enumerate(zip(trace.steps, strategy.stages, strict=False)):
+            if (step.stage, step.params) != (stage.name, stage.params):
+                break
+            shared.put(strategy.prefix(trace.question, position, ctx), step)
+
+
+def _emitter(events: queue.SimpleQueue[Event], column: int) -> Callable[[str], None]:
+    return lambda text: events.put(Token(column, text))
+
+
+def _worker(
+    column: int,
+    question: str,
+    strategy: Strategy,
+    ctx: Context,
+    put: Callable[[Event], None],
+) -> Callable[[], None]:
+    def started(position: int, stage: Stage) -> None:
+        put(StageStarted(column, position, stage.name, stage.kind))
+
+    def finished(position: int, step: Step) -> None:
+        put(StageFinished(column, position, step))
+
+    def work() -> None:
+        try:
+            trace = strategy.run(question, ctx, started=started, finished=finished)
+            put(Done(column, trace))
+        except Stopped as stopped:
+            put(StoppedEarly(column, stopped.calls))
+        except RagError as error:
+            put(Failed(column, error))
+        except BaseException as error:  # whatever it is, the column must settle
+            put(Failed(column, RagError(f"{strategy.name}: {type(error).__name__}: {error}")))
+
+    return work

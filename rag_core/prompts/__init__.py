@@ -1,0 +1,1 @@
+"""Prompts as values, the rewriting templates, and reading what models reply."""

@@ -1,0 +1,222 @@
+"""Writing the queries to search with."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ..language.facts import lost_in_rewrite
+from ..language.questions import form_of
+from ..prompts.prompt import Template
+from ..prompts.replies import read_as
+from ..prompts.rewriting import ANALYSIS, HYPOTHETICAL, OFFLINE_KNOWS, TRANSFORM, Form, QueryAnalysis
+from ..runtime.context import Context
+from ..values.errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
+from ..values.types import Query
+from .base import Transform, warn_if_unread
+
+_LABEL = re.compile(  # "**Standalone question:** ...", as models like to begin; no word that could be the question's
+    r"^(?:(?:here is|here's|the|an?|my|your|one|new|stand-?alone|self-contained|rephrased|reworded|rewritten|reformulated|"
+    r"expanded|paraphrased|condensed|clarified|focused|\w+-focused|search|final) )*"
+    r"(?:question|query|wording|rewrite|version|pregunta|consulta|versión|redacción|reformulaci[oó]n)"
+    r"(?: (?:reformulada|reescrita|ampliada|aclarada|condensada|independiente|parafraseada|nueva|final))*:[*_]*(?: |$)",
+    re.IGNORECASE,
+)
+EMPTY = "the reply was empty."
+_QUOTES = "\"'“”«»`* "
+
+
+@dataclass(frozen=True)
+class Analyse(Transform):
+    """Decides by rules whether the question is a full sentence or a handful of keywords.
+
+    The templates that rewrite it are applied to a sentence as it stands; keywords are first made a question.
+    No model is asked: the decision is `questions.form_of`, and its reason is in the query's note. RAG-MSR
+    (README, "Reformulation Improvement") asks a model: `AnalyseByModel`.
+    """
+
+    fans_out: ClassVar[bool] = False
+
+    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+        """The question with its form."""
+        form, reason = form_of(question.text)
+        return (replace(question, form=form, note=reason),)
+
+
+@dataclass(frozen=True)
+class AnalyseByModel(Transform):
+    """Asks the rewriting model for the form of the question, and for keywords made a full question.
+
+    The way of RAG-MSR (README, "Reformulation Improvement"): what is too short or keywords is expanded into a
+    full question before a rule is applied; a sentence is rewritten as it stands. When the call fails, or its
+    reply is malformed, `Analyse` decides, with a warning.
+    """
+
+    template: Template = ANALYSIS
+    fans_out: ClassVar[bool] = False
+
+    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+        """The question, or the full question the model made of its keywords."""
+        warn_if_unread(self.template, ANALYSIS, ctx)
+        try:
+            reply = ctx.complete(self.template.fill(question=question.text))
+            found = read_as(QueryAnalysis, reply)
+            full = cleaned(found.question)
+            if found.form == "keywords" and not full:
+                raise ValueError("it made no question of the keywords")
+        except (Stopped, LimitReached):
+            raise
+        except (RagError, ValueError) as error:
+            said = f"the reply was malformed: {error}" if isinstance(error, ValueError) else error.message
+            ctx.warn(f"Query analysis by the model failed, so that rules decided ({said.rstrip('.')}).")
+            return Analyse().rewrite(question, ctx)
+        model = ctx.llms[self.template.purpose].name
+        if found.form == "sentence":
+            return (replace(question, form="sentence", note=f"full sentence, as {model} reads it"),)
+        lost = _lost(question, full, self.template, ctx)
+        note = f"keywords, as {model} reads them; made a full question: {full}"
+        return (
+            replace(
+                question,
+                text=full,
+                origin=self.template.name,
+                form="sentence",
+                note=f"{note} ({lost})" if lost else note,
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class Rewrite(Transform):
+    """One query per template, written at the same time.
+
+    Multi-Query Rewriter RAG, Implementation Details; RAG-MSR, README, Step 1.
+
+    A rewrite that fails drops out with a warning, as does one that repeats another; the others go on and
+    keep the places of their templates. A rewrite that lost a number, negation, drug or week of the
+    question is used, with a warning.
+
+    Args:
+        templates: one or more.
+    """
+
+    templates: tuple[Template, ...]
+
+    def __post_init__(self) -> None:
+        if not self.templates:
+            raise ConfigError("Rewrite: there is no template.", "Add one.")
+
+    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+        """The rewrites that came, without repetitions.
+
+        Raises:
+            ProviderError: none came.
+        """
+        written, failures = self._written(question, ctx)
+        if not written:
+            first = failures[0]
+            raise ProviderError(f"no rewrite of {len(self.templates)} came: {first.message}", first.next_step)
+        return tuple(written)
+
+    def _written(self, question: Query, ctx: Context) -> tuple[list[Query], list[RagError]]:
+        form = Form(question.form)
+        prompts = [template.fill(question=question.text, form=form) for template in self.templates]
+        written: dict[str, Query] = {}
+        failures: list[RagError] = []
+        for place, (template, reply) in enumerate(
+            zip(self.templates, ctx.complete_all(prompts), strict=True)
+        ):
+            text = "" if isinstance(reply, RagError) else cleaned(reply)
+            if not text:
+                failure = reply if isinstance(reply, RagError) else ProviderError(EMPTY, "Try again.")
+                failures.append(failure)
+                ctx.warn(f"Rewrite {template.name!r} failed and was left out: {failure}")
+            elif text.casefold() in written:
+                same = written[text.casefold()].origin
+                ctx.warn(f"Rewrite {template.name!r} is the same as {same!r} and was left out.")
+            else:
+                written[text.casefold()] = Query(
+                    text,
+                    template.name,
+                    place=place,
+                    form=question.form,
+                    note=_note(question, text, template, ctx),
+                )
+        return list(written.values()), failures
+
+
+@dataclass(frozen=True)
+class Rephrase(Rewrite):
+    """The question put in the documents' terminology.
+
+    Query System with Contextual Retrieval, Query Transformation: optional.
+
+    When it fails, the question is searched as it stands, with a warning.
+    """
+
+    templates: tuple[Template, ...] = (TRANSFORM,)
+    fans_out: ClassVar[bool] = False
+
+    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+        """The rewrite, or the question."""
+        written, _ = self._written(question, ctx)
+        return tuple(written) or (question,)
+
+
+@dataclass(frozen=True)
+class Hypothesise(Transform):
+    """A passage that would answer the question, to search with in its place (HyDE).
+
+    Gao et al., "Precise zero-shot dense retrieval without relevance labels", ACL 2023 (arXiv 2212.10496),
+    average the passage's embedding with the question's.
+
+    Args:
+        include_question: average with the question; otherwise the passage alone is searched with.
+    """
+
+    include_question: bool = True
+    template: Template = HYPOTHETICAL
+    fans_out: ClassVar[bool] = False
+
+    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+        """One query: the passage.
+
+        Raises:
+            ProviderError: the model wrote none.
+        """
+        warn_if_unread(self.template, HYPOTHETICAL, ctx)
+        passage = _one_line(ctx.complete(self.template.fill(question=question.text)))
+        if not passage:
+            raise ProviderError("the model wrote no hypothetical passage.", "Try again.")
+        beside = question.text if self.include_question else ""
+        return (Query(passage, self.template.name, passages=(passage,), beside=beside),)
+
+
+def cleaned(reply: str) -> str:
+    """A model's rewrite in one line, without the label or the quotation marks around it."""
+    return _LABEL.sub("", _one_line(reply).strip(_QUOTES)).strip(_QUOTES)
+
+
+def _one_line(reply: str) -> str:
+    """A reply in one line; a model may copy the question's escapes ("&lt;") into it."""
+    return " ".join(html.unescape(reply).split())
+
+
+def _note(question: Query, text: str, template: Template, ctx: Context) -> str:
+    """What the reader should know of a rewrite; warned of too."""
+    if OFFLINE_KNOWS.get(template.name) != template.text and ctx.llms[template.purpose].offline:
+        rule = "the ready one of this name" if template.name in OFFLINE_KNOWS else "synonyms"
+        ctx.warn(f"The offline engine cannot read your template {template.name!r}: it rewrote by {rule}.")
+    return _lost(question, text, template, ctx)
+
+
+def _lost(question: Query, text: str, template: Template, ctx: Context) -> str:
+    lost: Sequence[str] = lost_in_rewrite(question.text, text, ctx.thesaurus)
+    if not lost:
+        return ""
+    note = f"lost from the question: {', '.join(lost)}"
+    ctx.warn(f"Rewrite {template.name!r} {note}.")
+    return note

@@ -1,0 +1,1 @@
+"""What everything else speaks in: immutable values, traces, settings, prices, label rules, errors."""

@@ -1,0 +1,272 @@
+"""The measuring pages in a real browser: empty, running, done, on a phone."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.browser import CHROMIUM, serving
+from helpers.small import DOCUMENTS
+from playwright.sync_api import Browser, Page, expect
+
+from pages.shared import plots
+from rag_core.lab.lab import Lab
+
+MEASURED_MS = 120_000  # the machine may be busy
+SWEPT_MS = 300_000
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small BEIR folder: measuring it takes no time."""
+    made = tmp_path_factory.mktemp("sets") / "animals"
+    (made / "qrels").mkdir(parents=True)
+    rows = [{"_id": one.id, "title": one.title, "text": one.text} for one in DOCUMENTS]
+    (made / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = [line.strip() for one in DOCUMENTS for line in one.text.split(".") if line.strip()]
+    queries = [(f"q{i}", text, DOCUMENTS[i % len(DOCUMENTS)].id) for i, text in enumerate(words * 2)]
+    (made / "queries.jsonl").write_text(
+        "".join(json.dumps({"_id": key, "text": text}) + "\n" for key, text, _ in queries)
+    )
+    for split in ("dev", "test"):
+        lines = "".join(f"{key}\t{document}\t1\n" for key, _, document in queries)
+        (made / "qrels" / f"{split}.tsv").write_text("query-id\tcorpus-id\tscore\n" + lines)
+    return made
+
+
+@pytest.fixture(scope="module")
+def app(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app on a state folder of its own, where nothing has been measured."""
+    with serving(RAG_HOME=str(tmp_path_factory.mktemp("measuring")), RAG_LLM="offline") as address:
+        yield address
+
+
+def page_at(browser: Browser, address: str, width: int = 1440) -> tuple[Page, list[str]]:
+    page = browser.new_context(viewport={"width": width, "height": 1000}).new_page()
+    errors: list[str] = []
+    # below another path than "/" Streamlit first asks that path for its server, and is told 404
+    page.on(
+        "console",
+        lambda line: (
+            errors.append(line.text)
+            if line.type == "error" and "/_stcore/" not in line.location["url"]
+            else None
+        ),
+    )
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(address)
+    return page, errors
+
+
+def choose_folder(page: Page, folder: Path) -> None:
+    page.get_by_role("button", name="A BEIR folder").or_(page.get_by_role("radio", name="A BEIR folder")).first.click()  # fmt: skip
+    box = page.get_by_role("textbox", name="Folder")
+    box.fill(str(folder))
+    box.press("Enter")
+
+
+def test_measuring_from_nothing_to_single_questions(browser: Browser, app: str, folder: Path) -> None:
+    page, errors = page_at(browser, f"{app}/results")
+    expect(page.get_by_text("Nothing has been measured yet.")).to_be_visible(timeout=MEASURED_MS)
+    page.get_by_role("link", name="Measure strategies").click()
+    expect(page.get_by_role("heading", name="Measure strategies on judged questions")).to_be_visible()
+
+    choose_folder(page, folder / "missing")
+    page.get_by_role("button", name="Measure", exact=True).click()
+    expect(page.get_by_role("alert").filter(has_text="missing")).to_be_visible()
+
+    choose_folder(page, folder)
+    page.get_by_role("button", name="Measure", exact=True).click()
+    expect(page.get_by_text("done.")).to_be_visible(timeout=MEASURED_MS)
+    expect(page.get_by_text("Judged by the set's authors")).to_be_visible()
+    page.get_by_role("link", name="See the results").click()
+    expect(page.get_by_role("heading", name="Results")).to_be_visible()
+    expect(page.get_by_text("16 questions", exact=False)).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(
+        4, timeout=MEASURED_MS
+    )  # intervals, pairs, by language, front
+    expect(page.get_by_text("wins", exact=False).first).to_be_visible()
+
+    page.get_by_role("tab", name="Stage by stage").click()
+    shown = page.get_by_role("tabpanel", name="Stage by stage").get_by_test_id("stDataFrame")
+    expect(shown).to_have_count(3)  # one a strategy
+    page.get_by_role("tab", name="Question by question").click()
+    for verdict in ("better", "different", "same"):
+        page.get_by_test_id("stButtonGroup").get_by_text(verdict, exact=False).first.click()
+    table = page.get_by_test_id("stDataFrame").last
+    expect(table).to_be_visible()
+    table.click(position={"x": 15, "y": 55})  # the box before the first question
+    expect(page.locator(".rl-stage").first).to_be_visible()
+    expect(page.locator(".rl-label", has_text="grade").first).to_be_visible()
+    assert errors == []
+
+    page.get_by_role("link", name="History").click()
+    expect(page.get_by_role("heading", name="History of runs")).to_be_visible()
+    history = page.get_by_test_id("stDataFrame").first
+    expect(history).to_be_visible()
+    history.click(position={"x": 15, "y": 55})
+    expect(page.get_by_role("button", name="See its results")).to_be_visible()
+    assert errors == []
+    page.context.close()
+
+
+def test_tuning_ends_in_the_compare_page(browser: Browser, app: str, folder: Path) -> None:
+    page, errors = page_at(browser, f"{app}/tune")
+    expect(page.get_by_text("Nothing has been tuned yet.")).to_be_visible(timeout=MEASURED_MS)
+    choose_folder(page, folder)
+    page.get_by_role("combobox", name="At most").click()
+    page.get_by_role("option", name="100 settings").click()
+    page.get_by_role("button", name="Tune:").click()
+    expect(page.get_by_text("Winner:")).to_be_visible(timeout=SWEPT_MS)
+    agreed = page.get_by_text("gave exactly the scores of the sweep")
+    expect(agreed).to_have_text(re.compile(r"(\d+) of \1 gave exactly"))
+    expect(page.locator(".js-plotly-plot")).to_have_count(3, timeout=MEASURED_MS)
+    winner = page.get_by_test_id("stMarkdownContainer").filter(has_text="Winner:").inner_text()
+    wanted = re.search(r"λ ([\d.]*\d)", winner)
+    assert wanted, winner
+    page.get_by_role("button", name="Open the winner in Compare").click()
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Settings").first.click()
+    slider = page.get_by_role("slider", name="mmr_lambda")
+    expect(slider).to_have_value(f"{float(wanted[1]):g}")
+    assert errors == []
+    page.context.close()
+
+
+@pytest.mark.parametrize("path", ["measure", "results", "tune", "history"])
+def test_a_phone_does_not_scroll_sideways(browser: Browser, app: str, path: str) -> None:
+    page, errors = page_at(browser, f"{app}/{path}", width=390)
+    expect(page.get_by_role("heading").first).to_be_visible(timeout=MEASURED_MS)
+    page.wait_for_timeout(1500)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert errors == []
+    page.context.close()
+
+
+def progress_of(page: Page) -> int:
+    """How many of the 489 records (163 questions by 3 strategies) are there."""
+    line = page.get_by_text(re.compile(r"measuring [\d,]+ of 489"))
+    expect(line).to_be_visible(timeout=MEASURED_MS)
+    found = re.search(r"measuring ([\d,]+) of 489", line.inner_text())
+    assert found
+    return int(found[1].replace(",", ""))
+
+
+def test_a_measurement_belongs_to_the_server(browser: Browser, app: str) -> None:
+    """Found again after a reload and from another browser, stopped there, continued here."""
+    page, errors = page_at(browser, f"{app}/measure")
+    measure = page.get_by_role("button", name="Measure", exact=True)
+    expect(measure).to_be_visible(timeout=MEASURED_MS)
+    measure.click()
+    progress_of(page)
+    page.reload()
+    before = progress_of(page)
+    expect(page.get_by_role("button", name="Stop")).to_be_enabled()
+
+    other, other_errors = page_at(browser, f"{app}/measure", width=390)
+    assert progress_of(other) >= before
+    other.get_by_role("button", name="Measure", exact=True).click()
+    expect(other.get_by_text("already running on this server")).to_be_visible()
+    expect(other.get_by_role("button", name="Stop")).to_have_count(1)
+    other.get_by_role("button", name="Stop").click()
+    for each in (other, page):
+        expect(each.get_by_text("Stopped. What was measured is kept")).to_be_visible(timeout=MEASURED_MS)
+
+    measure.click()
+    assert progress_of(page) >= before, "it continues where it was stopped"
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped. What was measured is kept")).to_be_visible(timeout=MEASURED_MS)
+    page.get_by_role("button", name="Clear away").first.click()  # the newest stands first
+    for each in (other, page):
+        expect(each.get_by_text("Stopped. What was measured is kept")).to_have_count(0)
+    assert errors == other_errors == []
+    page.context.close()
+    other.context.close()
+
+
+def test_a_sweep_goes_on_through_a_reload(browser: Browser, app: str, folder: Path) -> None:
+    page, errors = page_at(browser, f"{app}/tune")
+    box = page.get_by_role("combobox", name="Strategy")
+    expect(box).to_be_visible(timeout=MEASURED_MS)
+    choose_folder(page, folder)
+    box.click()
+    page.get_by_role("option", name="BM25 keywords").click()
+    expect(page.get_by_text("Counts are kept as they are unless you add them")).to_be_visible()
+    expect(page.get_by_role("slider", name="k_final")).to_have_count(0)
+    page.get_by_role("button", name="Tune: 121 combinations").click()
+    expect(page.get_by_text("settings of BM25 keywords").first).to_be_visible(timeout=MEASURED_MS)
+    page.reload()
+    sweep = page.get_by_role("status").filter(has_text="settings of BM25 keywords")
+    expect(sweep.first).to_be_visible(timeout=MEASURED_MS)
+    # an earlier sweep has a link of its own: wait for this one's, which then stands first
+    expect(sweep.filter(has_text="done.")).to_be_visible(timeout=SWEPT_MS)
+    page.get_by_role("link", name="See the sweep").first.click()
+    expect(page.get_by_text("Winner: BM25 keywords")).to_be_visible(timeout=MEASURED_MS)
+    expect(page.get_by_text("Judged by the set's authors").last).to_be_visible()
+    assert errors == []
+    page.context.close()
+
+
+def test_the_choice_to_measure_survives_other_pages_and_a_reload(browser: Browser, app: str) -> None:
+    page, errors = page_at(browser, f"{app}/measure")
+    chosen = page.get_by_test_id("stMultiSelect").filter(has_text="Strategies")
+    expect(chosen.get_by_text("Simple semantic")).to_be_visible(timeout=MEASURED_MS)
+    chosen.get_by_role("button", name="Remove Simple semantic").or_(
+        chosen.locator("[data-baseweb=tag]", has_text="Simple semantic").get_by_role("presentation").last
+    ).first.click()
+    expect(chosen.get_by_text("Simple semantic")).to_have_count(0)
+    split = page.get_by_role("textbox", name="Split")
+    split.fill("dev")
+    split.press("Enter")
+    page.get_by_role("link", name="History").click()
+    expect(page.get_by_role("heading", name="History of runs")).to_be_visible()
+    page.get_by_role("link", name="Measure", exact=True).first.click()
+    expect(split).to_have_value("dev")
+    expect(chosen.get_by_text("BM25 keywords")).to_be_visible()
+    expect(chosen.get_by_text("Simple semantic")).to_have_count(0)
+    page.reload()
+    expect(split).to_have_value("dev", timeout=MEASURED_MS)
+    expect(chosen.get_by_text("BM25 keywords")).to_be_visible()
+    expect(chosen.get_by_text("Simple semantic")).to_have_count(0)
+    assert errors == []
+    page.context.close()
+
+
+CLOSE = [("Hybrid RRF + MMR · λ 0.3, k_final 8", 0.612, 0.021), ("Hybrid RRF + MMR", 0.611, 0.0212),
+         ("Simple semantic", 0.610, 0.0205), ("Contextual retrieval · enriched off, rerank on, k_candidates 20", 0.7, 0.4),
+         ("BM25 keywords", 0.6115, 0.0208)]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_names_of_close_points_do_not_lie_over_each_other(browser: Browser, width: int) -> None:
+    points: list[dict[str, Any]] = [
+        {"name": name, "mean": mean, "seconds": seconds, "cost_usd": 0.0, "front": place < 2}
+        for place, (name, mean, seconds) in enumerate(CLOSE)
+    ]
+    page = browser.new_page(viewport={"width": width, "height": 1000})
+    page.set_content(
+        plots.pareto(points, "nDCG@10").to_html(include_plotlyjs=True, config={"responsive": True})
+    )
+    names = page.locator(".textpoint text, .legendtext")
+    expect(names.filter(has_text="BM25 keywords")).to_be_visible(timeout=MEASURED_MS)
+    boxes = [box for box in (names.nth(place).bounding_box() for place in range(names.count())) if box]
+    assert len(boxes) == len(CLOSE) + 1, "every strategy and the front are named"
+    for one, other in itertools.combinations(boxes, 2):
+        apart = (
+            one["x"] + one["width"] <= other["x"] + 1
+            or other["x"] + other["width"] <= one["x"] + 1
+            or one["y"] + one["height"] <= other["y"] + 1
+            or other["y"] + other["height"] <= one["y"] + 1
+        )
+        assert apart, (one, other)
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    page.close()

@@ -1,0 +1,124 @@
+"""Widgets of every kind of control, presets, templates, and the guide: the pages run without a browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from helpers.small import ROOT
+from streamlit.testing.v1 import AppTest
+
+import rag_core
+from rag_core.values.errors import MissingResource
+
+TITLES = [recipe.title for recipe in rag_core.RECIPES.values()]
+
+
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The app; its engine cannot be opened, which no page may mind."""
+
+    def no_lab(**_: object) -> None:
+        raise MissingResource("no models in this test.")
+
+    monkeypatch.setattr("rag_core.open_lab", no_lab, raising=False)
+    st.cache_resource.clear()
+    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+
+
+def chosen(app: AppTest, name: str) -> AppTest:
+    """The first column set to a strategy."""
+    app.selectbox(key="strategy.0").set_value(name).run()
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize("name", list(rag_core.RECIPES))
+def test_every_control_of_every_strategy_has_its_widget(app: AppTest, name: str) -> None:
+    chosen(app, name)
+    kinds = {
+        "int": "slider",
+        "float": "slider",
+        "bool": "toggle",
+        "choice": "button_group",
+        "weights": "text_input",
+    }
+    for control in rag_core.RECIPES[name].controls:
+        if control.type != "templates":
+            held = [one.key for one in app.get(kinds[control.type])]
+            assert f"0.{name}.{control.name}" in held, control.name
+
+
+def test_a_control_that_cannot_act_is_switched_off_and_says_why(app: AppTest) -> None:
+    chosen(app, "multi_query")
+    weights = app.text_input(key="0.multi_query.query_weights")
+    assert weights.disabled
+    assert "Acts only when weighting is custom." in weights.help
+    assert not app.slider(key="0.multi_query.weight_step").disabled
+
+
+def test_weights_that_cannot_be_read_are_told_and_the_box_keeps_them(app: AppTest) -> None:
+    app.session_state["0.multi_query.weighting"] = "custom"
+    chosen(app, "multi_query")
+    assert app.slider(key="0.multi_query.weight_step").disabled
+    app.text_input(key="0.multi_query.query_weights").set_value("1,heavy").run()
+    assert any("query_weights must be" in error.value for error in app.error)
+    assert app.text_input(key="0.multi_query.query_weights").value == "1,heavy"
+
+
+def test_values_that_do_not_go_together_are_told(app: AppTest) -> None:
+    chosen(app, "contextual")
+    app.slider(key="0.contextual.vector_weight").set_value(0.0)
+    app.slider(key="0.contextual.bm25_weight").set_value(0.0).run()
+    assert not app.exception
+    assert any("one must be above 0" in error.value for error in app.error)
+
+
+class TestTemplates:
+    def names(self, app: AppTest) -> list[str]:
+        return [one.name for one in app.session_state["0.multi_query.templates"]]
+
+    def test_one_can_be_removed(self, app: AppTest) -> None:
+        chosen(app, "multi_query")
+        app.button(key="0.multi_query.templates.1.synonyms.remove").click().run()
+        assert not app.exception
+        assert self.names(app) == ["standalone", "expanded"]
+
+    def test_one_can_be_edited(self, app: AppTest) -> None:
+        chosen(app, "multi_query")
+        key = "0.multi_query.templates.0.standalone.text"
+        app.text_area(key=key).set_value("In Latin: {question}").run()
+        assert not app.exception
+        assert app.session_state["0.multi_query.templates"][0].text == "In Latin: {question}"
+
+    def test_a_text_without_the_question_is_refused_and_the_earlier_one_stays(self, app: AppTest) -> None:
+        chosen(app, "multi_query")
+        key = "0.multi_query.templates.0.standalone.text"
+        app.text_area(key=key).set_value("In Latin").run()
+        assert any("must hold {question}" in error.value for error in app.error)
+        assert self.names(app) == ["standalone", "synonyms", "expanded"]
+        assert "{question}" in app.session_state["0.multi_query.templates"][0].text
+
+
+class TestGuide:
+    def test_every_strategy_is_drawn_with_its_stages_and_controls(self, app: AppTest) -> None:
+        guide = app.switch_page("pages/learn/guide.py").run()
+        assert not guide.exception
+        assert [tab.label for tab in guide.tabs] == TITLES
+        drawn = " ".join(str(one.proto.body) for one in guide.get("html"))
+        for recipe in rag_core.RECIPES.values():
+            for stage in recipe.build().stages:
+                assert all(f"<b>{part}</b>" in drawn for part in stage.name.split(" ∥ ")), stage.name
+            assert all(f"<td>{control.name}</td>" in drawn for control in recipe.controls)
+
+    def test_the_claims_stand_beside_the_stored_figures(self, app: AppTest) -> None:
+        guide = app.switch_page("pages/learn/guide.py").run()
+        drawn = " ".join(str(one.proto.body) for one in guide.get("html"))
+        stored = json.loads(Path(ROOT / "data" / "results.json").read_text(encoding="utf-8"))["strategies"]
+        for label in ("rag_msr", "msr_raw", "msr_reformulation", "msr_reranking"):
+            assert f"{stored[label]['metrics']['ndcg@10']['mean']:.3f}" in drawn
+        for claim in ("0.918", "0.868", "0.849", "0.763", "0.50"):
+            assert claim in drawn
+        assert f"Recall@10 {stored['multi_query']['metrics']['recall@10']['mean']:.3f}" in drawn

@@ -1,0 +1,205 @@
+"""What a column of the Compare page shows at every moment, and the comparisons the server keeps."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+import rag_core
+from pages.shared import bills, html, passages
+from pages.shared.comparisons import Comparisons
+from pages.shared.engine import Engine
+from pages.shared.live import Column, LiveRun
+from rag_core.runtime.context import Context
+from rag_core.values.errors import ProviderError, StageError
+from rag_core.values.types import ModelCall, Passage
+
+QUESTION = "Where do cats sleep?"
+RERANKED = rag_core.build(("contextual", {"rerank": True, "k_candidates": 12, "k_final": 3}))
+
+
+def column_at(ctx: Context, strategy: rag_core.Strategy, stage: str) -> Column:
+    """A column whose stages before this one have finished."""
+    trace = strategy.run(QUESTION, ctx)
+    names = [one.name for one in strategy.stages]
+    before = names.index(stage)
+    return Column(strategy, steps=list(trace.steps[:before]), running=stage)
+
+
+class TestPassages:
+    def test_candidates_still_to_be_reranked_are_counted_and_not_listed(self, full: Context) -> None:
+        column = column_at(full, RERANKED, "Rescore")
+        assert column.candidates > 3
+        drawn = passages.passages(column, 0, QUESTION)
+        assert "<details" not in drawn
+        assert f"{column.candidates} candidates, to be narrowed down to 3" in drawn
+        assert drawn.count("rl-coming") == 3  # the room of those that will be kept
+
+    def test_when_it_stops_before_reranking_the_first_are_shown_for_what_they_are(
+        self, full: Context
+    ) -> None:
+        column = column_at(full, RERANKED, "Rescore")
+        column.stopped = "the run was stopped"
+        drawn = passages.passages(column, 0, QUESTION)
+        assert drawn.count("<details") == 3
+        assert f"The first 3 of {column.candidates} candidates, before Rescore" in drawn
+
+    def test_they_are_listed_as_soon_as_only_the_answer_is_missing(self, full: Context) -> None:
+        column = column_at(full, RERANKED, "Write")
+        drawn = passages.passages(column, 0, QUESTION)
+        assert drawn.count("<details") == 3
+        assert "3 passages" in drawn
+
+    def test_before_anything_was_found_the_room_is_kept(self) -> None:
+        drawn = passages.passages(Column(RERANKED), 0, QUESTION)
+        assert drawn.count("rl-coming") == 3
+
+    def test_passages_of_one_title_are_told_apart_by_their_first_words(self, full: Context) -> None:
+        strategy = rag_core.build("simple_semantic")
+        trace = strategy.run(QUESTION, full)
+        first, second, *others = trace.ranking.hits
+        texts = ("Cats sleep on the sofa.", "At night they hunt.")
+        twins = [
+            replace(hit, passage=Passage(hit.id, "a", "Cats", text))
+            for hit, text in zip((first, second), texts, strict=True)
+        ]
+        ranking = replace(trace.ranking, hits=(*twins, *others))
+        last = trace.steps[-1]
+        steps = (*trace.steps[:-1], replace(last, after=replace(last.after, rankings=(ranking,))))
+        table = passages.shared([Column(strategy, trace=replace(trace, steps=steps))])
+        assert "Cats <small>“Cats sleep on the sofa.”</small>" in table
+        assert "Cats <small>“At night they hunt.”</small>" in table
+
+    def test_a_list_says_what_it_is_ordered_by(self, full: Context) -> None:
+        hybrid = rag_core.build("hybrid_rrf")
+        drawn = passages.passages(column_at(full, hybrid, "Write"), 0, QUESTION)
+        assert "5 passages</b> <small>ordered by MMR</small>" in drawn
+        second = drawn.split("<details")[2]
+        score, wanted, alike = (
+            float(found)
+            for found in re.search(
+                r"MMR (-?[\d.]+)<br><small>= 0.70 · cosine (-?[\d.]+) − 0.30 · similarity to #1 (-?[\d.]+)<br>λ = 0.7",
+                second,
+            ).groups()
+        )
+        assert score == pytest.approx(0.7 * wanted - 0.3 * alike, abs=1e-4)
+
+    def test_s_final_shows_both_parts_and_the_judges_reason(self, full: Context) -> None:
+        strategy = rag_core.build(("rag_msr", {"alpha": 0.4, "theta": 0.0}))
+        drawn = passages.passages(column_at(full, strategy, "Write"), 0, QUESTION).split("<details")[1]
+        score, cosine, judged = (
+            float(found)
+            for found in re.search(
+                r"S_final ([\d.]+)<br><small>= 0.40 · cosine (-?[\d.]+) \+ 0.60 · judge ([\d.]+)<br>α = 0.4",
+                drawn,
+            ).groups()
+        )
+        assert score == pytest.approx(0.4 * cosine + 0.6 * judged, abs=1e-4)
+        assert "<b>Reason the judge gave:</b> " in drawn
+
+
+class TestAnswer:
+    def column(self, **values: Any) -> Column:
+        return Column(rag_core.build("bm25"), running="Write", **values)
+
+    def test_what_was_streamed_before_a_failure_stays(self) -> None:
+        column = self.column(
+            text="Cats sleep <most> of", error=ProviderError("The stream ended early.", "Run again.")
+        )
+        drawn = html.answer(column, 0, "ready")
+        assert '<div class="rl-answer">Cats sleep &lt;most&gt; of</div>' in drawn
+        assert "<b>The answer broke off here:</b> The stream ended early.<br>Run again." in drawn
+
+    def test_what_was_streamed_before_a_stop_stays(self) -> None:
+        drawn = html.answer(self.column(text="Cats sleep", stopped="the run was stopped"), 0, "ready")
+        assert "Cats sleep" in drawn
+        assert "<b>The answer broke off here:</b> the run was stopped." in drawn
+
+    def test_a_failure_without_words_is_a_failure(self) -> None:
+        drawn = html.answer(self.column(error=ProviderError("No server.", "Start it.")), 0, "ready")
+        assert "rl-answer" not in drawn
+        assert "<b>This strategy failed.</b> No server.<br>Start it." in drawn
+
+    @pytest.mark.parametrize("text", ["", "Cats sleep"])
+    def test_waiting_shows_how_long_it_has_been(self, text: str) -> None:
+        column = self.column(text=text, since=time.monotonic() - 12.3)
+        assert "Writing the answer… 12 s" in html.answer(column, 0, "ready")
+
+    def test_each_stage_counts_from_its_own_beginning(self) -> None:
+        column = self.column(since=time.monotonic() - 0.2)
+        assert re.search(r"Writing the answer…</div>", html.answer(column, 0, "ready"))
+
+
+class TestCost:
+    def call(self, cost: float | None) -> ModelCall:
+        return ModelCall("answer", "m", 10, 5, cost, "provider")
+
+    def test_failed_and_stopped_columns_are_in_the_sum_and_a_shared_call_once(self) -> None:
+        shared, failed, stopped = self.call(0.001), self.call(0.02), self.call(0.0004)
+        error = StageError("bm25", "Write", ProviderError("No."), (shared, failed))
+        events = [rag_core.Failed(0, error), rag_core.StoppedEarly(1, (shared, stopped))]
+        lab = SimpleNamespace(stream=lambda *_, **__: iter(events))
+        run = LiveRun(cast(Engine, SimpleNamespace(wait=lambda: lab)), QUESTION, [RERANKED, RERANKED])
+        assert run.wait(10)
+        assert f"${0.001 + 0.02 + 0.0004:.4f}." in bills.cost_note(run.calls)
+
+    def test_calls_of_unknown_price_are_counted_beside_the_known_sum(self) -> None:
+        note = bills.cost_note((self.call(0.25), self.call(None), self.call(None)))
+        assert "$0.2500 and 2 calls of unknown price" in note
+
+    def test_what_ran_here_costs_nothing(self) -> None:
+        assert "$0; nothing was sent" in bills.cost_note((self.call(0.0),))
+
+
+class TestComparisons:
+    def run(self, name: str) -> LiveRun:
+        return cast(LiveRun, SimpleNamespace(id=name))
+
+    def test_only_the_id_finds_a_comparison(self) -> None:
+        kept, run = Comparisons(), self.run("a")
+        kept.keep(run)
+        assert kept.find("a") is run
+        assert kept.find("b") is None
+        assert kept.find("") is None
+
+    def test_those_shown_longest_ago_are_forgotten_first(self) -> None:
+        kept = Comparisons(most=2)
+        for name in ("a", "b", "a", "c"):
+            kept.keep(self.run(name))
+        assert [kept.find(name) is not None for name in "abc"] == [True, False, True]
+
+    def test_those_not_shown_for_long_are_forgotten(self) -> None:
+        now = 0.0
+        kept = Comparisons(seconds=10, clock=lambda: now)
+        kept.keep(self.run("a"))
+        now = 8.0
+        kept.keep(self.run("b"))
+        now = 10.5
+        assert kept.find("a") is None
+        assert kept.find("b") is not None
+
+    def test_many_sessions_may_keep_and_look_at_the_same_time(self) -> None:
+        kept = Comparisons(most=5)
+        faults: list[Exception] = []
+
+        def session(number: int) -> None:
+            try:
+                for turn in range(300):
+                    kept.keep(self.run(f"{number}.{turn % 7}"))
+                    kept.find(f"{number}.{turn % 5}")
+            except Exception as error:
+                faults.append(error)
+
+        threads = [threading.Thread(target=session, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert faults == []
+        assert sum(kept.find(f"{n}.{t}") is not None for n in range(8) for t in range(7)) == 5

@@ -1,0 +1,131 @@
+"""What each scoring control does, to the digit: scores worked out again from what the stages before it left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from helpers.fakes import QUESTION
+from rank_bm25 import BM25Okapi
+
+from rag_core.catalog import build
+from rag_core.language.analysis import tokens
+from rag_core.runtime.context import Context, Once
+from rag_core.stages import Stage
+from rag_core.values.trace import Step, Trace
+from rag_core.values.types import Ranking
+
+K1_B = [(0.5, 0.75), (1.5, 0.75), (3.0, 0.75), (1.5, 0.0), (1.5, 1.0)]
+
+
+def run(full: Context, name: str, **values: object) -> Trace:
+    return build((name, values)).without_answer().run(QUESTION, replace(full, shared=Once()))
+
+
+def step(trace: Trace, stage: type[Stage] | str) -> Step:
+    name = stage if isinstance(stage, str) else stage.__name__
+    return next(step for step in trace.steps if step.stage == name)
+
+
+def scores(ranking: Ranking) -> dict[str, float]:
+    return {hit.id: hit.score for hit in ranking}
+
+
+def reciprocal(rankings: tuple[Ranking, ...], k: int, weights: Mapping[str, float]) -> dict[str, float]:
+    """Σ weight / (k + rank), rank from 1, worked out from the rankings and who made them."""
+    found: dict[str, float] = {}
+    for ranking in rankings:
+        for rank, hit in enumerate(ranking, start=1):
+            found[hit.id] = found.get(hit.id, 0.0) + weights[ranking.retriever] / (k + rank)
+    return found
+
+
+@pytest.mark.parametrize(("k1", "b"), K1_B)
+def test_k1_and_b_are_those_of_rank_bm25(full: Context, k1: float, b: float):
+    trace = run(full, "bm25", k1=k1, b=b, k_final=42)
+    passages = [hit.passage for hit in full.index.lexical("cats dogs question", 100, 1.5, 0.75)]
+    assert len(passages) == 42, "the whole collection"
+    reference = BM25Okapi([tokens(passage.indexed_text, "en") for passage in passages], k1=k1, b=b)
+    expected = dict(zip((p.id for p in passages), reference.get_scores(tokens(QUESTION, "en")), strict=True))
+    assert scores(trace.ranking) == pytest.approx({hit.id: expected[hit.id] for hit in trace.ranking})
+
+
+@pytest.mark.parametrize("k", [0, 7, 60, 200])
+@pytest.mark.parametrize("name", ["hybrid_rrf", "contextual"])
+def test_rrf_k_is_added_to_every_rank(full: Context, name: str, k: int):
+    trace = run(full, name, rrf_k=k)
+    weights = {"bm25": 0.4, "dense": 0.6} if name == "contextual" else {"bm25": 1.0, "dense": 1.0}
+    expected = reciprocal(trace.steps[0].after.rankings, k, weights)
+    assert scores(step(trace, "Rrf").after.ranking) == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize(("bm25", "dense"), [(0.4, 0.6), (1.0, 0.1), (0.1, 1.0), (0.0, 0.5), (0.5, 0.0)])
+def test_each_weight_of_contextual_is_its_own_searchs(full: Context, bm25: float, dense: float):
+    trace = run(full, "contextual", bm25_weight=bm25, vector_weight=dense, k_candidates=10)
+    lexical, semantic = trace.steps[0].after.rankings
+    assert (lexical.scale, semantic.scale) == ("bm25", "cosine")
+    expected = reciprocal((lexical, semantic), 60, {"bm25": bm25, "dense": dense})
+    found = scores(step(trace, "Rrf").after.ranking)
+    assert found == pytest.approx({name: score for name, score in expected.items() if score}, abs=1e-15)
+    alone = {hit.id for hit in lexical} - {hit.id for hit in semantic}
+    assert alone, "some passages are found by keywords alone: their score is that search's share"
+    assert all(found.get(name, 0.0) <= bm25 / 61 for name in alone)
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.3, 0.7, 1.0])
+def test_lambda_weighs_relevance_against_likeness(full: Context, lam: float):
+    trace = run(full, "hybrid_rrf", mmr_lambda=lam)
+    (question,) = full.embed((QUESTION,))
+    ids = [hit.id for hit in trace.ranking]
+    vectors = full.index.vectors(ids).astype(float)
+    for place, hit in enumerate(trace.ranking):
+        like = max((float(vectors[place] @ vectors[before]) for before in range(place)), default=0.0)
+        relevance = float(vectors[place] @ question)
+        assert hit.score == pytest.approx(lam * relevance - (1 - lam) * like, abs=1e-5)
+
+
+WEIGHTINGS: list[tuple[dict[str, object], tuple[float, float, float]]] = [
+    ({"weighting": "linear"}, (1.0, 0.95, 0.9)),
+    ({"weighting": "linear", "weight_step": 0.3}, (1.0, 0.7, 0.4)),
+    ({"weighting": "exponential"}, (1.0, 0.9, 0.81)),
+    ({"weighting": "equal"}, (1.0, 1.0, 1.0)),
+    ({"weighting": "custom", "query_weights": [0.2, 1.5, 0.7]}, (0.2, 1.5, 0.7)),
+]
+
+
+@pytest.mark.parametrize("merge", ["max", "first", "sum"])
+@pytest.mark.parametrize(("values", "weights"), WEIGHTINGS, ids=lambda value: str(value))
+def test_each_weight_of_multi_query_is_its_own_rewrites(
+    full: Context, values: dict[str, object], weights: tuple[float, float, float], merge: str
+):
+    trace = run(full, "multi_query", merge=merge, k_per_query=15, **values)
+    parts: dict[str, list[float]] = {}
+    for weight, ranking in zip(weights, step(trace, "Dense").after.rankings, strict=True):
+        for hit in ranking:
+            parts.setdefault(hit.id, []).append(weight * max(0.0, hit.score))
+    assert any(len(part) > 1 for part in parts.values())
+    combine = {"max": max, "first": lambda part: part[0], "sum": math.fsum}[merge]
+    expected = {name: combine(part) for name, part in parts.items()}
+    assert scores(step(trace, "Merge").after.ranking) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.25, 0.4, 0.9, 1.0])
+def test_alpha_is_the_share_of_the_cosine_and_the_rest_the_judges(full: Context, alpha: float):
+    trace = run(full, "rag_msr", alpha=alpha, theta=0, k_final=9)
+    (question,) = full.embed((QUESTION,))
+    judged = step(trace, "Judge").after.ranking if alpha < 1 else None
+    judge = scores(judged) if judged else {}
+    for hit in trace.ranking:
+        cosine = float(full.index.vectors([hit.id])[0] @ question)
+        expected = alpha * cosine + (1 - alpha) * judge.get(hit.id, 0.0)
+        assert hit.score == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("theta", [0.3, 0.5, 0.65])
+def test_theta_keeps_those_that_reach_it_and_no_others(full: Context, theta: float):
+    trace = run(full, "rag_msr", theta=theta, k_final=9)
+    blended = step(trace, "Blend").after.ranking
+    assert [hit.id for hit in trace.ranking] == [hit.id for hit in blended if hit.score >= theta]
+    assert 0 < len(trace.ranking) <= len(blended)

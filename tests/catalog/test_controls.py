@@ -1,0 +1,181 @@
+"""Each type of control by itself: what it reads, how it writes it back, what it refuses and with which words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_core.catalog import Choice, Control, Number, Switch, Templates, Weights, written
+from rag_core.prompts.rewriting import COMPLICATIONS, EXPANDED, MOST_TEMPLATES, STANDALONE, SYNONYMS
+from rag_core.values.errors import ConfigError
+
+NUMBER = Number("share", 0.25, "A share.", min=-1, max=1, step=0.25)
+WHOLE = Number("count", 3, "A count.", min=1, max=9, step=1, whole=True)
+SWITCH = Switch("on", True, "On or off.")
+CHOICE = Choice("way", "left", "Which way.", choices=("left", "right"))
+WEIGHTS = Weights("weights", (1.0, 0.95), "Weights.")
+TEMPLATES = Templates("templates", ("standalone", "synonyms"), "Templates.")
+MINE = {"name": "mine", "text": "Ask it in my words: {question}"}
+
+
+@pytest.mark.parametrize(
+    ("control", "given_", "read"),
+    [
+        (NUMBER, 1, 1.0),
+        (NUMBER, " -0.5 ", -0.5),
+        (NUMBER, "1e-1", 0.1),
+        (WHOLE, 4.0, 4),
+        (WHOLE, "9", 9),
+        *[(SWITCH, yes, True) for yes in (True, 1, "true", "TRUE", " yes ", "on", "1")],
+        *[(SWITCH, no, False) for no in (False, 0, "false", "No", "off ", "0")],
+        (CHOICE, "right", "right"),
+        (WEIGHTS, "1, 0.5,0", (1.0, 0.5, 0.0)),
+        (WEIGHTS, [2], (2.0,)),
+        (WEIGHTS, ("1", "0.25"), (1.0, 0.25)),
+        (TEMPLATES, "expanded, standalone", (EXPANDED, STANDALONE)),
+        (TEMPLATES, ["complications"], (COMPLICATIONS,)),
+        (TEMPLATES, '["standalone", "synonyms"]', (STANDALONE, SYNONYMS)),
+        (TEMPLATES, (EXPANDED, "synonyms"), (EXPANDED, SYNONYMS)),
+    ],
+)
+def test_a_value_is_read_from_itself_or_its_text(control: Control, given_: object, read: object):
+    value = control.parse(given_)
+    assert (value, type(value)) == (read, type(read))
+
+
+def test_minus_zero_is_zero():
+    """Equal settings have one fingerprint."""
+    assert str(NUMBER.parse("-0.0")) == "0.0"
+    assert str(WEIGHTS.parse("1,-0.0")) == "(1.0, 0.0)"
+
+
+EIGHT = f"1 to {MOST_TEMPLATES} numbers from 0 to 2, separated by commas, not all 0"
+SOME = f"1 to {MOST_TEMPLATES} templates: standalone, synonyms, expanded, complications, or your own"
+ONE = "one of standalone, synonyms, expanded, complications, or a name with a text"
+
+
+@pytest.mark.parametrize(
+    ("control", "value", "wanted", "default"),
+    [
+        (NUMBER, 1.01, "a number from -1 to 1", "0.25"),
+        (NUMBER, "half", "a number from -1 to 1", "0.25"),
+        (NUMBER, True, "a number from -1 to 1", "0.25"),
+        (NUMBER, "nan", "a number from -1 to 1", "0.25"),
+        (WHOLE, 2.5, "a whole number from 1 to 9", "3"),
+        (WHOLE, "inf", "a whole number from 1 to 9", "3"),
+        (SWITCH, "maybe", "true or false", "true"),
+        (SWITCH, 2, "true or false", "true"),
+        (SWITCH, None, "true or false", "true"),
+        (CHOICE, "LEFT", "one of left, right", "left"),
+        (CHOICE, "", "one of left, right", "left"),
+        (CHOICE, ["left"], "one of left, right", "left"),
+        (WEIGHTS, "", EIGHT, "1,0.95"),
+        (WEIGHTS, "1,,1", EIGHT, "1,0.95"),
+        (WEIGHTS, "0,0", EIGHT, "1,0.95"),
+        (WEIGHTS, "-1,1", EIGHT, "1,0.95"),
+        (WEIGHTS, "2.01", EIGHT, "1,0.95"),
+        (WEIGHTS, [1, float("nan")], EIGHT, "1,0.95"),
+        (WEIGHTS, 1, EIGHT, "1,0.95"),
+        (WEIGHTS, None, EIGHT, "1,0.95"),
+        (WEIGHTS, [1] * (MOST_TEMPLATES + 1), EIGHT, "1,0.95"),
+    ],
+)
+def test_what_cannot_be_a_value_is_refused_with_what_can(control: Control, value, wanted: str, default: str):
+    with pytest.raises(ConfigError) as refused:
+        control.parse(value)
+    assert refused.value.message == f"{control.name} must be {wanted}, not {value!r}."
+    assert refused.value.next_step == f"Its default is {default}."
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "part"),
+    [
+        ("magic", ONE, "magic"),
+        ("", ONE, ""),
+        ("standalone,,synonyms", ONE, ""),
+        ([], SOME, []),
+        (3, SOME, 3),
+        (MINE, SOME, MINE),
+        (["standalone", {"name": "mine"}], "a name, or a name with a text", {"name": "mine"}),
+        ([7], "a name, or a name with a text", 7),
+    ],
+)
+def test_what_cannot_be_a_template_is_refused_by_itself(value: object, wanted: str, part: object):
+    with pytest.raises(ConfigError) as refused:
+        TEMPLATES.parse(value)
+    assert refused.value.message == f"templates must be {wanted}, not {part!r}."
+    assert refused.value.next_step == "Its default is standalone,synonyms."
+
+
+def test_too_many_templates_are_refused():
+    own = [{"name": f"n{i}", "text": "{question}"} for i in range(MOST_TEMPLATES + 1)]
+    with pytest.raises(ConfigError, match="templates must be 1 to 8 templates"):
+        TEMPLATES.parse(own)
+    assert len(TEMPLATES.parse(own[:-1])) == MOST_TEMPLATES
+
+
+@pytest.mark.parametrize(
+    "value", ["standalone,standalone", ["synonyms", {"name": "synonyms", "text": "Differently: {question}"}]]
+)
+def test_two_templates_of_one_name_are_refused(value):
+    with pytest.raises(ConfigError, match="two templates have the same name"):
+        TEMPLATES.parse(value)
+
+
+def test_broken_json_is_refused_with_its_place():
+    with pytest.raises(ConfigError, match=r"templates is not readable JSON: .*char 1"):
+        TEMPLATES.parse("[standalone]")
+
+
+def test_a_template_of_ones_own_is_read_and_written_back_whole():
+    templates = TEMPLATES.parse(["standalone", MINE])
+    assert templates[0] is STANDALONE
+    assert (templates[1].name, templates[1].text) == (MINE["name"], MINE["text"])
+    assert (templates[1].purpose, templates[1].system) == ("rewrite", STANDALONE.system)
+    plain = TEMPLATES.plain(templates)
+    assert plain == ["standalone", MINE]
+    assert TEMPLATES.parse(written(plain)) == templates
+    assert json.loads(written(plain)) == plain
+
+
+def test_an_edited_ready_template_is_ones_own_and_an_unchanged_one_the_ready_one():
+    edited = {"name": "standalone", "text": "Say it so that it stands alone: {question}"}
+    assert TEMPLATES.plain(TEMPLATES.parse([edited])) == [edited]
+    assert TEMPLATES.parse([{"name": "standalone", "text": STANDALONE.text}]) == (STANDALONE,)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "true"),
+        (False, "false"),
+        (5, "5"),
+        (0.7, "0.7"),
+        (60.0, "60"),
+        ("linear", "linear"),
+        ((1.0, 0.95), "1,0.95"),
+        (["standalone", "expanded"], "standalone,expanded"),
+        (["a", {"name": "ñ", "text": "¿{question}?"}], '["a", {"name": "ñ", "text": "¿{question}?"}]'),
+    ],
+)
+def test_values_are_written_as_the_command_line_takes_them(value: object, text: str):
+    assert written(value) == text
+
+
+@given(st.lists(st.floats(0, 2), min_size=1, max_size=MOST_TEMPLATES).filter(any))
+def test_weights_come_back_from_json(weights: list[float]):
+    parsed = WEIGHTS.parse(weights)
+    assert WEIGHTS.parse(json.loads(json.dumps(WEIGHTS.plain(parsed)))) == parsed
+
+
+def test_a_control_that_needs_others_names_the_first_that_is_missing():
+    needs = (("way", ("left",)), ("on", (True,)))
+    control = Number("share", 0.5, "A share.", needs=needs)
+    assert control.idle({"way": "left", "on": True}) == ""
+    assert control.idle({"way": "right", "on": False}) == "Acts only when way is left."
+    assert control.idle({"way": "left", "on": False}) == "Acts only when on is true."
+    assert control.idle({}) == "Acts only when way is left."
+    assert NUMBER.idle({}) == ""

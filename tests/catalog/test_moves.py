@@ -1,0 +1,153 @@
+"""Every control of every strategy moved once: what must change, and what must not while it cannot act."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+from helpers.controls import CONTROLS, DEFAULTS, every_control, run
+from helpers.fakes import KEYWORDS, QUESTION
+
+from rag_core.catalog import RECIPES, Control, Recipe, written
+from rag_core.runtime.context import Context
+from rag_core.values.trace import Trace
+
+
+@dataclass(frozen=True)
+class Move:
+    """A control's other value, what of the result must then differ, and in which setting."""
+
+    value: object
+    differs: str
+    question: str = QUESTION
+    base: Mapping[str, object] = field(default_factory=dict)
+
+
+MOVES: Mapping[tuple[str, str], Move] = {
+    ("simple_semantic", "k_final"): Move(2, "membership"),
+    ("bm25", "k_final"): Move(2, "membership"),
+    ("bm25", "k1"): Move(0.0, "scores"),
+    ("bm25", "b"): Move(0.0, "scores"),
+    ("hyde", "k_final"): Move(2, "membership"),
+    ("hyde", "include_question"): Move(False, "scores"),
+    ("hybrid_rrf", "k_bm25_candidates"): Move(1, "votes"),
+    ("hybrid_rrf", "k_semantic_candidates"): Move(1, "scores"),
+    ("hybrid_rrf", "rrf_k"): Move(0, "scores"),
+    ("hybrid_rrf", "k_rrf_pool"): Move(2, "membership"),
+    ("hybrid_rrf", "mmr"): Move(False, "order"),
+    ("hybrid_rrf", "mmr_lambda"): Move(0.0, "order"),
+    ("hybrid_rrf", "k_final"): Move(2, "membership"),
+    ("multi_query", "templates"): Move(["standalone", "complications"], "queries"),
+    ("multi_query", "rewriter_temperature"): Move(0.5, "queries"),
+    ("multi_query", "k_per_query"): Move(2, "membership"),
+    ("multi_query", "weighting"): Move("equal", "scores"),
+    ("multi_query", "weight_step"): Move(0.5, "membership"),
+    ("multi_query", "query_weights"): Move([0.1, 1.0, 1.0], "membership", base={"weighting": "custom"}),
+    ("multi_query", "merge"): Move("sum", "scores", base={"k_per_query": 20}),
+    ("multi_query", "k_final"): Move(3, "membership"),
+    ("contextual", "transform"): Move(True, "queries"),
+    ("contextual", "search_type"): Move("vector", "scores"),
+    ("contextual", "enriched"): Move(False, "votes"),
+    ("contextual", "k_candidates"): Move(1, "membership"),
+    ("contextual", "vector_weight"): Move(0.0, "scores"),
+    ("contextual", "bm25_weight"): Move(0.0, "scores"),
+    ("contextual", "rrf_k"): Move(0, "scores"),
+    ("contextual", "rerank"): Move(True, "order"),
+    ("contextual", "k_final"): Move(2, "membership"),
+    ("rag_msr", "prompt_set"): Move("improved", "queries"),
+    ("rag_msr", "dynamic_analysis"): Move("off", "queries", KEYWORDS),
+    ("rag_msr", "rewriter_temperature"): Move(0.5, "queries"),
+    ("rag_msr", "k_per_query"): Move(1, "membership"),
+    ("rag_msr", "rerank"): Move(False, "votes"),
+    ("rag_msr", "m_per_query"): Move(1, "membership"),
+    ("rag_msr", "judge"): Move(False, "scores"),
+    ("rag_msr", "alpha"): Move(0.9, "scores"),
+    ("rag_msr", "theta"): Move(0.65, "membership"),
+    ("rag_msr", "k_final"): Move(2, "membership"),
+}
+SEEN: Mapping[str, Callable[[Trace], object]] = {
+    "membership": lambda trace: {hit.id for hit in trace.ranking},
+    "order": lambda trace: [hit.id for hit in trace.ranking],
+    "scores": lambda trace: {hit.id: hit.score for hit in trace.ranking},
+    "votes": lambda trace: {hit.id: hit.votes for hit in trace.ranking},
+    "queries": lambda trace: [query.text for query in trace.final.queries],
+}
+# What each control needs before it acts, and a setting in which it does not.
+IDLE: Mapping[tuple[str, str], tuple[Mapping[str, object], str]] = {
+    ("hybrid_rrf", "mmr_lambda"): ({"mmr": False}, "Acts only when mmr is true."),
+    ("multi_query", "weight_step"): ({"weighting": "equal"}, "Acts only when weighting is linear."),
+    ("multi_query", "query_weights"): ({"weighting": "linear"}, "Acts only when weighting is custom."),
+    ("contextual", "vector_weight"): ({"search_type": "vector"}, "Acts only when search_type is hybrid."),
+    ("contextual", "bm25_weight"): ({"search_type": "bm25"}, "Acts only when search_type is hybrid."),
+    ("contextual", "rrf_k"): ({"search_type": "bm25"}, "Acts only when search_type is hybrid."),
+    ("rag_msr", "dynamic_analysis"): (
+        {"prompt_set": "none"},
+        "Acts only when prompt_set is original or improved.",
+    ),
+    ("rag_msr", "rewriter_temperature"): (
+        {"prompt_set": "none"},
+        "Acts only when prompt_set is original or improved.",
+    ),
+    ("rag_msr", "m_per_query"): ({"rerank": False}, "Acts only when rerank is true."),
+    ("rag_msr", "alpha"): ({"judge": False}, "Acts only when judge is true."),
+    ("rag_msr", "theta"): ({"judge": False}, "Acts only when judge is true."),
+}
+
+TYPES = {"int": int, "float": float, "bool": bool, "choice": str, "weights": list, "templates": list}
+
+
+@every_control
+def test_the_written_form_of_a_value_is_read_as_that_value(recipe: Recipe, control: Control):
+    for value in (DEFAULTS[recipe.name][control.name], MOVES[recipe.name, control.name].value):
+        text = written(value)
+        assert type(text) is str
+        read = recipe.build(**{control.name: text}).controls[control.name]
+        assert (read, type(read)) == (value, TYPES[control.type])
+
+
+@every_control
+def test_moving_a_control_changes_the_result(full: Context, recipe: Recipe, control: Control):
+    case = (recipe.name, control.name)
+    assert case in MOVES, (
+        f"add to MOVES a value of {'.'.join(case)} that changes a result, and what it changes"
+    )
+    move = MOVES[case]
+    before = run(full, recipe, move.question, **move.base)
+    after = run(full, recipe, move.question, **move.base, **{control.name: move.value})
+    seen = SEEN[move.differs]
+    assert move.value != DEFAULTS[recipe.name][control.name]
+    assert seen(before) != seen(after)
+    assert seen(before) == seen(run(full, recipe, move.question, **move.base))
+
+
+@pytest.mark.parametrize("case", IDLE, ids=".".join)
+def test_a_control_that_cannot_act_says_so_and_changes_nothing(full: Context, case: tuple[str, str]):
+    recipe, (setting, reason) = RECIPES[case[0]], IDLE[case]
+    control = next(control for control in recipe.controls if control.name == case[1])
+    moved = {**setting, control.name: MOVES[case].value}
+    assert control.idle(recipe.settle(setting)) == reason
+    assert control.idle(recipe.settle(MOVES[case].base)) == ""
+    assert recipe.build(**moved).fingerprint == recipe.build(**setting).fingerprint
+    before, after = run(full, recipe, **setting), run(full, recipe, **moved)
+    assert [step.after for step in before.steps] == [step.after for step in after.steps]
+    assert after.controls[control.name] == MOVES[case].value
+
+
+def test_only_controls_that_need_another_can_be_idle():
+    assert set(IDLE) == {(recipe.name, control.name) for recipe, control in CONTROLS if control.needs}
+
+
+def test_no_case_stands_for_a_control_that_is_gone():
+    assert set(MOVES) == {(recipe.name, control.name) for recipe, control in CONTROLS}
+
+
+@every_control
+def test_moving_a_control_changes_the_fingerprint_and_setting_its_default_does_not(
+    recipe: Recipe, control: Control
+):
+    move, default = MOVES[recipe.name, control.name], DEFAULTS[recipe.name][control.name]
+    plain = recipe.build(**move.base).fingerprint
+    assert recipe.build(**move.base, **{control.name: move.value}).fingerprint != plain
+    assert recipe.build(**move.base, **{control.name: default}).fingerprint == plain
+    assert recipe.build(**move.base, **{control.name: written(default)}).fingerprint == plain

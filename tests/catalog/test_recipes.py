@@ -1,0 +1,309 @@
+"""Every recipe and every control of it: declared fully, bounded, and able to change a result."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from helpers.controls import (
+    DEFAULTS,
+    MULTI_QUERY,
+    STAGES,
+    every_control,
+    every_number,
+    every_preset,
+    every_recipe,
+    run,
+    shown,
+)
+from helpers.fakes import QUESTION
+
+from rag_core.catalog import (
+    MAX_PASSAGES,
+    RECIPES,
+    Choice,
+    Control,
+    Number,
+    Preset,
+    Recipe,
+    Switch,
+    Templates,
+    Weights,
+    build,
+    build_all,
+    describe,
+    describe_changes,
+)
+from rag_core.pipeline.strategy import Strategy
+from rag_core.runtime.context import Context
+from rag_core.values.errors import ConfigError
+
+
+def test_the_seven_strategies_are_there_under_their_own_names():
+    assert list(RECIPES) == list(DEFAULTS)
+    assert [recipe.name for recipe in RECIPES.values()] == list(RECIPES)
+
+
+@every_recipe
+def test_a_recipe_says_what_it_is_and_where_it_comes_from(recipe: Recipe):
+    for line in (recipe.title, recipe.summary, recipe.source, recipe.helps, recipe.hurts):
+        assert line.strip() == line != ""
+        assert "\n" not in line
+    assert len({other.title for other in RECIPES.values()}) == len(RECIPES)
+
+
+@every_recipe
+def test_controls_and_defaults_are_those_of_the_design(recipe: Recipe):
+    assert recipe.name in DEFAULTS, f"write the controls and defaults of {recipe.name} into DEFAULTS"
+    declared = {control.name: control.plain(control.parse(control.default)) for control in recipe.controls}
+    assert declared == recipe.build().controls == DEFAULTS[recipe.name]
+    assert json.loads(json.dumps(recipe.build().controls)) == DEFAULTS[recipe.name]
+
+
+@every_recipe
+def test_the_stages_are_those_of_the_design_with_its_numbers(recipe: Recipe):
+    stages = recipe.build().stages
+    assert [(stage.name, stage.kind, shown(stage.params)) for stage in stages] == STAGES[recipe.name]
+
+
+@every_control
+def test_a_control_says_in_one_line_what_it_does(recipe: Recipe, control: Control):
+    assert control.help.strip() == control.help != ""
+    assert "\n" not in control.help
+    assert control.type in {"int", "float", "bool", "choice", "weights", "templates"}
+
+
+@every_number
+def test_a_number_is_declared_so_that_a_slider_can_be_drawn(recipe: Recipe, control: Number):
+    assert control.min <= control.default <= control.max
+    assert control.min < control.max
+    assert control.step > 0
+    for reached in (control.default, control.max):
+        steps = (reached - control.min) / control.step
+        assert steps == pytest.approx(round(steps), abs=1e-9)
+    assert control.type == ("int" if control.whole else "float")
+    if control.whole:
+        assert all(float(x).is_integer() for x in (control.min, control.max, control.step, control.default))
+    counts = control.name.startswith("k_") or control.name == "m_per_query"
+    assert control.unit == ("passages" if counts else "")
+    assert (control.max == MAX_PASSAGES) == counts
+
+
+@every_number
+def test_both_ends_of_a_control_are_allowed_and_reach_the_strategy(recipe: Recipe, control: Number):
+    for value in (control.min, control.max):
+        assert recipe.build(**{control.name: value}).controls[control.name] == value
+        assert recipe.build(**{control.name: f"{value:g}"}).controls[control.name] == value
+
+
+OUTSIDE = {
+    "below": lambda control: control.min - control.step,
+    "above": lambda control: control.max + control.step,
+    "infinite": lambda control: math.inf,
+    "not a number": lambda control: math.nan,
+    "text": lambda control: "many",
+    "empty": lambda control: "",
+    "None": lambda control: None,
+    "True": lambda control: True,
+    "a list": lambda control: [5],
+}
+
+
+@pytest.mark.parametrize("outside", OUTSIDE.values(), ids=OUTSIDE)
+@every_number
+def test_a_value_out_of_bounds_is_refused_with_the_bounds(recipe: Recipe, control: Number, outside):
+    value = outside(control)
+    with pytest.raises(ConfigError) as refused:
+        recipe.build(**{control.name: value})
+    kind = "a whole number" if control.type == "int" else "a number"
+    bounds = f"from {control.min:g} to {control.max:g}"
+    assert refused.value.message == f"{control.name} must be {kind} {bounds}, not {value!r}."
+    assert refused.value.next_step == f"Its default is {control.default:g}."
+
+
+def test_the_message_reads_as_a_sentence():
+    with pytest.raises(ConfigError) as refused:
+        build(("hybrid_rrf", {"k_final": 0}))
+    assert str(refused.value) == "k_final must be a whole number from 1 to 100, not 0. Its default is 5."
+    assert MAX_PASSAGES == 100
+
+
+@every_number
+def test_a_fraction_is_refused_where_a_whole_number_is_asked(recipe: Recipe, control: Number):
+    value = control.default + 0.5 * control.step
+    if control.type == "float":
+        assert recipe.build(**{control.name: value}).controls[control.name] == value
+    else:
+        with pytest.raises(ConfigError, match="must be a whole number"):
+            recipe.build(**{control.name: value})
+
+
+@pytest.mark.parametrize("search_type", ["bm25", "vector", "hybrid"])
+def test_two_weights_of_nothing_are_refused_where_they_act(search_type: str):
+    values = {"search_type": search_type, "vector_weight": 0, "bm25_weight": 0}
+    if search_type == "hybrid":
+        with pytest.raises(ConfigError, match="one must be above 0"):
+            build(("contextual", values))
+    else:
+        assert build(("contextual", values)).controls["vector_weight"] == 0
+
+
+@pytest.mark.parametrize(
+    ("control", "value", "gone"),
+    [("alpha", 1, "Judge"), ("theta", 0, "AtLeast"), ("judge", False, "Blend"), ("rerank", False, "Rescore")],
+)
+def test_an_end_of_a_control_takes_its_stage_out(control: str, value: object, gone: str):
+    assert gone in [stage.name for stage in build("rag_msr").stages]
+    assert gone not in [stage.name for stage in build(("rag_msr", {control: value})).stages]
+
+
+def test_lambda_one_orders_the_pool_by_the_cosine_to_the_question(full: Context):
+    """Seed 002: 1.0 is pure relevance; RRF's order is another."""
+    trace = run(full, RECIPES["hybrid_rrf"], mmr_lambda=1, k_final=10)
+    pool = trace.steps[2].after.ranking
+    (question,) = full.embed((QUESTION,))
+    cosines = dict(
+        zip([hit.id for hit in pool], full.index.vectors([hit.id for hit in pool]) @ question, strict=True)
+    )
+    assert [hit.id for hit in trace.ranking] == sorted(cosines, key=lambda one: -cosines[one])
+    assert [hit.id for hit in trace.ranking] != [hit.id for hit in pool]
+
+
+def test_without_mmr_the_order_of_rrf_stands(full: Context):
+    trace = run(full, RECIPES["hybrid_rrf"], mmr=False, k_final=10)
+    assert [step.stage for step in trace.steps] == ["Bm25 ∥ Dense", "Rrf", "Top", "Top", "Write"]
+    assert [hit.id for hit in trace.ranking] == [hit.id for hit in trace.steps[2].after.ranking]
+    assert {hit.scale for hit in trace.ranking} == {"rrf"}
+
+
+@every_preset
+def test_a_preset_is_a_setting_that_answers(full: Context, recipe: Recipe, preset: Preset):
+    assert set(preset.values) <= set(DEFAULTS[recipe.name])
+    assert preset.help.strip() == preset.help != ""
+    assert len({other.name for other in recipe.presets}) == len(recipe.presets)
+    trace = run(full, recipe, **preset.values)
+    assert {name: trace.controls[name] for name in preset.values} == preset.values
+    assert len(trace.ranking) > 0
+    assert trace.answer
+    assert not trace.answer.abstained
+
+
+@pytest.mark.parametrize(
+    ("preset", "stages"),
+    [
+        ("raw", ["Dense", "Top", "Write"]),
+        ("reformulation only", ["Analyse", "Rewrite", "Dense", "Best", "Top", "Write"]),
+        ("reranking only", ["Dense", "Rescore", "Top", "Top", "Write"]),
+        ("full", [stage for stage, _, _ in STAGES["rag_msr"]]),
+    ],
+)
+def test_the_ablations_of_rag_msr_leave_out_what_they_say(preset: str, stages: list[str]):
+    (values,) = [each.values for each in RECIPES["rag_msr"].presets if each.name == preset]
+    assert [stage.name for stage in build(("rag_msr", values)).stages] == stages
+
+
+@every_recipe
+def test_the_declared_calls_are_those_that_are_made(full: Context, recipe: Recipe):
+    trace = run(full, recipe)
+    made = [call.purpose for call in trace.calls if call.of_language_model]
+    counted = {purpose: made.count(purpose) for purpose in dict.fromkeys(made)}
+    assert counted == dict(recipe.calls)
+
+
+def test_all_strategies_have_different_fingerprints():
+    assert len({recipe.build().fingerprint for recipe in RECIPES.values()}) == len(RECIPES)
+
+
+@every_recipe
+def test_an_unknown_control_is_refused_with_those_there_are(recipe: Recipe):
+    with pytest.raises(ConfigError) as refused:
+        recipe.build(k_finale=3)
+    assert refused.value.message == f"{recipe.name} has no control 'k_finale'."
+    assert refused.value.next_step == f"Its controls: {', '.join(DEFAULTS[recipe.name])}."
+
+
+@pytest.mark.parametrize("name", ["", "hybrid", "HYBRID_RRF", "no such"])
+def test_an_unknown_strategy_is_refused_with_those_there_are(name: str):
+    with pytest.raises(ConfigError) as refused:
+        build(name)
+    assert refused.value.message == f"There is no strategy {name!r}."
+    assert refused.value.next_step == f"Strategies: {', '.join(RECIPES)}."
+
+
+def test_choosing_nothing_is_refused():
+    with pytest.raises(ConfigError, match="No strategy was chosen"):
+        build_all([])
+
+
+def test_a_strategy_can_be_chosen_by_name_with_values_or_built():
+    built = build("bm25")
+    strategies = build_all(["bm25", ("bm25", {"k1": "0.5"}), built])
+    assert [strategy.controls["k1"] for strategy in strategies] == [1.5, 0.5, 1.5]
+    assert strategies[2] is built
+    assert isinstance(built, Strategy)
+
+
+@every_recipe
+def test_a_recipe_as_json_has_the_fields_of_the_design(recipe: Recipe):
+    told = json.loads(json.dumps(recipe.as_json()))
+    assert {"name", "title", "source", "stages", "controls"} <= set(told)
+    assert [(stage["stage"], stage["kind"]) for stage in told["stages"]] == [
+        (stage, kind) for stage, kind, _ in STAGES[recipe.name]
+    ]
+    assert {control["name"]: control["default"] for control in told["controls"]} == DEFAULTS[recipe.name]
+    assert [preset["values"] for preset in told["presets"]] == [preset.values for preset in recipe.presets]
+    assert (told["helps"], told["hurts"], told["calls"]) == (recipe.helps, recipe.hurts, recipe.calls)
+
+
+FIELDS = ["name", "type", "default", "min", "max", "step", "unit", "choices", "help"]
+
+
+@every_control
+def test_a_control_as_json_has_every_field_and_null_where_it_does_not_apply(recipe: Recipe, control: Control):
+    told = json.loads(json.dumps(control.as_json()))
+    assert list(told) == FIELDS
+    assert (told["name"], told["type"], told["help"]) == (control.name, control.type, control.help)
+    span = (told["min"], told["max"], told["step"])
+    match control:
+        case Number():
+            assert (*span, told["unit"]) == (control.min, control.max, control.step, control.unit)
+            assert told["choices"] is None
+        case Switch():
+            assert (*span, told["choices"]) == (None,) * 4
+        case Choice():
+            assert (*span, told["choices"]) == (None, None, None, list(control.choices))
+        case Weights():
+            assert (*span, told["choices"]) == (0.0, control.max, 0.05, None)
+        case Templates():
+            assert (*span, told["choices"]) == (None, None, None, [*MULTI_QUERY, "complications"])
+        case _:
+            pytest.fail(f"write what a {type(control).__name__} prints")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "changes"),
+    [
+        ("hybrid_rrf", ""),
+        (("hybrid_rrf", {"mmr_lambda": 0.3, "k_final": "8"}), "λ 0.3, k_final 8"),
+        (build("hybrid_rrf"), ""),
+        (build(("hybrid_rrf", {"mmr_lambda": 0.3})), "λ 0.3"),
+        (("contextual", {"rerank": True, "enriched": False}), "enriched off, rerank on"),
+        (("contextual", {"search_type": "bm25", "rrf_k": 5}), "search_type bm25"),  # rrf_k does nothing there
+        ("rag_msr@raw", "prompt_set none, rerank off, judge off"),
+        (
+            ("multi_query", {"templates": ["standalone", {"name": "mine", "text": "{question}?"}]}),
+            "templates standalone + mine (own text)",
+        ),
+        (("multi_query", {"weighting": "custom", "query_weights": [1, 0.5]}),
+         "weighting custom, query_weights 1 / 0.5"),
+        (("hybrid_rrf", {"gone": 3, "rrf_k": 9999}), "rrf_k 9999, gone 3"),  # stored by an older version
+        (Strategy("mine", build("bm25").stages, {"k": 1}), ""),
+    ],
+)  # fmt: skip
+def test_what_differs_from_the_defaults_in_a_few_words(chosen, changes: str):
+    assert describe_changes(chosen) == changes
+    name = chosen.name if isinstance(chosen, Strategy) else chosen if isinstance(chosen, str) else chosen[0]
+    name = name.partition("@")[0]
+    title = RECIPES[name].title if name in RECIPES else name
+    assert describe(chosen) == (f"{title} · {changes}" if changes else title)

@@ -1,0 +1,319 @@
+"""`rag eval`, `rag sweep`, `rag answers`, `rag results` as their users call them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.openai_server import OpenAIServer, Status, serve
+from helpers.provider_lab import obliging
+from helpers.small import DOCUMENTS, Rag
+
+from rag_core import evaluation as ev
+from rag_core.evaluation.tables import BEGIN, END
+from rag_core.models.tokenizer import count_tokens
+from rag_core.values.settings import read_settings
+from rag_core.values.types import Cost
+
+
+def test_eval_of_a_beir_folder(rag: Rag, beir: Path, tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    command = (
+        "eval", "--data", str(beir), "--strategies", "bm25,plain=hybrid_rrf", "--set", "plain.mmr=false",
+        "--depth", "10", "--metrics", "ndcg@10,recall@5", "--run-dir", str(run_dir),
+    )  # fmt: skip
+    ran = rag(*command, "--json")
+    assert ran.code == 0, ran.err
+    found = ran.json
+    assert (found["data"], found["split"], found["queries"]) == ("animals", "test", 3)
+    assert list(found["strategies"]) == ["bm25", "plain"]
+    plain = found["strategies"]["plain"]
+    assert (plain["controls"]["mmr"], plain["controls"]["k_final"]) == (False, 10)
+    assert set(plain["metrics"]) == {"ndcg@10", "recall@5"}
+    # each question has its word in its document: everything relevant is found by either
+    assert found["strategies"]["bm25"]["metrics"]["recall@5"]["mean"] == pytest.approx(1.0)
+    assert sorted(path.name for path in run_dir.iterdir() if path.name != "LOCK") == [
+        "manifest.json", "questions.jsonl", "records", "results.json", "runs",
+    ]  # fmt: skip
+    again = rag(*command, "--baseline", "bm25")
+    assert again.code == 0, again.err
+    for words in (
+        "nDCG@10",
+        "plain: Hybrid RRF + MMR · mmr off",
+        "Judged by the set's authors; see its documentation.",
+        "Stage by stage",
+        "longer list",
+        "plain beside bm25",
+        "too few to conclude: 3 questions",
+        str(run_dir),
+    ):
+        assert words in again.out
+
+    other = rag(
+        "eval", "--data", str(beir), "--strategies", "bm25", "--depth", "10", "--json",
+        "--run-file", f"again={run_dir / 'runs' / 'bm25.trec'}",
+    )  # fmt: skip
+    assert other.code == 0, other.err
+    rows = other.json["strategies"]
+    assert rows["again"]["metrics"]["map"] == rows["bm25"]["metrics"]["map"]
+    assert rows["again"]["seconds_per_query"] is None
+    assert other.json["comparisons"][0]["difference"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--strategies", "nothing"), "There is no strategy 'nothing'"),
+        (("--strategies", "bm25,bm25"), "The label 'bm25' stands twice"),
+        (("--strategies", "bm25", "--set", "hybrid_rrf.rrf_k=1"), "names none of the strategies"),
+        (("--strategies", "bm25", "--set", "bm25.k1=9"), "k1 must be a number from 0 to 3"),
+        (("--strategies", "bm25", "--metrics", "ndgc@10"), "There is no metric 'ndgc@10'"),
+        (("--strategies", "bm25", "--baseline", "x"), "The baseline 'x' is not measured"),
+        (("--strategies", "bm25", "--run-file", "x"), "is not LABEL=FILE"),
+        (("--strategies", "bm25", "--depth", "101"), "from 1 to 100"),
+    ],
+)
+def test_wrong_usage_is_one_line_before_any_model_is_loaded(
+    rag: Rag, beir: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    ran = rag("eval", "--data", str(beir), *arguments)
+    assert ran.code == 2
+    assert says in ran.err
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(("--split", "train"), "train"), (("--run-file", "x=/nowhere.trec"), "/nowhere.trec cannot be read")],
+)
+def test_a_file_that_is_missing_is_one_line(
+    rag: Rag, beir: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    ran = rag("eval", "--data", str(beir), "--strategies", "bm25", *arguments)
+    assert ran.code == 1
+    assert says in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_malformed_folder_is_named_with_its_line(rag: Rag, beir: Path) -> None:
+    with (beir / "qrels" / "test.tsv").open("a") as file:
+        file.write("q1\tz\t1\n")
+    ran = rag("eval", "--data", str(beir), "--strategies", "bm25")
+    assert ran.code == 1
+    assert "test.tsv, line 6" in ran.err
+
+
+def test_sweep_of_a_beir_folder(rag: Rag, beir: Path) -> None:
+    command = (
+        "sweep", "--data", str(beir), "--strategy", "hybrid_rrf", "--vary", "mmr_lambda=0:1:0.5",
+        "--vary", "rrf_k=1,60", "--set", "k_final=3",
+    )  # fmt: skip
+    ran = rag(*command, "--json")
+    assert ran.code == 0, ran.err
+    # λ = 1 and both rrf_k are two; λ = 0 and 0.5 with both are four; the defaults (0.7, 60) one more
+    assert len(ran.json["settings"]) == 7
+    assert {row["controls"]["k_final"] for row in ran.json["settings"]} == {3}
+    assert all(row["same"] for row in ran.json["finalists"])
+    told = rag(*command, "--random", "2")
+    assert told.code == 0, told.err
+    for words in (
+        "best: Hybrid RRF + MMR · ",
+        "default: Hybrid RRF + MMR · k_final 3",
+        "Judged by",
+        "Tuned minus reported",
+        "same scores",
+    ):
+        assert words in told.out
+    assert rag("sweep", "--strategy", "hybrid_rrf", "--vary", "x=1").code == 2
+
+
+def test_sweep_of_a_strategy_with_lists_among_its_controls(rag: Rag, beir: Path) -> None:
+    ran = rag("sweep", "--data", str(beir), "--strategy", "multi_query", "--json",
+              "--vary", "k_per_query=1,5", "--vary", "query_weights=1,1,1;1,0.5", "--set", "weighting=custom")  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert ran.json["varied"] == ["k_per_query", "query_weights"]
+    assert [1.0, 0.5] in [row["controls"]["query_weights"] for row in ran.json["settings"]]
+
+
+def test_answers_and_their_export(rag: Rag, beir: Path, tmp_path: Path) -> None:
+    ran = rag("answers", "--data", str(beir), "--strategies", "bm25", "--ragas", str(tmp_path / "rows.jsonl"), "--json")  # fmt: skip
+    assert ran.code == 0, ran.err
+    row = ran.json["strategies"]["bm25"]
+    assert row["questions"] == 3
+    assert row["answered"] + row["abstained"] == 3
+    assert row["support_rate"] in (None, 1.0), "the offline engine quotes"
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+    assert len(rows) == row["answered"]
+    shown = rag("answers", "--data", str(beir), "--strategies", "bm25", "--limit", "1")
+    assert "1 questions:" in shown.out
+    judged = rag("answers", "--data", str(beir), "--strategies", "bm25", "--judge")
+    assert judged.code == 1
+    assert "cannot judge answers" in judged.err
+
+
+def test_nothing_billed_runs_without_a_yes(
+    rag: Rag,
+    beir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with serve() as server:
+        monkeypatch.setenv("RAG_LLM", "openai")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "test")
+        refused = rag("answers", "--data", str(beir), "--strategies", "bm25")
+        assert refused.code == 1
+        assert "This run would cost at most about $" in refused.err
+        assert "--yes" in refused.err
+        assert not server.requests
+        judged = rag("answers", "--data", str(beir), "--strategies", "bm25", "--judge")
+        assert "at most 3 answer, 6 judge calls" in judged.err, (
+            "each reply of the judge may be asked for again"
+        )
+        assert not server.requests
+        retrieval = rag("eval", "--data", str(beir), "--strategies", "bm25", "--json")
+        assert retrieval.code == 0, "retrieval alone costs nothing and asks nothing"
+        assert not server.requests
+        agreed = rag(
+            "answers", "--data", str(beir), "--strategies", "bm25", "--limit", "1", "--yes", "--json"
+        )
+        assert agreed.code == 0, agreed.err
+        assert len(server.requests) == 1
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    """A provider in good order, which the environment names."""
+    with serve() as running:
+        running.choose = obliging
+        monkeypatch.setenv("RAG_LLM", "openai")
+        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "test")
+        yield running
+
+
+SWEEP = ("sweep", "--strategy", "multi_query", "--vary", "k_final=1,2", "--yes")
+REWRITE = 100 * 0.50e-6 + 20 * 1.50e-6  # gpt-3.5-turbo
+
+
+def test_a_command_that_fails_says_what_was_spent(rag: Rag, beir: Path, server: OpenAIServer) -> None:
+    def failing(body: dict[str, Any]) -> Any:
+        return obliging(body) if len(server.requests) < 4 else Status(400, "no more")
+
+    server.choose = failing
+    ran = rag(*SWEEP, "--data", str(beir))
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1
+    assert f"Spent so far: ${4 * REWRITE:.6f} for 4 calls." in ran.err
+
+
+@pytest.mark.parametrize("asked", [2, 5])
+def test_a_command_that_is_interrupted_says_what_was_spent(
+    rag: Rag, beir: Path, server: OpenAIServer, asked: int
+) -> None:
+    def interrupting(body: dict[str, Any]) -> Any:
+        if len(server.requests) == asked:
+            os.kill(os.getpid(), signal.SIGINT)
+        return obliging(body)
+
+    server.choose = interrupting
+    for command in (SWEEP, ("eval", "--strategies", "multi_query", "--yes")):
+        server.requests.clear()
+        ran = rag(*command, "--data", str(beir))
+        assert ran.code == 130
+        assert "The run was stopped." in ran.err
+        assert "Spent so far: $" in ran.err
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_failure_that_cost_nothing_speaks_of_no_money(rag: Rag, beir: Path, server: OpenAIServer) -> None:
+    server.choose = lambda body: Status(400, "no")
+    ran = rag(*SWEEP, "--data", str(beir))
+    assert ran.code == 1
+    assert "Spent" not in ran.err
+
+
+def test_a_sweep_prints_its_whole_bill(rag: Rag, beir: Path, server: OpenAIServer) -> None:
+    ran = rag(*SWEEP, "--data", str(beir))
+    assert ran.code == 0, ran.err
+    assert f"Cost of the whole sweep: ${len(server.requests) * REWRITE:.6f}." in ran.out
+
+
+TEXTS = [f"{one.title}\n{one.text}" for one in DOCUMENTS]
+EMBEDDING = 0.02e-6  # text-embedding-3-small, a token
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("eval", "--strategies", "simple_semantic"),
+        ("sweep", "--strategy", "simple_semantic", "--vary", "k_final=1,2"),
+        ("answers", "--strategies", "simple_semantic"),
+    ],
+)
+def test_documents_are_embedded_by_a_paid_model_only_with_consent(
+    rag: Rag, beir: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("RAG_LLM", "offline")
+    monkeypatch.setenv("RAG_EMBEDDING", "openai:text-embedding-3-small")
+    refused = rag(*command, "--data", str(beir))
+    assert refused.code == 1
+    assert "Embedding the documents would cost at most about $" in refused.err
+    assert "for at most 1 embed calls" in refused.err
+    assert "--yes" in refused.err
+    assert "Spent" not in refused.err
+    assert not server.requests
+    agreed = rag(*command, "--data", str(beir), "--yes")
+    assert agreed.code == 0, agreed.err
+    first = server.requests[0].body["input"]
+    assert sorted(first) == sorted(text.replace("\n", " ") for text in TEXTS)
+    words = sum(len(text.split()) for text in TEXTS)  # the server's tokens
+    assert f"Embedding the documents cost ${words * EMBEDDING:.6f}." in agreed.err
+    sent = len(server.requests)
+    again = rag(*command, "--data", str(beir))
+    assert "Embedding" not in again.err, "the documents are known"
+    assert again.code == 0 or "This run would cost at most about $" in again.err
+    assert len(server.requests) == sent
+
+
+def test_the_consent_to_embedding_is_to_no_less_than_is_billed(beir: Path, server: OpenAIServer) -> None:
+    asked: list[ev.Estimate] = []
+    settings = read_settings(embedding="openai:text-embedding-3-small", llm="offline")
+    lab = ev.open_judged(str(beir), settings, consent=asked.append)
+    (bill,) = asked
+    assert bill.calls == {"embed": 1}
+    tokens = sum(count_tokens(text, "text-embedding-3-small") for text in TEXTS)
+    assert bill.cost.usd == pytest.approx(tokens * EMBEDDING)
+    words = sum(len(text.split()) for text in TEXTS)
+    assert Cost.of(lab.calls).usd == pytest.approx(words * EMBEDDING)
+    assert bill.cost.known >= Cost.of(lab.calls).known
+    known = ev.open_judged(str(beir), settings, consent=asked.append)
+    assert (known.calls, len(asked)) == ((), 1)
+
+
+def test_a_result_as_markdown(rag: Rag, beir: Path, tmp_path: Path) -> None:
+    stored = tmp_path / "stored.json"
+    ran = rag("eval", "--data", str(beir), "--strategies", "bm25,simple_semantic,wide=simple_semantic",
+              "--set", "wide.k_final=8", "--json")  # fmt: skip
+    stored.write_text(ran.out)
+    assert "nDCG@10 " in rag("results", str(stored)).out
+    shown = rag("results", str(stored), "--markdown")
+    assert "\n`wide`: Simple semantic · k_final 8.\n" in shown.out
+    assert "| strategy | nDCG@10 |" in shown.out
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
+    assert rag("results", str(stored), "--into", str(page)).code == 0
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\n\nafter\n")
+    assert "old" not in text
+    assert "`simple_semantic`" in text
+    page.write_text("no marks")
+    refused = rag("results", str(stored), "--into", str(page))
+    assert refused.code == 1
+    assert "has no place for a table" in refused.err
+    assert rag("results", str(tmp_path / "nothing.json")).code == 1

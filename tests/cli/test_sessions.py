@@ -1,0 +1,165 @@
+"""`rag replay`: a saved session run again, and what differs in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.openai_server import Reply, Status, serve
+from helpers.provider_lab import provider_lab
+from helpers.small import Rag
+
+from rag_core.catalog import RECIPES
+from rag_core.lab.lab import Lab
+from rag_core.sessions import read_session, replay
+from rag_core.values.errors import DataError
+
+QUESTION = "Do cats and dogs sleep in one house?"
+
+
+@pytest.fixture
+def server():
+    with serve() as running:
+        running.choose = lambda body: Reply("Cats purr [1].", usage=(1000, 200))
+        yield running
+
+
+@pytest.fixture
+def animals(server, index, store, embedder, labels, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """A lab over conftest's documents, which the command opens too."""
+    lab = provider_lab(server, store, embedder, labels, openai_api_key="sk-0123456789")
+    monkeypatch.setattr("rag_core.lab.opening.open_lab", lambda corpus, **options: lab)
+    return lab
+
+
+@pytest.fixture
+def saved(rag: Rag, animals: Lab, tmp_path: Path) -> Path:
+    """A comparison as the command line saves it."""
+    path = tmp_path / "session.json"
+    path.write_text(rag("compare", QUESTION, "--strategies", "a=bm25,b=simple_semantic", "--json").out)
+    return path
+
+
+def changed(path: Path, change: Any) -> Path:
+    """The file, its first trace changed."""
+    session = json.loads(path.read_text())
+    change(session["traces"][0])
+    path.write_text(json.dumps(session))
+    return path
+
+
+def test_the_same_again_is_the_same(rag: Rag, saved: Path) -> None:
+    ran = rag("replay", str(saved), "--strict", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.json == {
+        "question": QUESTION,
+        "traces": [
+            {"label": "a", "strategy": "bm25", "differences": []},
+            {"label": "b", "strategy": "simple_semantic", "differences": []},
+        ],
+    }
+    shown = rag("replay", str(saved))
+    assert [line.strip() for line in shown.out.splitlines()] == [
+        "a = bm25", "the same", "b = simple_semantic", "the same",
+    ]  # fmt: skip
+
+
+def test_a_single_query_can_be_replayed(rag: Rag, animals: Lab, tmp_path: Path) -> None:
+    path = tmp_path / "one.json"
+    path.write_text(rag("query", QUESTION, "--strategy", "bm25", "--set", "k_final=2", "--json").out)
+    (again,) = rag("replay", str(path), "--json").json["traces"]
+    assert again == {"label": "bm25", "strategy": "bm25", "differences": []}
+
+
+def first(trace: dict[str, Any]) -> dict[str, Any]:
+    return trace["contexts"][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "says"),
+    [
+        (lambda t: t["engine"].update(llm="gpt-3"), "engine", "llm was gpt-3, is gpt-4o."),
+        (lambda t: t.update(fingerprint="0"), "strategy", "have changed since"),
+        (lambda t: t["contexts"].pop(0), "passages", "New at rank 1: "),
+        (lambda t: first(t).update(id="z:0"), "passages", "Gone from rank 1: "),
+        (lambda t: first(t).update(score=first(t)["score"] * 1.001), "scores", " was bm25 "),
+        (lambda t: first(t).update(label=None), "labels", " was nothing, is "),
+        (lambda t: t["queries"][0].update(text="cats"), "queries", "question was 'cats', is 'Do cats"),
+        (lambda t: t["queries"][0].update(weight=0.5), "queries", "question weighed 0.5, weighs 1."),
+        (lambda t: t["answer"].update(text="Dogs bark."), "answer", "It was: Dogs bark. It is: Cats purr [1]."),
+        # gpt-4o: 2.50 and 10.00 $ a million tokens
+        (lambda t: t["metrics"].update(total_cost=0.1), "cost", f"It was $0.100000, is ${1000 * 2.5e-6 + 200 * 1e-5:.6f}."),
+        (lambda t: t["metrics"].update(total_cost=None), "cost", "It was n/a (a price is unknown), is $0.0045"),
+    ],
+)  # fmt: skip
+def test_what_differs_is_said_in_words(rag: Rag, saved: Path, change: Any, what: str, says: str) -> None:
+    ran = rag("replay", str(changed(saved, change)), "--json")
+    assert ran.code == 0
+    a, b = ran.json["traces"]
+    assert any(one["what"] == what and says in one["says"] for one in a["differences"]), a
+    assert b["differences"] == []
+    assert rag("replay", str(saved), "--strict").code == 1
+    assert f"{what}: " in rag("replay", str(saved)).out
+
+
+def test_passages_that_changed_places_are_named_with_both_ranks(rag: Rag, saved: Path) -> None:
+    def swap(trace: dict[str, Any]) -> None:
+        trace["contexts"][:2] = reversed(trace["contexts"][:2])
+
+    a, _ = rag("replay", str(changed(saved, swap)), "--json").json["traces"]
+    moves = [one["says"].partition(":")[0] for one in a["differences"] if one["what"] == "passages"]
+    assert moves == ["From rank 1 to 2", "From rank 2 to 1"]
+
+
+def test_a_difference_of_rounding_is_none(rag: Rag, saved: Path) -> None:
+    path = changed(saved, lambda trace: first(trace).update(score=first(trace)["score"] * (1 + 1e-6)))
+    assert rag("replay", str(path), "--strict").code == 0
+
+
+def test_a_run_that_fails_is_a_difference(rag: Rag, saved: Path, server) -> None:
+    server.choose = lambda body: Status(401)
+    a, b = rag("replay", str(saved), "--json").json["traces"]
+    for one in (a, b):
+        assert [row["what"] for row in one["differences"]] == ["run"]
+        assert "the key was refused" in one["differences"][0]["says"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "it is no JSON"),
+        ("[]", "is not a saved session"),
+        ("{}", "question: Field required"),
+        ('{"traces": []}', "it holds no trace"),
+        ('{"traces": [{"question": 3}]}', "traces.0.question"),
+        ("[" * 100_000, "is not a saved session"),
+        ("\xff", "is not a saved session"),
+    ],
+)
+def test_another_file_is_one_line(rag: Rag, tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    ran = rag("replay", str(path))
+    assert (ran.code, ran.out, ran.err.count("\n")) == (1, "", 1)
+    assert says in ran.err
+    assert "--json" in ran.err
+
+
+def test_a_missing_file_is_one_line(rag: Rag, tmp_path: Path) -> None:
+    assert "cannot be read" in rag("replay", str(tmp_path / "none.json")).err
+
+
+def test_a_strategy_that_is_gone_is_said_so(saved: Path, animals: Lab) -> None:
+    path = changed(saved, lambda trace: trace.update(strategy="magic"))
+    with pytest.raises(DataError, match="cannot be run again: There is no strategy 'magic'"):
+        replay(read_session(path), animals)
+
+
+@pytest.mark.parametrize("strategy", list(RECIPES))
+def test_every_strategy_is_the_same_again(lab: Lab, strategy: str, tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(lab.run("When is anti-D given?", strategy).as_json()))
+    (again,) = replay(read_session(path), lab)
+    assert again.differences == ()

@@ -1,0 +1,191 @@
+"""What is asked consent for is never less than what is sent: in eval, in sweeps and in answers.
+
+The server counts what it is asked; the estimate, made before, has at least as many calls of each purpose.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from helpers.judged import GRADES, QUESTIONS
+from helpers.openai_server import OpenAIServer, Reply, role_of, serve
+from helpers.provider_lab import listed, obliging, provider_lab
+from helpers.small import DOCUMENTS, WordEmbedder
+
+from rag_core import RECIPES
+from rag_core import evaluation as ev
+from rag_core.data.benchmark import JudgedSet
+from rag_core.evaluation.answers import check_answers, with_answers
+from rag_core.evaluation.records import RunFolder
+from rag_core.indexing import CorpusStore, OfflineEnricher, Reading
+from rag_core.lab.lab import Lab
+from rag_core.language.thesaurus import Thesaurus
+from rag_core.models import load_embedder
+from rag_core.values.errors import MissingResource
+from rag_core.values.pricing import PriceList
+from rag_core.values.settings import Settings
+from rag_core.values.types import Hit
+
+DEV = JudgedSet("animals", "dev", QUESTIONS[:2], GRADES, "dev")
+TEST = JudgedSet("animals", "test", QUESTIONS, GRADES, "test")
+EVERY = list(RECIPES)
+
+
+def stubborn(body: dict[str, Any]) -> Reply:
+    """Obliging, but the first reply to every prompt for JSON is none; the second gives full marks."""
+    message = body.get("messages", [{}, {"content": ""}])[-1]["content"]
+    if role_of(body) in ("judge", "") and message and "refused" not in message:
+        return Reply("I cannot say.", usage=(300, 10))
+    return obliging(body)
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with serve() as running:
+        running.choose = obliging
+        yield running
+
+
+@pytest.fixture
+def lab(server, index, store, embedder, labels) -> Lab:
+    store.enriched.follow(index, OfflineEnricher(Thesaurus(())))
+    return provider_lab(server, store, embedder, labels)
+
+
+class Sure:
+    """An offline measure that finds every passage relevant."""
+
+    name = key = "sure"
+    embedder = WordEmbedder()
+
+    def relevance(self, question: str, hits: Sequence[Hit]) -> list[float]:
+        return [0.9] * len(hits)
+
+
+def sent(server: OpenAIServer) -> Counter[str]:
+    """Calls the server was asked for, by purpose."""
+    return Counter("embed" if "input" in r.body else r.role or "judge" for r in server.requests)
+
+
+def check_agreed(server: OpenAIServer, agreed: ev.Estimate) -> None:
+    assert sent(server).total() > 0
+    assert sent(server) <= Counter(agreed.calls)
+
+
+@pytest.mark.parametrize("choose", [obliging, stubborn])
+@pytest.mark.parametrize("name", [name for name in EVERY if RECIPES[name].calls])
+def test_an_evaluation_sends_no_more_than_was_agreed(server, lab: Lab, tmp_path, name: str, choose):
+    server.choose = choose
+    strategies = ev.settle({"one": name, "other": (name, {"k_final": 2})})
+    manifest = ev.describe(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
+    run = RunFolder.create(tmp_path / "run", manifest, TEST)
+    agreed = ev.estimate(ev.plan_of(run, strategies, share=True), lab.rehearsal())
+    assert server.requests == []
+    list(ev.evaluate(run, strategies, lab.context, share=True))
+    if any(call != "answer" for call in RECIPES[name].calls):
+        check_agreed(server, agreed)
+    assert ev.estimate(ev.plan_of(run, strategies, share=True), lab.rehearsal()).free, "all is measured"
+
+
+@pytest.mark.parametrize("choose", [obliging, stubborn])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("multi_query", [{"k_final": 2}, {"k_final": 3, "rewriter_temperature": 0.7}]),
+        ("rag_msr", [{"alpha": 0.1}, {"m_per_query": 1}, {"k_per_query": 3, "m_per_query": 3}]),
+        ("hyde", [{"k_final": 2}, {"k_final": 3}]),
+    ],
+)
+def test_a_sweep_sends_no_more_than_was_agreed(server, lab: Lab, name: str, settings, choose):
+    """Dev, test, and the settings that are run again from scratch, which pay for all of their calls."""
+    server.choose = choose
+    recipe, metric = RECIPES[name], ev.parse_metric("ndcg@10")
+    agreed = ev.estimate(ev.plan(recipe, settings, DEV, TEST), lab.rehearsal())
+    assert server.requests == []
+    ev.tune(recipe, settings, metric, DEV, TEST, lab.context)
+    check_agreed(server, agreed)
+    on_dev_alone = ev.estimate([ev.plan(recipe, settings, DEV, TEST)[0]], lab.rehearsal())
+    assert sent(server).total() > sum(on_dev_alone.calls.values()) or choose is obliging
+
+
+@pytest.mark.parametrize("choose", [obliging, stubborn])
+def test_answers_and_their_judge_send_no_more_than_was_agreed(server, lab: Lab, choose):
+    server.choose = choose
+    chosen = {name: name for name in EVERY}
+    asked = ev.Batch(TEST.questions, list(with_answers(chosen).values()), judging=True)
+    agreed = ev.estimate([asked], lab.rehearsal())
+    assert server.requests == []
+    report = check_answers(lab, TEST, chosen, judging=True)
+    check_agreed(server, agreed)
+    assert report.as_json()["strategies"]["rag_msr"]["failed"] == 0
+
+
+def test_the_offline_engines_embeddings_by_a_paid_model_are_asked_for_and_billed(
+    server, lab: Lab, tmp_path, labels
+):
+    """Nothing is billed but embeddings: of questions and rewrites, and of the first passes for them."""
+    wanted = Settings(openai_base_url=server.url, embedding="openai:text-embedding-3-small", llm="offline")
+    embedder = load_embedder(wanted, listed())
+    store = CorpusStore(tmp_path / "paid", "animals", embedder)
+    report = store.update(Reading("test", list(DOCUMENTS)))
+    words = sum(len(text.split()) for r in server.requests for text in r.body["input"])
+    assert report.cost.usd == pytest.approx(words * 0.02e-6), "indexing has its bill"
+    store.enriched.follow(store.open(), OfflineEnricher(Thesaurus(())))
+    engines = replace(lab.engines, embedder=embedder, paid={}, scorer=Sure())
+    offline = Lab(wanted, "animals", engines, store)
+    chosen = {name: name for name in ("simple_semantic", "multi_query", "hyde", "hybrid_rrf")}
+    asked = ev.Batch(TEST.questions, list(with_answers(chosen).values()))
+    server.requests.clear()
+    agreed = ev.estimate([asked], offline.rehearsal())
+    assert server.requests == []
+    assert set(agreed.calls) == {"embed"}
+    found = check_answers(offline, TEST, chosen)
+    check_agreed(server, agreed)
+    billed = [
+        call
+        for outcomes in found.outcomes.values()
+        for outcome in outcomes.values()
+        for call in outcome.calls
+        if call.model == "text-embedding-3-small"
+    ]
+    tokens = sum(len(text.split()) for r in server.requests for text in r.body["input"])
+    assert sum(call.input_tokens for call in dict.fromkeys(billed)) == tokens
+    assert {call.counted_by for call in billed} == {"provider"}
+
+
+def test_a_missing_enriched_index_is_said_before_anything_is_sent(server, store, index, embedder, labels):
+    lab = provider_lab(server, store, embedder, labels)
+    strategies = ev.settle({"contextual": ("contextual", {"transform": True})})
+    with pytest.raises(MissingResource) as missing:
+        ev.estimate([ev.Batch(TEST.questions, list(strategies.values()))], lab.rehearsal())
+    assert "no enriched index" in missing.value.message
+    assert "rag index" in missing.value.next_step
+    assert server.requests == []
+
+
+def test_the_estimate_says_what_it_knows_of_the_price(server, store, index, embedder, labels):
+    lab = provider_lab(server, store, embedder, labels, rewriter_model="my-local-model")
+    asked = ev.Batch(QUESTIONS, list(ev.settle({"m": "multi_query"}).values()))
+    assert (
+        str(ev.estimate([asked], lab.rehearsal())) == "at most an unknown price for at most 12 rewrite calls"
+    )
+    plain = ev.Batch(QUESTIONS, list(ev.settle({"b": "bm25"}).values()))
+    assert str(ev.estimate([plain], lab.rehearsal())) == "nothing"
+    assert PriceList({}).cost_usd("my-local-model", 1, 1) is None
+
+
+def test_a_failed_evaluation_tells_its_cost_as_json(server, lab: Lab, tmp_path):
+    """The totals are plain JSON: the known sum and how many calls have no price."""
+    strategies = ev.settle({"m": "multi_query"})
+    manifest = ev.describe(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
+    run = RunFolder.create(tmp_path / "run", manifest, TEST)
+    list(ev.evaluate(run, strategies, lab.context, share=True))
+    row = json.loads(json.dumps(ev.summarise(run, ev.choose_metrics(["hit@5"]))))["strategies"]["m"]
+    rewrites = 3 * 3 * (100 * 0.50e-6 + 20 * 1.50e-6)
+    assert row["cost_usd"] == row["cost_known_usd"] == pytest.approx(rewrites)
+    assert row["calls_without_price"] == 0

@@ -1,0 +1,308 @@
+"""Sweeps: many settings at once give what each gives alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.judged import JUDGED
+from helpers.small import WordEmbedder
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_core import evaluation as ev
+from rag_core.catalog import RECIPES, Number
+from rag_core.data.benchmark import JudgedSet
+from rag_core.evaluation.sweep import MOST, sweep
+from rag_core.indexing import CorpusIndex
+from rag_core.lab.lab import Lab
+from rag_core.pipeline.strategy import Strategy
+from rag_core.runtime.context import Context, Once
+from rag_core.stages import Dense, Retrieve, Transform
+from rag_core.values.errors import ConfigError, StageError, Stopped
+from rag_core.values.settings import read_settings
+from rag_core.values.types import Query
+
+HYBRID = RECIPES["hybrid_rrf"]
+NDCG = ev.parse_metric("ndcg@10")
+
+
+def scratch(strategy: Strategy, judged: JudgedSet, ctx: Context) -> list[float]:
+    """A setting's scores, each question run alone on the index itself."""
+    scores = []
+    for question in judged.measured:
+        trace = strategy.run(question.text, dataclasses.replace(ctx, shared=Once()))
+        ranked = list(dict.fromkeys(hit.passage.doc_id for hit in trace.ranking))
+        scores.append(NDCG(ranked, judged.qrels[question.id]))
+    return scores
+
+
+def test_every_setting_gets_the_scores_it_gets_alone(ctx: Context) -> None:
+    axes = {
+        "rrf_k": (0, 60),
+        "mmr_lambda": (0.0, 0.5, 1.0),
+        "k_semantic_candidates": (1, 3, 9),
+        "k_final": (1, 4),
+    }
+    built = list(ev.settings_of(HYBRID, {}, ev.grid(axes)))
+    swept = sweep(JUDGED, built, NDCG, lambda: ctx)
+    assert swept.scores.shape == (36, 3)
+    assert swept.questions == ("q1", "q2", "q3")
+    for row, strategy in enumerate(swept.strategies):
+        assert list(swept.scores[row]) == scratch(strategy, JUDGED, ctx)
+
+
+def test_twenty_settings_of_a_thousand_on_the_built_in_questions(lab: Lab) -> None:
+    """The real models, over every control at once; 12 dev questions here, all of them in the benchmark."""
+    judged = ev.read_judged("builtin", "dev", lab.settings)
+    few = dataclasses.replace(judged, questions=judged.measured[::10])
+    axes = {
+        control.name: ev.spread(control, control.min, min(control.max, 30))
+        for control in HYBRID.controls
+        if isinstance(control, Number)
+    } | {"mmr": (True, False)}
+    built = list(ev.settings_of(HYBRID, {}, ev.draw(axes, 60)))
+    swept = sweep(few, built, NDCG, lab.context)
+    for strategy in random.Random(1).sample(built, 20):
+        row = swept.strategies.index(strategy)
+        assert list(swept.scores[row]) == scratch(strategy, few, lab.context())
+
+
+def test_one_retrieval_serves_every_setting(ctx: Context, embedder: WordEmbedder) -> None:
+    searched: list[str] = []
+
+    class Counting:
+        """The index, with its searches counted."""
+
+        name = "counting"
+
+        def __init__(self, index: CorpusIndex) -> None:
+            self.index = index
+
+        def dense(self, vector, k):
+            searched.append("dense")
+            return self.index.dense(vector, k)
+
+        def lexical(self, text, k, k1, b):
+            searched.append("lexical")
+            return self.index.lexical(text, k, k1, b)
+
+        def vectors(self, ids):
+            return self.index.vectors(ids)
+
+    counted = dataclasses.replace(ctx, index=Counting(ctx.index))
+    axes = {"k_bm25_candidates": (1, 2, 3), "k_semantic_candidates": (1, 2, 3), "rrf_k": tuple(range(10))}
+    embedder.asked.clear()  # the documents
+    sweep(JUDGED, list(ev.settings_of(HYBRID, {}, ev.grid(axes))), NDCG, lambda: dataclasses.replace(counted, shared=Once()))  # fmt: skip
+    assert sorted(searched) == ["dense"] * 3 + ["lexical"] * 3
+    assert len(embedder.asked) == 3
+
+
+def test_costs_are_those_of_each_setting_alone(ctx: Context) -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Paid(Transform):
+        """One paid call."""
+
+        def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+            from test_evaluation import ASK
+
+            ctx.complete(ASK.fill(question=question.text, sources=()))
+            return (question,)
+
+    from rag_core.stages import Rrf
+
+    settings = [Strategy("paid", (Paid(), Retrieve((Dense(k=k),)), Rrf())) for k in (1, 2)]
+    swept = sweep(JUDGED, settings, NDCG, lambda: dataclasses.replace(ctx, shared=Once()))
+    assert list(swept.cost_usd) == [0.75, 0.75], "3 questions at 0.25 each, whoever paid"
+    assert len(ctx.llms["rewrite"].prompts) == 3, "and each was sent once"  # type: ignore[attr-defined]
+
+
+def test_a_failure_ends_the_sweep(ctx: Context) -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Failing(Transform):
+        """Always fails."""
+
+        def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+            raise RuntimeError("broken")
+
+    from rag_core.stages import Rrf
+
+    with pytest.raises(StageError, match="broken"):
+        sweep(JUDGED, [Strategy("x", (Failing(), Retrieve((Dense(),)), Rrf()))], NDCG, lambda: ctx)
+
+
+def test_a_sweep_can_be_stopped(ctx: Context) -> None:
+    import threading
+
+    stop = threading.Event()
+    told: list[int] = []
+
+    def after_the_first(done: int, total: int) -> None:
+        told.append(done)
+        stop.set()
+
+    with pytest.raises(Stopped):
+        sweep(JUDGED, [HYBRID.build().without_answer()], NDCG, lambda: ctx, stop=stop, told=after_the_first)
+    assert told == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("rrf_k=1,10, 60", (1, 10, 60)),
+        ("mmr_lambda=0:1:0.25", (0.0, 0.25, 0.5, 0.75, 1.0)),
+        ("mmr_lambda=0:0.3:0.1", (0.0, 0.1, 0.2, 0.3)),
+        ("k_final=5:4:1", ()),
+        ("rrf_k=7,7", (7,)),
+    ],
+)
+def test_axes_as_they_are_typed(text: str, values: tuple[float, ...]) -> None:
+    if not values:
+        with pytest.raises(ConfigError, match="is not FROM:TO:STEP"):
+            ev.parse_axis(HYBRID, text)
+        return
+    assert ev.parse_axis(HYBRID, text) == (text.partition("=")[0], values)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("nothing=1", "varies no control of hybrid_rrf"),
+        ("rrf_k", "varies no control"),
+        ("rrf_k=a", "must be a whole number"),
+        ("rrf_k=999", "from 0 to 200"),
+        ("mmr_lambda=0:1", "is not FROM:TO:STEP"),
+        ("mmr_lambda=0:1:0", "is not FROM:TO:STEP"),
+        ("mmr_lambda=0:1:x", "is not FROM:TO:STEP"),
+        ("mmr_lambda=0:1e9:1e-9", "is not FROM:TO:STEP"),
+    ],
+)
+def test_wrong_axes(text: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        ev.parse_axis(HYBRID, text)
+
+
+def test_a_sample_has_no_setting_twice_and_comes_from_the_grid() -> None:
+    axes = {"rrf_k": (1, 2, 3), "k_final": (1, 2, 3, 4)}
+    drawn = ev.draw(axes, 7)
+    every = ev.grid(axes)
+    assert len(every) == 12
+    assert len({tuple(one.values()) for one in drawn}) == 7
+    assert all(one in every for one in drawn)
+    assert ev.draw(axes, 7) == drawn, "the same sample every time"
+    assert len(ev.draw(axes, 99)) == 12
+
+
+def test_settings_that_are_the_same_run_once_and_too_many_are_refused() -> None:
+    same = ev.settings_of(HYBRID, {}, [{"rrf_k": 60}, {}, {"k_final": 5}])
+    assert len(same) == 1
+    based = ev.settings_of(HYBRID, {"k_final": 9}, [{"rrf_k": 1}])
+    assert next(iter(based)).controls["k_final"] == 9
+    with pytest.raises(ConfigError, match="1 to 20,000 settings, not 0"):
+        ev.settings_of(HYBRID, {}, [])
+    with pytest.raises(ConfigError, match="not 20,001"):
+        ev.settings_of(HYBRID, {}, [{}] * (MOST + 1))
+
+
+@given(
+    st.sampled_from([one for one in HYBRID.controls if isinstance(one, Number)]),
+    st.integers(2, 30),
+    st.data(),
+)
+def test_spread_values_are_values_of_the_control(control, most: int, data) -> None:  # type: ignore[no-untyped-def]
+    steps = round((control.max - control.min) / control.step)
+    low, high = sorted(data.draw(st.tuples(st.integers(0, steps), st.integers(0, steps))))
+    values = ev.spread(control, control.min + low * control.step, control.min + high * control.step, most)
+    assert 1 <= len(values) <= most
+    assert values[0] == pytest.approx(control.min + low * control.step)
+    assert values[-1] == pytest.approx(control.min + high * control.step)
+    assert list(values) == sorted(set(values))
+
+
+def tuned(ctx: Context) -> dict[str, object]:
+    settings = ev.grid({"mmr_lambda": (0.0, 0.3, 1.0), "k_final": (1, 2, 5)})
+    test = dataclasses.replace(JUDGED, split="other", questions=JUDGED.questions[1:])
+    return ev.tune(HYBRID, settings, NDCG, JUDGED, test, lambda: dataclasses.replace(ctx, shared=Once()))
+
+
+def test_the_winner_is_chosen_on_one_split_and_reported_on_the_other(ctx: Context) -> None:
+    result = tuned(ctx)
+    rows, best, default = result["settings"], result["best"], result["default"]
+    assert isinstance(rows, list)
+    assert len(rows) == 10, "the nine, and the defaults"
+    means = [row["score"]["mean"] for row in rows]
+    assert best["tuned"]["mean"] == max(means)  # type: ignore[index]
+    winner = HYBRID.build(**best["controls"]).without_answer()  # type: ignore[index]
+    other = dataclasses.replace(JUDGED, questions=JUDGED.questions[1:])
+    assert best["reported"]["mean"] == pytest.approx(np.mean(scratch(winner, other, ctx)))  # type: ignore[index]
+    assert default["reported"]["mean"] == pytest.approx(  # type: ignore[index]
+        np.mean(scratch(HYBRID.build().without_answer(), other, ctx))
+    )
+    assert best["gap"] == pytest.approx(best["tuned"]["mean"] - best["reported"]["mean"])  # type: ignore[index]
+    assert result["varied"] == ["mmr_lambda", "k_final"]
+    assert result["comparison"]["a"] == "best"  # type: ignore[index]
+
+
+def test_a_gain_from_more_passages_is_told_apart(ctx: Context) -> None:
+    """Recall of what is kept: it can only rise with the number of passages."""
+    recall = ev.parse_metric("recall@10")
+    settings = ev.grid({"k_final": (1, 5), "rrf_k": (60,)})
+    fresh = lambda: dataclasses.replace(ctx, shared=Once())  # noqa: E731
+    result = ev.tune(HYBRID, settings, recall, JUDGED, JUDGED, fresh, base={"k_final": 1})
+    share = result["equal_k"]
+    assert (share["k_final"], share["controls"]["k_final"]) == (1, 1)
+    gain = result["best"]["reported"]["mean"] - result["default"]["reported"]["mean"]
+    assert gain > 0
+    assert (share["gain"], share["gain_at_equal_k"], share["from_passages"]) == (gain, 0, gain)
+    assert "comes from the number of passages alone" in share["sentence"]
+
+    held = ev.tune(HYBRID, ev.grid({"rrf_k": (1, 60)}), recall, JUDGED, JUDGED, fresh)
+    assert held["equal_k"] is None, "nothing to tell apart"
+
+
+def test_the_plan_of_a_sweep_covers_every_question_it_asks(ctx: Context) -> None:
+    test = dataclasses.replace(JUDGED, split="other", questions=JUDGED.questions[1:])
+    settings = ev.grid({"mmr_lambda": (0.0, 0.3, 1.0), "k_final": (1, 2, 5)})
+    on_dev, on_test, again = ev.plan(HYBRID, settings, JUDGED, test)
+    assert (len(on_dev.strategies), on_dev.most, on_dev.shared) == (10, None, True)
+    assert on_dev.questions == JUDGED.measured
+    assert (on_test.questions, on_test.most, on_test.shared) == (test.measured, 3, True)
+    assert (again.questions, again.most, again.shared) == (JUDGED.measured, 9, False)
+    result = ev.tune(HYBRID, settings, NDCG, JUDGED, test, lambda: dataclasses.replace(ctx, shared=Once()))
+    assert len(result["finalists"]) <= again.most
+    reported = [result["best"], result["default"], *([result["equal_k"]] if result["equal_k"] else [])]
+    built = {HYBRID.build(**row["controls"]).without_answer() for row in reported}
+    assert built <= set(on_test.strategies)
+
+
+def test_settings_run_again_from_scratch_agree(ctx: Context) -> None:
+    finalists = tuned(ctx)["finalists"]
+    assert isinstance(finalists, list)
+    assert len(finalists) >= 8
+    assert all(row["same"] for row in finalists)
+    assert all(row["seconds"] > 0 for row in finalists)
+    assert sum(row["default"] for row in finalists) == 1
+    assert any(row["front"] for row in finalists)
+
+
+def test_a_scratch_run_that_differs_is_shown(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index that answers otherwise the second time, as one that loses rows would."""
+    from rag_core.evaluation import sweep as module
+
+    honest = module.Memory.dense
+    monkeypatch.setattr(module.Memory, "dense", lambda self, vector, k: honest(self, vector, k)[2:])
+    assert not all(row["same"] for row in tuned(ctx)["finalists"])  # type: ignore[attr-defined]
+
+
+def test_a_sweep_is_kept_and_read_back(tmp_path: Path, ctx: Context) -> None:
+    settings = read_settings(home=tmp_path)
+    result = tuned(ctx)
+    path = ev.keep(result, settings)
+    assert ev.kept(settings) == [path]
+    held: Mapping[str, object] = ev.read_sweep(path)
+    assert held == json.loads(json.dumps(result))

@@ -1,0 +1,101 @@
+"""Every strategy of the catalogue sweeps: every control of it, whatever its kind, and its result reads back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers.fakes import rewritten, talker
+
+from rag_core import evaluation as ev
+from rag_core.catalog import RECIPES, Choice, Control, Number, Recipe, Switch, Templates, Weights, written
+from rag_core.data.benchmark import JudgedSet, Question
+from rag_core.runtime.context import Context, Once
+from rag_core.values.settings import read_settings
+
+NDCG = ev.parse_metric("ndcg@10")
+OWN = {"name": "plainly", "text": "Say it plainly, please: {question}"}
+QUESTIONS = tuple(
+    Question(f"q{place}", text, "en", "", False)
+    for place, text in enumerate(("Do cats sleep?", "Where do dogs rest?", "What do ducks eat in winter?"))
+)
+GRADES = {
+    "q0": {"cats-0": 2, "kittens-0": 1},
+    "q1": {"dogs-1": 2, "puppies-1": 1},
+    "q2": {"ducks-2": 2, "hens-5": 1},
+}
+DEV = JudgedSet("farm", "dev", QUESTIONS, GRADES, "0123456789abcdef")
+TEST = dataclasses.replace(DEV, split="test", questions=QUESTIONS[1:])
+
+
+def values_of(control: Control) -> list[object]:
+    """Two or three values of any control, its default among them."""
+    match control:
+        case Number():
+            return [control.min, control.default, control.max]
+        case Switch():
+            return [True, False]
+        case Choice():
+            return list(control.choices[:3])
+        case Weights():
+            return [control.default, [0.1, 1.0, 0.5]]
+        case Templates():
+            return [control.default, ["standalone"], ["synonyms", OWN]]
+    raise TypeError(type(control))
+
+
+def fresh(ctx: Context) -> Callable[[], Context]:
+    llm = talker(plainly=rewritten)
+    roles = {"answer": llm, "rewrite": llm, "judge": llm}
+    return lambda: dataclasses.replace(ctx, llms=roles, shared=Once())
+
+
+CONTROLS = [
+    pytest.param(recipe, control, id=f"{recipe.name}.{control.name}")
+    for recipe in RECIPES.values()
+    for control in recipe.controls
+]
+
+
+@pytest.mark.parametrize(("recipe", "control"), CONTROLS)
+def test_every_control_of_every_strategy_sweeps(recipe: Recipe, control: Control, full: Context) -> None:
+    base = {other: acting[0] for other, acting in control.needs}
+    settings = ev.grid({control.name: values_of(control)})
+    result = ev.tune(recipe, settings, NDCG, DEV, TEST, fresh(full), base=base)
+    assert result["varied"] == [control.name], "what was varied is what differs"
+    assert json.loads(json.dumps(result)) == result, "the result is JSON as it stands"
+    plain = {written(control.plain(control.parse(value))) for value in values_of(control)}
+    assert {written(row["controls"][control.name]) for row in result["settings"]} <= plain
+    assert all(row["same"] for row in result["finalists"]), (
+        "the sweep's scores are those of the setting alone"
+    )
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_a_sweep_of_several_controls_is_kept_and_read_back(
+    recipe: Recipe, full: Context, tmp_path: Path
+) -> None:
+    axes = {control.name: values_of(control)[:2] for control in recipe.controls}
+    settings = read_settings(home=tmp_path)
+    result = ev.tune(recipe, ev.draw(axes, 6), NDCG, DEV, TEST, fresh(full))
+    assert ev.read_sweep(ev.keep(result, settings)) == result
+    assert recipe.build(**result["best"]["controls"]).controls == result["best"]["controls"]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("templates=standalone;synonyms,expanded", [["standalone"], ["synonyms", "expanded"]]),
+        (f"templates={json.dumps(['standalone', OWN])}; {json.dumps([OWN])}", [["standalone", OWN], [OWN]]),
+        ("query_weights=1,0.5;1", [[1.0, 0.5], [1.0]]),
+        ("merge=max,first", ["max", "first"]),
+    ],
+)
+def test_axes_of_any_kind_as_they_are_typed(text: str, values: list[object]) -> None:
+    recipe = RECIPES["multi_query"]
+    name, parsed = ev.parse_axis(recipe, text)
+    control = next(one for one in recipe.controls if one.name == name)
+    assert [control.plain(value) for value in parsed] == values

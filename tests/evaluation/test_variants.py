@@ -1,0 +1,95 @@
+"""Strategies of runs shown by what they are, and matched between runs by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from helpers.judged import JUDGED
+
+from rag_core import evaluation as ev
+from rag_core.catalog import Chosen
+from rag_core.evaluation.records import Record, RunFolder
+
+
+def manifest_of(chosen: Mapping[str, Chosen], depth: int | None = None) -> dict[str, object]:
+    return ev.describe(JUDGED, ev.settle(chosen, depth), depth=depth, engine={}, source="")
+
+
+def test_a_label_is_shown_as_title_and_settings() -> None:
+    chosen = {"hybrid_rrf.1": ("hybrid_rrf", {"mmr_lambda": 0.3, "k_final": 8}), "bm25": "bm25"}
+    assert ev.titles(manifest_of(chosen)) == {
+        "hybrid_rrf.1": "Hybrid RRF + MMR · λ 0.3, k_final 8",
+        "bm25": "BM25 keywords",
+    }
+
+
+def test_what_the_depth_raised_is_no_setting_of_a_strategy() -> None:
+    chosen = {"hybrid": ("hybrid_rrf", {"rrf_k": 5}), "bm25": "bm25"}
+    assert ev.titles(manifest_of(chosen, depth=100)) == {
+        "hybrid": "Hybrid RRF + MMR · rrf_k 5",
+        "bm25": "BM25 keywords",
+    }
+
+
+def test_two_that_are_the_same_have_their_labels_too() -> None:
+    assert ev.titles(manifest_of({"a": "bm25", "b": "bm25"})) == {
+        "a": "BM25 keywords (a)",
+        "b": "BM25 keywords (b)",
+    }
+
+
+def test_a_run_file_is_another_systems(tmp_path: Path) -> None:
+    path = tmp_path / "some.trec"
+    path.write_text("q1 Q0 a 1 9.5 x\n")
+    manifest = ev.describe(JUDGED, {}, depth=None, engine={}, source="", run_files={"some": path})
+    assert ev.titles(manifest)["some"].startswith("some (rankings of another system")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        ("b is better than a by 0.1 nDCG@10.", "Title B is better than Title A by 0.1 nDCG@10."),
+        ("a and b cannot be told apart on MAP.", "Title A and Title B cannot be told apart on MAP."),
+        ("too few to conclude: 3 questions.", "too few to conclude: 3 questions."),
+    ],
+)
+def test_a_verdict_in_titles(verdict: str, words: str) -> None:
+    pair = {"a": "a", "b": "b", "verdict": verdict}
+    assert ev.in_words(pair, {"a": "Title A", "b": "Title B"}) == words
+
+
+def run_of(folder: Path, chosen: Mapping[str, Chosen], ranked: Mapping[str, tuple[str, ...]]) -> RunFolder:
+    run = RunFolder.create(folder, manifest_of(chosen), JUDGED)
+    for label in chosen:
+        for question in ("q1", "q2", "q3"):
+            run.append(label, Record.ranking(question, ranked[label]))
+    return run
+
+
+def test_runs_are_matched_by_strategy_and_controls_not_by_label(tmp_path: Path) -> None:
+    """q2 has the one relevant document b, q3 has c and f, q1 has a and e: hit@1 of ("b",) is 1/3, of ("x",) 0."""
+    older = run_of(
+        tmp_path / "older",
+        {"one": ("bm25", {"k1": 1}), "bm25.1": "bm25", "gone": "hyde"},
+        {"one": ("b",), "bm25.1": ("x",), "gone": ("x",)},
+    )
+    newer = run_of(
+        tmp_path / "newer",
+        {"bm25.1": ("bm25", {"k1": 1}), "new": "simple_semantic", "bm25": "bm25"},
+        {"bm25.1": ("x",), "new": ("b",), "bm25": ("b",)},
+    )
+    changed, same, *single = ev.compare_runs(older, newer, ev.parse_metric("hit@1"))
+    assert (changed.title, changed.older, changed.newer) == (
+        "BM25 keywords · k1 1",
+        pytest.approx(1 / 3),
+        0,
+    )
+    assert changed.comparison is not None
+    assert (changed.comparison.wins, changed.comparison.losses, changed.comparison.n) == (0, 1, 3)
+    assert (same.title, same.older, same.newer) == ("BM25 keywords", 0, pytest.approx(1 / 3))
+    assert [(row.title, row.older, row.newer, row.comparison) for row in single] == [
+        ("HyDE", 0, None, None),
+        ("Simple semantic", None, pytest.approx(1 / 3), None),
+    ]

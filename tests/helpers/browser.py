@@ -1,0 +1,103 @@
+"""The app served for a test, and a visitor of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, Page, expect
+
+from .small import ROOT
+
+CHROMIUM = shutil.which("chromium")
+ENGLISH = "When should I go to the hospital if I have contractions?"
+SPANISH = "¿Cuáles son los riesgos de la cesárea?"
+LABELS = {ENGLISH: "Contractions", SPANISH: "Riesgos de la cesárea"}
+ANSWER_MS = 120_000  # models are loading and the machine may be busy
+
+
+@contextmanager
+def serving(**environment: str) -> Iterator[str]:
+    """The app on a free port; its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                if urllib.request.urlopen(f"{address}/_stcore/health", timeout=2).read() == b"ok":
+                    break
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.2)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+class Visit:
+    """A browser session that notes what the page requests and logs."""
+
+    def __init__(self, browser: Browser, address: str, width: int = 1440, height: int = 1000) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": height})
+        self.page: Page = self.context.new_page()
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.goto(address)
+        expect(self.run_button).to_be_visible(timeout=60_000)
+
+    @property
+    def run_button(self):
+        return self.page.get_by_role("button", name="Run", exact=True)
+
+    @property
+    def stop_button(self):
+        return self.page.get_by_role("button", name="Stop", exact=True)
+
+    def results_for(self, question: str):
+        return self.page.locator("p", has_text=f"Results for: {question}")
+
+    def pick(self, question: str) -> None:
+        pills = self.page.get_by_test_id("stButtonGroup")
+        pills.get_by_text(LABELS[question], exact=True).click()
+        expect(self.page.get_by_label("Question", exact=True)).to_have_value(question)
+
+    def type(self, question: str) -> None:
+        self.page.get_by_label("Question", exact=True).fill(question)
+
+    def run(self) -> None:
+        self.run_button.click()
+
+    def wait_until_done(self, columns: int = 3) -> None:
+        """Every column shows an answer or an abstention, and Stop is off again."""
+        settled = self.page.locator(".rl-answer:not(.rl-live), .rl-box")
+        expect(settled).to_have_count(columns, timeout=ANSWER_MS)
+        expect(self.stop_button).to_be_disabled(timeout=ANSWER_MS)
+
+    def assert_clean(self) -> None:
+        outside = [
+            url for url in self.requests if not re.match(r"(https?|wss?)://127\.0\.0\.1|data:|blob:", url)
+        ]
+        assert outside == []
+        assert self.errors == []

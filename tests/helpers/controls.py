@@ -1,0 +1,172 @@
+"""Every recipe and control as the design has them, and a run of a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rag_core.catalog import (
+    RECIPES,
+    Number,
+    Recipe,
+)
+from rag_core.runtime.context import Context, Once
+from rag_core.values.trace import Trace
+
+from .fakes import QUESTION
+
+MULTI_QUERY = ("standalone", "synonyms", "expanded")
+# Design 2.3: control -> default, as JSON has it. The counts that it leaves open are the seeds' or our own.
+DEFAULTS: Mapping[str, Mapping[str, object]] = {
+    "simple_semantic": {"k_final": 5},
+    "bm25": {"k_final": 5, "k1": 1.5, "b": 0.75},
+    "hyde": {"k_final": 5, "include_question": True},
+    "hybrid_rrf": {
+        "k_bm25_candidates": 15,
+        "k_semantic_candidates": 15,
+        "rrf_k": 60,
+        "k_rrf_pool": 10,
+        "mmr": True,
+        "mmr_lambda": 0.7,
+        "k_final": 5,
+    },
+    "multi_query": {
+        "templates": list(MULTI_QUERY),
+        "rewriter_temperature": 0.3,
+        "k_per_query": 5,
+        "weighting": "linear",
+        "weight_step": 0.05,
+        "query_weights": [1.0, 0.95, 0.9],
+        "merge": "max",
+        "k_final": 8,
+    },
+    "contextual": {
+        "transform": False,
+        "search_type": "hybrid",
+        "enriched": True,
+        "k_candidates": 50,
+        "vector_weight": 0.6,
+        "bm25_weight": 0.4,
+        "rrf_k": 60,
+        "rerank": False,
+        "k_final": 5,
+    },
+    "rag_msr": {
+        "prompt_set": "original",
+        "dynamic_analysis": "rules",
+        "rewriter_temperature": 0.3,
+        "k_per_query": 5,
+        "rerank": True,
+        "m_per_query": 3,
+        "judge": True,
+        "alpha": 0.4,
+        "theta": 0.5,
+        "k_final": 5,
+    },
+}
+# Design 2.3's stages with its numbers, written out per stage; a template stands as (name, temperature).
+STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
+    "simple_semantic": [
+        ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
+    ],
+    "bm25": [
+        (
+            "Bm25",
+            "retrieve",
+            {"retrievers": [{"retriever": "Bm25", "k": 5, "k1": 1.5, "b": 0.75, "enriched": False}]},
+        ),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
+    ],
+    "hyde": [
+        ("Hypothesise", "transform", {"include_question": True, "template": ("hypothetical", 0.3)}),
+        ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
+    ],
+    "hybrid_rrf": [
+        (
+            "Bm25 ∥ Dense",
+            "retrieve",
+            {
+                "retrievers": [
+                    {"retriever": "Bm25", "k": 15, "k1": 1.5, "b": 0.75, "enriched": False},
+                    {"retriever": "Dense", "k": 15, "enriched": False},
+                ]
+            },
+        ),
+        ("Rrf", "fuse", {"k": 60, "weights": []}),
+        ("Top", "select", {"k": 10}),
+        ("Mmr", "select", {"k": 5, "relevance": 0.7}),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
+    ],
+    "multi_query": [
+        ("Rewrite", "transform", {"templates": [(name, 0.3) for name in MULTI_QUERY]}),
+        ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
+        ("Merge", "fuse", {"weighting": "linear", "step": 0.05, "weights": [], "combine": "max"}),
+        ("Top", "select", {"k": 8}),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
+    ],
+    "contextual": [
+        (
+            "Bm25 ∥ Dense",
+            "retrieve",
+            {
+                "retrievers": [
+                    {"retriever": "Bm25", "k": 50, "k1": 1.5, "b": 0.75, "enriched": True},
+                    {"retriever": "Dense", "k": 50, "enriched": True},
+                ]
+            },
+        ),
+        ("Rrf", "fuse", {"k": 60, "weights": [["bm25", 0.4], ["dense", 0.6]]}),
+        ("Top", "select", {"k": 5}),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
+    ],
+    "rag_msr": [
+        ("Analyse", "transform", {}),
+        (
+            "Rewrite",
+            "transform",
+            {"templates": [("paraphrasing", 0.3), ("aspect_specific", 0.3), ("entity_aware", 0.3)]},
+        ),
+        ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
+        ("Rescore", "rerank", {}),
+        ("Top", "select", {"k": 3}),
+        ("Best", "fuse", {}),
+        ("Judge", "rerank", {"template": ("judge_passage", 0.0)}),
+        ("Blend", "rerank", {"alpha": 0.4}),
+        ("AtLeast", "select", {"score": 0.5}),
+        ("Top", "select", {"k": 5}),
+        ("Write", "answer", {"template": ("answer", 0.0)}),
+    ],
+}
+
+
+CONTROLS = [(recipe, control) for recipe in RECIPES.values() for control in recipe.controls]
+every_recipe = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+every_control = pytest.mark.parametrize(
+    ("recipe", "control"), CONTROLS, ids=[f"{recipe.name}.{control.name}" for recipe, control in CONTROLS]
+)
+NUMBERS = [(recipe, control) for recipe, control in CONTROLS if isinstance(control, Number)]
+every_number = pytest.mark.parametrize(
+    ("recipe", "control"), NUMBERS, ids=[f"{recipe.name}.{control.name}" for recipe, control in NUMBERS]
+)
+PRESETS = [(recipe, preset) for recipe in RECIPES.values() for preset in recipe.presets]
+every_preset = pytest.mark.parametrize(
+    ("recipe", "preset"), PRESETS, ids=[f"{recipe.name}.{preset.name}" for recipe, preset in PRESETS]
+)
+
+
+def shown(params: Any) -> Any:
+    """A stage's parameters with each template as (name, temperature)."""
+    if isinstance(params, Mapping):
+        if set(params) == {"name", "text", "temperature"}:
+            return params["name"], params["temperature"]
+        return {name: shown(value) for name, value in params.items()}
+    return [shown(value) for value in params] if isinstance(params, list) else params
+
+
+def run(ctx: Context, recipe: Recipe, question: str = QUESTION, **values: object) -> Trace:
+    return recipe.build(**values).run(question, replace(ctx, shared=Once()))

@@ -1,0 +1,30 @@
+"""A few judged questions on the small collection, and a run folder for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rag_core import evaluation as ev
+from rag_core.data.benchmark import JudgedSet, Question
+from rag_core.evaluation.records import RunFolder
+from rag_core.pipeline.strategy import Strategy
+
+QUESTIONS = (
+    Question("q1", "cats sleep", "en", "clear", False),
+    Question("q2", "dogs guard the house", "en", "clear", False),
+    Question("q3", "birds that swim", "en", "lay", False),
+    Question("q4", "what is a volcano", "en", "outside", False),
+)
+GRADES: Mapping[str, Mapping[str, int]] = {
+    "q1": {"a": 2, "e": 1, "f": 0},
+    "q2": {"b": 2},
+    "q3": {"c": 1, "f": 1},
+    "q4": {"a": 0},
+}
+JUDGED = JudgedSet("animals", "test", QUESTIONS, GRADES, "0123456789abcdef")
+
+
+def opened(folder: Path, strategies: Mapping[str, Strategy], judged: JudgedSet = JUDGED) -> RunFolder:
+    manifest = ev.describe(judged, strategies, depth=None, engine={}, source="builtin")
+    return RunFolder.create(folder, manifest, judged)

@@ -1,0 +1,73 @@
+"""Work done in a process of its own, and the check that an index is whole."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from rag_core.data.documents import Document
+from rag_core.indexing import CorpusIndex, CorpusStore, Reading
+
+from .small import WordEmbedder
+
+processes = multiprocessing.get_context(
+    "forkserver"
+)  # children of a clean process, never of pytest's threads
+processes.set_forkserver_preload(
+    ["rag_core.lab.lab", "rag_core.indexing", "nltk.corpus", "Stemmer", "rank_bm25"]
+)
+
+
+def open_store(home: Path, corpus: str = "animals") -> CorpusStore:
+    return CorpusStore(home, corpus, WordEmbedder())
+
+
+def held_by_each_part(index: CorpusIndex) -> list[set[str]]:
+    """The documents in the manifest, among the passages, and in the vector index."""
+    vector, _ = WordEmbedder().embed(["anything"])
+    dense = {hit.passage.doc_id for hit in index.dense(vector[0], 10_000)}
+    return [set(index.manifest.documents), {passage.doc_id for passage in index.passages.values()}, dense]
+
+
+def run(target: Callable[..., None], *arguments: Any) -> tuple[int | None, Any]:
+    """Run a function in another process: its exit code, and what it sent."""
+    receiver, sender = processes.Pipe(duplex=False)
+    process = processes.Process(target=target, args=(sender, *arguments))
+    process.start()
+    sender.close()
+    try:
+        sent = receiver.recv()
+    except EOFError:
+        sent = None
+    process.join()
+    return process.exitcode, sent
+
+
+def _index_until_told(sender: Connection, home: Path, corpus: str, root: str, go: Connection) -> None:
+    def progress(what: str, done: int, total: int) -> None:
+        if what == "store":
+            sender.send("writing")
+            go.recv()
+
+    open_store(home, corpus).update(Reading(root, [Document("h", "Hens", "en", "Hens lay eggs.")]), progress)
+
+
+class Writer:
+    """Another process that is in the middle of indexing one document, until told to finish."""
+
+    def __init__(self, home: Path, corpus: str, root: str) -> None:
+        told, sender = processes.Pipe(duplex=False)
+        go, self._go = processes.Pipe(duplex=False)
+        self._process = processes.Process(target=_index_until_told, args=(sender, home, corpus, root, go))
+        self._process.start()
+        sender.close()
+        go.close()
+        assert told.recv() == "writing"
+
+    def finish(self) -> None:
+        self._go.send("go on")
+        self._process.join()
+        assert self._process.exitcode == 0

@@ -1,0 +1,370 @@
+"""Damaged, moved and busy indexes: what is wrong is named, and opening or indexing mends it."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+from helpers.fakes import Unfitted, WordReranker
+from helpers.processes import Writer, held_by_each_part, open_store, run
+from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
+
+from rag_core.data.documents import BUILTIN, Document
+from rag_core.indexing import CorpusIndex, CorpusStore, Reading, read_path
+from rag_core.lab.engines import Engines
+from rag_core.lab.lab import Lab
+from rag_core.lab.opening import index_path, open_lab
+from rag_core.language.thesaurus import Thesaurus
+from rag_core.values.errors import DataError, IndexDamaged, RagError
+from rag_core.values.labels import LabelRules
+from rag_core.values.pricing import PriceList
+from rag_core.values.settings import Settings
+
+MANY = 1200  # passages; Chroma writes its vector files after 1,000, before that they are in its database
+
+
+def remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def garble(path: Path) -> None:
+    for file in [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]:
+        file.write_bytes(random.Random(1).randbytes(file.stat().st_size))
+
+
+def shorten(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+Damage = Callable[[Path], None]
+NAMED = {
+    "CURRENT": "CURRENT",
+    "gen-*": "CURRENT",
+    "manifest.json": "manifest.json",
+    "lexical.npz": "lexical.npz",
+    "passages.json": "passages.json",
+    "docstore.json": "docstore.json",
+    "chroma.sqlite3": "vector store",
+    "chroma": "vector store",
+}
+DAMAGES = [(name, damage) for name in NAMED for damage in (remove, garble) if name != "gen-*"]
+DAMAGES += [("CURRENT", shorten), ("manifest.json", shorten), ("chroma.sqlite3", shorten), ("gen-*", remove)]
+LOSES_DOCUMENTS = ("docstore.json", "gen-*")
+FILES = {f"{document.id}.txt" for document in DOCUMENTS}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of documents, and state folders with an index of them as each corpus."""
+    folder = tmp_path_factory.mktemp("built")
+    (folder / "data" / "corpus").mkdir(parents=True)
+    for document in DOCUMENTS:
+        (folder / "data" / "corpus" / f"{document.id}.txt").write_text(document.text)
+    for corpus in (BUILTIN, "animals"):
+        open_store(folder / corpus, corpus).update(read_path(folder / "data" / "corpus"))
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def damaged(built: Path, home: Path, corpus: str, name: str, damage: Damage) -> CorpusStore:
+    """A copy of a built index, at a path that this process has not opened before, damaged."""
+    shutil.copytree(built / corpus, home)
+    (path,) = (home / "corpora").rglob(name)
+    damage(path)
+    return open_store(home, corpus)
+
+
+@pytest.fixture
+def open_corpus(
+    monkeypatch: pytest.MonkeyPatch, built: Path, home: Path, labels: LabelRules, llm: ScriptedLlm
+) -> Callable[[str], Lab]:
+    """open_lab, the models replaced by fakes."""
+    engines = Engines(
+        PriceList({}), labels, WordEmbedder(), Unfitted(), WordReranker(), Thesaurus(()), {"answer": llm}
+    )
+    monkeypatch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: engines)
+    return lambda corpus: open_lab(corpus, settings=Settings(home=home, data=built / "data", llm="offline"))
+
+
+def assert_whole(index: CorpusIndex | None) -> None:
+    assert index is not None
+    assert held_by_each_part(index) == [FILES] * 3
+    assert [hit.passage.doc_id for hit in index.lexical("purr", 9, 1.5, 0.75)] == ["a.txt"]
+
+
+@pytest.mark.parametrize(("name", "damage"), DAMAGES)
+def test_opening_a_damaged_index_names_the_part(built: Path, home: Path, name: str, damage: Damage) -> None:
+    store = damaged(built, home, "animals", name, damage)
+    with pytest.raises(IndexDamaged, match=NAMED[name]) as found:
+        store.open()
+    assert "'animals'" in found.value.message
+    assert "\n" not in str(found.value)
+
+
+def test_a_passage_whose_text_was_altered_in_the_store_is_damage(built: Path, home: Path) -> None:
+    def alter(path: Path) -> None:
+        with sqlite3.connect(path) as database:
+            altered = database.execute(
+                "UPDATE embedding_metadata SET string_value = 'Give ten times the dose.' "
+                "WHERE key = 'chroma:document' AND string_value LIKE '%purr%'"
+            )
+            assert altered.rowcount == 1
+
+    store = damaged(built, home, "animals", "chroma.sqlite3", alter)
+    with pytest.raises(IndexDamaged, match="vector store"):
+        store.open()
+
+
+@pytest.mark.parametrize(("name", "damage"), DAMAGES)
+@pytest.mark.parametrize("corpus", [BUILTIN, "animals"])
+def test_opening_a_lab_rebuilds_a_damaged_index_and_says_so(
+    built: Path, home: Path, open_corpus: Callable[[str], Lab], corpus: str, name: str, damage: Damage
+) -> None:
+    damaged(built, home, corpus, name, damage)
+    if corpus != BUILTIN and name in LOSES_DOCUMENTS:
+        with pytest.raises(IndexDamaged, match=NAMED[name]) as lost:
+            open_corpus(corpus)
+        assert "rag index" in lost.value.next_step
+        return
+    lab = open_corpus(corpus)
+    warning, *more = lab.warnings
+    assert bool(more) == (name == "gen-*")  # nothing is left that says what else it held
+    assert NAMED[name] in warning
+    assert "rebuilt" in warning
+    assert_whole(lab.index)
+    assert open_corpus(corpus).warnings == []
+
+
+@pytest.mark.parametrize(("name", "damage"), DAMAGES)
+def test_indexing_again_mends_a_damaged_index_and_embeds_nothing(
+    built: Path, home: Path, name: str, damage: Damage
+) -> None:
+    store = damaged(built, home, "animals", name, damage)
+    assert store.update(read_path(built / "data" / "corpus")).embedded == 0
+    assert_whole(store.open())
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "lexical.npz", "chroma.sqlite3"])
+def test_mending_keeps_the_documents_of_other_roots(
+    built: Path, home: Path, open_corpus: Callable[[str], Lab], name: str
+) -> None:
+    shutil.copytree(built / BUILTIN, home / "before")
+    open_store(home / "before", BUILTIN).update(Reading("/hens", [Document("h", "Hens", "en", "Hens lay.")]))
+    shutil.rmtree(home / "before" / "corpora" / BUILTIN / "words-1" / "gen-000001")
+    damaged(home, home / "after", "before", name, remove)
+    for entry in (home / "after").iterdir():
+        entry.rename(home / entry.name)
+    assert held_by_each_part(open_corpus(BUILTIN).index) == [FILES | {"h"}] * 3
+
+
+HENS = Document("h", "Hens", "en", "Hens lay.")
+GOATS = Document("g", "Goats", "en", "Goats climb.")
+TOADS = Document("t", "Toads", "en", "Toads hop.")
+
+
+def lose(store: CorpusStore, *parts: str) -> None:
+    """Delete files of the newest generation."""
+    newest = max(store.folder.glob("gen-*"))
+    for part in parts:
+        remove(newest / part)
+
+
+@pytest.mark.parametrize("corpus", [BUILTIN, "animals"])
+def test_documents_lost_with_an_index_are_told_and_older_versions_never_stand_in(
+    built: Path, home: Path, open_corpus: Callable[[str], Lab], corpus: str
+) -> None:
+    shutil.copytree(built / corpus, home)
+    open_corpus(corpus)
+    store = open_store(home, corpus)
+    store.update(Reading("/farm", [HENS, GOATS]))
+    store.update(Reading("/farm", [replace(HENS, text="Hens brood."), GOATS]))
+    lose(store, "docstore.json")
+    lab = open_corpus(corpus)
+    rebuilt, told = lab.warnings
+    assert "docstore.json" in rebuilt
+    assert told == (
+        f"Not in corpus '{corpus}' (1): /farm: 1 of its documents are lost; "
+        f"run `rag index /farm --corpus {corpus}`."
+    )
+    assert held_by_each_part(lab.index) == [FILES | {"g"}] * 3
+    assert open_corpus(corpus).warnings == []
+
+
+def test_a_document_that_had_been_removed_does_not_come_back_with_an_older_generation(home: Path) -> None:
+    store = open_store(home)
+    store.update(Reading("/farm", [HENS, GOATS]))
+    store.update(Reading("/farm", [GOATS]))
+    lose(store, "docstore.json")
+    assert open_store(home).rebuild().failed == []
+    assert set(open_store(home).open().manifest.documents) == {"g"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        (["docstore.json"], ("/pond", "1 of its documents are lost; run `rag index /pond --corpus animals`")),
+        (["docstore.json", "manifest.json"], ("other folders", "it is not known which there were")),
+        (["."], ("other folders", "it is not known which there were")),
+    ],
+    ids=["documents", "documents and their list", "whole generation"],
+)
+@pytest.mark.parametrize("older", [True, False], ids=["an older generation", "no older generation"])
+def test_indexing_one_folder_again_tells_what_is_lost_of_the_others(
+    home: Path, parts: list[str], told: tuple[str, str], older: bool
+) -> None:
+    store = open_store(home)
+    store.update(Reading("animals", list(DOCUMENTS)))  # as the built-in corpus reads its own documents
+    store.update(Reading("/farm", [HENS]))
+    store.update(Reading("/pond", [TOADS]))
+    lose(store, *parts)
+    if not older:
+        remove(store.folder / "gen-000002")
+    report = open_store(home).update(Reading("/farm", [GOATS]))
+    ((root, reason),) = report.failed
+    assert root == told[0]
+    assert reason.startswith(told[1])
+    stood_in = {document.id for document in DOCUMENTS} if older else set()
+    assert set(open_store(home).open().manifest.documents) == {"g"} | stood_in
+
+
+@pytest.mark.parametrize("corpus", [BUILTIN, "animals"])
+def test_an_index_that_has_not_changed_is_opened_and_checked_once(
+    built: Path, home: Path, open_corpus: Callable[[str], Lab], monkeypatch: pytest.MonkeyPatch, corpus: str
+) -> None:
+    shutil.copytree(built / corpus, home)
+    lab = open_corpus(corpus)
+    before = [index.generation for index in (lab.index, lab.enriched) if index]
+    assert len(before) == (2 if corpus == BUILTIN else 1)
+    opened: list[Path] = []
+    open_index = CorpusIndex.open
+
+    def counted(generation: Path) -> CorpusIndex:
+        opened.append(generation)
+        return open_index(generation)
+
+    monkeypatch.setattr(CorpusIndex, "open", counted)
+    assert_whole(open_corpus(corpus).index)
+    assert opened == before
+
+
+def open_in_another_process(sender: Connection, home: Path) -> None:
+    try:
+        index = open_store(home, "many").open()
+        assert index is not None
+        vector, _ = WordEmbedder().embed(["text number 7"])
+        sender.send([hit.id for hit in index.dense(vector[0], 20)])
+    except RagError as error:
+        sender.send((type(error).__name__, error.message))
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state folder with an index large enough for Chroma to keep vector files."""
+    home = tmp_path_factory.mktemp("many")
+    documents = [Document(f"n{i:04d}", f"T{i}", "en", f"text number {i} of {i % 7}") for i in range(MANY)]
+    open_store(home, "many").update(Reading("r", documents, whole=True))
+    return home
+
+
+def test_an_undamaged_index_opens_again_and_again_in_other_processes(many: Path, tmp_path: Path) -> None:
+    open_store(tmp_path, "many").update(Reading("r", list(DOCUMENTS)))
+    for home, found in ((many, 20), (tmp_path, len(DOCUMENTS))):
+        first, second = (run(open_in_another_process, home) for _ in range(2))
+        assert first == second
+        assert (first[0], len(first[1])) == (0, found)
+        assert open_store(home, "many").open() is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("[0-9a-f]*-*-*-*-*", remove),
+        ("data_level0.bin", remove),
+        ("data_level0.bin", garble),
+        ("header.bin", garble),
+        ("header.bin", shorten),
+        ("index_metadata.pickle", remove),
+    ],
+)
+def test_a_damaged_vector_file_is_named_and_never_ends_the_process(
+    many: Path, tmp_path: Path, name: str, damage: Damage
+) -> None:
+    shutil.copytree(many, tmp_path / "copy")
+    (path,) = (tmp_path / "copy" / "corpora").rglob(name)
+    damage(path)
+    code, told = run(open_in_another_process, tmp_path / "copy")
+    assert code == 0
+    assert told[0] == "IndexDamaged", told
+    assert "vector" in told[1]
+
+
+def test_the_built_in_corpus_opens_after_its_documents_moved_to_another_folder(
+    built: Path, home: Path, tmp_path: Path, open_corpus: Callable[[str], Lab]
+) -> None:
+    shutil.copytree(built / BUILTIN, home)
+    shutil.copytree(built / "data", tmp_path / "moved")
+    moved = Settings(home=home, data=tmp_path / "moved", llm="offline")
+    assert_whole(open_lab(settings=moved).index)
+
+
+def test_the_built_in_corpus_opens_while_another_process_writes_it(
+    built: Path, home: Path, open_corpus: Callable[[str], Lab]
+) -> None:
+    shutil.copytree(built / BUILTIN, home)
+    writer = Writer(home, BUILTIN, "/hens")
+    try:
+        assert_whole(open_corpus(BUILTIN).index)
+    finally:
+        writer.finish()
+
+
+def test_an_open_lab_answers_from_what_another_process_wrote(
+    built: Path, home: Path, open_corpus: Callable[[str], Lab]
+) -> None:
+    shutil.copytree(built / BUILTIN, home)
+    lab = open_corpus(BUILTIN)
+    before = lab.index
+    Writer(home, BUILTIN, "/hens").finish()
+    assert held_by_each_part(lab.index) == [FILES | {"h"}] * 3
+    assert held_by_each_part(before) == [FILES] * 3
+    assert lab.index.name.startswith("obstetrics, 7 passages, generation ")
+    assert lab.index.name != before.name
+
+
+@pytest.mark.parametrize("files", [None, [], ["photo.jpg"]], ids=["missing", "empty", "no document"])
+def test_built_in_documents_that_are_not_there_are_told_before_a_model_is_loaded(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[str] | None
+) -> None:
+    monkeypatch.setattr(
+        "rag_core.lab.opening.load_engines", lambda settings, tell=None: pytest.fail("loaded")
+    )
+    folder = tmp_path / "data" / "corpus"
+    if files is not None:
+        folder.mkdir(parents=True)
+        for name in files:
+            (folder / name).write_bytes(b"x")
+    with pytest.raises(DataError, match="built-in documents are not there") as told:
+        open_lab(settings=Settings(home=home, data=tmp_path / "data"))
+    assert str(folder) in told.value.message
+    assert "RAG_DATA" in told.value.next_step
+
+
+@pytest.mark.parametrize("corpus", ["", ".", "..", "../x", "a/b", "a b", ".hidden", "a\0b"])
+def test_a_corpus_name_that_is_no_folder_name_is_refused(
+    built: Path, home: Path, open_corpus: Callable[[str], Lab], corpus: str
+) -> None:
+    with pytest.raises(RagError, match="cannot be called"):
+        open_corpus(corpus)
+    with pytest.raises(RagError, match="cannot be called"):
+        index_path(built / "data" / "corpus", corpus, settings=Settings(home=home))
+    assert not home.exists()

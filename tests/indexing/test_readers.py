@@ -1,0 +1,430 @@
+"""Files into documents: every kind, broken ones, and what a folder may hold."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from openpyxl import Workbook
+
+from rag_core.data.documents import Document, Source
+from rag_core.indexing import Reading, read_path
+from rag_core.values.errors import DataError, InputError
+
+FRONT_MATTER = """---
+id: en-epidural
+title: Epidural
+language: en
+topic: labour
+sources:
+- organisation: NICE
+  title: Intrapartum care
+  year: 2023
+---
+# Epidural
+
+An epidural numbs the lower body.
+"""
+BOM = b"\xef\xbb\xbf"
+
+
+def pdf(*lines: str) -> bytes:
+    """A one-page PDF with these lines, written by hand."""
+    shown = " ".join(f"({line}) Tj T*" for line in lines)
+    stream = f"BT /F1 12 Tf 14 TL 72 720 Td {shown} ET".encode()
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+        b"/Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    body, starts = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        starts.append(len(body))
+        body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % start for start in starts)
+    count = len(objects) + 1
+    trailer = b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (count, len(body))
+    return body + b"xref\n0 %d\n0000000000 65535 f \n" % count + table + trailer
+
+
+def docx(*paragraphs: str) -> bytes:
+    """A Word document: the one part that holds text."""
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    body = "".join(f"<w:p><w:r><w:t>{paragraph}</w:t></w:r></w:p>" for paragraph in paragraphs)
+    held = BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr(
+            "word/document.xml", f'<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'
+        )
+    return held.getvalue()
+
+
+def write(folder: Path, files: dict[str, bytes | str]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def read_one(folder: Path, name: str, content: bytes | str) -> Document:
+    reading = read_path(write(folder, {name: content}))
+    assert reading.failed == []
+    (document,) = reading.documents
+    return document
+
+
+def words(document: Document) -> str:
+    return " ".join(document.text.split())
+
+
+def failures(reading: Reading) -> dict[str, str]:
+    return dict(reading.failed)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [FRONT_MATTER, FRONT_MATTER.replace("\n", "\r\n"), BOM + FRONT_MATTER.encode()],
+    ids=["plain", "CRLF", "BOM"],
+)
+def test_markdown_with_front_matter_keeps_its_id_and_sources(tmp_path: Path, content: bytes | str) -> None:
+    document = read_one(tmp_path, "any-name.md", content)
+    assert document == Document(
+        id="en-epidural",
+        title="Epidural",
+        language="en",
+        topic="labour",
+        text="# Epidural\n\nAn epidural numbs the lower body.",
+        sources=(Source("NICE", "Intrapartum care", 2023),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        ("# Pain relief\n\nGas and air help many women.", "Pain relief"),
+        ("Gas and air help many women.\n\n# Later heading", "Later heading"),
+        ("Gas and air help many women.", "notes"),
+        ("## Only a section\n\nGas and air help many women.", "notes"),
+    ],
+)
+def test_markdown_without_front_matter_takes_its_first_heading_or_its_file_name_for_title(
+    tmp_path: Path, content: str, title: str
+) -> None:
+    document = read_one(tmp_path, "notes.md", content)
+    assert (document.id, document.title, document.language) == ("notes.md", title, "en")
+    assert "Gas and air help many women." in document.text
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html", "a.csv", "a.jsonl"])
+def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path, name: str) -> None:
+    bodies = {
+        "a.csv": "text\nThe placenta follows the baby.\n",
+        "a.jsonl": json.dumps({"_id": "a.jsonl", "text": "The placenta follows the baby."}),
+    }
+    content = bodies.get(name, "The placenta follows the baby.")
+    document = read_one(tmp_path, name, BOM + content.encode())
+    assert document.text.strip() == "The placenta follows the baby."
+
+
+def test_a_text_file_is_one_document_named_after_its_path(tmp_path: Path) -> None:
+    document = read_one(tmp_path, "wards/es/Notas.TXT", "El bebé nace antes de la placenta.")
+    assert (document.id, document.title, document.language) == ("wards/es/Notas.TXT", "Notas", "es")
+
+
+def test_html_gives_its_words_and_headings_and_nothing_of_its_machinery(tmp_path: Path) -> None:
+    page = """<html><head><title> Labour </title><style>p {color: red}</style></head>
+    <body><nav>Home</nav><header>Logo</header><h1>Labour</h1><p>It has <b>three</b> stages.</p>
+    <h2>First <i>stage</i></h2><p>The cervix opens.</p>
+    <script>track()</script><footer>Imprint</footer></body></html>"""
+    document = read_one(tmp_path, "labour.html", page)
+    assert document.title == "Labour"
+    assert words(document) == "# Labour It has three stages. ## First stage The cervix opens."
+    assert "\n## First stage\n" in document.text
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>One ends.</p><p>Two begins.</p>", "One ends. Two begins."),
+        ("<p>first line<br>second line</p>", "first line second line"),
+        ("<ul><li>iron</li><li>folic acid</li></ul>", "iron folic acid"),
+        ("<table><tr><td>dose</td><td>400</td></tr></table>", "dose 400"),
+        ("<p>anti<b>bio</b>tic</p>", "antibiotic"),
+        ("<p>caf&eacute; &lt; 200 mg</p>", "café < 200 mg"),
+    ],
+)
+def test_words_of_neighbouring_html_elements_stay_apart(tmp_path: Path, html: str, expected: str) -> None:
+    assert words(read_one(tmp_path, "page.htm", html)) == expected
+
+
+def test_a_pdf_gives_its_text(tmp_path: Path) -> None:
+    document = read_one(tmp_path, "leaflet.pdf", pdf("Drink enough water.", "Rest when you can."))
+    assert (document.id, document.title) == ("leaflet.pdf", "leaflet")
+    assert words(document) == "Drink enough water. Rest when you can."
+
+
+def test_a_word_document_gives_its_paragraphs(tmp_path: Path) -> None:
+    document = read_one(tmp_path, "letter.docx", docx("Dear midwife,", "the baby is well."))
+    assert (document.id, document.title) == ("letter.docx", "letter")
+    assert words(document) == "Dear midwife, the baby is well."
+
+
+def test_a_csv_row_with_a_text_column_is_a_document(tmp_path: Path) -> None:
+    table = 'id,title,language,text\n7,Iron,en,"Iron, daily"\n,,es,Hierro cada día\n'
+    reading = read_path(write(tmp_path, {"rows.csv": table}))
+    assert [(d.id, d.title, d.language, d.text) for d in reading.documents] == [
+        ("rows.csv#2", "rows, row 2", "es", "Hierro cada día"),
+        ("rows.csv#7", "Iron", "en", "Iron, daily"),
+    ]
+
+
+def test_a_csv_row_without_a_text_column_is_all_its_filled_columns(tmp_path: Path) -> None:
+    document = read_one(tmp_path, "drugs.csv", "drug,dose,note\nOxytocin,10 IU,\n")
+    assert document.text == "drug: Oxytocin\ndose: 10 IU"
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"], ids=["comma", "semicolon", "tab"])
+@pytest.mark.parametrize(
+    ("header", "row", "text"),
+    [
+        ("id{d}title{d}text", 'x{d}Iron{d}"Iron, daily; 30 mg"', "Iron, daily; 30 mg"),
+        ("id{d}drug{d}dose", "x{d}Iron{d}30 mg", "id: x\ndrug: Iron\ndose: 30 mg"),
+        (
+            '"id"{d}"drug, brand"{d}"dose; unit"',
+            '"x"{d}Iron{d}30 mg',
+            "id: x\ndrug, brand: Iron\ndose; unit: 30 mg",
+        ),
+        ('id{d}"a note\non two lines"', "x{d}Iron", "id: x\na note\non two lines: Iron"),
+    ],
+    ids=["text column", "all columns", "quoted names", "name on two lines"],
+)
+def test_a_csv_is_cut_at_commas_semicolons_or_tabs_whichever_its_header_uses(
+    tmp_path: Path, delimiter: str, header: str, row: str, text: str
+) -> None:
+    document = read_one(tmp_path, "drugs.csv", f"{header}\n{row}\n".format(d=delimiter))
+    assert (document.id, document.text) == ("drugs.csv#x", text)
+
+
+def test_a_csv_of_one_column_is_cut_nowhere(tmp_path: Path) -> None:
+    document = read_one(tmp_path, "notes.csv", 'text\n"Rest; drink, often."\n')
+    assert document.text == "Rest; drink, often."
+
+
+def test_a_jsonl_line_is_a_document_under_its_own_id(tmp_path: Path) -> None:
+    lines = [
+        {"_id": 5, "title": "Iron", "text": "Iron daily"},
+        {"_id": "x", "text": "Ñame", "language": "es"},
+    ]
+    content = "\n\n".join(json.dumps(line) for line in lines)
+    reading = read_path(write(tmp_path, {"some.jsonl": content}))
+    assert reading.documents == [
+        Document("5", "Iron", "en", "Iron daily"),
+        Document("x", "", "es", "Ñame"),
+    ]
+    assert reading.whole is False
+
+
+def test_a_beir_folder_is_read_whole_and_only_its_corpus(tmp_path: Path) -> None:
+    corpus = (
+        '{"_id": "2", "title": "T", "text": "two words"}\n{"_id": "1", "title": "Only title", "text": ""}\n'
+    )
+    folder = write(
+        tmp_path, {"corpus.jsonl": corpus, "queries.jsonl": '{"_id": "q", "text": "?"}', "a.md": "x"}
+    )
+    reading = read_path(folder)
+    assert reading.whole is True
+    assert [(d.id, d.title, d.text) for d in reading.documents] == [
+        ("2", "T", "two words"),
+        ("1", "Only title", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ('{"_id": "1", "text": "a"}\n{"_id": "1", "text": "b"}', "line 2: id '1' stands twice"),
+        ('{"_id": "1", "text": "a"}\n\n{broken', "line 3: not JSON"),
+        ('{"_id": "1"}', "line 1: no 'text' field"),
+        ('{"text": "a"}', "line 1: no '_id' field"),
+        ("[1, 2]", "line 1"),
+    ],
+)
+def test_a_malformed_beir_folder_is_refused_naming_the_line(tmp_path: Path, lines: str, reason: str) -> None:
+    with pytest.raises(DataError, match=reason):
+        read_path(write(tmp_path, {"corpus.jsonl": lines}))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("bad.md", FRONT_MATTER.replace("id: en-epidural\n", ""), "id"),
+        ("bad.md", FRONT_MATTER.replace("year: 2023", "year: soon"), "soon"),
+        ("bad.md", FRONT_MATTER.replace("title: Epidural", "title: 'open"), "cannot be read"),
+        ("bad.txt", "café".encode("latin-1"), "utf-8"),
+        ("bad.txt", "text".encode("utf-16"), "utf-8"),
+        ("bad.txt", b"", "no text"),
+        ("bad.txt", " \n\t\n", "no text"),
+        ("bad.html", b"", "no text"),
+        ("bad.html", "<script>only()</script>", "no text"),
+        ("bad.pdf", b"", "empty"),
+        ("bad.pdf", b"%PDF-1.4 and then nothing", "EOF|PDF|Pdf|Stream"),
+        ("bad.pdf", pdf()[:-40], "EOF|PDF|Pdf|Stream|no text"),
+        ("bad.pdf", pdf(), "no text"),
+        ("bad.docx", b"PK\x03\x04 and then nothing", "zip"),
+        ("bad.docx", docx()[:60], "zip"),
+        ("bad.docx", docx(), "no text"),
+        ("bad.jsonl", "{not json", "line 1: not JSON"),
+        ("bad.csv", "text\n\xff".encode("latin-1"), "utf-8"),
+    ],
+)  # fmt: skip
+def test_a_broken_file_is_listed_with_its_reason_and_the_others_go_on(
+    tmp_path: Path, name: str, content: bytes | str, reason: str
+) -> None:
+    reading = read_path(write(tmp_path, {name: content, "a.txt": "Good words.", "z.txt": "More words."}))
+    assert [document.id for document in reading.documents] == ["a.txt", "z.txt"]
+    assert list(failures(reading)) == [name]
+    told = failures(reading)[name]
+    assert re.search(reason, told), told
+    assert " at 0x" not in told
+    assert "\n" not in told
+
+
+def test_good_rows_of_a_file_are_kept_beside_its_broken_one(tmp_path: Path) -> None:
+    reading = read_path(write(tmp_path, {"a.jsonl": '{"_id": "1", "text": "one two"}\n{broken'}))
+    assert [document.id for document in reading.documents] == ["1"]
+    assert "line 2" in failures(reading)["a.jsonl"]
+
+
+def test_an_id_used_twice_keeps_the_first_document_and_names_both_files(tmp_path: Path) -> None:
+    second = FRONT_MATTER.replace("An epidural numbs", "It numbs")
+    reading = read_path(write(tmp_path, {"1.md": FRONT_MATTER, "2.md": second}))
+    (document,) = reading.documents
+    assert "An epidural numbs" in document.text
+    assert failures(reading) == {"2.md": "its id 'en-epidural' is also used by 1.md"}
+
+
+def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:
+    reading = read_path(write(tmp_path, {"a/x.txt": "Same words.", "b/x.txt": "Same words."}))
+    assert [document.id for document in reading.documents] == ["a/x.txt", "b/x.txt"]
+
+
+def test_documents_come_in_order_of_id_with_the_file_each_came_from(tmp_path: Path) -> None:
+    reading = read_path(write(tmp_path, {"b.txt": "b b", "c/a.txt": "c c", "a.md": FRONT_MATTER}))
+    assert [document.id for document in reading.documents] == ["b.txt", "c/a.txt", "en-epidural"]
+    assert reading.files == {"b.txt": "b.txt", "c/a.txt": "c/a.txt", "en-epidural": "a.md"}
+    assert reading.root == str(tmp_path.resolve())
+
+
+def test_hidden_files_and_folders_and_unknown_kinds_are_passed_over(tmp_path: Path) -> None:
+    files = {
+        ".a.txt": "no",
+        ".git/b.txt": "no",
+        "photo.jpg": b"\xff\xd8",
+        "README": "no",
+        "c.txt": "Yes, words.",
+    }
+    reading = read_path(write(tmp_path, files))
+    assert [document.id for document in reading.documents] == ["c.txt"]
+    assert reading.failed == []
+
+
+def test_a_folder_that_links_to_itself_is_read_once(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": "Words once."})
+    (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
+    assert [document.id for document in read_path(tmp_path).documents] == ["a.txt"]
+
+
+def test_a_single_file_is_read_by_its_own_name(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": "Words.", "b.txt": "Others."})
+    reading = read_path(tmp_path / "a.txt")
+    assert [document.id for document in reading.documents] == ["a.txt"]
+    assert reading.root == str((tmp_path / "a.txt").resolve())
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "reason"),
+    [
+        ({}, "missing", "cannot be opened: No such file"),
+        ({}, ".", "holds no file that can be indexed"),
+        ({"a.xyz": "x"}, ".", "holds no file that can be indexed"),
+        ({"a.xyz": "x"}, "a.xyz", "holds no file that can be indexed"),
+        ({"a.txt": "x"}, "a.txt/b", "cannot be opened"),
+    ],
+)
+def test_a_path_that_gives_nothing_is_refused(
+    tmp_path: Path, files: dict[str, bytes | str], name: str, reason: str
+) -> None:
+    with pytest.raises(InputError, match=reason) as refused:
+        read_path(write(tmp_path, files) / name)
+    assert refused.value.next_step
+
+
+def xlsx(**sheets: list[list[object]]) -> bytes:
+    """A workbook with these rows."""
+    book = Workbook()
+    book.remove(book.worksheets[0])
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    held = BytesIO()
+    book.save(held)
+    return held.getvalue()
+
+
+def test_a_workbook_gives_a_document_a_row_as_a_csv_does(tmp_path: Path) -> None:
+    rows = [
+        ["id", "title", "text"],
+        ["a", "Iron", "Take iron with vitamin C."],
+        [None] * 3,
+        [7, None, "Rest."],
+    ]
+    (tmp_path / "advice.xlsx").write_bytes(xlsx(Advice=rows))
+    table = "id,title,text\na,Iron,Take iron with vitamin C.\n7,,Rest.\n"
+    (tmp_path / "advice.csv").write_text(table)
+    book, sheet = (read_path(tmp_path / f"advice.{kind}").documents for kind in ("xlsx", "csv"))
+    assert [one.id for one in book] == ["advice.xlsx#7", "advice.xlsx#a"]
+    assert [(one.title, one.text) for one in book] == [(one.title, one.text) for one in sheet]
+
+
+def test_every_sheet_is_read_and_a_row_without_text_is_its_columns(tmp_path: Path) -> None:
+    content = xlsx(
+        Drugs=[["drug", "mg"], ["iron", 60]], Visits=[["week", "what"], [12, "scan"], [20, "scan"]]
+    )
+    (tmp_path / "clinic.XLSX").write_bytes(content)
+    found = {one.id: one.text for one in read_path(tmp_path / "clinic.XLSX").documents}
+    assert found == {
+        "clinic.XLSX#Drugs#1": "drug: iron\nmg: 60",
+        "clinic.XLSX#Visits#1": "week: 12\nwhat: scan",
+        "clinic.XLSX#Visits#2": "week: 20\nwhat: scan",
+    }
+
+
+@pytest.mark.parametrize("content", [b"", b"no workbook", xlsx(Empty=[]), xlsx(Head=[["text"]])])
+def test_a_workbook_without_rows_has_failed_with_its_reason(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.xlsx").write_bytes(content)
+    (tmp_path / "b.md").write_text("Iron.")
+    reading = read_path(tmp_path)
+    ((name, reason),) = reading.failed
+    assert name == "a.xlsx"
+    assert reason
+    assert [one.id for one in reading.documents] == ["b.md"]
+
+
+def test_every_file_of_another_kind_is_named_as_skipped(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    for name in ("notes.md", "photo.jpg", "deep/slides.pptx", "deep/LICENSE", ".hidden.jpg"):
+        (tmp_path / name).write_text("Iron.")
+    assert read_path(tmp_path).skipped == [
+        ("deep/LICENSE", "a file without ending is not read"),
+        ("deep/slides.pptx", ".pptx is not read"),
+        ("photo.jpg", ".jpg is not read"),
+    ]

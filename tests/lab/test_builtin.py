@@ -1,0 +1,242 @@
+"""The built-in documents are whole, well-formed and long enough to measure on."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag_core.data.benchmark import read_qrels, read_questions
+from rag_core.data.documents import Document, check_collection, read_collection
+from rag_core.indexing import OfflineEnricher, chunked, read_shipped, text_key
+from rag_core.lab.builtin import check, export, indexed_texts, passage_key, thesaurus_problems, write_vectors
+from rag_core.lab.lab import Lab
+from rag_core.values.errors import DataError
+
+ROOT = Path(__file__).resolve().parents[2]
+COLLECTION = ROOT / "data" / "corpus"
+
+GOOD = """---
+id: en-good
+title: A good document
+language: en
+topic: labour
+sources:
+  - organisation: WHO
+    title: Intrapartum care for a positive childbirth experience
+    year: 2018
+---
+
+# A good document
+
+## First
+{words}
+
+## Second
+The woman and the midwife talk about the birth.
+
+## Third
+The baby is well and the mother is resting.
+"""
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[Document]:
+    return read_collection(COLLECTION)
+
+
+def enricher_of(lab: Lab) -> OfflineEnricher:
+    return OfflineEnricher(lab.engines.thesaurus)
+
+
+def test_the_checker_finds_nothing_to_mend() -> None:
+    assert check_collection(COLLECTION) == []
+
+
+def test_there_are_at_least_sixteen_english_and_eight_spanish_documents(documents: list[Document]) -> None:
+    languages = [document.language for document in documents]
+    assert languages.count("en") >= 16
+    assert languages.count("es") >= 8
+
+
+@pytest.mark.parametrize(
+    ("topic", "word"),
+    [
+        ("contractions", "contractions"),
+        ("preterm labour", "preterm"),
+        ("gestational diabetes", "gestational"),
+        ("caesarean", "caesarean"),
+        ("epidural", "epidural"),
+        ("antenatal care", "antenatal"),
+        ("pre-eclampsia", "pre-eclampsia"),
+        ("bleeding", "bleeding"),
+        ("fetal movements", "movements"),
+        ("anti-D", "anti-d"),
+        ("breastfeeding", "breastfeeding"),
+        ("postpartum care", "postpartum"),
+    ],
+)
+def test_every_topic_of_the_seeds_has_a_document_named_after_it(
+    documents: list[Document], topic: str, word: str
+) -> None:
+    assert any(word in document.id for document in documents), topic
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("id: en-good", "id: en-other", "not en-'good'"),
+        ("language: en", "language: es", "does not fit the folder"),
+        ("topic: labour", "topic: gardening", "topic 'gardening' is not one of"),
+        ("year: 2018", "year: 1066", "is not well-formed"),
+        ("year: 2018", "year: soon", "has a wrong one"),
+        ("title: A good document", "title: Another", "does not begin with the title"),
+        ("## Third\n", "", "fewer than three sections"),
+        ("id: en-good\n", "", "lacks a field"),
+        ("sources:", "sources: [", "cannot be read"),
+    ],
+)
+def test_the_checker_names_what_is_wrong(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+    text = GOOD.format(words="The midwife listens to the woman and to her partner. " * 45)
+    folder = tmp_path / "en"
+    folder.mkdir()
+    (folder / "good.md").write_text(text, encoding="utf-8")
+    assert check_collection(tmp_path) == []
+    (folder / "good.md").write_text(text.replace(old, new), encoding="utf-8")
+    assert any(complaint in problem for problem in check_collection(tmp_path))
+
+
+def test_the_checker_finds_repeated_paragraphs_ids_and_wrong_lengths(tmp_path: Path) -> None:
+    folder = tmp_path / "en"
+    folder.mkdir()
+    text = GOOD.format(words="The midwife listens to the woman and to her partner. " * 45)
+    (folder / "good.md").write_text(text, encoding="utf-8")
+    (folder / "twin.md").write_text(text, encoding="utf-8")
+    (folder / "short.md").write_text(GOOD.format(words="Short."), encoding="utf-8")
+    problems = "\n".join(check_collection(tmp_path))
+    assert "is also used by" in problems
+    assert "repeats a paragraph of" in problems
+    assert "words, not 400 to 700" in problems
+
+
+def test_an_empty_or_missing_collection_is_an_error(tmp_path: Path) -> None:
+    assert check_collection(tmp_path) == [f"{tmp_path}: no document"]
+    with pytest.raises(DataError, match="There is no document"):
+        read_collection(tmp_path / "nowhere")
+
+
+def test_the_whole_collection_is_in_order_and_large_enough(lab: Lab) -> None:
+    counts, problems = check(ROOT / "data", lab.engines.embedder, enricher_of(lab))
+    assert problems == []
+    assert counts["documents"]["en"] >= 85
+    assert counts["documents"]["es"] >= 45
+    assert counts["words"] >= 70_000
+    assert sum(counts["questions"].values()) >= 240
+    assert counts["questions"]["es"] >= 80
+    assert counts["kinds"]["outside"] >= 30
+    assert counts["kinds"]["emergency"] >= 60
+    assert counts["concepts"] >= 500
+
+
+def test_half_of_the_emergency_questions_are_look_alikes() -> None:
+    questions = [q for code in ("en", "es") for q in read_questions(ROOT / "data" / "questions" / code)]
+    labelled = [question.emergency for question in questions if question.kind == "emergency"]
+    assert sum(labelled) * 2 == len(labelled)
+
+
+def test_shipped_vectors_equal_freshly_computed_ones(lab: Lab, documents: list[Document]) -> None:
+    embedder = lab.engines.embedder
+    texts = sorted(indexed_texts(documents, embedder, enricher_of(lab)))
+    chosen = random.Random(0).sample(texts, 30)
+    shipped = read_shipped(ROOT / "data" / "vectors" / f"{embedder.key}.npz")
+    assert len(shipped) == len(texts) == 2 * len(lab.index.passages)
+    held = np.array([np.frombuffer(shipped[text_key(text)], np.float32) for text in chosen])
+    fresh, _ = embedder.embed(chosen, "passage")
+    assert np.abs(held - fresh).max() <= 1e-5
+
+
+def test_the_built_in_index_needed_no_embedding(lab: Lab, real_home: Path) -> None:
+    cache = real_home / "vectors" / f"{lab.engines.embedder.key}.sqlite"
+    with sqlite3.connect(cache) as database:
+        assert database.execute("SELECT count(*) FROM vectors").fetchone() == (0,)
+
+
+def test_a_changed_document_makes_the_vectors_stale_until_they_are_rebuilt(tmp_path: Path, lab: Lab) -> None:
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    data, embedder = tmp_path / "data", lab.engines.embedder
+    for path in (data / "corpus").rglob("*.md"):
+        if path.stem != "epidural":
+            path.unlink()
+    path = data / "corpus" / "en" / "epidural.md"
+    path.write_text(path.read_text(encoding="utf-8").replace("epidural", "Epidural", 3), encoding="utf-8")
+    _, problems = check(data, embedder, enricher_of(lab))
+    assert any("stale" in problem and "rag index --vectors" in problem for problem in problems)
+    assert any("does not exist" in problem for problem in problems)  # judgements of the documents removed
+    assert write_vectors(data, embedder, enricher_of(lab)) > 0
+    assert not any("stale" in problem for problem in check(data, embedder, enricher_of(lab))[1])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (', "metadata": {"language": "en", "kind": "clear", "emergency": false}', "", "the metadata need"),
+        ('"emergency": false', '"emergency": "no"', "the metadata need language, kind and emergency"),
+        ('"kind": "clear"', '"kind": "easy"', "kind 'easy' is not one of clear, lay"),
+        ('"language": "en"', '"language": "es"', "language 'es'"),
+    ],
+)
+def test_a_question_whose_metadata_are_not_ours_is_a_problem(
+    tmp_path: Path, lab: Lab, old: str, new: str, complaint: str
+) -> None:
+    shutil.copytree(ROOT / "data" / "questions", tmp_path / "questions")
+    shutil.copy(ROOT / "data" / "thesaurus.toml", tmp_path)
+    (tmp_path / "corpus").mkdir()
+    shutil.copy(COLLECTION / "en" / "epidural.md", tmp_path / "corpus")
+    path = tmp_path / "questions" / "en" / "queries.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    found = [
+        problem
+        for problem in check(tmp_path, lab.engines.embedder, enricher_of(lab))[1]
+        if "en-001: " in problem
+    ]
+    assert complaint in found[0]
+
+
+def test_the_collection_is_exported_as_beir_folders(
+    tmp_path: Path, lab: Lab, documents: list[Document]
+) -> None:
+    folders = export(ROOT / "data", tmp_path, lab.engines.embedder)
+    assert [folder.relative_to(tmp_path).as_posix() for folder in folders] == [
+        f"{level}/{name}" for level in ("documents", "passages") for name in ("en", "es", "all")
+    ]
+    everything = tmp_path / "documents" / "all"
+    rows = (everything / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(rows) == len(documents)
+    judged = read_qrels(everything / "qrels" / "dev.tsv") | read_qrels(everything / "qrels" / "test.tsv")
+    assert set(judged) == {question.id for question in read_questions(everything)}
+    keys = {passage_key(passage.id) for passage in chunked(documents, lab.engines.embedder)}
+    passages = read_qrels(tmp_path / "passages" / "es" / "qrels" / "test.tsv")
+    assert {key for grades in passages.values() for key in grades} <= keys
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"id": "b"}, "stands 2 times"),
+        ({"en": []}, "needs lists"),
+        ({"abbr": None}, "needs lists abbr"),
+        ({"related": ["nowhere"]}, "leads nowhere"),
+        ({"related": ["a"]}, "leads nowhere"),
+        ({"es": ["beta"]}, "stands in"),
+    ],
+)
+def test_the_thesaurus_checker_names_what_is_wrong(change: dict[str, object], complaint: str) -> None:
+    lists = {"lay_en": [], "lay_es": [], "abbr": [], "narrower": [], "related": []}
+    first = {"id": "a", "en": ["alpha"], "es": ["alfa"], **lists}
+    second = {"id": "b", "en": ["beta"], "es": ["beta"], **lists, "related": ["a"]}
+    assert list(thesaurus_problems([first, second])) == []
+    assert any(complaint in problem for problem in thesaurus_problems([{**first, **change}, second]))

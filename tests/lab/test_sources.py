@@ -1,0 +1,99 @@
+"""Sources are named as a person can find them: a document's title and a section it has, never a number of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from helpers.small import ROOT
+
+from rag_core.catalog import RECIPES
+from rag_core.values.settings import Settings
+
+# The headings of the documents the strategies come from, as they are printed there.
+SECTIONS: Mapping[str, frozenset[str]] = {
+    "Multi-Query Rewriter RAG": frozenset(
+        [
+            "Pipeline Steps",
+            "Query Rewriting Templates",
+            "Core Processing Function",
+            "Rewriter Model Temperature",
+            "Number of Final Documents",
+            "Query Weighting Strategy",
+            "Comparison with Other Architectures",
+            "Default Models",
+        ]
+    ),
+    "Hybrid RRF module": frozenset(["Retrieval Settings", "Default Models"]),
+    "Query System with Contextual Retrieval": frozenset(
+        ["Query Transformation", "Rank Fusion", "Reranking", "Query Command Usage"]
+    ),
+    "RAG-MSR README": frozenset(
+        [
+            "Step 2",
+            "Step 3",
+            "LLM Scoring",
+            "Experiment Results",
+            "Reformulation Improvement",
+            "Reformulation Error Analysis",
+        ]
+    ),
+}
+PUBLISHED = ("Robertson and Zaragoza 2009", "Gao et al. 2023", "Cormack et al. 2009", "RAG-MSR, README")
+READ = [
+    *(ROOT / "rag_core").rglob("*.py"),
+    *(ROOT / "pages").rglob("*.py"),
+    ROOT / "app.py",
+    ROOT / "README.md",
+    ROOT / "data" / "README.md",
+]
+
+
+@pytest.mark.parametrize("path", READ, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_source_is_called_by_a_number(path: Path):
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"(?i)\bseeds?(?:'s)? 00\d.*|\bthe seeds?\b.*", text) == []
+
+
+def told() -> dict[str, str]:
+    """Every line of the catalog and the settings that may name a source."""
+    lines = {name: field.description or "" for name, field in Settings.model_fields.items()}
+    for recipe in RECIPES.values():
+        lines[f"{recipe.name} source"] = recipe.source
+        lines |= {f"{recipe.name}.{control.name}": control.help for control in recipe.controls}
+        lines |= {f"{recipe.name}@{preset.name}": preset.help for preset in recipe.presets}
+    return lines
+
+
+@pytest.mark.parametrize(("title", "sections"), SECTIONS.items(), ids=SECTIONS)
+def test_a_section_that_is_named_is_one_of_its_document(title: str, sections: frozenset[str]):
+    named = {
+        section.strip()
+        for line in told().values()
+        for section in re.findall(re.escape(title) + r", ([A-Z][\w ]*)", line)
+    }
+    assert named
+    assert {section for section in named if not any(section.startswith(known) for known in sections)} == set()
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_a_strategy_names_a_document_or_a_paper(recipe):
+    assert any(title in recipe.source for title in (*SECTIONS, *PUBLISHED))
+
+
+@pytest.mark.parametrize(("control", "default"), [("alpha", "0.4"), ("theta", "0.5")])
+def test_alpha_and_theta_are_ascribed_to_rag_msrs_code_and_not_to_its_readme(control: str, default: str):
+    line = told()[f"rag_msr.{control}"]
+    assert "Step 3, gives no figure" in line
+    assert f"scoring.py: {default}" in line
+
+
+def test_custom_weights_are_nobodys_but_ours():
+    help_ = told()["multi_query.weighting"]
+    assert help_.endswith("equal (Multi-Query Rewriter RAG, Query Weighting Strategy); or custom.")
+
+
+def test_rag_msrs_temperature_is_not_ascribed_to_its_readme():
+    assert "RAG-MSR README" not in told()["rag_msr.rewriter_temperature"]

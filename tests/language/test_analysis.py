@@ -1,0 +1,283 @@
+"""The analyser, and BM25 against rank_bm25 bit by bit."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rank_bm25 import BM25Okapi
+
+from rag_core.indexing.bm25 import Bm25Index
+from rag_core.language.analysis import ANALYSER, language_of, matches, sentences, tokens
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ("contraction", "contractions", "CONTRACTIONS")),
+        ("en", ("bleed", "bleeds", "bleeding")),
+        ("es", ("contracción", "contracciones", "contraccion")),
+        ("es", ("hemorragia", "hemorragias")),
+        ("es", ("vacunación", "vacunacion", "VACUNACIÓN")),
+        ("fr", ("santé", "sante", "SANTÉ")),
+    ],
+)
+def test_forms_of_one_word_are_one_term(language: str, words: tuple[str, ...]) -> None:
+    terms = {tuple(tokens(word, language)) for word in words}
+    assert len(terms) == 1
+    assert len(terms.pop()) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), [("año", "ano"), ("años", "anos"), ("peña", "pena")])
+def test_enye_is_a_letter_of_its_own(one: str, other: str) -> None:
+    assert tokens(one, "es") != tokens(other, "es")
+    assert tokens(one, "es") == tokens(one.upper(), "es") == tokens(unicodedata.normalize("NFD", one), "es")
+
+
+def test_the_analyser_has_another_name_when_it_gives_other_terms() -> None:
+    """An index made by another analyser is made again; terms that change need the name to change too."""
+    sample = "Los niños de un año no sangran por el ano; náuseas, cesárea, ¿señales? Vitamin D at 28 weeks."
+    terms = ["niñ", "año", "sangr", "ano", "naus", "cesare", "señal", "vitamin", "d", "at", "28", "weeks"]
+    assert (ANALYSER, tokens(sample, "es")) == ("snowball-stems+nltk-stop-words/3", terms)
+
+
+def test_a_word_typed_without_its_enye_finds_the_only_one_it_can_be() -> None:
+    index = Bm25Index.fit([["niñ", "duerm"], ["ano", "dolor"], ["año", "dolor"]])
+    for typed, columns in (("nin", [0]), ("ano", [1]), ("año", [2]), ("an", [])):
+        assert [int(column) for column in index.scores([typed])[1].nonzero()[0]] == columns
+    assert index.scores(["nin"])[0].tolist() == index.scores(["niñ"])[0].tolist()
+    two = Bm25Index.fit([["peñ", "x"], ["peñ", "y"], ["z"]])
+    assert two.scores(["pen"])[1].tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("word", ["gestación", "náuseas", "cesárea", "bebé", "señal"])
+def test_a_letter_and_its_separate_accent_are_the_same_letter(word: str) -> None:
+    decomposed = unicodedata.normalize("NFD", word)
+    assert decomposed != word
+    assert tokens(decomposed, "es") == tokens(word, "es")
+    assert matches(f"la {decomposed}", word, "es") == [(3, 3 + len(decomposed))]
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        ("vitamin D", "en", ["vitamin", "d"]),
+        ("anti-D", "en", ["anti", "d"]),
+        ("Hepatitis B or vitamin K?", "en", ["hepat", "b", "vitamin", "k"]),
+        ("vitamina D", "es", ["vitamin", "d"]),
+        ("estreptococo B", "es", ["estreptococ", "b"]),
+        ("a T and I", "en", ["t"]),
+        ("a, e, o, u, y, D", "es", ["d"]),
+        ("28 weeks", "en", ["28", "week"]),
+    ],
+)
+def test_one_letter_words_are_terms_unless_they_are_articles_or_conjunctions(
+    text: str, language: str, expected: list[str]
+) -> None:
+    assert tokens(text, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("", "en"),
+        ("?! …", "en"),
+        ("the and of is", "en"),
+        ("el la de que y", "es"),
+        ("¿Qué es?", "es"),
+        ("😀", "en"),
+    ],
+)
+def test_stop_words_and_signs_leave_no_term(text: str, language: str) -> None:
+    assert tokens(text, language) == []
+
+
+@pytest.mark.parametrize("word", ["cómo", "cuándo", "dónde", "cuál", "quién", "cuánto"])
+def test_a_spanish_question_word_is_not_a_term(word: str) -> None:
+    assert tokens(f"¿{word.title()} tratar la anemia?", "es") == tokens("tratar anemia", "es")
+
+
+def test_repeated_words_stay_repeated() -> None:
+    assert tokens("pain, pains, no pain", "en") == ["pain", "pain", "pain"]
+
+
+def test_text_in_a_language_without_a_stemmer_keeps_its_words() -> None:
+    assert tokens("Роды и роды", "ru") == ["роды", "и", "роды"]
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "language", "marked"),
+    [
+        ("Contractions come; a contraction goes.", "contractions?", "en", ["Contractions", "contraction"]),
+        ("Give anti-D. Do not wait.", "When is anti-D given?", "en", ["anti", "D"]),
+        ("Las CONTRACCIONES y la contracción", "contracciones", "es", ["CONTRACCIONES", "contracción"]),
+        ("Take vitamin D at 10 weeks", "vitamin D", "en", ["vitamin", "D"]),
+        ("The mother and the baby", "the and of", "en", []),
+        ("", "pain", "en", []),
+        ("pain", "", "en", []),
+        ("painting and painless", "pain", "en", []),
+    ],
+)
+def test_matches_marks_exactly_the_words_shared_with_the_question(
+    text: str, question: str, language: str, marked: list[str]
+) -> None:
+    assert [text[start:end] for start, end in matches(text, question, language)] == marked
+
+
+def test_matches_finds_the_same_words_that_search_does() -> None:
+    text, question = "Heavy bleeding after birth is an emergency.", "Is it normal to bleed heavily?"
+    marked = [term for start, end in matches(text, question, "en") for term in tokens(text[start:end], "en")]
+    assert marked == [term for term in tokens(text, "en") if term in tokens(question, "en")]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("When is anti-D given?", "en"),
+        ("Preeclampsia?", "en"),
+        ("can i eat cheese", "en"),
+        ("What is PPH", "en"),
+        ("epidural", "en"),
+        ("¿Cuándo se administra la anti-D?", "es"),
+        ("cuando ir al hospital", "es"),
+        ("fiebre embarazo", "es"),
+        ("¿Puedo comer queso?", "es"),
+        ("متى يجب أن أذهب إلى المستشفى؟", "ar"),
+        ("когда ехать в роддом", "ru"),
+        ("", "en"),
+        ("42 %", "en"),
+        ("😀", "en"),
+    ],
+)
+def test_the_language_of_a_short_question_is_recognised(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+@pytest.mark.parametrize("text", ["Schwangerschaft und Geburt", "le travail commence", "dor nas costas"])
+def test_latin_script_is_taken_for_one_of_the_two_languages(text: str) -> None:
+    assert language_of(text) in {"en", "es"}
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        ("", "en", []),
+        (" \n\n ", "en", []),
+        ("One sentence without an end", "en", ["One sentence without an end"]),
+        ("Dr. Smith gave 5.5 mg of it. Then she left.", "en", ["Dr. Smith gave 5.5 mg of it.", "Then she left."]),
+        ("El Sr. Pérez llegó. ¿Qué pasó? Nada.", "es", ["El Sr. Pérez llegó.", "¿Qué pasó?", "Nada."]),
+        ("Call if:\n- you bleed\n- waters break\n3) it hurts", "en", ["Call if:", "you bleed", "waters break", "it hurts"]),
+        ("A title\n\nA line\nthat is wrapped.", "en", ["A title", "A line that is wrapped."]),
+    ],
+)  # fmt: skip
+def test_sentences_are_whole_and_list_items_stand_alone(
+    text: str, language: str, expected: list[str]
+) -> None:
+    assert sentences(text, language) == expected
+
+
+def zipf_corpus(rng: np.random.Generator, documents: int, vocabulary: int) -> list[list[str]]:
+    """Documents of 0 to 60 words whose frequencies follow Zipf's law, some of them empty."""
+    weights = 1 / np.arange(1, vocabulary + 1)
+    weights /= weights.sum()
+    lengths = rng.integers(0, 60, documents)
+    return [[f"w{word}" for word in rng.choice(vocabulary, size, p=weights)] for size in lengths]
+
+
+def reference(corpus: Sequence[Sequence[str]], query: Sequence[str], k1: float, b: float) -> np.ndarray:
+    return BM25Okapi([list(document) for document in corpus], k1=k1, b=b).get_scores(list(query))
+
+
+@pytest.mark.parametrize(
+    ("k1", "b"), [(1.5, 0.75), (1.2, 0.75), (0.9, 0.4), (0.05, 0.75), (3.0, 0.95), (2.0, 0.0)]
+)
+def test_scores_equal_rank_bm25_to_the_last_bit_on_a_thousand_queries(k1: float, b: float) -> None:
+    rng = np.random.default_rng(7)
+    corpus = zipf_corpus(rng, documents=400, vocabulary=700)
+    index = Bm25Index.fit(corpus)
+    okapi = BM25Okapi(corpus, k1=k1, b=b)
+    for _ in range(1000):
+        query = [f"w{word}" for word in rng.integers(0, 720, rng.integers(0, 9))]
+        query += query[: rng.integers(0, 3)]
+        scores, matched = index.scores(query, k1, b)
+        assert np.array_equal(scores, okapi.get_scores(query))
+        assert np.array_equal(matched, [bool(set(query) & set(document)) for document in corpus])
+
+
+def test_with_b_one_scores_equal_rank_bm25_to_the_last_bit() -> None:
+    rng = np.random.default_rng(8)
+    corpus = [document for document in zipf_corpus(rng, documents=100, vocabulary=50) if document]
+    index = Bm25Index.fit(corpus)
+    okapi = BM25Okapi(corpus, k1=1.5, b=1.0)
+    for word in range(50):
+        query = [f"w{word}", f"w{word // 2}"]
+        assert np.array_equal(index.scores(query, 1.5, 1.0)[0], okapi.get_scores(query))
+
+
+def test_with_k1_zero_a_term_counts_once_where_rank_bm25_divides_zero_by_zero() -> None:
+    corpus = [["cat", "cat", "dog"], ["cat"], ["bird"], ["fish"], []]
+    idf = BM25Okapi(corpus).idf
+    scores, _ = Bm25Index.fit(corpus).scores(["cat", "dog", "dog"], k1=0.0, b=0.75)
+    assert list(scores) == [idf["cat"] + idf["dog"] + idf["dog"], idf["cat"], 0.0, 0.0, 0.0]
+
+
+TINY = [
+    [["cat"]],
+    [["cat"], ["cat"]],
+    [["cat", "cat", "dog"], ["cat"], ["cat", "dog"]],
+    [["cat"], ["dog"]],
+    [["cat"], []],
+    [[], ["cat", "dog"], []],
+    [["cat", "dog"], ["cat"], ["cat"], ["bird"]],
+]
+
+
+@pytest.mark.parametrize("corpus", TINY)
+@pytest.mark.parametrize("query", [["cat"], ["cat", "cat"], ["dog", "cat"], ["unknown"], []])
+def test_scores_equal_rank_bm25_in_tiny_collections(corpus: list[list[str]], query: list[str]) -> None:
+    scores, _ = Bm25Index.fit(corpus).scores(query, 1.2, 0.5)
+    assert np.array_equal(scores, reference(corpus, query, 1.2, 0.5))
+
+
+def test_a_passage_with_the_term_is_a_hit_though_its_score_is_not_positive() -> None:
+    scores, matched = Bm25Index.fit([["cat"], ["cat"], ["cat", "dog"]]).scores(["cat"])
+    assert (scores < 0).all()
+    assert matched.all()
+    scores, matched = Bm25Index.fit([["cat"], ["dog"]]).scores(["cat"])
+    assert list(scores) == [0.0, 0.0]
+    assert list(matched) == [True, False]
+
+
+@pytest.mark.parametrize("corpus", [[], [[]], [[], []]])
+def test_a_collection_without_a_term_matches_nothing(corpus: list[list[str]], tmp_path: Path) -> None:
+    index = Bm25Index.fit(corpus)
+    index.save(tmp_path / "empty.npz")
+    for held in (index, Bm25Index.load(tmp_path / "empty.npz")):
+        scores, matched = held.scores(["cat"])
+        assert list(scores) == [0.0] * len(corpus)
+        assert not matched.any()
+
+
+def test_an_index_read_back_from_disk_scores_the_same_bits(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    corpus = [*zipf_corpus(rng, documents=50, vocabulary=90), ["ñandú", "D", 'quo"te']]
+    index = Bm25Index.fit(corpus)
+    index.save(tmp_path / "lexical.npz")
+    loaded = Bm25Index.load(tmp_path / "lexical.npz")
+    for query in (["w1", "w5", "w5"], ["ñandú"], ['quo"te', "D"], ["unknown"]):
+        for k1, b in ((1.5, 0.75), (0.7, 0.1)):
+            for before, after in zip(index.scores(query, k1, b), loaded.scores(query, k1, b), strict=True):
+                assert np.array_equal(before, after)
+            assert np.array_equal(loaded.scores(query, k1, b)[0], reference(corpus, query, k1, b))
+
+
+def test_other_parameters_in_between_do_not_change_a_score() -> None:
+    corpus = zipf_corpus(np.random.default_rng(5), documents=30, vocabulary=40)
+    index = Bm25Index.fit(corpus)
+    first = index.scores(["w0", "w3"])[0].copy()
+    for step in range(20):
+        index.scores(["w0", "w3"], k1=step / 10, b=step / 20)
+    assert np.array_equal(index.scores(["w0", "w3"])[0], first)

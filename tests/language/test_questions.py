@@ -1,0 +1,97 @@
+"""What may be asked, and the query analysis of seed 004: full sentence or keywords, in both languages."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_core.language.questions import MAX_QUESTION, check_question, form_of
+from rag_core.values.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("question", "sign"),
+    [
+        ("When is anti-D given?", "when"),
+        ("what helps against nausea", "what"),
+        ("tell me about pre-eclampsia in twins", "me"),
+        ("I am 34 weeks pregnant and my hands itch", "i"),
+        ("Magnesium for leg cramps, is that safe", "is"),
+        ("¿Cuándo se administra la anti-D?", "cuándo"),
+        ("¿Qué es la preeclampsia?", "qué"),
+        ("tengo contracciones cada cinco minutos", "tengo"),
+        ("hierro en el embarazo, puedo tomarlo con leche", "puedo"),
+    ],
+)
+def test_a_sentence_is_told_by_the_word_that_shows_it(question: str, sign: str):
+    assert form_of(question) == ("sentence", f"full sentence: it has “{sign}”")
+
+
+def test_a_question_mark_alone_makes_a_sentence():
+    assert form_of("Cholestasis at 37 weeks?") == ("sentence", "full sentence: it has a question mark")
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("pre-eclampsia", "1 word"),
+        ("anti-D?", "1 word"),
+        ("Is safe?", "2 words"),
+        ("dolor cabeza", "2 words"),
+        ("", "0 words"),
+    ],
+)
+def test_one_or_two_words_are_keywords_whatever_they_are(question: str, words: str):
+    assert form_of(question) == ("keywords", f"keywords: {words}")
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("gestational diabetes screening 24 weeks", 5),
+        ("iron dose anaemia pregnancy", 4),
+        ("Placenta praevia, caesarean, timing", 4),
+        ("diabetes gestacional cribado semana 24", 5),
+        ("dosis de hierro en el embarazo", 6),
+    ],
+)
+def test_words_without_a_sentence_are_keywords_and_counted(question: str, words: int):
+    assert form_of(question) == (
+        "keywords",
+        f"keywords: {words} words, no question word, pronoun or verb form among them",
+    )
+
+
+@given(st.text())
+def test_every_text_has_a_form_and_the_reason_begins_with_it(question: str):
+    form, reason = form_of(question)
+    assert reason.startswith({"keywords": "keywords: ", "sentence": "full sentence: "}[form])
+
+
+@given(st.text(alphabet="abc dé¿?", max_size=40))
+def test_capitals_do_not_change_the_form(question: str):
+    assert form_of(question)[0] == form_of(question.upper())[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ("", "The question is empty."),
+        (" \n\t ", "The question is empty."),
+        ("?!…", "The question holds no letter or digit."),
+        ("x" * (MAX_QUESTION + 1), "The question has 2,001 characters; at most 2,000 can be asked."),
+        ("a\ud800", "The question is not valid text (UTF-8)."),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_by_name(question: str, message: str):
+    with pytest.raises(InputError) as refused:
+        check_question(question)
+    assert refused.value.message == message
+    assert refused.value.next_step
+
+
+def test_a_question_is_asked_without_the_white_space_around_and_inside_it():
+    assert check_question("  When \n is\tanti-D given? ") == "When is anti-D given?"
+    assert len(check_question("x" * MAX_QUESTION)) == MAX_QUESTION
+    assert check_question("B12") == "B12"

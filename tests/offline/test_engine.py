@@ -1,0 +1,425 @@
+"""The offline engine: sentences quoted word for word, each with its source, or no answer at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from llama_index.core import get_response_synthesizer
+from llama_index.core.schema import NodeWithScore, TextNode
+
+from rag_core import RECIPES, Trace
+from rag_core.data.benchmark import read_questions
+from rag_core.language.analysis import language_of
+from rag_core.language.thesaurus import Concept, Thesaurus
+from rag_core.models import LlamaLlm
+from rag_core.offline.engine import OfflineLLM
+from rag_core.offline.evidence import Evidence
+from rag_core.prompts.prompt import (
+    ANSWER,
+    ENRICH,
+    JUDGE_PASSAGE,
+    NO_EVIDENCE,
+    PassageJudgement,
+    Sources,
+    Template,
+)
+from rag_core.prompts.rewriting import ANALYSIS, HYPOTHETICAL, READY, Form
+from rag_core.values.errors import ProviderError
+from rag_core.values.pricing import PriceList
+from rag_core.values.types import Hit, ModelCall, Passage, Vectors
+
+DATA = Path(__file__).parents[2] / "data"
+COVERED = [
+    "When is anti-D given?",
+    "What are the signs of pre-eclampsia?",
+    "When should I go to the hospital if I have contractions?",
+    "¿Cuáles son los riesgos de la cesárea?",
+    "¿Cuáles son los síntomas de la preeclampsia?",
+    "¿Qué es la diabetes gestacional?",
+]
+ROOT = Path(__file__).resolve().parents[2]
+OFF_TOPIC = [
+    "What is the capital of France?",
+    "Who won the football World Cup in 2018?",
+    "How do I change a flat tyre?",
+    "¿Cuál es la capital de Francia?",
+    "¿Quién ganó el Mundial de fútbol de 2018?",
+    "¿Cómo se reparan los frenos de una bicicleta?",
+    "¿Qué seguro de coche necesito?",
+]
+MARKED = re.compile(r"\s*(.+?) \[(\d+)\](?=\s|$)", re.DOTALL)  # a sentence and its marker
+
+
+class Angles:
+    """Embeds each text as the vector it is given for; others stand at a right angle to everything."""
+
+    name = "angles"
+    key = "angles-1"
+
+    def __init__(self, vectors: Mapping[str, Sequence[float]]) -> None:
+        self.vectors = vectors
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+        rows = [[*self.vectors.get(text, (0, 0, 0, 0)), text not in self.vectors] for text in texts]
+        return np.array(rows, np.float32), (ModelCall("embed", "angles", 0, 0, 0.0, "tokenizer"),)
+
+
+def hit(name: str, text: str, language: str = "en") -> Hit:
+    return Hit(Passage(name, name, "", text, language=language), 1.0, "rrf")
+
+
+def reply(engine: OfflineLLM, question: str, hits: Sequence[Hit]) -> str:
+    prompt = ANSWER.fill(question=question, sources=Sources(hits))
+    return engine.complete(prompt.render(), fields=prompt.fields).text
+
+
+def quoted(answer: str) -> list[tuple[str, int]]:
+    """(sentence, source) pairs of an answer; fails when anything stands outside them."""
+    pairs = [(sentence, int(n)) for sentence, n in MARKED.findall(answer)]
+    assert MARKED.sub("", answer).strip() == ""
+    return pairs
+
+
+# Cosines to the question: near 0.9, left 0.8, right 0.8, below 0.5; to one another at most 0.72.
+QUESTION = "Which words does nobody share here?"
+NEAR, LEFT = "Alpha beta gamma delta epsilon zeta.", "Eta theta iota kappa lambda omega."
+RIGHT, BELOW = "Primo secundo tertio quarto quinto sexto.", "Red green blue yellow black white."
+ANGLES = {
+    QUESTION: (1, 0, 0, 0),
+    NEAR: (0.9, 0.19**0.5, 0, 0),
+    LEFT: (0.8, 0, 0.6, 0),
+    RIGHT: (0.8, 0, 0, 0.6),
+    BELOW: (0.5, 0, -(0.75**0.5), 0),
+}
+
+
+@pytest.fixture
+def engine() -> OfflineLLM:
+    return OfflineLLM(Angles(ANGLES))
+
+
+class TestQuoting:
+    def test_it_quotes_the_first_passage_and_those_about_as_good(self, engine):
+        answer = reply(engine, QUESTION, [hit("a", NEAR), hit("b", LEFT), hit("c", BELOW)])
+        assert answer == f"{NEAR} [1] {LEFT} [2]"
+
+    @pytest.mark.parametrize("hits", [[], [hit("a", "")], [hit("a", "Short one.")], [hit("a", BELOW)]])
+    def test_it_abstains_without_a_sentence_that_is_good_enough(self, engine, hits):
+        assert reply(engine, QUESTION, hits).startswith(NO_EVIDENCE)
+
+    @pytest.mark.parametrize(
+        ("question", "words"), [("What is the time in Tokyo?", "No sentence"), ("¿Qué hora es?", "Ninguna")]
+    )
+    def test_it_says_why_it_abstains_in_the_language_of_the_question(self, engine, question, words):
+        assert words in reply(engine, question, [hit("a", NEAR)])
+
+    @pytest.mark.parametrize(("left", "right", "chosen"), [("es", "en", RIGHT), ("en", "es", LEFT)])
+    def test_of_two_equal_passages_it_quotes_the_one_in_the_questions_language(
+        self, engine, left, right, chosen
+    ):
+        answer = reply(engine, QUESTION, [hit("a", NEAR), hit("b", LEFT, left), hit("c", RIGHT, right)])
+        assert [sentence for sentence, _ in quoted(answer)] == [NEAR, chosen]
+
+    def test_where_all_passages_are_in_another_language_they_are_quoted_as_they_are(self, engine):
+        answer = reply(engine, QUESTION, [hit("a", NEAR, "es"), hit("b", LEFT, "es")])
+        assert answer == f"{NEAR} [1] {LEFT} [2]"
+
+    @pytest.mark.parametrize(
+        "hits",
+        [
+            [hit("a", NEAR), hit("b", NEAR)],
+            [hit("a", f"{NEAR} {NEAR}")],
+            [hit("a", f"{NEAR} {LEFT} {NEAR}")],
+            [hit("a", f"- {NEAR}\n- {NEAR}\n- {NEAR}")],
+            [hit("a", LEFT), hit("b", f"{NEAR} {NEAR}")],
+        ],
+        ids=["two passages", "neighbours", "once removed", "list items", "neighbours in a second passage"],
+    )
+    def test_it_says_no_sentence_twice(self, engine, hits):
+        said = [sentence for sentence, _ in quoted(reply(engine, QUESTION, hits))]
+        assert NEAR in said
+        assert len(said) == len(set(said))
+
+    @pytest.mark.parametrize("mark", [" [2].", " [1, 2].", " [7]."])
+    def test_a_reference_mark_inside_a_passage_is_not_taken_for_a_citation(self, mark):
+        marked = NEAR.replace(".", mark)
+        engine = OfflineLLM(Angles({**ANGLES, marked: ANGLES[NEAR], NEAR: ANGLES[NEAR]}))
+        answer = reply(engine, QUESTION, [hit("a", marked), hit("b", BELOW)])
+        assert set(re.findall(r"\[([\d, ]+)\]", answer)) == {"1"}
+
+    def test_it_answers_the_same_each_time_and_from_a_cold_start(self, engine):
+        hits = [hit("a", f"{NEAR} {BELOW}"), hit("b", LEFT), hit("c", RIGHT)]
+        first = reply(engine, QUESTION, hits)
+        assert first == reply(engine, QUESTION, hits) == reply(OfflineLLM(Angles(ANGLES)), QUESTION, hits)
+
+    def test_its_pieces_are_its_answer_and_cost_nothing(self, engine):
+        prompt = ANSWER.fill(question=QUESTION, sources=Sources([hit("a", NEAR), hit("b", LEFT)]))
+        llm = LlamaLlm(engine, "offline-extractive", PriceList.read(DATA / "prices.toml"), reads_fields=True)
+        said = list(llm.stream(prompt, lambda: False))
+        pieces = [piece for piece in said if isinstance(piece, str)]
+        assert "".join(pieces) == f"{NEAR} [1] {LEFT} [2]"
+        assert len(pieces) == 14  # six words and a marker, twice
+        bills = [bill for bill in said if isinstance(bill, ModelCall)]
+        assert {(bill.purpose, bill.model) for bill in bills} == {
+            ("embed", "angles"),
+            ("answer", "offline-extractive"),
+        }
+        assert {(bill.cost_usd, bill.counted_by) for bill in bills} == {(0.0, "tokenizer")}
+
+    def test_it_stops_when_it_is_told_to(self, engine):
+        prompt = ANSWER.fill(question=QUESTION, sources=Sources([hit("a", NEAR), hit("b", LEFT)]))
+        llm = LlamaLlm(engine, "offline-extractive", PriceList({}), reads_fields=True)
+        assert [piece for piece in llm.stream(prompt, lambda: True) if isinstance(piece, str)] == ["Alpha"]
+
+
+class TestBehindLlamaIndex:
+    @pytest.fixture
+    def real(self, lab) -> OfflineLLM:
+        return OfflineLLM(lab.engines.embedder)
+
+    ASKED = "When is anti-D given?"
+    TEXTS = (
+        "Anti-D is given within 72 hours of the birth. It is an injection into a muscle.",
+        "Paella is cooked in a wide pan over an open fire. Rice and saffron are its main parts.",
+    )
+
+    @pytest.mark.parametrize("mode", ["compact", "tree_summarize", "refine"])
+    @pytest.mark.parametrize("streaming", [False, True])
+    def test_its_synthesizers_get_sentences_of_the_nodes_and_nothing_else(self, real, mode, streaming):
+        synthesizer = get_response_synthesizer(llm=real, response_mode=mode, streaming=streaming)
+        nodes = [NodeWithScore(node=TextNode(text=text), score=1.0) for text in self.TEXTS]
+        response = synthesizer.synthesize(self.ASKED, nodes=nodes)
+        text = "".join(response.response_gen) if streaming else str(response)
+        assert "Anti-D is given within 72 hours of the birth." in text
+        for sentence in re.split(r"(?<=\.)\s+", text.strip()):
+            assert any(sentence in source for source in self.TEXTS)
+
+    @pytest.mark.parametrize("mode", ["compact", "tree_summarize", "refine"])
+    def test_its_synthesizers_are_told_when_the_nodes_hold_no_answer(self, real, mode):
+        synthesizer = get_response_synthesizer(llm=real, response_mode=mode)
+        nodes = [NodeWithScore(node=TextNode(text=self.TEXTS[1]), score=1.0)]
+        assert str(synthesizer.synthesize(self.ASKED, nodes=nodes)) == "No answer was found in the context."
+
+    def test_complete_and_stream_complete_say_the_same(self, real):
+        prompt = f"{self.TEXTS[0]}\n\n{self.TEXTS[1]}\n\nQuestion: {self.ASKED}\nAnswer:"
+        whole = real.complete(prompt).text
+        pieces = list(real.stream_complete(prompt))
+        assert whole.startswith("Anti-D is given within 72 hours")
+        assert "".join(piece.delta for piece in pieces) == pieces[-1].text == whole
+
+    @pytest.mark.parametrize("prompt", ["", "\n", "Answer:", "Hello"])
+    def test_a_prompt_without_question_or_context_has_no_answer(self, real, prompt):
+        assert real.complete(prompt).text == "No answer was found in the context."
+
+
+@pytest.fixture(scope="module")
+def traces(lab) -> list[Trace]:
+    """Every covered question through every strategy."""
+    return [trace for question in COVERED for trace in lab.compare(question, list(RECIPES))]
+
+
+class TestRealQuestions:
+    def test_plain_questions_the_collection_covers_are_answered(self, traces):
+        assert [trace.question for trace in traces if trace.answer.abstained] == []
+
+    def test_every_sentence_carries_a_citation_and_stands_word_for_word_in_that_passage(self, traces):
+        for trace in traces:
+            pairs = quoted(trace.answer.text)
+            assert pairs
+            for sentence, n in pairs:
+                passage = " ".join(trace.ranking.hits[n - 1].passage.text.split())
+                assert sentence in passage
+            cited = {citation.n: citation.context_id for citation in trace.answer.citations}
+            assert cited == {n: trace.ranking.hits[n - 1].id for _, n in pairs}
+
+    def test_no_sentence_is_said_twice(self, traces):
+        for trace in traces:
+            said = quoted(trace.answer.text)
+            assert len(said) == len({sentence for sentence, _ in said})
+
+    def test_answers_are_in_the_language_of_the_question(self, traces):
+        for trace in traces:
+            words = " ".join(sentence for sentence, _ in quoted(trace.answer.text))
+            assert language_of(words) == language_of(trace.question)
+
+    def test_the_same_question_gets_the_same_answer(self, lab, traces):
+        for trace in traces[:2]:
+            assert lab.run(trace.question, trace.strategy).answer == trace.answer
+
+    @pytest.mark.parametrize("strategy", RECIPES)
+    @pytest.mark.parametrize("question", OFF_TOPIC)
+    def test_a_question_the_collection_does_not_cover_gets_no_answer(self, lab, question, strategy):
+        answer = lab.run(question, strategy).answer
+        assert answer.abstained
+        assert answer.citations == ()
+        assert answer.reason
+        assert language_of(answer.text) == language_of(question)
+
+    def test_most_judged_questions_outside_the_collection_get_no_answer(self, lab):
+        outside = [
+            question
+            for language in ("en", "es")
+            for question in read_questions(ROOT / "data" / "questions" / language)
+            if question.kind == "outside"
+        ]
+        assert len(outside) >= 30
+        abstained = [lab.run(question.text, "hybrid_rrf").answer.abstained for question in outside]
+        assert sum(abstained) >= 0.85 * len(outside)
+
+
+class Fixed:
+    """A scorer that finds the passages it is given relevant to the degree it is given."""
+
+    name = key = "fixed"
+
+    def __init__(self, **relevance: float) -> None:
+        self.relevances = relevance
+
+    def relevance(self, question: str, hits: Sequence[Hit]) -> list[float]:
+        return [self.relevances[hit.id] for hit in hits]
+
+
+class Counted:
+    """An index in which each word stands in as many passages as it is told; others in none."""
+
+    name = "counted"
+
+    def __init__(self, **having: int) -> None:
+        self.having = having
+
+    def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
+        return [hit(str(n), text) for n in range(min(k, self.having.get(text, 0)))]
+
+
+class TestEvidence:
+    HITS = (hit("a", "Itching of the palms"), hit("b", "Itching"), hit("c", "Palms"), hit("d", "Soles"))
+
+    def test_support_is_the_mean_relevance_of_the_best_three(self):
+        evidence = Evidence(Fixed(a=0.9, b=0.1, c=0.6, d=0.3), None, None)
+        asked = "Is itching of palms and soles dangerous for babies?"
+        assert evidence.weigh(asked, self.HITS).support == pytest.approx((0.9 + 0.6 + 0.3) / 3)
+        assert evidence.weigh(asked, self.HITS[:2]).support == pytest.approx((0.9 + 0.1) / 2)
+        assert evidence.weigh(asked, ()) == ([], 0.0, False)
+
+    def test_terms_weigh_by_how_few_passages_have_them(self):
+        evidence = Evidence(Fixed(), None, Counted(itching=7, palms=2000))
+        # ln(1001 / 7.5) and, counted up to 1000, ln(1001 / 1000.5); a word of no passage ln(1001 / 0.5)
+        expected = {"itch": 4.893852, "palm": 0.000500, "insur": 7.601902}
+        assert evidence.terms("Is itching of the palms insurance?") == pytest.approx(expected, abs=1e-6)
+
+    def test_a_short_question_about_nothing_known_must_find_its_terms_in_one_passage(self):
+        relevant = Fixed(a=0.8, b=0.8, c=0.8, d=0.8)
+        itching = Concept("itching", {"en": ("itching",), "es": ("prurito",)}, {"en": (), "es": ()})
+        blind = Evidence(relevant, None, None)
+        knowing = Evidence(relevant, Thesaurus([itching]), None)
+        # without an index both terms weigh the same; no passage has both
+        assert blind.weigh("itching insurance", self.HITS).support == pytest.approx(0.8 / 2)
+        assert knowing.weigh("itching insurance", self.HITS).support == pytest.approx(0.8)
+        assert blind.weigh("itching palms insurance soles", self.HITS).support == pytest.approx(0.8)
+
+    @pytest.mark.parametrize(("relevance", "abstains"), [(0.9, False), (0.1, True)])
+    def test_the_scorer_decides_whether_there_is_an_answer(self, relevance, abstains):
+        words = Concept("words", {"en": ("words",), "es": ("palabras",)}, {"en": (), "es": ()})
+        engine = OfflineLLM(Angles(ANGLES), Fixed(a=relevance), Thesaurus([words]))
+        answer = reply(engine, QUESTION, [hit("a", BELOW)])
+        assert answer.startswith(NO_EVIDENCE) is abstains
+        assert abstains or answer == f"{BELOW} [1]"
+
+
+class TestOrder:
+    ASKED = "When should the midwife be told about bleeding?"
+    URGENT = "Bleeding that soaks a pad needs an ambulance, so call for help at once."
+    CALM = "Light bleeding after an examination is common and stops by itself."
+
+    def at(self, **cosines: float) -> OfflineLLM:
+        texts = {"urgent": self.URGENT, "calm": self.CALM}
+        axes = {"urgent": 1, "calm": 2}
+        vectors: dict[str, list[float]] = {self.ASKED: [1, 0, 0, 0]}
+        for name, cosine in cosines.items():
+            vectors[texts[name]] = [cosine, 0, 0, 0]
+            vectors[texts[name]][axes[name]] = (1 - cosine**2) ** 0.5
+        return OfflineLLM(Angles(vectors))
+
+    def test_advice_to_call_for_help_comes_first(self):
+        answer = reply(self.at(urgent=0.85, calm=0.9), self.ASKED, [hit("a", f"{self.CALM} {self.URGENT}")])
+        assert answer == f"{self.URGENT} [1] {self.CALM} [1]"
+
+    def test_it_stays_out_where_it_does_not_belong(self):
+        answer = reply(self.at(urgent=0.3, calm=0.95), self.ASKED, [hit("a", f"{self.CALM} {self.URGENT}")])
+        assert answer == f"{self.CALM} [1]"
+
+    def test_the_best_passage_comes_before_the_first_one(self, engine):
+        assert reply(engine, QUESTION, [hit("a", LEFT), hit("b", NEAR)]) == f"{NEAR} [2] {LEFT} [1]"
+
+    def test_what_something_is_comes_first_when_that_is_asked(self):
+        asked, defining = "What is lochia?", "Lochia is the bleeding after a birth."
+        other = "Lochia lasts for four to six weeks."
+        vectors = {asked: (1, 0, 0, 0), defining: (0.8, 0.6, 0, 0), other: (0.9, 0, 0.19**0.5, 0)}
+        hits = [hit("a", other), hit("b", defining)]
+        assert reply(OfflineLLM(Angles(vectors)), asked, hits).startswith(defining)
+
+
+class TestOtherReplies:
+    @pytest.mark.parametrize(
+        ("question", "form", "full"),
+        [
+            ("When do cats sleep?", "sentence", ""),
+            ("cats sleep", "keywords", "What should be known about cats sleep?"),
+            ("gatos dormir noche", "keywords", "¿Qué hay que saber sobre gatos dormir noche?"),
+        ],
+    )
+    def test_it_analyses_a_question_by_the_rules(self, question: str, form: str, full: str):
+        reply = self.ask(OfflineLLM(Angles(ANGLES)), ANALYSIS, question=question)
+        assert json.loads(reply) == {"form": form, "question": full}
+
+    def ask(self, engine: OfflineLLM, template: Template, **fields: object) -> str:
+        llm = LlamaLlm(engine, "offline-extractive", PriceList({}), reads_fields=True)
+        pieces = llm.stream(template.fill(**fields), lambda: False)
+        return "".join(piece for piece in pieces if isinstance(piece, str))
+
+    def test_it_judges_a_passage_by_the_scorers_relevance_at_threefold_odds(self):
+        engine = OfflineLLM(Angles(ANGLES), Fixed(a=0.734))
+        sources = Sources([hit("a", f"{BELOW} {NEAR}")])
+        said = json.loads(self.ask(engine, JUDGE_PASSAGE, question=QUESTION, sources=sources, refused=""))
+        assert said == {
+            "reason": f"Closest sentence: “{NEAR}”",
+            "score": 89,
+        }  # 3 · 0.734 / (3 · 0.734 + 0.266) = 0.892
+        PassageJudgement.model_validate(said)
+
+    def test_it_refuses_to_judge_without_a_scorer(self, engine):
+        sources = Sources([hit("a", NEAR)])
+        with pytest.raises(ProviderError, match="scorer"):
+            self.ask(engine, JUDGE_PASSAGE, question=QUESTION, sources=sources, refused="")
+
+    def test_a_hypothetical_passage_is_the_closest_sentences_of_a_first_pass(self):
+        found = [hit("a", f"{BELOW} {NEAR}"), hit("b", f"{LEFT} {RIGHT}")]
+
+        class Found(Counted):
+            def dense(self, vector: Vectors, k: int) -> list[Hit]:
+                return found
+
+            def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
+                return found
+
+        engine = OfflineLLM(Angles(ANGLES), index=Found())
+        assert self.ask(engine, HYPOTHETICAL, question=QUESTION) == f"{NEAR} {LEFT} {RIGHT}"
+        assert self.ask(OfflineLLM(Angles(ANGLES)), HYPOTHETICAL, question=QUESTION) == QUESTION
+
+    def test_it_places_a_passage_by_title_and_first_sentence(self, engine):
+        fields = {"title": "Cats", "document": f"{NEAR} {LEFT}", "passage": LEFT}
+        assert self.ask(engine, ENRICH, **fields) == f"Cats: {NEAR}"
+
+    def test_it_rewrites_by_the_templates_name(self, engine):
+        said = {name: self.ask(engine, template, question="No fever at 34 weeks, is it normal?", form=Form("sentence"))
+                for name, template in READY.items()}  # fmt: skip
+        assert said["synonyms"] == "No fever 34 weeks normal"
+        assert said["complications"].endswith("(complications, risks, signs to watch for)")

@@ -1,0 +1,124 @@
+"""Every control that another one caps, or that too few passages leave unfilled, is named in a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from helpers.fakes import QUESTION, score, talker
+
+from rag_core.catalog import RECIPES, build
+from rag_core.pipeline.strategy import Strategy
+from rag_core.runtime.context import Context
+from rag_core.stages import Bm25, Dense, Retrieve, Rrf, Top
+from rag_core.values.trace import Trace
+
+
+def run(full: Context, name: str, values: Mapping[str, object], question: str = QUESTION) -> Trace:
+    llm = talker(judge_passage=score(90))
+    return build((name, values)).run(question, replace(full, llms=dict.fromkeys(full.llms, llm)))
+
+
+CAPPED = [
+    ("hybrid_rrf", {"k_rrf_pool": 3, "k_final": 8}, ["k_final is 8, but k_rrf_pool passes on only 3."]),
+    (
+        "hybrid_rrf",
+        {"k_rrf_pool": 3, "k_final": 8, "mmr": False},
+        ["k_final is 8, but k_rrf_pool passes on only 3."],
+    ),
+    (
+        "hybrid_rrf",
+        {"k_bm25_candidates": 4, "k_semantic_candidates": 3, "k_rrf_pool": 8, "k_final": 2},
+        ["k_rrf_pool is 8, but k_bm25_candidates and k_semantic_candidates pass on only 7 (4 + 3)."],
+    ),
+    (
+        "multi_query",
+        {"k_per_query": 2, "k_final": 12},
+        ["k_final is 12, but k_per_query passes on only 6 (3 × 2)."],
+    ),
+    (
+        "rag_msr",
+        {"k_final": 50, "k_per_query": 2, "theta": 0},
+        [
+            "m_per_query is 3, but k_per_query passes on only 2.",
+            "k_final is 50, but k_per_query passes on only 6 (3 × 2).",
+        ],
+    ),
+    (
+        "rag_msr",
+        {"k_final": 4, "m_per_query": 1},
+        ["k_final is 4, but m_per_query passes on only 3 (3 × 1)."],
+    ),
+    (
+        "rag_msr",
+        {"prompt_set": "none", "rerank": False, "k_final": 5, "k_per_query": 3},
+        ["k_final is 5, but k_per_query passes on only 3."],
+    ),
+    ("contextual", {"k_candidates": 3}, ["k_final is 5, but k_candidates passes on only 3."]),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "warnings"), CAPPED, ids=lambda value: str(value)[:60])
+def test_a_control_that_another_one_caps_is_named_with_it(
+    full: Context, name: str, values: dict[str, object], warnings: list[str]
+):
+    if name == "contextual":
+        values = {**values, "search_type": "vector"}
+    trace = run(full, name, values)
+    assert list(trace.warnings) == warnings
+    assert trace.as_json()["warnings"] == warnings
+
+
+def test_what_several_searches_find_twice_is_counted_once(full: Context):
+    """3 × 15 passages of a collection of 42: some are found twice."""
+    trace = run(full, "multi_query", {"k_final": 45, "k_per_query": 15})
+    different = len({hit.id for ranking in trace.steps[1].after.rankings for hit in ranking})
+    assert len(trace.ranking) == different < 45
+    assert list(trace.warnings) == [
+        f"k_final is 45, but k_per_query passes on only {different} different passages."
+    ]
+
+
+def test_a_collection_smaller_than_asked_is_no_controls_fault(full: Context):
+    trace = run(full, "simple_semantic", {"k_final": 100})
+    assert list(trace.warnings) == ["k_final is 100, but only 42 passages were found."]
+
+
+def test_few_matching_passages_are_no_controls_fault(full: Context):
+    trace = run(full, "bm25", {"k_final": 40}, "horses snow")
+    found = len(trace.ranking)
+    assert 0 < found < 40
+    assert list(trace.warnings) == [f"k_final is 40, but only {found} passages were found."]
+
+
+def test_what_theta_drops_is_no_shortage(full: Context):
+    llm = talker()
+    trace = build(("rag_msr", {"theta": 0.6})).run(
+        QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm))
+    )
+    assert 0 < len(trace.ranking) < 5
+    assert trace.warnings == ()
+
+
+def test_nothing_found_has_its_own_sentence(full: Context):
+    assert run(full, "bm25", {}, "zebra xylophone").warnings == ()
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_defaults_warn_of_nothing(full: Context, name: str):
+    assert [one for one in run(full, name, {}).warnings if " is " in one and ", but " in one] == []
+
+
+def test_stages_without_controls_are_named_by_themselves(full: Context):
+    stages = (Retrieve((Bm25(k=2), Dense(k=2))), Rrf(), Top(9))
+    trace = Strategy("mine", stages).run(QUESTION, full)
+    assert trace.warnings == ("k of Top is 9, but k of bm25 and k of dense pass on only 4 (2 × 2).",)
+
+
+def test_what_a_control_is_called_is_no_part_of_a_fingerprint():
+    assert Top(5, "k_final") == Top(5)
+    assert repr(Dense(control="k_final")) == repr(Dense())
+    assert Strategy("a", (Retrieve((Dense(control="x"),)),)).stages[0].params == {
+        "retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]
+    }

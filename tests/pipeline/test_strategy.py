@@ -1,0 +1,508 @@
+"""Strategies: checked when built, fingerprinted, run stage by stage; the stage kinds one can add."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+
+import pytest
+
+from rag_core.catalog import RECIPES
+from rag_core.pipeline.strategy import Strategy
+from rag_core.prompts.prompt import ANSWER, Prompt, Template
+from rag_core.prompts.rewriting import own_template
+from rag_core.runtime.context import Context
+from rag_core.stages import (
+    Analyse,
+    AtLeast,
+    Best,
+    Blend,
+    Bm25,
+    Dense,
+    Hypothesise,
+    Judge,
+    Merge,
+    Mmr,
+    Rephrase,
+    Rerank,
+    Rescore,
+    Retrieve,
+    Rewrite,
+    Rrf,
+    Stage,
+    Top,
+    Transform,
+    Write,
+)
+from rag_core.values.errors import ConfigError, ProviderError, StageError, Stopped
+from rag_core.values.types import Hit, ModelCall, Query, Ranking, State
+
+REWRITE = Template("test rewrite", "rewrite", "", "Reword: {text}")
+
+
+@dataclass(frozen=True)
+class Reword(Transform):
+    """One query per text, as the model rewrites it, after the question itself."""
+
+    texts: tuple[str, ...] = ("cats",)
+    weight: float = 0.5
+
+    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+        replies = ctx.complete_all([REWRITE.fill(text=text) for text in self.texts])
+        return (question, *(Query(str(reply), self.name, self.weight) for reply in replies))
+
+
+@dataclass(frozen=True)
+class Replace(Transform):
+    """One query instead of the question."""
+
+    fans_out = False
+    text: str = "dogs"
+
+    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+        return (Query(self.text, self.name),)
+
+
+@dataclass(frozen=True)
+class Overlap(Rerank):
+    """Scores a passage by how many of its query's words it holds."""
+
+    def rescored(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+        wanted = ranking.query.text.lower().split()
+        return [
+            replace(
+                hit,
+                score=float(sum(word in hit.passage.text.lower() for word in wanted)),
+                scale="cross_encoder",
+            )
+            for hit in ranking
+        ]
+
+
+@dataclass(frozen=True)
+class Wrong(Rerank):
+    """Fails at the first hit."""
+
+    def rescored(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+        raise ValueError(f"no score for {ranking.hits[0].id[0]}")
+
+
+@dataclass(frozen=True)
+class Broken(Transform):
+    """Raises what it is given."""
+
+    error: Exception
+
+    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+        raise self.error
+
+
+class Upper:
+    """A model that says the prompt's text in capitals; `before` may hold one back or make it fail."""
+
+    name = key = "upper"
+    offline = False
+
+    def __init__(self, before: Callable[[str], None] = lambda text: None) -> None:
+        self.before = before
+        self.asked: list[str] = []
+
+    def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
+        text = str(prompt.fields["text"])
+        self.asked.append(text)
+        self.before(text)
+        yield text.upper()
+        yield ModelCall(prompt.purpose, self.name, len(text.split()), 1, 0.5, "provider")
+
+
+ONE = Retrieve((Dense(),))
+TWO = Retrieve((Bm25(), Dense()))
+WEIGHTS = (("bm25", 1.0), ("dense", 0.5))
+BASE = (Retrieve((Bm25(k=4), Dense(k=4))), Rrf(weights=WEIGHTS), Top(k=3), Mmr(k=2), Write())
+
+
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ((Write(),), "Write needs a ranking, but the stages before it leave the question."),
+        ((Rrf(),), "Rrf needs rankings, but the stages before it leave the question."),
+        ((Top(),), "Top needs a ranking or rankings, but the stages before it leave the question."),
+        ((Overlap(),), "Overlap needs a ranking or rankings, but the stages before it leave the question."),
+        ((TWO, Write()), "Write needs a ranking, but the stages before it leave rankings."),
+        ((Reword(), ONE, Write()), "Write needs a ranking, but the stages before it leave rankings."),
+        ((TWO, Top(), Overlap(), Write()), "Write needs a ranking, but the stages before it leave rankings."),
+        ((ONE, Rrf()), "Rrf needs rankings, but the stages before it leave a ranking."),
+        ((TWO, Rrf(), Rrf()), "Rrf needs rankings, but the stages before it leave a ranking."),
+        ((ONE, ONE), "Dense needs the question or queries, but the stages before it leave a ranking."),
+        (
+            (TWO, TWO),
+            "Bm25 ∥ Dense needs the question or queries, but the stages before it leave rankings.",
+        ),
+        ((ONE, Reword()), "Reword needs the question, but the stages before it leave a ranking."),
+        ((Reword(), Reword()), "Reword needs the question, but the stages before it leave queries."),
+        ((Reword(), Rrf()), "Rrf needs rankings, but the stages before it leave queries."),
+        ((ONE, Write(), Write()), "Write needs a ranking, but the stages before it leave an answer."),
+        ((ONE, Write(), Top()), "Top needs a ranking or rankings, but the stages before it leave an answer."),
+    ],
+    ids=lambda value: " > ".join(stage.name for stage in value) if isinstance(value, tuple) else "",
+)
+def test_a_wrong_order_fails_when_built_and_names_both_sides(stages: tuple[Stage, ...], message: str):
+    with pytest.raises(ConfigError) as refused:
+        Strategy("mine", stages)
+    assert refused.value.message == f"mine: {message}"
+
+
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ((TWO, Merge()), "Merge weighs cosines, but bm25 gives bm25 scores and dense gives cosine scores."),
+        ((Reword(), Retrieve((Bm25(),)), Merge()), "Merge weighs cosines, but bm25 gives bm25 scores."),
+        ((Reword(), ONE, Rescore(), Merge()), "Merge weighs cosines, but dense gives reranker scores."),
+        (
+            (TWO, Best()),
+            "Best compares scores of one scale, but bm25 gives bm25 scores and dense gives cosine scores.",
+        ),
+        ((ONE, Blend(0.4)), "Blend weighs the judge's scores by 0.6, but no Judge stands before it."),
+        (
+            (ONE, Blend(0.4), Judge()),
+            "Blend weighs the judge's scores by 0.6, but no Judge stands before it.",
+        ),
+        ((TWO, Rrf(), AtLeast()), "AtLeast needs cosine, judge, s_final scores, but Rrf gives rrf scores."),
+        (
+            (Retrieve((Bm25(),)), AtLeast()),
+            "AtLeast needs cosine, judge, s_final scores, but bm25 gives bm25 scores.",
+        ),
+        (
+            (ONE, Rescore(), AtLeast()),
+            "AtLeast needs cosine, judge, s_final scores, but dense gives reranker scores.",
+        ),
+        ((ONE, Mmr(), AtLeast()), "AtLeast needs cosine, judge, s_final scores, but dense gives mmr scores."),
+        (
+            (TWO, Rrf(weights=(("bm52", 1.0),))),
+            "Rrf has a weight for bm52, but the retrievers before it are bm25, dense.",
+        ),
+        (
+            (TWO, Rrf(weights=(("bm25", 0.0), ("dense", 0.0)))),
+            "Rrf: of the weights of bm25, dense, one must be above 0.",
+        ),
+        (
+            (Retrieve((Dense(), Dense(k=9))), Rrf()),
+            "Dense ∥ Dense: two retrievers are called dense plain, dense plain.",
+        ),
+    ],
+    ids=lambda value: " > ".join(stage.name for stage in value) if isinstance(value, tuple) else "",
+)
+def test_stages_that_do_not_go_together_are_refused_when_built_and_both_are_named(
+    stages: tuple[Stage, ...], message: str
+):
+    with pytest.raises(ConfigError) as refused:
+        Strategy("mine", stages)
+    assert refused.value.message == f"mine: {message}"
+    assert refused.value.next_step
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        (ONE,),
+        (Reword(), ONE, Merge()),
+        (TWO, Judge(), Best(), AtLeast()),
+        (TWO, Rrf(), Judge(), Blend(), AtLeast()),
+        (ONE, Blend(1.0), AtLeast()),
+        (TWO, Rrf(weights=(("dense", 0.5), ("bm25", 0.0)))),
+        (Retrieve((Dense(), Dense(enriched=True))), Rrf(weights=(("dense enriched", 0.5),))),
+        (ONE, Write()),
+        (Replace(), ONE, Write()),
+        (Reword(), ONE, Overlap(), Top(), Rrf(), Top(), Mmr(), Overlap(), Write()),
+        (Replace(), TWO, Rrf(), Write()),
+        BASE,
+    ],
+    ids=lambda stages: " > ".join(stage.name for stage in stages),
+)
+def test_a_right_order_is_accepted(stages: tuple[Stage, ...]):
+    assert Strategy("mine", stages).stages == stages
+
+
+def changed(value: object) -> list[object]:
+    """The value with each of its parameters changed, one at a time, however deep it stands."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, float):
+        return [value / 2]
+    if isinstance(value, int):
+        return [value + 1]
+    if isinstance(value, str):
+        return []  # the name of another part
+    if isinstance(value, Template):
+        return [replace(value, text=f"{value.text}?")]
+    if isinstance(value, tuple):
+        return [(*value[:i], new, *value[i + 1 :]) for i in range(len(value)) for new in changed(value[i])]
+    parts = fields(value)  # type: ignore[arg-type]
+    return [replace(value, **{f.name: new}) for f in parts for new in changed(getattr(value, f.name))]  # type: ignore[type-var]
+
+
+def test_every_parameter_of_every_stage_is_in_the_fingerprint():
+    variants = [BASE, *changed(BASE)]
+    bm25, dense = ("k", "k1", "b", "enriched"), ("k", "enriched")
+    others = ("Rrf.k", "Rrf.weights", "Rrf.weights", "Top.k", "Mmr.k", "Mmr.relevance", "Write.template")
+    parameters = len((*bm25, *dense, *others))
+    assert len(variants) == 1 + parameters
+    assert len({Strategy("mine", stages).fingerprint for stages in variants}) == 1 + parameters
+
+
+def test_every_parameter_of_the_stages_that_ask_a_model_is_in_the_fingerprint():
+    one, two = own_template("one", "{question}?"), own_template("two", "{question}!")
+    same = replace(one, text="{question}!")
+    parts: list[Stage] = [
+        Rewrite((one, two)),
+        Rewrite((two, one)),
+        Rewrite((one,)),
+        Rewrite((same, two)),
+        Rewrite((replace(one, temperature=0.5), two)),
+        Rephrase(),
+        Rephrase((one,)),
+        Hypothesise(),
+        Hypothesise(include_question=False),
+        Hypothesise(template=one),
+        Analyse(),
+        Merge(),
+        *(Merge(weighting) for weighting in ("exponential", "equal", "custom")),
+        Merge(step=0.1),
+        Merge(weights=(1.0,)),
+        *(Merge(combine=combine) for combine in ("first", "sum")),
+        Best(),
+        Judge(),
+        Judge(template=one),
+        Rescore(),
+        Blend(),
+        Blend(alpha=0.5),
+        AtLeast(),
+        AtLeast(0.6),
+    ]
+    assert len({repr(stage) for stage in parts}) == len(parts)  # what fingerprints are made of
+    assert len(set(parts)) == len(parts)  # what shared prefixes go by
+    assert len({(stage.name, json.dumps(stage.params)) for stage in parts}) == len(parts)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Strategy("yours", BASE),
+        Strategy("mine", BASE[:-1]),
+        Strategy("mine", (Retrieve((Dense(k=4), Bm25(k=4))), *BASE[1:])),
+        Strategy("mine", (*BASE[:2], BASE[3], BASE[2], BASE[4])),
+    ],
+    ids=["name", "stages left out", "order of retrievers", "order of stages"],
+)
+def test_name_and_order_are_in_the_fingerprint(other: Strategy):
+    assert other.fingerprint != Strategy("mine", BASE).fingerprint
+
+
+def test_nothing_else_is_in_the_fingerprint():
+    same = (
+        Retrieve((Bm25(4, 1.5, 0.75, False), Dense(4))),
+        Rrf(60, WEIGHTS),
+        Top(3),
+        Mmr(2, 0.7),
+        Write(),
+    )
+    assert (
+        Strategy("mine", BASE).fingerprint
+        == Strategy("mine", same).fingerprint
+        == Strategy("mine", same, {"note": "controls are for the reader"}).fingerprint
+    )
+
+
+def test_a_fingerprint_is_the_same_in_another_process():
+    code = "import rag_core; print(rag_core.build('hybrid_rrf').fingerprint)"
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    said = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, timeout=120
+    )
+    fingerprint = RECIPES["hybrid_rrf"].build().fingerprint
+    assert said.stdout.strip() == fingerprint
+    assert len(fingerprint) == 12
+    assert set(fingerprint) <= set("0123456789abcdef")
+
+
+def test_a_stage_that_fails_is_named_with_its_strategy_and_its_cause(ctx: Context):
+    fault = ValueError("no such thing")
+    with pytest.raises(StageError) as failed:
+        Strategy("mine", (Broken(fault), ONE, Rrf(), Write())).run("q", ctx)
+    assert failed.value.message == "mine: stage Broken failed: ValueError: no such thing"
+    assert (failed.value.strategy, failed.value.stage) == ("mine", "Broken")
+    assert failed.value.__cause__ is fault
+    assert failed.value.next_step.startswith("This is a fault in the program")
+
+
+def test_a_known_error_keeps_its_next_step(ctx: Context):
+    fault = ProviderError("The provider refused.", "Check the key.")
+    with pytest.raises(StageError) as failed:
+        Strategy("mine", (Broken(fault), ONE, Rrf(), Write())).run("q", ctx)
+    assert failed.value.message == "mine: stage Broken failed: The provider refused."
+    assert failed.value.next_step == "Check the key."
+
+
+def test_stopping_is_not_a_failure_of_a_stage(ctx: Context):
+    with pytest.raises(Stopped):
+        Strategy("mine", (Broken(Stopped()), ONE, Rrf(), Write())).run("q", ctx)
+
+
+def test_what_finished_before_a_failure_was_told(ctx: Context):
+    told: list[tuple[str, int, str]] = []
+    with pytest.raises(StageError, match="stage Wrong failed: ValueError: no score for"):
+        Strategy("mine", (ONE, Wrong(), Write())).run(
+            "cats",
+            ctx,
+            started=lambda position, stage: told.append(("started", position, stage.name)),
+            finished=lambda position, step: told.append(("finished", position, step.stage)),
+        )
+    assert told == [("started", 0, "Dense"), ("finished", 0, "Dense"), ("started", 1, "Wrong")]
+
+
+def test_a_run_leaves_one_step_per_stage_with_its_parameters(ctx: Context):
+    trace = Strategy("mine", BASE, {"k": 2}).run("cats", replace(ctx, engine={"llm": "scripted"}))
+    assert [(step.stage, step.kind, step.params) for step in trace.steps] == [
+        (
+            "Bm25 ∥ Dense",
+            "retrieve",
+            {
+                "retrievers": [
+                    {"retriever": "Bm25", "k": 4, "k1": 1.5, "b": 0.75, "enriched": False},
+                    {"retriever": "Dense", "k": 4, "enriched": False},
+                ]
+            },
+        ),
+        ("Rrf", "fuse", {"k": 60, "weights": [["bm25", 1.0], ["dense", 0.5]]}),
+        ("Top", "select", {"k": 3}),
+        ("Mmr", "select", {"k": 2, "relevance": 0.7}),
+        ("Write", "answer", {"template": {"name": "answer", "text": ANSWER.text, "temperature": 0.0}}),
+    ]  # fmt: skip
+    assert (trace.controls, trace.engine) == ({"k": 2}, {"llm": "scripted"})
+    assert trace.fingerprint == Strategy("mine", BASE).fingerprint
+    assert not any(step.reused for step in trace.steps)
+    assert ctx.ledger == []
+
+
+def test_without_its_answer_stage_a_strategy_retrieves_the_same_and_asks_no_model(ctx: Context, llm):
+    whole = Strategy("mine", BASE).run("cats", replace(ctx, llms={"answer": Replying()}))
+    short = Strategy("mine", BASE).without_answer().run("cats", ctx)
+    assert [hit.id for hit in short.ranking] == [hit.id for hit in whole.ranking]
+    assert short.answer is None
+    assert llm.prompts == []
+
+
+class Replying(Upper):
+    """Answers any prompt."""
+
+    def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
+        yield "Yes [1]."
+        yield ModelCall(prompt.purpose, self.name, 1, 1, 0.0, "provider")
+
+
+def test_rewrites_are_in_the_trace_with_origin_and_weight(ctx: Context):
+    strategy = Strategy("mine", (Reword(("cats", "dogs")), ONE, Rrf(), Write()))
+    trace = strategy.run("who lives here?", replace(ctx, llms={"rewrite": Upper(), "answer": Replying()}))
+    assert trace.steps[0].after.queries == (
+        Query("who lives here?", "question", 1.0),
+        Query("CATS", "Reword", 0.5),
+        Query("DOGS", "Reword", 0.5),
+    )
+    assert [query["text"] for query in trace.as_json()["queries"]] == ["who lives here?", "CATS", "DOGS"]
+    assert [call.purpose for call in trace.steps[0].calls] == ["rewrite", "rewrite"]
+    assert trace.question == "who lives here?"
+
+
+def test_every_rewrite_is_searched_on_its_own_and_votes_with_its_weight(ctx: Context):
+    strategy = Strategy("mine", (Reword(("fish", "dogs")), Retrieve((Dense(k=2),)), Rrf(k=9)))
+    trace = strategy.run("cats", replace(ctx, llms={"rewrite": Upper()}))
+    searched = trace.steps[1].after.rankings
+    assert [ranking.query.text for ranking in searched] == ["cats", "FISH", "DOGS"]
+    assert [len(ranking) for ranking in searched] == [2, 2, 2]
+    weights = {"cats": 1.0, "FISH": 0.5, "DOGS": 0.5}
+    for hit in trace.ranking:
+        votes = [vote for vote in hit.votes if vote.stage == "Dense"]
+        assert hit.score == pytest.approx(
+            sum(weights[vote.query] / (9 + vote.rank) for vote in votes), abs=1e-15
+        )
+
+
+def test_reranking_before_fusion_scores_every_ranking_by_its_own_query(ctx: Context):
+    strategy = Strategy("mine", (Reword(("birds swim",)), Retrieve((Dense(k=6),)), Overlap(), Rrf()))
+    trace = strategy.run("dogs bark", replace(ctx, llms={"rewrite": Upper()}))
+    by_query = {ranking.query.text: ranking for ranking in trace.steps[2].after.rankings}
+    best = {
+        text: (ranking.hits[0].passage.doc_id, ranking.hits[0].score) for text, ranking in by_query.items()
+    }
+    assert best == {"dogs bark": ("b", 2.0), "BIRDS SWIM": ("c", 2.0)}
+    for ranking in by_query.values():
+        assert [hit.scale for hit in ranking] == ["cross_encoder"] * 6
+        assert [hit.votes[-1].rank for hit in ranking] == [1, 2, 3, 4, 5, 6]
+        assert {(hit.votes[-1].stage, hit.votes[-1].query) for hit in ranking} == {
+            ("Overlap", ranking.query.text)
+        }
+
+
+def test_reranking_ties_are_ordered_by_id_and_nothing_is_lost(ctx: Context):
+    trace = Strategy("mine", (Retrieve((Dense(k=6),)), Overlap())).run("zebra", ctx)
+    assert [hit.passage.doc_id for hit in trace.ranking] == list("abcdef")
+    assert {hit.score for hit in trace.ranking} == {0.0}
+
+
+@pytest.mark.parametrize("texts", [[], ["one"], ["one", "two", "three"]])
+def test_replies_come_in_the_order_of_their_prompts(ctx: Context, texts: list[str]):
+    last_asked = threading.Event()
+
+    def hold_back(text: str) -> None:
+        if text == texts[-1]:
+            last_asked.set()
+        assert last_asked.wait(timeout=20)
+
+    replies = replace(ctx, llms={"rewrite": Upper(hold_back)}).complete_all(
+        [REWRITE.fill(text=text) for text in texts]
+    )
+    assert replies == [text.upper() for text in texts]
+
+
+def test_a_failed_call_is_its_exception_and_the_others_are_replies(ctx: Context):
+    fault = ProviderError("refused")
+
+    def fail(text: str) -> None:
+        if text == "two":
+            raise fault
+
+    prompts = [REWRITE.fill(text=text) for text in ("one", "two", "three")]
+    assert replace(ctx, llms={"rewrite": Upper(fail)}).complete_all(prompts) == ["ONE", fault, "THREE"]
+
+
+def test_equal_prompts_are_asked_once(ctx: Context):
+    upper = Upper()
+    prompts = [REWRITE.fill(text=text) for text in ("same", "other", "same", "same")]
+    replies = replace(ctx, llms={"rewrite": upper}).complete_all(prompts)
+    assert replies == ["SAME", "OTHER", "SAME", "SAME"]
+    assert sorted(upper.asked) == ["other", "same"]
+
+
+def test_a_purpose_without_a_model_is_a_named_error(ctx: Context):
+    (reply,) = replace(ctx, llms={}).complete_all([REWRITE.fill(text="x")])
+    assert isinstance(reply, ConfigError)
+    assert reply.message == "No language model is set for 'rewrite'."
+
+
+def test_a_stopped_call_is_not_swallowed_as_a_failed_one(ctx: Context):
+    ctx.stop.set()
+    with pytest.raises(Stopped):
+        ctx.complete_all([REWRITE.fill(text="one"), REWRITE.fill(text="two")])
+
+
+def test_a_state_is_never_changed_by_a_later_stage(ctx: Context):
+    trace = Strategy("mine", BASE).run("cats", replace(ctx, llms={"answer": Replying()}))
+    states: list[State] = [step.after for step in trace.steps]
+    assert [len(state.rankings) for state in states] == [2, 1, 1, 1, 1]
+    assert [len(state.ranking) for state in states[1:]] == [len(states[1].ranking), 3, 2, 2]
+    assert [state.answer is None for state in states] == [True, True, True, True, False]

@@ -1,0 +1,562 @@
+"""Strategies that call a language model several times, on a server that fails in one role.
+
+In every case: the warning or failure that names the cause, no score and no answer made up, the strategy beside
+it unharmed, and a bill for each request the server took on and for no other.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from helpers.openai_server import (
+    Cut,
+    Drop,
+    Endless,
+    Hang,
+    Malformed,
+    Meet,
+    OpenAIServer,
+    Reply,
+    Status,
+    role_of,
+    serve,
+    template_of,
+)
+from helpers.provider_lab import (
+    QUESTION,
+    OverlapReranker,
+    aimed,
+    billed,
+    obliging,
+    owed,
+    provider_lab,
+    sources_in,
+)
+
+from rag_core import StageFinished, StageStarted, StoppedEarly, build
+from rag_core.pipeline.stream import collect
+from rag_core.values.errors import LimitReached, RagError, StageError
+from rag_core.values.trace import Trace
+
+BESIDE = ("simple_semantic", {"k_final": 1})  # its answer is told apart by its one source
+FEW = {"k_final": 2}  # no more than is found among a few documents, so that nothing warns of a shortage
+MULTI_QUERY, RAG_MSR = ("multi_query", FEW), ("rag_msr", FEW)
+SEVERAL = [pytest.param(MULTI_QUERY, id="multi_query"), pytest.param(RAG_MSR, id="rag_msr")]
+SECOND = {"multi_query": "synonyms", "rag_msr": "aspect_specific"}  # template
+LEFT = {  # when the second fails: name and place
+    "multi_query": [("standalone", 0), ("expanded", 2)],
+    "rag_msr": [("paraphrasing", 0), ("entity_aware", 2)],
+}
+
+# behaviour, words of the cause
+FAULTS = {
+    "429": (Status(429, headers={"Retry-After": "0.05"}), "rate limit"),
+    "500": (Status(500, headers={"retry-after-ms": "10"}), "HTTP 500"),
+    "timeout": (Hang(), "no answer in time"),
+    "dropped stream": (Drop(2), "broke off"),
+    "stream that ends too early": (Cut(2), "broke off"),
+    "broken JSON in the stream": (Malformed(2), "could not be understood"),
+    "empty completion": (Reply("", usage=(100, 0)), "empty"),
+    "unknown model": (Status(404), "does not have this model"),
+    "wrong key": (Status(401), "key was refused"),
+}
+each_fault = pytest.mark.parametrize(("fault", "cause"), FAULTS.values(), ids=FAULTS)
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with serve() as running:
+        running.choose = obliging
+        yield running
+
+
+@pytest.fixture
+def open_lab(server, index, store, embedder, labels):
+    """A lab that asks the server; with a short timeout for a server that is silent."""
+
+    def make(fault=None, **settings):
+        timeout = {"timeout": 1} if isinstance(fault, Hang) else {}
+        return provider_lab(server, store, embedder, labels, **timeout | settings)
+
+    return make
+
+
+def run(lab, *strategies) -> list[Trace | RagError]:
+    """Strategies side by side: the trace of each, or its failure."""
+    return collect(lab.stream(QUESTION, strategies))
+
+
+def check_beside(beside, server) -> None:
+    """Nothing of the other strategy's fault reached the one beside it."""
+    assert isinstance(beside, Trace)
+    assert beside.answer.text == "Cats and dogs can live in one house [1]."
+    assert beside.warnings == ()
+    assert billed(beside.calls) == {("answer", "gpt-4o", 1000, 200, "provider"): 1}
+
+
+def check_bills(server, *settled) -> None:
+    """What was billed is what the server was sent and took on."""
+    calls = [call for result in settled for call in result.calls]
+    assert billed(calls) == owed(server.requests)
+
+
+def asked(server, role: str, *, beside: bool = False) -> list:
+    """The requests to a role, those of the strategy beside left out."""
+    return [
+        request
+        for request in server.requests
+        if request.role == role and (role != "answer" or (sources_in(request.body) == 1) is beside)
+    ]
+
+
+def states_of(trace: Trace) -> dict:
+    return {step.stage: step.after for step in trace.steps}
+
+
+class TestARewriteThatFails:
+    @each_fault
+    @pytest.mark.parametrize("strategy", SEVERAL)
+    def test_one_of_several_is_left_out_with_a_warning_that_names_the_cause(
+        self, server, open_lab, strategy, fault, cause
+    ):
+        name = SECOND[strategy[0]]
+        server.choose = aimed(fault, lambda body: template_of(body) == name)
+        trace, beside = run(open_lab(fault), strategy, BESIDE)
+        assert isinstance(trace, Trace)
+        (warning,) = trace.warnings
+        assert warning.startswith(f"Rewrite {name!r} failed and was left out: ")
+        assert cause in warning
+        assert [(query.origin, query.place) for query in trace.final.queries] == LEFT[strategy[0]]
+        assert trace.answer.text == "Cats and dogs can live in one house [1]."
+        check_beside(beside, server)
+        check_bills(server, trace, beside)
+
+    @each_fault
+    @pytest.mark.parametrize("strategy", SEVERAL)
+    def test_when_none_comes_the_strategy_fails_with_the_cause_and_its_next_step(
+        self, server, open_lab, strategy, fault, cause
+    ):
+        server.choose = aimed(fault, lambda body: role_of(body) == "rewrite")
+        error, beside = run(open_lab(fault), strategy, BESIDE)
+        assert isinstance(error, StageError)
+        assert (error.strategy, error.stage) == (strategy[0], "Rewrite")
+        assert "no rewrite of 3 came" in error.message
+        assert cause in error.message
+        assert error.next_step
+        assert "fault in the program" not in error.next_step
+        assert asked(server, "answer") == asked(server, "judge") == []
+        check_beside(beside, server)
+        check_bills(server, error, beside)
+
+    @each_fault
+    def test_hyde_without_its_passage_fails_with_the_cause(self, server, open_lab, fault, cause):
+        server.choose = aimed(fault, lambda body: template_of(body) == "hypothetical")
+        error, beside = run(open_lab(fault), "hyde", BESIDE)
+        assert isinstance(error, StageError)
+        assert error.stage == "Hypothesise"
+        assert cause in error.message or (cause == "empty" and "no hypothetical passage" in error.message)
+        assert asked(server, "answer") == []
+        check_beside(beside, server)
+        check_bills(server, error, beside)
+
+    @each_fault
+    def test_contextual_without_its_transform_searches_the_question_with_a_warning(
+        self, server, open_lab, fault, cause
+    ):
+        chosen = ("contextual", {"transform": True, "enriched": False})
+        server.choose = aimed(fault, lambda body: role_of(body) == "rewrite")
+        trace, beside = run(open_lab(fault), chosen, BESIDE)
+        (warning,) = trace.warnings
+        assert "'transform' failed" in warning
+        assert cause in warning
+        assert [query.text for query in trace.final.queries] == [QUESTION]
+        assert trace.answer.citations
+        check_beside(beside, server)
+        check_bills(server, trace, beside)
+
+
+FISH = "Fish swim in schools"  # words of one passage of several
+
+
+def of_fish(body) -> bool:
+    return role_of(body) == "judge" and FISH in body["messages"][1]["content"]
+
+
+MALFORMED = {
+    "no JSON": "I would say ninety.",
+    "broken JSON": '{"reason": "x", "score": 9',
+    "a word": '{"reason": "x", "score": "high"}',
+    "a number in quotation marks": '{"reason": "x", "score": "90"}',
+    "true": '{"reason": "x", "score": true}',
+    "null": '{"reason": "x", "score": null}',
+    "no score": '{"reason": "x"}',
+    "not a number": '{"reason": "x", "score": NaN}',
+    "infinite": '{"reason": "x", "score": Infinity}',
+    "above 100": '{"reason": "x", "score": 101}',
+    "below 0": '{"reason": "x", "score": -1}',
+    "a list of the wrong length": '{"reason": "x", "score": [90, 80]}',
+    "a list of one": '{"reason": "x", "score": [90]}',
+    "a bare list": "[90, 80, 70]",
+    "two objects": '{"reason": "x", "score": 90} {"reason": "x", "score": 10}',
+}
+
+
+class TestAJudgeThatFails:
+    @each_fault
+    def test_a_passage_it_gave_no_score_is_left_out_and_gets_none(self, server, open_lab, fault, cause):
+        server.choose = aimed(fault, of_fish)
+        trace, beside = run(open_lab(fault), RAG_MSR, BESIDE)
+        states = states_of(trace)
+        before, after = states["Best"].ranking, states["Judge"].ranking
+        assert {hit.id for hit in before} - {hit.id for hit in after} == {
+            hit.id for hit in before if FISH in hit.passage.text
+        }
+        assert all(hit.vote("Judge").score == 0.9 for hit in after)
+        assert not any(FISH in hit.passage.text for hit in trace.ranking)
+        (warning,) = trace.warnings
+        assert warning.startswith(f"1 of {len(before)} passages could not be judged and were left out: ")
+        assert cause in warning or (cause == "empty" and "malformed 2 times" in warning)
+        check_beside(beside, server)
+        check_bills(server, trace, beside)
+
+    @each_fault
+    def test_when_it_scores_nothing_there_is_no_answer_but_the_cause(self, server, open_lab, fault, cause):
+        server.choose = aimed(fault, lambda body: role_of(body) == "judge")
+        error, beside = run(open_lab(fault), RAG_MSR, BESIDE)
+        assert isinstance(error, StageError)
+        assert (error.strategy, error.stage) == ("rag_msr", "Judge")
+        assert cause in error.message or (cause == "empty" and "malformed 2 times" in error.message)
+        assert asked(server, "answer") == []
+        check_beside(beside, server)
+        check_bills(server, error, beside)
+
+    @pytest.mark.parametrize("reply", MALFORMED.values(), ids=MALFORMED)
+    def test_a_malformed_score_is_asked_for_once_more_and_then_left_out(self, server, open_lab, reply):
+        server.choose = aimed(Reply(reply, usage=(300, 10)), of_fish)
+        trace, beside = run(open_lab(), RAG_MSR, BESIDE)
+        first, again = (
+            request.body["messages"][1]["content"] for request in server.requests if of_fish(request.body)
+        )
+        assert "Your last reply was refused: " in again
+        assert "refused" not in first
+        (warning,) = trace.warnings
+        assert "1 of" in warning
+        assert "malformed 2 times" in warning
+        assert not any(FISH in hit.passage.text for hit in states_of(trace)["Judge"].ranking)
+        check_beside(beside, server)
+        check_bills(server, trace, beside)
+
+    @pytest.mark.parametrize(
+        ("reply", "score"),
+        [
+            ('{"reason": "x", "score": 73}', 0.73),
+            ('```json\n{"reason": "x", "score": 73.5}\n```', 0.735),
+            ('Rating: {"score": 0}', 0.0),
+            ('{"score": 100, "reason": "a {brace} within"}', 1.0),
+        ],
+    )
+    def test_a_good_second_reply_counts_and_no_warning_is_left(self, server, open_lab, reply, score):
+        def choose(body):
+            if not of_fish(body):
+                return obliging(body)
+            return Reply(reply if "refused" in body["messages"][1]["content"] else "hm", usage=(300, 10))
+
+        server.choose = choose
+        lab = open_lab()
+        trace, beside = run(lab, ("rag_msr", {"theta": 0, **FEW}), BESIDE)
+        (hit,) = (hit for hit in states_of(trace)["Blend"].ranking if FISH in hit.passage.text)
+        assert hit.vote("Judge").score == pytest.approx(score)
+        asked_for = lab.engines.embedder.embed((QUESTION,))[0][0]
+        cosine = float(lab.index.vectors([hit.id])[0] @ asked_for)
+        assert hit.score == pytest.approx(0.4 * cosine + 0.6 * score, abs=1e-6)
+        assert trace.warnings == ()
+        check_bills(server, trace, beside)
+
+    def test_nothing_above_the_threshold_is_an_abstention_without_an_answer_call(self, server, open_lab):
+        server.choose = aimed(Reply('{"reason": "x", "score": 0}'), lambda body: role_of(body) == "judge")
+        trace, beside = run(open_lab(), RAG_MSR, BESIDE)
+        assert trace.answer.abstained
+        assert asked(server, "answer") == []
+        check_beside(beside, server)
+        check_bills(server, trace, beside)
+
+
+SPOILT = {
+    "one too few": lambda scores: scores[:-1],
+    "one too many": lambda scores: [*scores, 1.0],
+    "none": lambda scores: [],
+    "not a number": lambda scores: [float("nan"), *scores[1:]],
+    "infinite": lambda scores: [*scores[:-1], float("inf")],
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
+@pytest.mark.parametrize(
+    "strategy", [RAG_MSR, ("contextual", {"rerank": True, "enriched": False})], ids=["rag_msr", "contextual"]
+)
+def test_a_reranker_that_does_not_score_every_passage_fails_the_strategy(server, open_lab, spoil, strategy):
+    error, beside = run(open_lab(reranker=OverlapReranker(spoil)), strategy, BESIDE)
+    assert isinstance(error, StageError)
+    assert error.stage == "Rescore"
+    assert "no usable score for each of" in error.message
+    assert asked(server, "answer") == asked(server, "judge") == []
+    check_beside(beside, server)
+    check_bills(server, error, beside)
+
+
+@each_fault
+@pytest.mark.parametrize("strategy", SEVERAL)
+def test_an_answer_that_fails_is_a_failure_and_what_came_before_is_billed(
+    server, open_lab, strategy, fault, cause
+):
+    server.choose = aimed(fault, lambda body: role_of(body) == "answer" and sources_in(body) > 1)
+    error, beside = run(open_lab(fault), strategy, BESIDE)
+    assert isinstance(error, StageError)
+    assert (error.strategy, error.stage) == (strategy[0], "Write")
+    assert cause in error.message
+    assert len([call for call in error.calls if call.purpose == "rewrite"]) == 3
+    check_beside(beside, server)
+    check_bills(server, error, beside)
+
+
+@pytest.mark.parametrize(
+    "fault", [Status(401), Status(500, headers={"retry-after-ms": "10"}), Drop(0)], ids=repr
+)
+def test_when_the_whole_server_fails_every_strategy_says_so_for_itself(server, open_lab, fault):
+    server.choose = lambda body: fault
+    chosen = [MULTI_QUERY, RAG_MSR, "hyde", BESIDE]
+    errors = run(open_lab(), *chosen)
+    assert [error.strategy for error in errors] == ["multi_query", "rag_msr", "hyde", "simple_semantic"]
+    assert all(isinstance(error, StageError) and error.next_step for error in errors)
+    check_bills(server, *errors)
+
+
+def test_the_key_is_in_no_warning_and_no_failure(server, open_lab):
+    key = "sk-secret-0123456789abcdef"
+    lab = open_lab(openai_api_key=key)
+    server.choose = aimed(Status(401, "{authorization}"), lambda body: template_of(body) == "synonyms")
+    (trace,) = run(lab, MULTI_QUERY)
+    assert trace.warnings
+    server.choose = lambda body: Status(400, "{authorization}")
+    errors = run(lab, MULTI_QUERY, RAG_MSR)
+    assert key not in repr(trace.as_json()) + "".join(repr(error) + str(error) for error in errors)
+
+
+class TestAServerThatRefusesAnOption:
+    @pytest.mark.parametrize("option", ["stream_options", "temperature", "response_format"])
+    @pytest.mark.parametrize("strategy", SEVERAL)
+    def test_every_call_goes_on_without_it(self, server, open_lab, strategy, option):
+        refusal = Status(400, f"Unsupported parameter: {option}")
+        server.choose = lambda body: refusal if option in body else obliging(body)
+        trace, beside = run(open_lab(), strategy, BESIDE)
+        assert trace.answer.text == beside.answer.text == "Cats and dogs can live in one house [1]."
+        assert all(request.refused == (option in request.body) for request in server.requests)
+        told = [
+            f"{model}: the server takes no temperature; the model's own stood."
+            for model in ("gpt-3.5-turbo", "gpt-4o")
+        ]
+        assert list(trace.warnings) == (told if option == "temperature" else [])
+        check_bills(server, trace, beside)
+
+    def test_judging_goes_on_without_a_schema_and_reads_the_words(self, server, open_lab):
+        def choose(body):
+            if "response_format" in body:
+                return Status(
+                    400, "'response_format' of type 'json_schema' is not supported", param="response_format"
+                )
+            return (
+                Reply('Sure:\n{"reason": "x", "score": 80}') if role_of(body) == "judge" else obliging(body)
+            )
+
+        server.choose = choose
+        (trace,) = run(open_lab(), RAG_MSR)
+        assert {hit.vote("Judge").score for hit in trace.ranking} == {0.8}
+        assert trace.warnings == ()
+
+
+class TestRoles:
+    @pytest.mark.parametrize(
+        "strategy",
+        [MULTI_QUERY, RAG_MSR, ("hyde", {}), ("contextual", {"transform": True, "enriched": False})],
+        ids=lambda chosen: chosen[0],
+    )
+    def test_each_role_has_its_model_and_its_temperature(self, server, open_lab, monkeypatch, strategy):
+        monkeypatch.setenv("RAG_REWRITER_MODEL", "small")
+        monkeypatch.setenv("RAG_JUDGE_MODEL", "strict")
+        monkeypatch.setenv("RAG_ANSWER_MODEL", "large")
+        run(open_lab(), strategy)
+        expected = {("rewrite", "small", 0.3), ("answer", "large", 0.0)}
+        if strategy == RAG_MSR:
+            expected |= {("judge", "strict", 0.0)}
+        sent = {
+            (request.role, request.body["model"], request.body["temperature"]) for request in server.requests
+        }
+        assert sent == expected
+
+    @pytest.mark.parametrize("strategy", SEVERAL)
+    def test_the_rewriters_temperature_is_a_control(self, server, open_lab, strategy):
+        run(open_lab(), (strategy[0], {"rewriter_temperature": 0.5}))
+        assert {request.body["temperature"] for request in asked(server, "rewrite")} == {0.5}
+
+    @pytest.mark.parametrize("strategy", SEVERAL)
+    def test_a_server_that_tells_no_usage_is_counted_for_and_marked(self, server, open_lab, strategy):
+        server.choose = lambda body: replace(obliging(body), usage=None)
+        trace, beside = run(open_lab(), strategy, BESIDE)
+        metrics = trace.as_json()["metrics"]
+        assert metrics["usage_source"] == "tokenizer"
+        assert metrics["total_cost"] > 0
+        check_bills(server, trace, beside)
+
+    @pytest.mark.parametrize("strategy", SEVERAL)
+    def test_an_unknown_price_of_one_role_makes_the_total_unknown_and_the_others_stay(
+        self, server, open_lab, strategy
+    ):
+        trace, beside = run(open_lab(rewriter_model="my-local-model"), strategy, BESIDE)
+        metrics = trace.as_json()["metrics"]
+        assert (metrics["rewrite_cost"], metrics["total_cost"], trace.cost_usd) == (None, None, None)
+        assert metrics["answer_cost"] == pytest.approx(1000 * 2.50e-6 + 200 * 10.00e-6)
+        assert beside.cost_usd == pytest.approx(1000 * 2.50e-6 + 200 * 10.00e-6)
+        check_bills(server, trace, beside)
+
+
+REWRITE_COST = 100 * 0.50e-6 + 20 * 1.50e-6
+JUDGE_COST = 300 * 2.50e-6 + 10 * 10.00e-6
+
+
+class TestLimits:
+    @pytest.mark.parametrize(
+        ("strategy", "most", "stage", "rewrites", "judged"),
+        [
+            (MULTI_QUERY, 1, "Rewrite", 1, 0),
+            (MULTI_QUERY, 2, "Rewrite", 2, 0),
+            (MULTI_QUERY, 3, "Write", 3, 0),
+            (RAG_MSR, 2, "Rewrite", 2, 0),
+            (RAG_MSR, 3, "Judge", 3, 0),
+            (RAG_MSR, 5, "Judge", 3, 2),
+        ],
+        ids=str,
+    )
+    def test_no_more_calls_are_made_than_allowed_and_those_made_are_billed(
+        self, server, open_lab, strategy, most, stage, rewrites, judged
+    ):
+        error, beside = run(open_lab(max_calls=most), strategy, BESIDE)
+        assert isinstance(error.__cause__, LimitReached)
+        assert error.stage == stage
+        assert f"{most} language model calls" in error.message
+        assert "RAG_MAX_CALLS" in error.next_step
+        assert (len(asked(server, "rewrite")), len(asked(server, "judge"))) == (rewrites, judged)
+        assert asked(server, "answer") == []
+        check_beside(beside, server)
+        check_bills(server, error, beside)
+
+    @pytest.mark.parametrize("strategy", SEVERAL)
+    def test_as_many_calls_as_are_needed_are_enough(self, server, open_lab, strategy):
+        (trace,) = run(open_lab(), strategy)
+        needed = len(server.requests)
+        server.requests.clear()
+        (again,) = run(open_lab(max_calls=needed), strategy)
+        assert again.answer == trace.answer
+        (error,) = run(open_lab(max_calls=needed - 1), strategy)
+        assert isinstance(error.__cause__, LimitReached)
+        assert error.stage == "Write"
+
+    @pytest.mark.parametrize(
+        ("strategy", "most", "stage"),
+        [
+            (MULTI_QUERY, 3 * REWRITE_COST, "Write"),
+            (RAG_MSR, 3 * REWRITE_COST, "Judge"),
+            (RAG_MSR, 3 * REWRITE_COST + JUDGE_COST, "Write"),
+        ],
+        ids=["multi_query, by its rewrites", "rag_msr, by its rewrites", "rag_msr, by its judge"],
+    )
+    def test_the_call_that_reaches_the_cost_limit_is_the_last(self, server, open_lab, strategy, most, stage):
+        met = threading.Barrier(3)  # no passage has its bill before all three are asked about
+        server.choose = lambda body: Meet(met, obliging(body)) if role_of(body) == "judge" else obliging(body)
+        error, beside = run(open_lab(max_cost_usd=most), strategy, BESIDE)
+        assert isinstance(error.__cause__, LimitReached)
+        assert error.stage == stage
+        assert "RAG_MAX_COST_USD" in error.next_step
+        assert asked(server, "answer") == []
+        check_beside(beside, server)
+        check_bills(server, error, beside)
+
+    def test_what_broke_off_counts_towards_the_cost_limit(self, server, open_lab):
+        server.choose = aimed(Drop(2), lambda body: template_of(body) == "synonyms")
+        (trace,) = run(open_lab(), MULTI_QUERY)
+        rewrites = sum(call.cost_usd for call in trace.calls if call.purpose == "rewrite")
+        assert rewrites > 2 * REWRITE_COST
+        (error,) = run(open_lab(max_cost_usd=rewrites), MULTI_QUERY)
+        assert (type(error.__cause__), error.stage) == (LimitReached, "Write")
+        (again,) = run(open_lab(max_cost_usd=rewrites * 1.01), MULTI_QUERY)
+        assert again.answer == trace.answer
+
+    def test_an_unknown_price_is_held_back_by_the_number_of_calls_alone(self, server, open_lab):
+        lab = open_lab(max_cost_usd=1e-9, rewriter_model="mine", judge_model="mine", answer_model="mine")
+        (trace,) = run(lab, RAG_MSR)
+        assert trace.answer.text == "Cats and dogs can live in one house [1]."
+
+    def test_rewrites_shared_by_two_strategies_count_for_both_and_are_sent_once(self, server, open_lab):
+        pair = [("multi_query", {"k_final": 2}), ("multi_query", {"k_final": 3})]
+        errors = run(open_lab(max_calls=3), *pair)
+        assert [(type(error.__cause__), error.stage) for error in errors] == [(LimitReached, "Write")] * 2
+        assert len(server.requests) == 3
+        server.requests.clear()
+        assert all(isinstance(trace, Trace) for trace in run(open_lab(max_calls=4), *pair))
+        assert len(server.requests) == 5
+
+
+class TestAtTheSameTime:
+    """A server that replies to nobody before all are there."""
+
+    def test_rewrites_are_asked_together(self, server, open_lab):
+        met = threading.Barrier(3)
+        server.choose = lambda body: (
+            Meet(met, obliging(body)) if role_of(body) == "rewrite" else obliging(body)
+        )
+        for strategy in (MULTI_QUERY, RAG_MSR):
+            (trace,) = run(open_lab(), strategy)
+            assert len(trace.final.queries) == 3
+            assert trace.warnings == ()
+        assert server.most["rewrite"] == 3
+
+    def test_passages_are_judged_together(self, server, open_lab):
+        (trace,) = run(open_lab(), RAG_MSR)
+        passages = len(asked(server, "judge"))
+        assert passages >= 3
+        met = threading.Barrier(passages)
+        server.choose = lambda body: Meet(met, obliging(body)) if role_of(body) == "judge" else obliging(body)
+        (again,) = run(open_lab(), RAG_MSR)
+        assert [hit.id for hit in again.ranking] == [hit.id for hit in trace.ranking]
+        assert server.most["judge"] == passages
+
+    def test_but_no_more_than_there_are_workers(self, server, open_lab):
+        server.choose = lambda body: replace(obliging(body), seconds=0.05)
+        trace = build("rag_msr").run(QUESTION, replace(open_lab().context(), workers=2))
+        assert trace.answer
+        assert server.most["judge"] == server.most["rewrite"] == 2
+
+    def test_strategies_side_by_side_do_not_wait_for_each_other(self, server, open_lab):
+        met = threading.Barrier(2)  # the answer of one and a rewrite of the other
+        server.choose = lambda body: (
+            Meet(met, obliging(body))
+            if template_of(body) == "synonyms" or (sources_in(body) == 1 and role_of(body) == "answer")
+            else obliging(body)
+        )
+        trace, beside = run(open_lab(), MULTI_QUERY, BESIDE)
+        assert trace.warnings == beside.warnings == ()
+
+
+def test_a_run_that_is_stopped_while_it_rewrites_ends_and_the_server_sees_it(server, open_lab):
+    server.choose = aimed(Endless(), lambda body: role_of(body) == "rewrite")
+    stop = threading.Event()
+    events = []
+    for event in open_lab().stream(QUESTION, [MULTI_QUERY], stop=stop):
+        events.append(event)
+        if isinstance(event, StageStarted):
+            stop.set()
+    assert isinstance(events[-1], StoppedEarly)
+    assert not any(isinstance(event, StageFinished) for event in events)
+    assert [call.purpose for call in events[-1].calls] == ["rewrite"] * len(server.requests)

@@ -1,0 +1,364 @@
+"""Prompts as values, citations that resolve, the evidence hash, and the rules behind a label."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from helpers.small import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_core.models.embedding import MINILM, MINILM_SHA256
+from rag_core.prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, contexts_in
+from rag_core.stages.citations import best_quote, evidence_hash, resolve_citations, shown_evidence
+from rag_core.values.errors import DataError
+from rag_core.values.labels import LabelRules, Thresholds
+from rag_core.values.types import Citation, Hit, Label, Passage, Relevance
+
+
+def hit(
+    text: str, title: str = "", heading: str = "", label: Label | None = None, language: str = "en"
+) -> Hit:
+    relevance = Relevance(label, "cosine", 0.5, "rule") if label else None
+    passage = Passage(f"id of {text}", "doc", title, text, heading, language)
+    return Hit(passage, 0.5, "cosine", relevance=relevance)
+
+
+def rendered(*hits: Hit, question: str = "Why?") -> str:
+    return ANSWER.fill(question=question, sources=Sources(hits)).render()
+
+
+def test_a_prompt_shows_numbered_labelled_sources_with_their_titles():
+    sent = rendered(
+        hit("They nap.", "Cats", "Sleep", label="High"), hit("They bark.", label="Low"), hit("They swim.")
+    )
+    assert sent == (
+        "Question: Why?\n\nSources:\n"
+        '<source n="1" relevance="High" title="Cats › Sleep">\nThey nap.\n</source>\n'
+        '<source n="2" relevance="Low" title="">\nThey bark.\n</source>\n'
+        '<source n="3" relevance="unknown" title="">\nThey swim.\n</source>\n\n'
+        "Answer with citations:"
+    )
+
+
+def test_a_prompt_keeps_its_fields_for_the_offline_engine():
+    hits = (hit("They nap."), hit("They bark."))
+    prompt = ANSWER.fill(question="Why?", sources=Sources(hits))
+    assert prompt.fields["question"] == "Why?"
+    assert tuple(prompt.fields["sources"]) == hits
+    assert (prompt.purpose, prompt.template) == ("answer", ANSWER)
+
+
+@pytest.mark.parametrize(
+    "value", ["{question}", "{other}", "{{x}}", "{", "}", "{}", "%s", "\\1 \\g", "$x", ""]
+)
+def test_a_field_is_put_in_as_it_is(value: str):
+    template = Template("t", "answer", "", "[{question}] {other}")
+    assert template.fill(question=value, other="{question}").render() == f"[{value}] {{question}}"
+
+
+@pytest.mark.parametrize(
+    "rule", ["nothing else", "number of the source", NO_EVIDENCE, "language of the question"]
+)
+def test_the_model_is_told_the_rules_of_an_answer(rule: str):
+    assert rule in ANSWER.system
+
+
+texts = st.lists(
+    st.sampled_from(
+        [
+            "<source n=",
+            '"1"',
+            "</source>",
+            "\n",
+            '">',
+            ' title="',
+            "&lt;",
+            "&amp;",
+            "'",
+            "{x}",
+            "é",
+            " › ",
+            "word",
+        ]
+    ),
+    max_size=8,
+).map("".join)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(texts, texts), max_size=4))
+def test_the_contexts_read_back_from_a_prompt_are_those_put_in(pairs: list[tuple[str, str]]):
+    sent = rendered(*(hit(text, title) for title, text in pairs))
+    assert contexts_in(sent) == pairs
+    assert evidence_hash(contexts_in(sent)) == shown_evidence([hit(text, title) for title, text in pairs])
+    assert sent.count("</source>") == len(pairs)
+
+
+def test_the_evidence_hash_is_sha256_of_the_contexts_with_their_lengths():
+    expected = hashlib.sha256("4:Cats9:They nap.0:1:ñ".encode()).hexdigest()
+    assert evidence_hash([("Cats", "They nap."), ("", "ñ")]) == expected
+    assert evidence_hash([]) == hashlib.sha256(b"").hexdigest()
+
+
+contexts = st.lists(st.tuples(st.text("ab1:", max_size=3), st.text("ab1:", max_size=3)), max_size=3)
+
+
+@settings(deadline=None)
+@given(contexts, contexts)
+def test_different_contexts_have_different_hashes(one: list[tuple[str, str]], other: list[tuple[str, str]]):
+    assert (evidence_hash(one) == evidence_hash(other)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [("B", "b"), ("A", "a")],
+        [("A", "a")],
+        [("A", "a"), ("B", "b"), ("B", "b")],
+        [("Aa", ""), ("B", "b")],
+        [("", "Aa"), ("B", "b")],
+        [("A", "a "), ("B", "b")],
+    ],
+    ids=["order", "one left out", "one twice", "border to the right", "border to the left", "a space"],
+)
+def test_any_change_of_the_evidence_changes_its_hash(other: list[tuple[str, str]]):
+    assert evidence_hash(other) != evidence_hash([("A", "a"), ("B", "b")])
+
+
+CATS = hit("Cats nap in the sun. Cats purr when happy.")
+DOGS = hit("Dogs bark at strangers. Dogs fetch sticks.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "numbers", "invalid"),
+    [
+        ("Cats purr [1].", "Cats purr [1].", [1], 0),
+        ("Cats purr [1, 2].", "Cats purr [1][2].", [1, 2], 0),
+        ("Cats purr [1;2].", "Cats purr [1][2].", [1, 2], 0),
+        ("Cats purr [2][1].", "Cats purr [2][1].", [2, 1], 0),
+        ("Cats purr[1].", "Cats purr[1].", [1], 0),
+        ("Cats purr. [1] Dogs bark. [2]", "Cats purr. [1] Dogs bark. [2]", [1, 2], 0),
+        ("Cats purr [1]. Cats nap [1].", "Cats purr [1]. Cats nap [1].", [1, 1], 0),
+        ("Cats purr [1]. Happy purrs [1].", "Cats purr [1]. Happy purrs [1].", [1], 0),
+        ("Cats purr [3].", "Cats purr.", [], 1),
+        ("Cats purr [0].", "Cats purr.", [], 1),
+        ("Cats purr [1, 9, 8].", "Cats purr [1].", [1], 2),
+        ("[7] Cats purr [1].", "Cats purr [1].", [1], 1),
+        ("Cats purr [-1] [a] [] [1.5].", "Cats purr [-1] [a] [] [1.5].", [], 0),
+        ("Cats purr.", "Cats purr.", [], 0),
+        ("", "", [], 0),
+    ],
+)
+def test_markers_are_checked_against_the_contexts(answer: str, text: str, numbers: list[int], invalid: int):
+    found, citations, taken_out = resolve_citations(answer, [CATS, DOGS])
+    assert (found, [cited.n for cited in citations], taken_out) == (text, numbers, invalid)
+    assert [cited.context_id for cited in citations] == [[CATS, DOGS][n - 1].id for n in numbers]
+
+
+def test_without_contexts_every_marker_is_invalid():
+    assert resolve_citations("Cats purr [1][2].", []) == ("Cats purr.", (), 2)
+
+
+def test_a_citation_quotes_the_sentence_that_supports_the_sentence_before_its_marker():
+    answer = "A cat in the sun will nap [1]. A dog can fetch a stick [2]. Happy cats purr [1]."
+    _, citations, _ = resolve_citations(answer, [CATS, DOGS])
+    assert citations == (
+        Citation(1, CATS.id, "Cats nap in the sun."),
+        Citation(2, DOGS.id, "Dogs fetch sticks."),
+        Citation(1, CATS.id, "Cats purr when happy."),
+    )
+
+
+@pytest.mark.parametrize(
+    ("claim", "quote"),
+    [
+        ("Happy cats are purring.", "Cats purr when happy."),
+        ("It is napping.", "Cats nap in the sun."),
+        ("Cats.", "Cats nap in the sun."),
+        ("Zebras run.", "Cats nap in the sun."),
+        ("", "Cats nap in the sun."),
+    ],
+    ids=["by stems", "other stem", "tie: the first", "nothing shared: the first", "empty"],
+)
+def test_the_best_quote_shares_most_terms_with_the_claim(claim: str, quote: str):
+    assert best_quote(claim, CATS) == quote
+
+
+def test_a_passage_without_a_sentence_gives_an_empty_quote():
+    assert best_quote("Cats purr.", hit("")) == ""
+
+
+def test_a_spanish_passage_is_quoted_by_spanish_stems():
+    gatos = hit("Los gatos duermen mucho. Los gatos ronronean contentos.", language="es")
+    assert best_quote("El gato ronroneaba.", gatos) == "Los gatos ronronean contentos."
+
+
+SHARES: dict[Label, float] = {"High": 0.91, "Medium": 0.5, "Low": 0.04}
+COUNTS: dict[Label, int] = {"High": 11, "Medium": 20, "Low": 300}
+ENGLISH = Thresholds(0.6, 0.3, SHARES, COUNTS)
+SPANISH = Thresholds(0.5, 0.2, SHARES, COUNTS)
+MODEL = "a-model"
+RULES = LabelRules(
+    {
+        ("cosine", MODEL, "en"): ENGLISH,
+        ("cosine", MODEL, "es"): SPANISH,
+        ("cosine", "another-model", "en"): SPANISH,
+        ("judge", MODEL, "en"): SPANISH,
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("score", "label"),
+    [(1.0, "High"), (0.6, "High"), (0.5999, "Medium"), (0.3, "Medium"), (0.2999, "Low"), (-1.0, "Low")],
+)
+def test_a_threshold_itself_belongs_to_the_higher_label(score: float, label: Label):
+    assert ENGLISH.label(score) == label
+    (relevance,) = RULES.relevance("cosine", [score], "en", MODEL)
+    assert (relevance.label, relevance.scorer, relevance.score) == (label, "cosine", score)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "model", "language", "label"),
+    [
+        ("cosine", MODEL, "en", "Medium"),
+        ("cosine", MODEL, "es", "High"),
+        ("cosine", MODEL, "fr", "Medium"),
+        ("cosine", "another-model", "en", "High"),
+        ("judge", MODEL, "es", "High"),
+    ],
+)
+def test_thresholds_are_those_of_scorer_model_and_language_or_else_the_english_ones(
+    scorer, model, language, label
+):
+    (found,) = RULES.relevance(scorer, [0.55], language, model)
+    assert found.label == label
+    fitted_for_it = (scorer, language) in {("cosine", "en"), ("cosine", "es")}
+    assert found.rule.endswith(" were relevant." if fitted_for_it else " Measured with questions in English.")
+
+
+@pytest.mark.parametrize("score", [0.0, 0.4999, 0.5, 0.7499, 0.75, 1.0])
+def test_a_judge_that_was_never_measured_is_labelled_by_what_its_prompt_says(score: float):
+    (found,) = RULES.relevance("judge", [score], "en", "gpt-4o")
+    label = "High" if score >= 75 / 100 else "Medium" if score >= 50 / 100 else "Low"
+    assert (found.label, found.scorer, found.score) == (label, "judge", score)
+    assert found.rule.startswith(f"{label}: judge score {score:.2f}, ")
+    assert "Not calibrated for gpt-4o" in found.rule
+    assert "judged passages" not in found.rule
+
+
+def test_labels_come_one_per_score_in_order():
+    assert [found.label for found in RULES.relevance("cosine", [0.1, 0.9, 0.4], "en", MODEL)] == [
+        "Low",
+        "High",
+        "Medium",
+    ]
+    assert RULES.relevance("cosine", [], "en", MODEL) == []
+
+
+@pytest.mark.parametrize(
+    ("score", "rule"),
+    [
+        (
+            0.75,
+            "High: cosine similarity to the question 0.75, at least 0.60. "
+            "Of 11 judged passages with this label, 91% were relevant.",
+        ),
+        (
+            0.45,
+            "Medium: cosine similarity to the question 0.45, from 0.30 to below 0.60. "
+            "Of 20 judged passages with this label, 50% were relevant.",
+        ),
+        (
+            0.05,
+            "Low: cosine similarity to the question 0.05, below 0.30. "
+            "Of 300 judged passages with this label, 4% were relevant.",
+        ),
+    ],
+)
+def test_a_label_states_its_rule_and_how_often_it_was_right(score: float, rule: str):
+    assert RULES.relevance("cosine", [score], "en", MODEL)[0].rule == rule
+
+
+@pytest.mark.parametrize(
+    ("count", "labels"),
+    [(0, ""), (1, "H"), (2, "HM"), (3, "HML"), (4, "HHML"), (5, "HHMML"), (6, "HHMMLL"), (9, "HHHMMMLLL")],
+)
+def test_by_rank_the_first_third_is_high_and_the_second_medium(count: int, labels: str):
+    found = LabelRules({}, "rank").relevance("rank", [0.0] * count, "en", "")
+    assert "".join(relevance.label[0] for relevance in found) == labels
+    assert [relevance.score for relevance in found] == list(range(1, count + 1))
+    assert {relevance.scorer for relevance in found} <= {"rank"}
+
+
+def test_a_label_by_rank_says_that_it_was_not_measured():
+    second = LabelRules({}, "rank").relevance("rank", [0.9, 0.8, 0.7], "en", "")[1]
+    assert second.rule == "Medium: position 2 of 3 (labels by rank; not measured)."
+
+
+ROW = """
+[cosine.a-model.en]
+high = 0.6
+medium = 0.3
+relevant = { High = 0.9, Medium = 0.5, Low = 0.1 }
+judged = { High = 1, Medium = 2, Low = 3 }
+"""
+
+
+def test_thresholds_are_read_from_a_file(tmp_path: Path):
+    path = tmp_path / "labels.toml"
+    path.write_text(ROW)
+    found = LabelRules.read(path).relevance("cosine", [0.6, 0.3, 0.2], "en", MODEL)
+    assert [relevance.label for relevance in found] == ["High", "Medium", "Low"]
+    by_rank = LabelRules.read(path, "rank").relevance("rank", [0.6], "en", "")
+    assert by_rank[0].scorer == "rank"
+
+
+def unreadable(path: Path, text: str | None) -> None:
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(DataError) as refused:
+        LabelRules.read(path)
+    assert str(path) in refused.value.message
+    assert refused.value.next_step == "Restore data/labels.toml."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "high = ",
+        "cosine = 3",
+        "[cosine]\nen = 3",
+        "[cosine.en]\nhigh = 1",
+        ROW.replace("high = 0.6", ""),
+        ROW.replace("judged", "seen"),
+    ],
+    ids=["missing", "not TOML", "no table", "no row", "no model", "no threshold", "no counts"],
+)
+def test_a_missing_or_malformed_file_of_thresholds_is_named(tmp_path: Path, text: str | None):
+    unreadable(tmp_path / "labels.toml", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ROW.replace("a-model.en", "a-model.es"),
+        ROW.replace("High = 0.9, ", ""),
+        ROW.replace("0.6", '"wide"'),
+    ],
+    ids=["empty", "no English row", "a share is missing", "a threshold is text"],
+)
+def test_defect_a_file_that_cannot_label_is_refused_when_read(tmp_path: Path, text: str):
+    unreadable(tmp_path / "labels.toml", text)
+
+
+def test_the_files_in_the_repository_label_english_and_say_their_rule():
+    rules = LabelRules.read(ROOT / "data" / "labels.toml")
+    (relevance,) = rules.relevance("cosine", [0.999], "en", f"{MINILM}-{MINILM_SHA256[:8]}")
+    assert relevance.label == "High"
+    assert relevance.rule.startswith("High: cosine similarity to the question 1.00, at least 0.")

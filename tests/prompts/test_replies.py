@@ -1,0 +1,92 @@
+"""Reading a judge's reply: what is taken, what is refused and why. Nothing is ever made up."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_core.prompts.replies import read_object, read_score
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"score": 70, "reason": "close"}',
+        '\n  {"reason": "close", "score": 70}  \n',
+        '```json\n{"score": 70, "reason": "close"}\n```',
+        '```\n{"score": 70, "reason": "close"}\n```',
+        'Here is my rating:\n```json\n{"score": 70, "reason": "close"}\n```\nIs that all?',
+        'Rating: {"score": 70, "reason": "close"} — done.',
+    ],
+)
+def test_the_object_is_found_with_or_without_words_around_it(reply: str):
+    assert read_object(reply) == {"score": 70, "reason": "close"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("", "it holds no JSON object"),
+        ("70", "it holds no JSON object"),
+        ("I would say 70 of 100.", "it holds no JSON object"),
+        ("[70, 80]", "it holds no JSON object"),
+        ('{"score": 70', "its JSON is broken"),
+        ("{score: 70}", "its JSON is broken"),
+        ("{'score': 70}", "its JSON is broken"),
+        ('{"score": 70,}', "its JSON is broken"),
+        ('{"a":' * 100_000, "its JSON is broken"),
+        ('{"score": 70} or {"score": 80}', "it holds more than one JSON object"),
+        ('[{"score": 70}, {"score": 80}]', "it holds more than one JSON object"),
+        ('[{"score": 70}]', "it holds more than one JSON object"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_a_reply_without_exactly_one_object_is_refused_with_the_reason(reply: str, reason: str):
+    with pytest.raises(ValueError, match=reason):
+        read_object(reply)
+
+
+@pytest.mark.parametrize(("value", "score"), [("0", 0.0), ("100", 100.0), ("62.5", 62.5), ("1e2", 100.0)])
+def test_a_score_is_a_number_from_0_to_100(value: str, score: float):
+    assert read_score(read_object(f'{{"score": {value}}}'), "score") == score
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("-0.1", "100.1", "1e999", "-1e999", "NaN", "Infinity", "null", "true", "false"),
+        *('"70"', '"high"', "[70]", '{"value": 70}'),
+    ],
+)
+def test_what_is_no_such_number_is_refused_and_named(value: str):
+    values = read_object(f'{{"score": {value}}}')
+    with pytest.raises(ValueError, match=r"score is .*, not a number from 0 to 100"):
+        read_score(values, "score")
+
+
+def test_a_missing_score_is_not_zero():
+    with pytest.raises(ValueError, match="score is None, not a number"):
+        read_score({"reason": "none given"}, "score")
+
+
+@given(st.floats(0, 100), st.text(st.characters(exclude_characters="{}[]`", codec="utf-8")))
+def test_any_score_comes_back_from_its_json(score: float, reason: str):
+    said = json.dumps({"reason": reason, "score": score})
+    assert read_score(read_object(said), "score") == score
+    assert read_object(said)["reason"] == reason
+
+
+@given(st.text())
+def test_any_text_gives_an_object_or_a_reason(reply: str):
+    try:
+        told = read_object(reply)
+    except ValueError as error:
+        told = {str(error): "the reason"}
+    assert isinstance(told, dict)
+
+
+def test_only_the_object_of_the_reply_is_read():
+    assert read_object('{"score": 1, "more": {"score": 2}}') == {"score": 1, "more": {"score": 2}}

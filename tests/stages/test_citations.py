@@ -1,0 +1,242 @@
+"""Citations: every usual spelling of a marker is read, and a quote supports its claim or says that it does not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from helpers.small import ScriptedLlm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pages.shared.html import _cited
+from pages.shared.passages import _doubts
+from rag_core.cli import show
+from rag_core.pipeline.strategy import Strategy
+from rag_core.runtime.context import Context
+from rag_core.stages import Bm25, Dense, Retrieve, Write
+from rag_core.stages.citations import MARKER, resolve_citations
+from rag_core.values.trace import Trace
+from rag_core.values.types import Answer, Citation, Hit, Passage
+
+
+def hit(text: str, language: str = "en", title: str = "") -> Hit:
+    return Hit(Passage(f"id of {text}", "doc", title, text, "", language), 0.5, "cosine")
+
+
+CATS = hit("Cats nap in the sun. Cats purr when happy.")
+DOGS = hit("Dogs bark at strangers. Dogs fetch sticks.")
+FISH = hit("Fish swim in schools.")
+THREE = [CATS, DOGS, FISH]
+
+
+@pytest.mark.parametrize(
+    ("spelt", "read"),
+    [
+        ("[1-2]", "[1][2]"),
+        ("[1–3]", "[1][2][3]"),
+        ("[1 - 3]", "[1][2][3]"),
+        ("[2-2]", "[2]"),
+        ("[3-1]", "[3][1]"),
+        ("[1, 2-3]", "[1][2][3]"),
+        ("[1,2,1]", "[1][2]"),
+        ("[ 1 ]", "[1]"),
+        ("[Source 1]", "[1]"),
+        ("[source 1, 2]", "[1][2]"),
+        ("[Source 1; Source 3]", "[1][3]"),
+        ("[Sources 1 and 2]", "[1][2]"),
+        ("[SOURCE #2]", "[2]"),
+        ("[Ref. 2]", "[2]"),
+        ("[Fuente 1]", "[1]"),
+        ("[fuentes 1 y 2]", "[1][2]"),
+        ("【1】", "[1]"),
+        ("【2†source】", "[2]"),
+        ("【1】【3】", "[1][3]"),
+        ("(Source 2)", "[2]"),
+        ("(fuentes 1, 2 y 3)", "[1][2][3]"),
+        ("[^1]", "[1]"),
+        ("[1][2]", "[1][2]"),
+        ("[1, 2]", "[1][2]"),
+        ("[1 y 2]", "[1][2]"),
+        ("[1 and 2]", "[1][2]"),
+        ("[1, 2, and 3]", "[1][2][3]"),
+        ("[1 & 2]", "[1][2]"),
+        ("[01]", "[1]"),
+        ("[١]", "[1]"),
+    ],
+)
+def test_the_usual_spellings_of_a_marker_are_read(spelt: str, read: str):
+    text, citations, invalid = resolve_citations(f"Cats purr {spelt}.", THREE)
+    assert (text, invalid) == (f"Cats purr {read}.", 0)
+    assert "".join(f"[{one.n}]" for one in citations) == read
+
+
+@pytest.mark.parametrize(
+    ("spelt", "left", "invalid"),
+    [
+        ("[2019]", "", 1),
+        ("[4]", "", 1),
+        ("[2-9]", " [2][3]", 1),
+        ("[0-1]", " [1]", 1),
+        ("[7-9]", "", 2),
+        ("[1-99999999999]", " [1][2][3]", 1),
+        (f"[{'9' * 5000}]", "", 1),
+        (f"[1-{'9' * 5000}]", " [1][2][3]", 1),
+        ("[Source 9]", "", 1),
+        ("(Fuente 9)", "", 1),
+        ("【9】", "", 1),
+        ("[[9]1]", " [1]", 1),
+    ],
+)
+def test_a_number_that_names_no_context_is_taken_out_and_counted(spelt: str, left: str, invalid: int):
+    assert resolve_citations(f"Cats purr {spelt}.", THREE)[::2] == (f"Cats purr{left}.", invalid)
+
+
+@pytest.mark.parametrize(
+    "bracket",
+    ["[sic]", "(2)", "[-1]", "[1.5]", "[]", "(2019)", "[1 mg]", "[see 1]", "[Source]", "(1-2)", "(1 and 2)"],
+)
+def test_brackets_that_are_no_markers_stay(bracket: str):
+    said = f"Cats purr {bracket}."
+    assert resolve_citations(said, THREE) == (said, (), 0)
+
+
+PIECES = [
+    *"[]()【】^#-–,;&. 0123459",
+    " and ",
+    " y ",
+    "Source ",
+    "Fuente ",
+    "†",
+    "Cats purr",
+    "\n",
+    "９",
+    "١",
+    "²",
+    "9" * 30,
+]
+answers = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+
+
+@settings(deadline=None, max_examples=300)
+@given(answers, st.integers(0, 3))
+def test_any_text_resolves_to_valid_markers_and_then_to_itself(said: str, contexts: int):
+    hits = THREE[:contexts]
+    text, citations, invalid = resolve_citations(said, hits)
+    numbers = [int(n) for n in MARKER.findall(text)]
+    assert all(1 <= n <= contexts for n in numbers)
+    assert invalid >= 0
+    assert resolve_citations(text, hits) == (text, citations, 0)
+    places = sorted(place for one in citations for place in one.markers)
+    assert places == list(range(len(numbers)))
+    assert all(numbers[place] == one.n for one in citations for place in one.markers)
+    assert all(one.context_id == hits[one.n - 1].id for one in citations)
+
+
+def verdict(claim: str, passage: Hit) -> bool | None:
+    (one,) = resolve_citations(f"{claim} [1].", [passage])[1]
+    return one.supported
+
+
+class TestSupport:
+    @pytest.mark.parametrize(
+        ("claim", "supported"),
+        [
+            ("Happy cats are purring", True),  # 3 of 3
+            ("Happy cats purr, drink milk and hunt", True),  # happi, cat, purr of 6: 1/2
+            ("Purring cats like milk, mice, birds and string", False),  # purr, cat of 7 ("like" counts): 2/7
+            ("Cats eat mice", True),  # 1/3, the threshold itself
+            ("Cats eat mice daily", False),  # 1/4
+            ("High fever is an emergency", False),  # 0 of 3
+        ],
+    )
+    def test_a_quote_supports_a_claim_when_it_holds_a_third_of_its_content_words(self, claim, supported):
+        assert verdict(claim, CATS) is supported
+
+    def test_the_title_counts_as_it_is_shown_with_the_passage(self):
+        claim = "Anti-D prophylaxis is given routinely"
+        assert verdict(claim, hit("It comes at 28 weeks.")) is False
+        assert verdict(claim, hit("It comes at 28 weeks.", title="Anti-D prophylaxis")) is True
+
+    def test_a_claim_in_another_language_than_its_passage_is_not_checked(self):
+        gatos = hit("Los gatos duermen toda la mañana.", "es")
+        assert verdict("A high fever in the night is an emergency", gatos) is None
+        assert verdict("La fiebre alta por la noche es una urgencia", gatos) is False
+        assert verdict("La fiebre alta por la noche es una urgencia", CATS) is None
+        assert verdict("Los gatos duermen mucho por la mañana", gatos) is True
+
+    def test_a_quotation_is_supported_in_whatever_language_the_rest_is(self):
+        gatos = hit("Los gatos duermen toda la mañana.", "es")
+        said = "Cats nap in the warm sun and they purr when they are happy [1]. Los gatos duermen toda la mañana [2]."
+        assert [one.supported for one in resolve_citations(said, [CATS, gatos])[1]] == [True, True]
+
+    @pytest.mark.parametrize("claim", ["", "Yes", "It is so"])
+    def test_a_claim_of_hardly_a_word_is_not_checked(self, claim):
+        assert verdict(claim, CATS) is None
+
+    def test_a_claim_is_the_sentence_before_the_marker_list_items_included(self):
+        said = "High fever is an emergency.\n- Cats nap in the sun [1]\n- Dogs drive fast cars [2]"
+        cats, dogs = resolve_citations(said, THREE)[1]
+        assert (cats.quote, cats.supported) == ("Cats nap in the sun.", True)
+        assert dogs.supported is False
+
+    def test_one_context_cited_for_two_claims_has_a_verdict_for_each(self):
+        said = "Cats nap in the sun [1]. Cats nap under heavy snow while volcanoes rumble nearby [1]. The sun cats nap in [1]."
+        right, wrong = resolve_citations(said, [CATS])[1]
+        assert (right.supported, right.markers) == (True, (0, 2))
+        assert (wrong.supported, wrong.markers) == (False, (1,))
+
+
+SAID = (
+    "Cats purr when they are happy [1]. High fever is always an emergency [1]. Los gatos ronronean mucho [1]."
+)
+
+
+@pytest.fixture
+def trace(ctx: Context) -> Trace:
+    """An answer with a citation of each kind, written from the one passage about purring."""
+    strategy = Strategy("plain", (Retrieve((Bm25(k=1),)), Write()))
+    return strategy.run("When do happy cats purr?", replace(ctx, llms={"answer": ScriptedLlm(SAID)}))
+
+
+def test_verdicts_reach_json_and_a_warning_counts_the_unsupported(trace: Trace):
+    told = trace.as_json()
+    assert [one["supported"] for one in told["answer"]["citations"]] == [True, False, None]
+    assert all(set(one) == {"n", "context_id", "quote", "supported"} for one in told["answer"]["citations"])
+    assert told["warnings"] == [
+        "1 of 3 citations not supported: the passage shares too few words with the sentence that cites it."
+    ]
+
+
+def test_verdicts_are_printed_in_words(trace: Trace, capsys: pytest.CaptureFixture[str]):
+    show.trace(replace(trace, engine={"llm": "scripted"}), details=False)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "[1] unsupported: the closest sentence is “Cats purr when they are happy.”" in printed
+    assert "[1] not checked: words cannot tell whether it supports the answer." in printed
+
+
+def test_verdicts_are_shown_in_words_beside_the_marker_and_under_the_passage(trace: Trace):
+    assert trace.answer
+    links = re.findall(
+        r'<a class="([^"]*)" href="#c0-p1" aria-label="([^"]*)">(.*?)</a>', _cited(trace.answer, 0)
+    )
+    assert links == [
+        ("rl-cite", "Open passage 1", "1"),
+        ("rl-cite rl-doubt", "Open passage 1, unsupported", "1 <small>unsupported</small>"),
+        ("rl-cite rl-doubt", "Open passage 1, not checked", "1 <small>not checked</small>"),
+    ]
+    notes = _doubts(trace.answer.citations)
+    assert notes.count("Unsupported citation.") == notes.count("Citation not checked.") == 1
+    assert _doubts([Citation(1, "a", "Cats purr.")]) == ""
+
+
+def test_an_answer_without_a_known_marker_is_drawn_all_the_same():
+    assert _cited(Answer("Cats purr [1]."), 0).count("<a ") == 1
+
+
+def test_a_quotation_of_the_offline_kind_brings_no_warning(ctx: Context):
+    said = "Cats purr when they are happy. [1]"
+    strategy = Strategy("plain", (Retrieve((Dense(k=1),)), Write()))
+    trace = strategy.run("When do happy cats purr?", replace(ctx, llms={"answer": ScriptedLlm(said)}))
+    assert trace.warnings == ()

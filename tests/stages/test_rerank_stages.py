@@ -1,0 +1,378 @@
+"""Scoring anew: the reranker, the judge, S_final and its threshold. A failure is never a score."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from helpers.fakes import QUESTION, Scores, Told, WordReranker, refused, score, talker
+from helpers.plane import Plane, context, cos, hit, ranking
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_core.catalog import build
+from rag_core.pipeline.strategy import Strategy
+from rag_core.prompts.prompt import Prompt
+from rag_core.runtime.context import Context, Limits
+from rag_core.stages import AtLeast, Blend, Dense, Judge, Mmr, Rerank, Rescore, Retrieve, Top, Write
+from rag_core.values.errors import ConfigError, ProviderError, StageError, Stopped
+from rag_core.values.types import Hit, Query, Ranking, State, Vote
+
+SECONDS = 20  # to wait for what must come; nothing waits this long when it does
+Reply = str | Exception
+
+
+def judging(replies: dict[str, Reply | tuple[Reply, ...]], **more: object) -> tuple[Context, Told]:
+    """A context whose judge replies by passage id; in turn, where there are several replies."""
+    turns = {name: list(said) if isinstance(said, tuple) else [said] for name, said in replies.items()}
+
+    def reply(prompt: Prompt) -> Reply:
+        (source,) = prompt.fields["sources"]
+        left = turns[source.id]
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    llm = Told({"judge_passage": reply})
+    return replace(context(Plane()), llms={"judge": llm}, **more).metered(), llm
+
+
+def scores_of(stage: Rerank, ids: str, ctx: Context) -> dict[str, float]:
+    state = replace(State.start("question"), rankings=(ranking(ids),))
+    return {found.id: found.score for found in stage(state, ctx).ranking}
+
+
+class TestRescore:
+    def test_every_ranking_is_scored_against_its_own_query(self):
+        reranker = WordReranker()
+        ctx = replace(context(Plane()), reranker=reranker)
+        one, two = Query("text of a"), Query("b alone")
+        state = replace(State.start("question"), rankings=(ranking("ab", one), ranking("bc", two)))
+        first, second = Rescore()(state, ctx).rankings
+        assert [(found.id, found.score) for found in first] == [("a", 3.0), ("b", 2.0)]
+        assert [(found.id, found.score) for found in second] == [("b", 1.0), ("c", 0.0)]
+        assert first.hits[0].votes == (Vote("Rescore", "text of a", 1, 3.0, "cross_encoder"),)
+        assert reranker.asked == [("text of a", ("a", "b")), ("b alone", ("b", "c"))]
+
+    @pytest.mark.parametrize("search_type", ["bm25", "vector", "hybrid"])
+    def test_one_ranking_is_scored_against_the_question_whatever_was_searched_with(
+        self, full: Context, search_type: str
+    ):
+        reranker = WordReranker()
+        settings = {"transform": True, "rerank": True, "search_type": search_type}
+        trace = build(("contextual", settings)).run(QUESTION, replace(full, reranker=reranker))
+        assert [query.text for query in trace.final.queries] == ["feline canine sleep"]
+        assert [query for query, _ in reranker.asked] == [QUESTION]
+
+    def test_after_hyde_the_question_is_what_counts(self):
+        """The passage searched with lies at 90°, the question at 0°: of a (10°) and b (80°), a is relevant."""
+        reranker = WordReranker()
+        plane = Plane(question=0, a=10, b=80, supposed=90)
+        ctx = replace(context(plane), reranker=reranker)
+        state = replace(State.start("question"), rankings=(ranking("ba", Query("supposed")),))
+        (first, _) = Mmr(2, 1.0)(state, ctx).ranking
+        assert first.id == "a"
+        Rescore()(state, ctx)
+        assert [query for query, _ in reranker.asked] == ["question"]
+
+    @pytest.mark.parametrize("scale", ["cross_encoder", "offline_scorer"])
+    def test_the_scale_says_whose_scores_they_are(self, scale):
+        ctx = replace(context(Plane()), reranker=WordReranker(scale))
+        state = replace(State.start("question"), rankings=(ranking("ab"),))
+        assert {found.scale for found in Rescore()(state, ctx).ranking} == {scale}
+
+    def test_nothing_found_is_nothing_to_score(self):
+        reranker = WordReranker()
+        ctx = replace(context(Plane()), reranker=reranker)
+        assert scores_of(Rescore(), "", ctx) == {}
+        assert reranker.asked == []
+
+    @pytest.mark.parametrize(
+        "scores", [(1.0,), (1.0, 2.0, 3.0), (1.0, math.nan), (math.inf, 1.0), ()], ids=str
+    )
+    def test_a_score_too_few_or_none_at_all_is_an_error_that_was_paid_for(self, scores: tuple[float, ...]):
+        ctx = replace(context(Plane()), reranker=Scores(scores)).metered()
+        with pytest.raises(ProviderError, match="scores gave no usable score for each of 2 passages"):
+            scores_of(Rescore(), "ab", ctx)
+        assert [call.cost_usd for call in ctx.ledger] == [0.5]
+
+    def test_without_a_reranker_the_strategy_says_what_is_missing(self):
+        with pytest.raises(ConfigError, match="No reranker is set"):
+            scores_of(Rescore(), "ab", context(Plane()))
+
+
+class TestJudge:
+    def test_0_to_100_becomes_0_to_1(self):
+        ctx, _ = judging({"a": score(0), "b": score(100), "c": score(62.5)})
+        assert scores_of(Judge(), "abc", ctx) == {"b": 1.0, "c": 0.625, "a": 0.0}
+
+    def test_every_passage_is_asked_for_by_itself_with_the_question(self):
+        ctx, llm = judging({"a": score(10), "b": score(20)})
+        state = replace(State.start("question"), rankings=(ranking("ab"),))
+        found = Judge()(state, ctx).ranking
+        assert {(found.scale, found.votes[-1].stage) for found in found} == {("judge", "Judge")}
+        asked = {prompt.render() for prompt in llm.prompts}
+        assert len(asked) == 2
+        for name in "ab":
+            (prompt,) = [each for each in asked if f"text of {name}" in each]
+            assert prompt.startswith("Question: question\n")
+            assert prompt.count("<source ") == 1
+            assert 'relevance="unknown"' in prompt  # no other score may sway it
+        assert [(call.purpose, call.input_tokens) for call in ctx.ledger] == [("judge", 100)] * 2
+
+    def test_the_criteria_of_the_seed_are_put_to_it(self):
+        ctx, llm = judging({"a": score(10)})
+        scores_of(Judge(), "a", ctx)
+        (prompt,) = llm.prompts
+        for wanted in (
+            "what the question is after",
+            "clear and useful",
+            "complete and specific",
+            "as a whole",
+        ):
+            assert wanted in prompt.system
+        assert "0 to 100" in prompt.system
+        assert prompt.template.reply is not None
+        assert set(prompt.template.reply.model_fields) == {"reason", "score"}
+
+    def test_all_are_asked_at_the_same_time(self):
+        meeting = threading.Barrier(3)
+
+        def together(prompt: Prompt) -> str:
+            meeting.wait(timeout=SECONDS)
+            return score(50)
+
+        ctx = replace(context(Plane()), llms={"judge": Told({"judge_passage": together})})
+        assert scores_of(Judge(), "abc", ctx) == dict.fromkeys("abc", 0.5)
+
+    MALFORMED = (
+        ("", "it holds no JSON object"),
+        ("Very relevant, 90.", "it holds no JSON object"),
+        ("[90, 80]", "it holds no JSON object"),
+        ('[{"score": 90}, {"score": 80}]', "it holds more than one JSON object"),
+        (score("90"), "score is '90', not a number from 0 to 100"),
+        (score([90, 80]), r"score is [90, 80], not a number from 0 to 100"),
+        (score(101), "score is 101, not a number from 0 to 100"),
+        (score(-1), "score is -1, not a number from 0 to 100"),
+        (score(math.nan), "score is nan, not a number from 0 to 100"),
+        (score(True), "score is True, not a number from 0 to 100"),
+        ('{"reason": "none"}', "score is None, not a number from 0 to 100"),
+    )
+
+    @pytest.mark.parametrize(("reply", "reason"), MALFORMED)
+    def test_a_malformed_reply_is_asked_for_once_more_with_the_reason(self, reply: str, reason: str):
+        ctx, llm = judging({"a": (reply, score(80)), "b": score(30)})
+        assert scores_of(Judge(), "ab", ctx) == {"a": 0.8, "b": 0.3}
+        assert ctx.warnings == []
+        assert len(ctx.ledger) == 3
+        again = [prompt for prompt in llm.prompts if prompt.fields["refused"]]
+        assert [prompt.fields["refused"] for prompt in again] == [f"Your last reply was refused: {reason}.\n"]
+        assert f"refused: {reason}." in again[0].render()
+
+    @pytest.mark.parametrize(("reply", "reason"), MALFORMED)
+    def test_malformed_twice_it_is_left_out_with_a_warning_and_never_a_score(self, reply: str, reason: str):
+        ctx, llm = judging({"a": reply, "b": score(0)})
+        assert scores_of(Judge(), "ab", ctx) == {"b": 0.0}
+        assert ctx.warnings == [
+            "1 of 2 passages could not be judged and were left out: "
+            f"the judge's reply was malformed 2 times: {reason}."
+        ]
+        assert len(llm.prompts) == len(ctx.ledger) == 3
+
+    def test_a_refused_call_is_not_asked_again_here(self):
+        """The provider's client has its own retries."""
+        ctx, llm = judging({"a": refused("No quota."), "b": score(70)})
+        assert scores_of(Judge(), "ab", ctx) == {"b": 0.7}
+        assert ctx.warnings == ["1 of 2 passages could not be judged and were left out: No quota."]
+        assert len(llm.prompts) == 2
+
+    @pytest.mark.parametrize("reply", [refused("No quota."), "no idea"])
+    def test_when_none_can_be_judged_the_run_fails(self, full: Context, reply: Reply):
+        llm = talker(judge_passage=reply)
+        with pytest.raises(StageError, match="rag_msr: stage Judge failed: no passage could be judged: "):
+            build("rag_msr").run(QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm)))
+        assert llm.purposes["answer"] == 0
+
+    def test_stopping_is_not_a_failed_judgement(self):
+        ctx, _ = judging({"a": Stopped(), "b": score(1)})
+        with pytest.raises(Stopped):
+            scores_of(Judge(), "ab", ctx)
+
+    def test_a_fault_in_the_program_is_not_taken_for_a_bad_reply(self):
+        ctx, _ = judging({"a": TypeError("a fault"), "b": score(1)})
+        with pytest.raises(TypeError, match="a fault"):
+            scores_of(Judge(), "ab", ctx)
+
+    def test_the_run_goes_on_with_those_that_were_judged(self, full: Context):
+        turns = iter([refused("No quota.")])
+        llm = talker(judge_passage=lambda prompt: next(turns, score(90)))
+        trace = build("rag_msr").run(QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm)))
+        assert len(trace.steps[6].after.ranking) == 8
+        assert trace.warnings == ("1 of 9 passages could not be judged and were left out: No quota.",)
+        assert trace.answer
+        assert not trace.answer.abstained
+
+
+def judged_hit(name: str, value: float) -> Hit:
+    return replace(
+        hit(name), votes=(Vote("Judge", "question", 1, value, "judge"),), score=value, scale="judge"
+    )
+
+
+class TestBlend:
+    @pytest.mark.parametrize("alpha", [0.0, 0.4, 0.75, 1.0])
+    def test_s_final_is_alpha_cosine_plus_the_rest_of_the_judge(self, alpha: float):
+        plane = Plane(question=0, a=60, b=90, c=120)
+        judge = {"a": 0.2, "b": 0.9, "c": 0.5}
+        hits = tuple(judged_hit(name, value) for name, value in judge.items())
+        state = replace(State.start("question"), rankings=(Ranking(Query("question"), hits),))
+        found = Blend(alpha)(state, context(plane)).ranking
+        degrees = {"a": 60, "b": 90, "c": 120}
+        assert {each.id: each.score for each in found} == pytest.approx(
+            {name: alpha * cos(degrees[name]) + (1 - alpha) * value for name, value in judge.items()},
+            abs=1e-6,
+        )
+        assert {each.scale for each in found} == {"s_final"}
+
+    def test_both_parts_are_votes_of_their_scale_and_alpha_is_shown(self):
+        """α = 0.4: a is 0.4 · 0.5 + 0.6 · 0.9 = 0.74, b is 0.4 · 1 + 0.6 · 0.2 = 0.52."""
+        hits = (judged_hit("a", 0.9), judged_hit("b", 0.2))
+        state = replace(State.start("question"), rankings=(Ranking(Query("question"), hits),))
+        a, b = Blend(0.4)(state, context(Plane(question=0, a=60, b=0))).ranking
+        assert [(vote.stage, vote.scale, vote.rank) for vote in a.votes] == [
+            ("Judge", "judge", 1), ("Blend", "cosine", 2), ("Blend", "s_final", 1),
+        ]  # fmt: skip
+        assert [vote.score for vote in a.votes] == pytest.approx([0.9, 0.5, 0.74], abs=1e-6)
+        assert [vote.score for vote in b.votes] == pytest.approx([0.2, 1.0, 0.52], abs=1e-6)
+        assert [(term.name, term.weight) for term in a.votes[-1].terms] == [("cosine", 0.4), ("judge", 0.6)]
+        assert [term.value for term in a.votes[-1].terms] == pytest.approx([0.5, 0.9], abs=1e-6)
+
+    def test_the_defaults_worked_through(self):
+        """α = 0.4: 0.4 · 0.5 + 0.6 · 0.75 = 0.20 + 0.45 = 0.65, and 0.4 · 0 + 0.6 · 0.9 = 0.54."""
+        plane = Plane(question=0, a=60, b=90)
+        hits = (judged_hit("a", 0.75), judged_hit("b", 0.9))
+        state = replace(State.start("question"), rankings=(Ranking(Query("question"), hits),))
+        found = Blend()(state, context(plane)).ranking
+        assert [(each.id, pytest.approx(each.score, abs=1e-6)) for each in found] == [
+            ("a", 0.65),
+            ("b", 0.54),
+        ]
+
+    def test_the_last_judgement_counts_and_later_stages_are_not_taken_for_it(self):
+        votes = (
+            Vote("Judge", "q", 1, 0.1, "judge"),
+            Vote("Judge", "q", 1, 0.9, "judge"),
+            Vote("Rescore", "q", 1, 7.0, "cross_encoder"),
+        )
+        hits = (replace(hit("a"), votes=votes),)
+        state = replace(State.start("question"), rankings=(Ranking(Query("question"), hits),))
+        (found,) = Blend(0.0)(state, context(Plane(question=0, a=60))).ranking
+        assert found.score == 0.9
+
+    def test_alpha_one_needs_no_judge_and_less_says_what_is_missing(self):
+        state = replace(State.start("question"), rankings=(ranking("a"),))
+        plane = Plane(question=0, a=60)
+        (found,) = Blend(1.0)(state, context(plane)).ranking
+        assert found.score == pytest.approx(cos(60), abs=1e-6)
+        with pytest.raises(ConfigError, match="have no judge's score"):
+            Blend(0.99)(state, context(plane))
+
+    @pytest.mark.parametrize("alpha", [-0.01, 1.01, math.nan])
+    def test_an_alpha_outside_zero_to_one_is_refused(self, alpha: float):
+        with pytest.raises(ConfigError, match="alpha must be from 0 to 1"):
+            Blend(alpha)
+
+    @settings(deadline=None)
+    @given(st.floats(0, 1), st.floats(0, 1), st.integers(0, 360))
+    def test_it_lies_between_its_two_scores(self, alpha: float, value: float, degrees: int):
+        state = replace(
+            State.start("question"), rankings=(Ranking(Query("question"), (judged_hit("a", value),)),)
+        )
+        (found,) = Blend(alpha)(state, context(Plane(question=0, a=degrees))).ranking
+        low, high = sorted((cos(degrees), value))
+        assert low - 1e-6 <= found.score <= high + 1e-6
+
+
+def above(theta: float, *scores: float, question: str = "How do cats sleep in winter?") -> State:
+    hits = tuple(replace(hit(f"p{i}"), score=value) for i, value in enumerate(scores))
+    state = State.start(question)
+    rankings = (Ranking(state.question, hits),)
+    return AtLeast(theta)(replace(state, rankings=rankings), context(Plane()))
+
+
+class TestAtLeast:
+    def test_the_threshold_itself_is_enough(self):
+        state = above(0.5, 0.9, 0.5, math.nextafter(0.5, 0), 0.1)
+        assert [found.score for found in state.ranking] == [0.9, 0.5]
+        assert state.shortfall == ""
+
+    @pytest.mark.parametrize(
+        ("question", "said"),
+        [
+            (
+                "How do cats sleep in winter?",
+                "The best passage reaches 0.432, which is below the threshold θ = 0.5.",
+            ),
+            (
+                "¿Cómo duermen los gatos en invierno?",
+                "El mejor pasaje alcanza 0.432, por debajo del umbral θ = 0.5.",
+            ),
+            (
+                "Comment dorment les chats en hiver ?",
+                "The best passage reaches 0.432, which is below the threshold θ = 0.5.",
+            ),
+        ],
+    )
+    def test_when_nothing_is_left_it_says_how_near_the_best_came(self, question: str, said: str):
+        assert above(0.5, 0.4321, 0.1, question=question).shortfall == said
+
+    @pytest.mark.parametrize(
+        ("best", "shown"), [(0.49996, "0.499"), (math.nextafter(0.5, 0), "0.499"), (-0.2, "-0.200")]
+    )
+    def test_the_best_is_never_shown_as_reaching_what_it_missed(self, best: float, shown: str):
+        assert f"reaches {shown}, which is below the threshold θ = 0.5" in above(0.5, best).shortfall
+
+    def test_nothing_found_at_all_is_no_shortfall(self):
+        assert above(0.5).shortfall == ""
+
+    @settings(deadline=None)
+    @given(st.lists(st.floats(-1, 1), max_size=6), st.floats(0, 1), st.floats(0, 1))
+    def test_a_higher_threshold_keeps_a_part_of_what_a_lower_one_keeps(self, scores, one, two):
+        low, high = sorted((one, two))
+        fewer, more = above(high, *scores).ranking.hits, above(low, *scores).ranking.hits
+        assert set(fewer) <= set(more)
+        assert all(found.score >= high for found in fewer)
+
+
+FIRST = (Retrieve((Dense(k=6),)),)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Rescore(),
+        lambda: Judge(),
+        lambda: Blend(1.0),
+        lambda: AtLeast(0.1),
+        lambda: Top(3),
+        lambda: Mmr(3),
+    ],
+    ids=["Rescore", "Judge", "Blend", "AtLeast", "Top", "Mmr"],
+)
+def test_a_stage_gives_the_same_twice_and_leaves_its_state_alone(full: Context, make: Callable[[], Rerank]):
+    before = Strategy("mine", FIRST).run(QUESTION, full)
+    traces = [Strategy("mine", (*FIRST, make(), Write())).run(QUESTION, replace(full)) for _ in range(2)]
+    for trace in traces:
+        assert trace.steps[0].after == before.final
+        assert trace.ranking == traces[0].ranking
+        assert {found.id for found in trace.ranking} <= {found.id for found in before.ranking}
+
+
+def test_the_limit_of_a_run_is_no_malformed_reply(full: Context):
+    """3 rewrites and 2 judgements are made; judging by half of the passages would be another result."""
+    with pytest.raises(
+        StageError, match="stage Judge failed: This run has made 5 language model calls"
+    ) as failed:
+        build("rag_msr").run(QUESTION, replace(full, limits=Limits(calls=5), workers=1))
+    assert [call.purpose for call in failed.value.calls if call.of_language_model].count("judge") == 2

@@ -1,0 +1,341 @@
+"""The stages that write queries: what they ask for, what drops out, what is searched with."""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import replace
+
+import pytest
+from helpers.fakes import Told, refused, talker
+from helpers.plane import Plane, context, unit
+
+from rag_core.catalog import build
+from rag_core.lab.lab import Lab
+from rag_core.pipeline.strategy import Strategy
+from rag_core.prompts.prompt import Prompt
+from rag_core.prompts.rewriting import MULTI_QUERY, ORIGINAL, SYNONYMS, TRANSFORM, Form, own_template
+from rag_core.runtime.context import Context
+from rag_core.stages import (
+    Analyse,
+    AnalyseByModel,
+    Dense,
+    Hypothesise,
+    Merge,
+    Rephrase,
+    Retrieve,
+    Rewrite,
+    Write,
+)
+from rag_core.stages.transform import cleaned
+from rag_core.values.errors import ConfigError, ProviderError, StageError, Stopped
+from rag_core.values.types import Query
+
+QUESTION = Query("Do cats sleep?")
+PLAIN = {"standalone": "When do cats sleep?", "synonyms": "Feline rest", "expanded": "Cats, sleep and food"}
+SECONDS = 20  # to wait for what must come; nothing waits this long when it does
+
+
+def with_llm(ctx: Context, llm: Told) -> Context:
+    return replace(ctx, llms={"rewrite": llm}).metered()
+
+
+def rewritten(ctx: Context, replies: dict, question: Query = QUESTION) -> tuple[tuple[Query, ...], list[str]]:
+    """The queries and the warnings of the three templates of the seed."""
+    asked = with_llm(ctx, Told(replies))
+    return Rewrite(MULTI_QUERY).rewrite(question, asked), asked.warnings
+
+
+class TestRewrite:
+    def test_one_query_per_template_in_its_place_and_not_the_question(self, ctx: Context):
+        queries, warnings = rewritten(ctx, PLAIN)
+        assert [(query.text, query.origin, query.place, query.weight) for query in queries] == [
+            ("When do cats sleep?", "standalone", 0, 1.0),
+            ("Feline rest", "synonyms", 1, 1.0),
+            ("Cats, sleep and food", "expanded", 2, 1.0),
+        ]
+        assert warnings == []
+
+    def test_the_calls_are_made_at_the_same_time(self, ctx: Context):
+        meeting = threading.Barrier(3)
+
+        def together(prompt: Prompt) -> str:
+            meeting.wait(timeout=SECONDS)
+            return PLAIN[prompt.template.name]
+
+        queries, _ = rewritten(ctx, dict.fromkeys(PLAIN, together))
+        assert [query.text for query in queries] == list(PLAIN.values())
+
+    def test_every_call_is_on_the_bill(self, ctx: Context):
+        asked = with_llm(ctx, Told(PLAIN))
+        Rewrite(MULTI_QUERY).rewrite(QUESTION, asked)
+        assert [(call.purpose, call.input_tokens) for call in asked.ledger] == [("rewrite", 100)] * 3
+
+    def test_identical_rewrites_collapse_into_the_first_whatever_their_capitals(self, ctx: Context):
+        queries, warnings = rewritten(ctx, {**PLAIN, "synonyms": "“WHEN do cats sleep?”"})
+        assert [(query.origin, query.place) for query in queries] == [("standalone", 0), ("expanded", 2)]
+        assert warnings == ["Rewrite 'synonyms' is the same as 'standalone' and was left out."]
+
+    def test_a_failed_one_drops_out_and_the_others_keep_their_places(self, ctx: Context):
+        queries, warnings = rewritten(ctx, {**PLAIN, "standalone": refused("The provider is down.")})
+        assert [(query.origin, query.place) for query in queries] == [("synonyms", 1), ("expanded", 2)]
+        assert warnings == ["Rewrite 'standalone' failed and was left out: The provider is down. Try again."]
+
+    @pytest.mark.parametrize("empty", ["", " \n ", '""', "New wording: "])
+    def test_an_empty_reply_is_a_failed_one(self, ctx: Context, empty: str):
+        queries, warnings = rewritten(ctx, {**PLAIN, "expanded": empty})
+        assert [query.origin for query in queries] == ["standalone", "synonyms"]
+        assert warnings == ["Rewrite 'expanded' failed and was left out: the reply was empty. Try again."]
+
+    def test_when_all_fail_the_run_fails_with_the_first_reason(self, ctx: Context):
+        failing = {"standalone": refused("No quota."), "synonyms": refused("No model."), "expanded": ""}
+        strategy = Strategy("mine", (Rewrite(MULTI_QUERY), Retrieve((Dense(),)), Merge("equal"), Write()))
+        with pytest.raises(StageError) as failed:
+            strategy.run("Do cats sleep?", replace(ctx, llms={"rewrite": Told(failing)}))
+        assert isinstance(failed.value.__cause__, ProviderError)
+        assert "no rewrite of 3 came: No quota." in failed.value.message
+        # the empty reply was sent and is billed; a refused one has no bill
+        assert [call.purpose for call in failed.value.calls] == ["rewrite"]
+
+    def test_stopping_is_not_a_failed_rewrite(self, ctx: Context):
+        asked = with_llm(ctx, Told(PLAIN))
+        asked.stop.set()
+        with pytest.raises(Stopped):
+            Rewrite(MULTI_QUERY).rewrite(QUESTION, asked)
+
+    def test_without_a_template_there_is_no_stage(self):
+        with pytest.raises(ConfigError, match="Rewrite: there is no template"):
+            Rewrite(())
+
+    def test_a_rewrite_that_loses_a_fact_is_used_and_warned_of(self, ctx: Context):
+        question = Query("Can I take ibuprofen at 34 weeks?")
+        kept = "Is ibuprofen safe at 34 weeks?"
+        queries, warnings = rewritten(
+            ctx,
+            {"standalone": kept, "synonyms": "Painkillers in pregnancy", "expanded": f"{kept} Risks"},
+            question,
+        )
+        assert [query.note for query in queries] == [
+            "", "lost from the question: ibuprofen, 34 weeks", "",
+        ]  # fmt: skip
+        assert warnings == ["Rewrite 'synonyms' lost from the question: ibuprofen, 34 weeks."]
+
+    def test_a_medicine_under_another_of_its_names_is_not_lost(self, lab: Lab):
+        """The lab's thesaurus knows that acetaminophen is paracetamol; ibuprofen is another medicine."""
+        asked = with_llm(
+            lab.context(),
+            Told({"standalone": "Is paracetamol safe?", "synonyms": "Is ibuprofen safe?"}),
+        )
+        queries = Rewrite(MULTI_QUERY[:2]).rewrite(Query("Can I take acetaminophen?"), asked)
+        assert [query.note for query in queries] == ["", "lost from the question: acetaminophen"]
+        assert asked.warnings == ["Rewrite 'synonyms' lost from the question: acetaminophen."]
+
+    def test_the_offline_engine_says_which_templates_it_cannot_read(self, ctx: Context):
+        mine = own_template("mine", "Ask {question}")
+        edited = own_template("standalone", "Alone: {question}")
+        llm = Told({"mine": "One", "standalone": "Two", "synonyms": "Three"}, offline=True)
+        asked = with_llm(ctx, llm)
+        Rewrite((mine, edited, SYNONYMS)).rewrite(QUESTION, asked)
+        assert asked.warnings == [
+            "The offline engine cannot read your template 'mine': it rewrote by synonyms.",
+            "The offline engine cannot read your template 'standalone': it rewrote by the ready one of this name.",
+        ]
+
+    def test_a_language_model_reads_them(self, ctx: Context):
+        asked = with_llm(ctx, Told({"mine": "One"}))
+        Rewrite((own_template("mine", "Ask {question}"),)).rewrite(QUESTION, asked)
+        assert asked.warnings == []
+
+    @pytest.mark.parametrize(
+        ("reply", "text"),
+        [
+            ("  When do\n cats  sleep?\n", "When do cats sleep?"),
+            ('"When do cats sleep?"', "When do cats sleep?"),
+            ("«¿Cuándo duermen los gatos?»", "¿Cuándo duermen los gatos?"),
+            ("Standalone question: When do cats sleep?", "When do cats sleep?"),
+            ("**New wording:** When do cats sleep?", "When do cats sleep?"),
+            ('Rephrased question: "When do cats sleep?"', "When do cats sleep?"),
+            ("Here is the rephrased question: When do cats sleep?", "When do cats sleep?"),
+            ("Complication-focused question: What can go wrong?", "What can go wrong?"),
+            ("Pregunta reformulada: ¿Cuándo duermen?", "¿Cuándo duermen?"),
+            ("Reformulación: ¿Cuándo duermen?", "¿Cuándo duermen?"),
+            ("Cats: when do they sleep?", "Cats: when do they sleep?"),
+            ("Is one question enough: yes or no?", "Is one question enough: yes or no?"),
+            ("Open question: is it safe?", "Open question: is it safe?"),
+            ("", ""),
+        ],
+    )
+    def test_a_reply_is_cleaned_of_labels_and_quotation_marks(self, reply: str, text: str):
+        assert cleaned(reply) == text
+
+
+class TestForm:
+    @pytest.mark.parametrize(
+        ("question", "form", "reason"),
+        [
+            ("Do cats sleep?", "sentence", "full sentence: it has “do”"),
+            (
+                "cats night sleep",
+                "keywords",
+                "keywords: 3 words, no question word, pronoun or verb form among them",
+            ),
+            ("¿Dónde duermen los gatos?", "sentence", "full sentence: it has “dónde”"),
+            ("gatos noche", "keywords", "keywords: 2 words"),
+        ],
+    )
+    def test_the_decision_and_its_reason_are_in_the_query(self, ctx: Context, question, form, reason):
+        (query,) = Analyse().rewrite(Query(question), ctx)
+        assert query == Query(question, form=form, note=reason)
+
+    @pytest.mark.parametrize("question", ["Do cats sleep?", "cats sleep", "¿Duermen?"])
+    def test_the_decision_reaches_the_model_and_the_rewrites(self, ctx: Context, question: str):
+        llm = talker()
+        (analysed,) = Analyse().rewrite(Query(question), ctx)
+        queries = Rewrite(ORIGINAL).rewrite(analysed, with_llm(ctx, llm))
+        assert {prompt.fields["form"] for prompt in llm.prompts} == {Form(analysed.form)}
+        assert all(f"Form of the question: {analysed.form}." in prompt.render() for prompt in llm.prompts)
+        assert {query.form for query in queries} == {analysed.form}
+
+    def test_without_an_analysis_the_prompt_says_nothing_about_the_form(self, ctx: Context):
+        llm = talker()
+        queries = Rewrite(ORIGINAL).rewrite(Query("cats sleep"), with_llm(ctx, llm))
+        assert [prompt.render() for prompt in llm.prompts] == [
+            template.text.format(question="cats sleep", form="") for template in ORIGINAL
+        ]
+        assert {query.form for query in queries} == {""}
+
+
+def analysed(ctx: Context, question: str, reply: object) -> tuple[Query, list[str], Told]:
+    """What the analysis by the model makes of a question, its warnings, and the model that was asked."""
+    llm = Told({"analysis": reply})
+    asked = with_llm(ctx, llm)
+    (query,) = AnalyseByModel().rewrite(Query(question), asked)
+    return query, asked.warnings, llm
+
+
+class TestAnalysisByTheModel:
+    """As RAG-MSR does it: the model says whether the question is keywords, and makes a full question of them."""
+
+    def test_keywords_become_the_full_question_the_model_wrote(self, ctx: Context):
+        full = "What should cats eat at 12 weeks?"
+        query, warnings, llm = analysed(
+            ctx, "cats food 12 weeks", f'{{"form": "keywords", "question": "{full}"}}'
+        )
+        assert (query.text, query.origin, query.form) == (full, "analysis", "sentence")
+        assert query.note == f"keywords, as told reads them; made a full question: {full}"
+        assert warnings == []
+        assert [prompt.purpose for prompt in llm.prompts] == ["rewrite"]
+
+    def test_a_sentence_stands_as_it_was_asked(self, ctx: Context):
+        query, warnings, _ = analysed(ctx, "Do cats sleep?", '{"form": "sentence", "question": "Cats?"}')
+        assert query == Query("Do cats sleep?", form="sentence", note="full sentence, as told reads it")
+        assert warnings == []
+
+    def test_the_rules_are_applied_to_the_full_question(self, ctx: Context):
+        full = "Where do cats sleep at night?"
+        query, _, _ = analysed(ctx, "cats sleep", f'{{"form": "keywords", "question": "{full}"}}')
+        llm = talker()
+        Rewrite(ORIGINAL).rewrite(query, with_llm(ctx, llm))
+        assert all(f"Question: {full}\n" in prompt.render() for prompt in llm.prompts)
+        assert all("Form of the question: sentence." in prompt.render() for prompt in llm.prompts)
+
+    def test_a_number_it_lost_is_warned_of(self, ctx: Context):
+        reply = '{"form": "keywords", "question": "What should young cats eat?"}'
+        query, warnings, _ = analysed(ctx, "cats food 12 weeks", reply)
+        assert "lost from the question: 12 weeks" in query.note
+        assert warnings == ["Rewrite 'analysis' lost from the question: 12 weeks."]
+
+    @pytest.mark.parametrize(
+        ("reply", "why"),
+        [
+            ("It is keywords.", "the reply was malformed: it holds no JSON object"),
+            ('{"form": "keyword", "question": "Q?"}', "the reply was malformed: form: Input should be"),
+            ('{"form": "sentence"}', "the reply was malformed: question: Field required)"),
+            (
+                '{"form": "sentence", "question": "", "why": "x"}',
+                "the reply was malformed: why: Extra inputs are not permitted",
+            ),
+            ('{"form": "keywords", "question": " "}', "the reply was malformed: it made no question of the"),
+            (refused("The provider refused."), "The provider refused)."),
+        ],
+    )
+    def test_when_it_fails_the_rules_decide_and_the_warning_says_why(self, ctx: Context, reply, why: str):
+        query, (warning,), llm = analysed(ctx, "cats sleep", reply)
+        assert query == Analyse().rewrite(Query("cats sleep"), ctx)[0]
+        assert warning.startswith(f"Query analysis by the model failed, so that rules decided ({why}")
+        assert len(llm.prompts) == 1
+
+    def test_a_stopped_run_is_no_failure_of_the_analysis(self, ctx: Context):
+        with pytest.raises(Stopped):
+            analysed(ctx, "cats sleep", Stopped())
+
+
+class TestRephrase:
+    def test_the_rewrite_stands_in_place_of_the_question(self, ctx: Context):
+        asked = with_llm(ctx, Told({"transform": "Feline sleep"}))
+        assert Rephrase().rewrite(QUESTION, asked) == (Query("Feline sleep", TRANSFORM.name),)
+        assert asked.warnings == []
+
+    @pytest.mark.parametrize("failing", [refused("The provider is down."), ""])
+    def test_when_it_fails_the_question_is_searched_as_it_stands_with_a_warning(self, ctx: Context, failing):
+        asked = with_llm(ctx, Told({"transform": failing}))
+        assert Rephrase().rewrite(QUESTION, asked) == (QUESTION,)
+        (warning,) = asked.warnings
+        assert warning.startswith("Rewrite 'transform' failed and was left out: ")
+
+    def test_stopping_is_not_a_failure_to_go_on_from(self, ctx: Context):
+        asked = with_llm(ctx, Told({"transform": Stopped()}))
+        with pytest.raises(Stopped):
+            Rephrase().rewrite(QUESTION, asked)
+
+
+class TestHypothesise:
+    @pytest.mark.parametrize(
+        ("include", "degrees"),
+        [(False, 90.0), (True, 45.0)],
+        ids=["the passage alone", "the mean of passage and question"],
+    )
+    def test_it_is_searched_with_the_passage_or_the_normalised_mean(self, include: bool, degrees: float):
+        plane = Plane(question=0, answer=90)
+        ctx = with_llm(context(plane), Told({"hypothetical": "answer"}))
+        strategy = Strategy("mine", (Hypothesise(include), Retrieve((Dense(k=1),))))
+        trace = strategy.run("question", ctx)
+        (query,) = trace.final.queries
+        assert (query.text, query.origin, query.passages) == ("answer", "hypothetical", ("answer",))
+        assert query.beside == ("question" if include else "")
+        ((searched, _),) = plane.searched
+        # the mean of (0, 1) and (1, 0) is (1/2, 1/2), of length 1/√2: normalised (1/√2, 1/√2), at 45°
+        assert searched == pytest.approx(unit(degrees), abs=1e-6)
+        if include:
+            assert searched == pytest.approx((1 / math.sqrt(2),) * 2, abs=1e-6)
+        assert plane.embedded == [("passage", ("answer",)), *([("query", ("question",))] if include else [])]
+
+    def test_the_passage_and_not_the_question_is_embedded_as_a_passage(self):
+        """Models like e5 embed the two differently."""
+        plane = Plane(question=0, answer=90)
+        Dense().search(Query("q", passages=("answer",), beside="question"), context(plane))
+        assert plane.embedded == [("passage", ("answer",)), ("query", ("question",))]
+
+    @pytest.mark.parametrize("empty", ["", "\n  "])
+    def test_an_empty_passage_is_an_error_and_no_search(self, ctx: Context, empty: str):
+        asked = with_llm(ctx, Told({"hypothetical": empty}))
+        with pytest.raises(ProviderError, match="wrote no hypothetical passage"):
+            Hypothesise().rewrite(QUESTION, asked)
+
+    def test_a_failure_is_raised(self, ctx: Context):
+        asked = with_llm(ctx, Told({"hypothetical": refused("No quota.")}))
+        with pytest.raises(ProviderError, match="No quota"):
+            Hypothesise().rewrite(QUESTION, asked)
+
+    def test_the_passage_is_searched_in_one_line(self, ctx: Context):
+        asked = with_llm(ctx, Told({"hypothetical": " Cats sleep.\n\nThey dream. "}))
+        (query,) = Hypothesise().rewrite(QUESTION, asked)
+        assert query.passages == ("Cats sleep. They dream.",)
+
+
+def test_the_answer_is_about_the_users_question_and_not_a_rewrite(full: Context):
+    llm = talker()
+    for strategy in ("hyde", "multi_query", "rag_msr"):
+        build(strategy).run("Do cats sleep?", replace(full, llms=dict.fromkeys(full.llms, llm)))
+    asked = [prompt for prompt in llm.prompts if prompt.purpose != "rewrite"]
+    assert {prompt.fields["question"] for prompt in asked} == {"Do cats sleep?"}

@@ -1,0 +1,144 @@
+"""The one tie rule, the votes, and the values a strategy passes along."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_core.values.types import Hit, ModelCall, Passage, Query, Ranking, State, Vote, ordered_votes
+
+QUESTION = Query("which animal?")
+
+
+def hit(identity: str, score: float, votes: tuple[Vote, ...] = ()) -> Hit:
+    return Hit(Passage(identity, identity, "", f"text of {identity}"), score, "cosine", votes)
+
+
+def test_a_ranking_is_ordered_by_descending_score():
+    ranking = Ranking.sort(QUESTION, [hit("a", 0.1), hit("b", 0.9), hit("c", -0.5)], "Dense")
+    assert [found.id for found in ranking] == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ({}, []),
+        ({"a": 0.0}, ["a"]),
+        ({"c": 1.0, "a": 1.0, "b": 1.0}, ["a", "b", "c"]),
+        ({"z": 2.0, "c": 1.0, "a": 1.0}, ["z", "a", "c"]),
+        ({"doc:10:x": 1.0, "doc:2:x": 1.0}, ["doc:10:x", "doc:2:x"]),
+        ({"b": 0.0, "a": -0.0}, ["a", "b"]),
+    ],
+    ids=["empty", "one", "all tied", "tied behind the best", "ids compare as text", "zero and minus zero"],
+)
+def test_equal_scores_are_ordered_by_passage_id(scores: dict[str, float], expected: list[str]):
+    ranking = Ranking.sort(QUESTION, [hit(name, score) for name, score in scores.items()], "Dense")
+    assert [found.id for found in ranking] == expected
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(st.sampled_from("abcdefgh"), st.sampled_from([0.0, 0.5, 1.0])).flatmap(
+        lambda scores: st.tuples(st.just(scores), st.permutations(sorted(scores)))
+    )
+)
+def test_the_order_hits_come_in_never_matters(drawn: tuple[dict[str, float], list[str]]):
+    scores, order = drawn
+    ranking = Ranking.sort(QUESTION, [hit(name, scores[name]) for name in order], "Dense")
+    by_name = Ranking.sort(QUESTION, [hit(name, scores[name]) for name in sorted(scores)], "Dense")
+    assert ranking == by_name
+
+
+def test_sorting_gives_every_hit_one_vote_with_its_rank_from_one():
+    ranking = Ranking.sort(QUESTION, [hit("a", 0.1), hit("b", 0.9)], "Dense")
+    assert [found.votes for found in ranking] == [
+        (Vote("Dense", "which animal?", 1, 0.9, "cosine"),),
+        (Vote("Dense", "which animal?", 2, 0.1, "cosine"),),
+    ]
+
+
+def test_earlier_votes_are_kept_before_the_new_one():
+    earlier = Vote("Bm25", "another query", 7, 3.25, "bm25")
+    ranking = Ranking.sort(QUESTION, [hit("a", 0.4, (earlier,))], "Dense")
+    assert ranking.hits[0].votes == (earlier, Vote("Dense", "which animal?", 1, 0.4, "cosine"))
+
+
+def test_sorting_leaves_the_given_hits_as_they_were():
+    given_hit = hit("a", 0.4)
+    Ranking.sort(QUESTION, [given_hit], "Dense")
+    assert given_hit.votes == ()
+
+
+def test_votes_can_follow_an_order_that_is_not_the_scores():
+    voted = ordered_votes([hit("a", 0.1), hit("b", 0.9)], QUESTION, "Mmr")
+    assert [(found.id, found.votes[0].rank, found.votes[0].score) for found in voted] == [
+        ("a", 1, 0.1),
+        ("b", 2, 0.9),
+    ]
+
+
+def test_a_ranking_counts_and_iterates_its_hits():
+    ranking = Ranking(QUESTION, (hit("a", 1.0), hit("b", 0.5)))
+    assert len(ranking) == 2
+    assert list(ranking) == list(ranking.hits)
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        (Passage("a", "a", "", "text"), "text"),
+        (QUESTION, "text"),
+        (Vote("Dense", "q", 1, 0.5, "cosine"), "rank"),
+        (hit("a", 0.5), "score"),
+        (Ranking(QUESTION, ()), "hits"),
+        (State.start("q"), "queries"),
+        (ModelCall("answer", "m", 1, 1, None, "provider"), "cost_usd"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
+)
+def test_values_cannot_be_changed(value: object, field: str):
+    with pytest.raises(FrozenInstanceError):
+        setattr(value, field, None)
+
+
+@pytest.mark.parametrize(
+    ("title", "heading", "full", "indexed"),
+    [
+        ("Cats", "Sleep › Night", "Cats › Sleep › Night", "Cats › Sleep › Night\nThey nap."),
+        ("Cats", "", "Cats", "Cats\nThey nap."),
+        ("", "Sleep", "Sleep", "Sleep\nThey nap."),
+        ("", "", "", "They nap."),
+    ],
+)
+def test_title_and_headings_are_indexed_above_the_text(title: str, heading: str, full: str, indexed: str):
+    passage = Passage("a:0:1", "a", title, "They nap.", heading)
+    assert (passage.full_title, passage.indexed_text) == (full, indexed)
+
+
+def test_two_equal_model_calls_are_two_bills():
+    first = ModelCall("answer", "m", 10, 5, 0.25, "provider")
+    second = replace(first)
+    assert first != second
+    assert len({first, second}) == 2
+
+
+def test_a_state_starts_with_the_question_as_its_only_query():
+    state = State.start("which animal?")
+    assert state.question == QUESTION
+    assert state.queries == (QUESTION,)
+    assert QUESTION.origin == "question"
+    assert QUESTION.weight == 1.0
+    assert state.answer is None
+
+
+def test_before_retrieval_the_ranking_is_empty_and_belongs_to_the_question():
+    assert State.start("which animal?").ranking == Ranking(QUESTION, ())
+
+
+def test_a_state_with_several_rankings_has_no_single_one():
+    two = replace(State.start("q"), rankings=(Ranking(QUESTION, ()), Ranking(QUESTION, ())))
+    with pytest.raises(ValueError, match="too many values"):
+        _ = two.ranking
