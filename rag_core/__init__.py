@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 from .catalog import (
     RECIPES,
     Choice,
-    Chosen,
     Control,
     Number,
     Preset,
     Recipe,
+    StrategySpec,
     Switch,
     Templates,
     Weights,
     build,
     describe,
     describe_changes,
-    written,
+    format_value,
 )
 from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
 from .language.analysis import matches
@@ -45,8 +45,8 @@ from .pipeline.stream import (
     collect,
 )
 from .prompts.prompt import Template
-from .prompts.rewriting import MOST_TEMPLATES, own_template
-from .prompts.rewriting import READY as READY_TEMPLATES
+from .prompts.templates import MOST_TEMPLATES, custom_template
+from .prompts.templates import READY as READY_TEMPLATES
 from .values.errors import RagError, StageError
 from .values.profile import Profile
 from .values.settings import Settings, read_settings
@@ -75,7 +75,6 @@ __all__ = [
     "RECIPES",
     "Answer",
     "Choice",
-    "Chosen",
     "Citation",
     "Control",
     "Cost",
@@ -101,6 +100,7 @@ __all__ = [
     "Step",
     "StoppedEarly",
     "Strategy",
+    "StrategySpec",
     "Switch",
     "Template",
     "Templates",
@@ -114,14 +114,15 @@ __all__ = [
     "calls_of",
     "check_question",
     "collect",
+    "custom_template",
     "describe",
     "describe_changes",
     "format_docs",
+    "format_value",
     "index_path",
     "matches",
     "mmr_select",
     "open_lab",
-    "own_template",
     "process_hybrid_rrf_query",
     "process_rewriter_query",
     "query_for_evaluation",
@@ -131,7 +132,6 @@ __all__ = [
     "reciprocal_rank_fusion",
     "retrieve_hybrid_rrf",
     "spent",
-    "written",
 ]
 
 _LAZY = {

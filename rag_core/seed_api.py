@@ -19,18 +19,18 @@ from typing import Any
 
 from llama_index.core.schema import NodeWithScore
 
-from .catalog import Chosen, recipe_of
+from .catalog import StrategySpec, recipe_of
 from .data.documents import BUILTIN
 from .lab.engines import Engines
 from .lab.lab import Lab
 from .lab.opening import open_lab
 from .llamaindex import as_hits, as_nodes
 from .models import LlamaLlm, load_openai
-from .models.custom_llm import own_llm
+from .models.custom_llm import wrap_llm
 from .offline.engine import NAME as OFFLINE
 from .prompts.prompt import Sources
 from .runtime.context import Llm
-from .stages import Mmr, Rrf
+from .stages import Mmr, ReciprocalRankFusion
 from .values.errors import ConfigError
 from .values.pricing import PriceList
 from .values.settings import Role, Settings, read_settings
@@ -55,7 +55,7 @@ _opening = threading.Lock()  # so that two first calls at once open one lab
 def query_for_evaluation(
     question: str,
     *,
-    strategy: Chosen = "multi_query",
+    strategy: StrategySpec = "multi_query",
     llm_model: str | None = None,
     rewriter_model: str | None = None,
     answer_model: str | None = None,
@@ -163,9 +163,9 @@ def reciprocal_rank_fusion(
     """
     searched = [Ranking(Query(""), as_hits(nodes), str(place)) for place, nodes in enumerate(rankings)]
     found = {hit.id: hit for ranking in searched for hit in ranking}
-    scores = Rrf(k=k_constant).fuse(searched)
-    hits = [found[identity].scored(score, "rrf") for identity, score in scores.items()]
-    return as_nodes(Ranking.sort(Query(""), hits, Rrf.__name__).hits[:top_k])
+    scores = ReciprocalRankFusion(k=k_constant).fuse(searched)
+    hits = [found[identity].with_score(score, "rrf") for identity, score in scores.items()]
+    return as_nodes(Ranking.sort(Query(""), hits, ReciprocalRankFusion.__name__).hits[:top_k])
 
 
 def mmr_select(
@@ -192,8 +192,8 @@ def mmr_select(
             f"Corpus {lab.corpus!r} has no passage {min(unknown)!r}.",
             "Select from what its retrievers found.",
         )
-    stage = Mmr(k=top_k, relevance=lambda_mult)
-    return as_nodes(stage.keep(Ranking(Query(query), tuple(hits.values())), lab.context()))
+    stage = Mmr(k=top_k, lambda_=lambda_mult)
+    return as_nodes(stage.select(Ranking(Query(query), tuple(hits.values())), lab.context()))
 
 
 def retrieve_hybrid_rrf(query: str, *, lab: Lab | None = None) -> list[NodeWithScore]:
@@ -247,7 +247,7 @@ def ragas_samples(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _SeedRun:
     """A trace, the models that were behind it, and the seconds it took."""
 
     trace: Trace
@@ -321,15 +321,19 @@ def _named(llm: Llm, key: str, prefix: str) -> dict[str, str]:
 
 
 def _ask(
-    question: str, strategy: Chosen, controls: Mapping[str, object], models: Mapping[Role, Any], lab: Lab
-) -> _Asked:
+    question: str,
+    strategy: StrategySpec,
+    controls: Mapping[str, object],
+    models: Mapping[Role, Any],
+    lab: Lab,
+) -> _SeedRun:
     engines = _with_models(lab.engines, lab.settings, models)
     if engines is not lab.engines:
         lab = lab.with_engines(engines)
     started = time.perf_counter()
     trace = lab.run(question, strategy, **controls)
     seconds = time.perf_counter() - started
-    return _Asked(trace, lab.context().llms, engines.embedder.name, seconds)
+    return _SeedRun(trace, lab.context().llms, engines.embedder.name, seconds)
 
 
 def _with_models(engines: Engines, settings: Settings, models: Mapping[Role, Any]) -> Engines:
@@ -344,7 +348,7 @@ def _with_models(engines: Engines, settings: Settings, models: Mapping[Role, Any
             case str():
                 paid[role] = _provided(settings, model, engines.prices, role)
             case _:
-                paid[role] = own_llm(model, engines.prices)
+                paid[role] = wrap_llm(model, engines.prices)
     return engines if paid == engines.paid else replace(engines, paid=paid)
 
 

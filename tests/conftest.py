@@ -10,7 +10,7 @@ from helpers.fakes import MANY, WordReranker, talker
 from helpers.small import DOCUMENTS, ENVIRONMENT, Rag, Ran, ScriptedLlm, WordEmbedder
 
 from rag_core.cli import main
-from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, Reading
+from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.language.thesaurus import Thesaurus
@@ -40,7 +40,7 @@ def store(tmp_path: Path, embedder: WordEmbedder) -> CorpusStore:
 @pytest.fixture
 def index(store: CorpusStore) -> CorpusIndex:
     """DOCUMENTS, indexed."""
-    store.update(Reading("test", list(DOCUMENTS)))
+    store.update(SourceFiles("test", list(DOCUMENTS)))
     opened = store.open()
     assert opened is not None
     return opened
@@ -68,7 +68,7 @@ def ctx(index: CorpusIndex, embedder: WordEmbedder, llm: ScriptedLlm, labels: La
 def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[CorpusIndex, CorpusIndex]:
     """fakes.MANY indexed, plain and with contexts; for tests that do not write."""
     store = CorpusStore(tmp_path_factory.mktemp("many"), "many", WordEmbedder())
-    store.update(Reading("test", list(MANY)))
+    store.update(SourceFiles("test", list(MANY)))
     plain = store.open()
     assert plain is not None
     store.enriched.follow(plain, OfflineEnricher(Thesaurus(())))

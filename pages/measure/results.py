@@ -132,7 +132,7 @@ def _figures(results: Mapping[str, Any], titles: Mapping[str, str]) -> None:
                 f"loses {pair['losses']}.{found}"
             )
     st.subheader("Quality, time and cost", anchor=False)
-    points = [{**point, "name": titles[point["name"]]} for point in ev.front(results)]
+    points = [{**point, "name": titles[point["name"]]} for point in ev.pareto_front(results)]
     st.plotly_chart(plots.pareto(points, primary.title), key="front", config=PLAIN)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 import rag_core
-from pages.shared.measuring import choose_data, judged_by, lab_for, under_way, works
+from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, under_way
 from rag_core import evaluation as ev
 
 DEFAULT = ("bm25", "simple_semantic", "hybrid_rrf")
@@ -61,18 +61,18 @@ def _form() -> None:
             format_func=lambda name: ev.parse_metric(name).title, key="metrics", **KEPT,
         )  # fmt: skip
     if st.button("Measure", type="primary", disabled=not (names or also)):
-        chosen: dict[str, rag_core.Chosen] = {name: name for name in names}
+        chosen: dict[str, rag_core.StrategySpec] = {name: name for name in names}
         chosen |= {label: compared[label] for label in also}
         _start(data, split, chosen, 100 if deep else None, metrics)
 
 
 def _start(
-    data: str, split: str, chosen: Mapping[str, rag_core.Chosen], depth: int | None, metrics: list[str]
+    data: str, split: str, chosen: Mapping[str, rag_core.StrategySpec], depth: int | None, metrics: list[str]
 ) -> None:
-    before = works().all("run")
+    before = jobs().all("run")
     try:
-        work = ev.start_run(
-            works(),
+        job = ev.start_run(
+            jobs(),
             lambda consent: lab_for(data, consent),
             rag_core.read_settings(),
             data,
@@ -84,7 +84,7 @@ def _start(
     except rag_core.RagError as error:
         st.error(str(error))
         return
-    if work in before:
+    if job in before:
         st.toast("This measurement is already running on this server: you are watching it.")
     st.rerun()
 

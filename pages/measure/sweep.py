@@ -11,7 +11,7 @@ import streamlit as st
 import rag_core
 from pages.shared import plots
 from pages.shared.controls import preset_column
-from pages.shared.measuring import choose_data, judged_by, lab_for, under_way, works
+from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, under_way
 from rag_core import evaluation as ev
 
 PLAIN = {"displayModeBar": False}
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _choose_sweep() -> Mapping[str, Any] | None:
-    past = {path.stem: path for path in ev.kept(rag_core.read_settings())}
+    past = {path.stem: path for path in ev.list_sweeps(rag_core.read_settings())}
     if not past:
         return None
     wanted = st.query_params.get("sweep")
@@ -99,10 +99,10 @@ def _form() -> None:
         f"Tune: {total:,} combinations, {how}" if total else "Choose what to vary",
         type="primary", disabled=not total, width="stretch", key="sweep.start",  # whatever its words, one button
     ):  # fmt: skip
-        before = works().all("sweep")
+        before = jobs().all("sweep")
         try:
-            work = ev.start_sweep(
-                works(),
+            job = ev.start_sweep(
+                jobs(),
                 lambda consent: lab_for(data, consent),
                 rag_core.read_settings(),
                 data,
@@ -114,7 +114,7 @@ def _form() -> None:
         except rag_core.RagError as error:
             st.error(str(error))
             return
-        if work in before:
+        if job in before:
             st.toast("This sweep is already running on this server: you are watching it.")
         st.rerun()
 
@@ -133,7 +133,7 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
                 control.name, number(control.min), number(control.max), (number(control.min), number(_high(control))),
                 step=number(control.step), help=control.help, key=key, **KEPT,
             )  # fmt: skip
-            return ev.spread(control, low, high)
+            return ev.axis_values(control, low, high)
         case rag_core.Switch():
             st.caption(f"{control.name}: on and off. {control.help}")
             return (True, False)
@@ -150,7 +150,7 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
                 )
             )
     text = st.text_input(
-        f"{control.name}: values, separated by semicolons", f"{rag_core.written(control.default)};",
+        f"{control.name}: values, separated by semicolons", f"{rag_core.format_value(control.default)};",
         help=control.help, key=key, **KEPT,
     )  # fmt: skip
     try:

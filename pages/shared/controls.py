@@ -150,7 +150,7 @@ def widget(control: rag_core.Control, prefix: str, idle: str = "") -> object:
         case rag_core.Weights():
             text = st.text_input(
                 f"{control.name} (separated by commas)",
-                rag_core.written(control.default),
+                rag_core.format_value(control.default),
                 persist_state="session",
                 **shared,
             )
@@ -181,7 +181,7 @@ def _put(recipe: rag_core.Recipe, prefix: str, values: Mapping[str, object]) -> 
     for control in recipe.controls:
         if control.name in values:
             value = control.parse(values[control.name])
-            held = rag_core.written(value) if isinstance(control, rag_core.Weights) else value
+            held = rag_core.format_value(value) if isinstance(control, rag_core.Weights) else value
             st.session_state[f"{prefix}.{control.name}"] = held
 
 

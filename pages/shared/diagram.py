@@ -52,7 +52,7 @@ def _params(value: object) -> str:
         elif name == "weights" and held and isinstance(held[0], tuple):
             parts.append(", ".join(f"{retriever} {weight:g}" for retriever, weight in held))
         elif name not in ("template", "retrievers") and held != () and held is not False:
-            parts.append(f"{name} {rag_core.written(held)}")
+            parts.append(f"{name} {rag_core.format_value(held)}")
     return " · ".join(parts)
 
 

@@ -16,13 +16,13 @@ from pages.shared.live import Column
 
 ROOM = '<small class="rl-room" aria-hidden="true">{}</small>'
 WAITING = {
-    "AnalyseByModel": "Analysing the question…",
-    "Write": "Writing the answer…",
+    "AnalyseQueryByLlm": "Analysing the question…",
+    "Generate": "Writing the answer…",
     "Rewrite": "Rewriting the question…",
     "Rephrase": "Rewriting the question…",
-    "Hypothesise": "Writing a passage that might answer…",
-    "Rescore": "Reranking the passages…",
-    "Judge": "Judging the passages…",
+    "Hyde": "Writing a passage that might answer…",
+    "Rerank": "Reranking the passages…",
+    "LlmRerank": "Judging the passages…",
 }
 VERDICTS = {True: "", False: "unsupported", None: "not checked"}  # of a citation
 
@@ -134,7 +134,7 @@ def rewrites(column: Column) -> str:
         (
             query.note
             for step in column.steps
-            if step.stage.startswith("Analyse")
+            if step.stage.startswith("AnalyseQuery")
             for query in step.after.queries
         ),
         "",
@@ -157,7 +157,7 @@ def _rewrite(query: rag_core.Query, found: Mapping[str, set[str]]) -> str:
             f"{len(mine)} passages" + (f", {len(mine - others)} only it found" if len(found) > 1 else "")
         )
     lost = f' <small class="rl-lost">{escape(query.note)}</small>' if query.note.startswith("lost") else ""
-    beside = " <small>averaged with the question</small>" if query.beside else ""
+    beside = " <small>averaged with the question</small>" if query.question_text else ""
     return (
         f"<li><b>{escape(query.origin)}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
         f"<br>{escape(query.text)}</li>"

@@ -20,9 +20,9 @@ STOPPED = {
 
 
 @st.cache_resource(show_spinner=False)
-def works() -> ev.Works:
+def jobs() -> ev.Jobs:
     """The measurements of this server."""
-    return ev.Works()
+    return ev.Jobs()
 
 
 @st.cache_resource(show_spinner=False)
@@ -41,37 +41,37 @@ def lab_for(data: str, consent: Callable[[ev.Estimate], None]) -> rag_core.Lab:
 
 
 @st.fragment(run_every=TICK)
-def under_way(kind: ev.Kind) -> None:
+def under_way(kind: ev.JobKind) -> None:
     """What is running or has ended on this server, whoever started it; redraws itself."""
-    held = works().all(kind)
+    held = jobs().all(kind)
     _redraw_when_one_ended(kind, held)
-    running = [work for work in works().all() if not work.over]
+    running = [job for job in jobs().all() if not job.over]
     if len(running) > 1:
         st.caption(
             f"{len(running)} measurements are running on this server: their times are longer than alone."
         )
-    for work in held:
+    for job in held:
         with st.container(border=True):
-            _work(work)
+            _job(job)
 
 
-def _redraw_when_one_ended(kind: ev.Kind, held: list[ev.Work]) -> None:
-    """The page around shows results: it is drawn again, once, when a work ends."""
+def _redraw_when_one_ended(kind: ev.JobKind, held: list[ev.Job]) -> None:
+    """The page around shows results: it is drawn again, once, when a job ends."""
     key = f"{kind}.open"
-    still_open = {id(work) for work in held if not work.over}
+    still_open = {id(job) for job in held if not job.over}
     ended = st.session_state.get(key, set()) - still_open
     st.session_state[key] = still_open
     if ended:
         st.rerun()
 
 
-def _work(work: ev.Work) -> None:
-    status = work.status
-    began = time.strftime("%H:%M", time.localtime(work.started))
-    title = f"**{work.title}** · started {began}"
-    key = f"{work.kind}.{work.key}"
+def _job(job: ev.Job) -> None:
+    status = job.status
+    began = time.strftime("%H:%M", time.localtime(job.started))
+    title = f"**{job.title}** · started {began}"
+    key = f"{job.kind}.{job.key}"
     match status.phase:
-        case "asking" if not work.stopping:
+        case "asking" if not job.stopping:
             st.markdown(title)
             st.warning(f"{status.billed} would cost **{status.bill}**. Nothing is sent before you agree.")
             yes, no = st.columns(2)
@@ -79,27 +79,27 @@ def _work(work: ev.Work) -> None:
                 "Go on",
                 type="primary",
                 width="stretch",
-                on_click=work.agree,
+                on_click=job.agree,
                 args=(status.bill,),
                 key=f"{key}.yes",
             )
-            no.button("Do not run it", width="stretch", on_click=work.stop, key=f"{key}.no")
+            no.button("Do not run it", width="stretch", on_click=job.stop, key=f"{key}.no")
         case "running" | "asking":
-            _running(work, status, title, key)
+            _running(job, status, title, key)
         case _:
-            _ended(work, status, title, key)
+            _ended(job, status, title, key)
 
 
-def _running(work: ev.Work, status: ev.Status, title: str, key: str) -> None:
+def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
     left = "" if status.seconds_left is None else f", {_minutes(status.seconds_left)} left"
     counted = f" {status.done:,} of {status.total:,}" if status.total else ""
-    doing = "stopping after the questions under way" if work.stopping else f"{status.doing}{counted}{left}"
+    doing = "stopping after the questions under way" if job.stopping else f"{status.doing}{counted}{left}"
     st.progress(status.share, f"{title}: {doing}")
     if status.paid:
         st.caption(
             f"You agreed to {status.bill}. It continues when nobody watches or this page is closed; Stop ends it."
         )
-    st.button("Stop", on_click=work.stop, disabled=work.stopping, key=f"{key}.stop")
+    st.button("Stop", on_click=job.stop, disabled=job.stopping, key=f"{key}.stop")
     if status.means:
         st.dataframe(
             [
@@ -111,19 +111,19 @@ def _running(work: ev.Work, status: ev.Status, title: str, key: str) -> None:
         )
 
 
-def _ended(work: ev.Work, status: ev.Status, title: str, key: str) -> None:
+def _ended(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
     match status.phase:
         case "done":
             st.success(f"{title}: done.")
             if status.embedded:
                 st.caption(f"Embedding the documents cost {rag_core.Cost.of(status.embedded)}.")
         case "stopped":
-            st.info(f"{title}: {STOPPED[work.kind]} {rag_core.spent(status.calls)}")
+            st.info(f"{title}: {STOPPED[job.kind]} {rag_core.spent(status.calls)}")
         case _:
-            kept = " What was measured is kept." if work.kind == "run" and status.done else ""
+            kept = " What was measured is kept." if job.kind == "run" and status.done else ""
             st.error(f"{title}: {status.error}{kept} {rag_core.spent(status.calls)}")
     with st.container(horizontal=True, vertical_alignment="center"):
-        if status.result and work.kind == "run":
+        if status.result and job.kind == "run":
             st.page_link(
                 "pages/measure/results.py", label="See the results", icon="📊",
                 query_params={"run": status.result.name},
@@ -133,7 +133,7 @@ def _ended(work: ev.Work, status: ev.Status, title: str, key: str) -> None:
                 "pages/measure/sweep.py", label="See the sweep", icon="📊",
                 query_params={"sweep": status.result.stem},
             )  # fmt: skip
-        st.button("Clear away", on_click=works().clear, args=(work,), key=f"{key}.clear",
+        st.button("Clear away", on_click=jobs().clear, args=(job,), key=f"{key}.clear",
                   help="Takes this line off every session's page. Results stay on disk.")  # fmt: skip
 
 

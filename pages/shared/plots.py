@@ -8,7 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from rag_core import written
+from rag_core import format_value
 
 TEAL, AMBER, GREY = "#0f6b6b", "#c98b1b", "#9aa5a4"
 ROW = 42  # pixels
@@ -114,7 +114,7 @@ def curve(settings: Sequence[Mapping[str, Any]], control: str, title: str) -> go
     """The best score at each value of one control, the others free, with its interval."""
     best: dict[str, Mapping[str, Any]] = {}
     for row in settings:
-        value = written(row["controls"][control])
+        value = format_value(row["controls"][control])
         if value not in best or row["score"]["mean"] > best[value]["score"]["mean"]:
             best[value] = row
     rows = sorted(best.values(), key=lambda row: _place(row["controls"][control]))
@@ -133,7 +133,7 @@ def curve(settings: Sequence[Mapping[str, Any]], control: str, title: str) -> go
         )  # fmt: skip
     else:  # names have no order that a line could follow
         figure.add_scatter(
-            x=[_wrapped(written(value)) for value in values], y=[score["mean"] for score in scores],
+            x=[_wrapped(format_value(value)) for value in values], y=[score["mean"] for score in scores],
             mode="markers", marker={"color": TEAL, "size": 11}, showlegend=False,
             error_y={
                 "type": "data", "symmetric": False, "color": TEAL,
@@ -153,7 +153,7 @@ def heat(settings: Sequence[Mapping[str, Any]], x: str, y: str, title: str) -> g
     best: dict[tuple[str, str], float] = {}
     places: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     for row in settings:
-        pair = (written(row["controls"][x]), written(row["controls"][y]))
+        pair = (format_value(row["controls"][x]), format_value(row["controls"][y]))
         for text, name, held in zip(pair, (x, y), places, strict=True):
             held[text] = _place(row["controls"][name])
         best[pair] = max(best.get(pair, float("-inf")), row["score"]["mean"])
@@ -179,7 +179,7 @@ def _is_number(value: object) -> bool:
 
 def _place(value: object) -> tuple[float, str]:
     """Where a control's value stands on an axis: numbers by size, the rest by name."""
-    return (float(value), "") if isinstance(value, int | float) else (0.0, written(value))
+    return (float(value), "") if isinstance(value, int | float) else (0.0, format_value(value))
 
 
 def pareto(points: Sequence[Mapping[str, Any]], title: str) -> go.Figure:

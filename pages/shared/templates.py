@@ -61,6 +61,6 @@ def _add(key: str) -> None:
     held = st.session_state[key]
     names = {template.name for template in held}
     name = next(n for n in (f"own {count}" for count in range(1, 100)) if n not in names)
-    new = rag_core.READY_TEMPLATES.get(chosen) or rag_core.own_template(name, OWN_TEXT)
+    new = rag_core.READY_TEMPLATES.get(chosen) or rag_core.custom_template(name, OWN_TEXT)
     st.session_state[key] = (*held, new)
     st.session_state[f"{key}.add"] = None

@@ -10,20 +10,20 @@ from collections.abc import Mapping, Sequence
 
 from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError
+from .advanced import CONTEXTUAL, MULTI_QUERY_REWRITER, RAG_MSR
 from .basic import BM25, HYBRID_RRF, HYDE, SIMPLE_SEMANTIC
-from .controls import MAX_PASSAGES, Choice, Control, Number, Switch, Templates, Values, Weights, written
+from .controls import MAX_PASSAGES, Choice, Control, Number, Switch, Templates, Values, Weights, format_value
 from .recipe import Preset, Recipe
-from .rewriting import CONTEXTUAL, MULTI_QUERY_REWRITER, RAG_MSR
 
 __all__ = [
     "MAX_PASSAGES",
     "RECIPES",
     "Choice",
-    "Chosen",
     "Control",
     "Number",
     "Preset",
     "Recipe",
+    "StrategySpec",
     "Switch",
     "Templates",
     "Values",
@@ -32,8 +32,8 @@ __all__ = [
     "build_all",
     "describe",
     "describe_changes",
+    "format_value",
     "recipe_of",
-    "written",
 ]
 
 RECIPES: Mapping[str, Recipe] = {
@@ -41,10 +41,10 @@ RECIPES: Mapping[str, Recipe] = {
     for recipe in (SIMPLE_SEMANTIC, BM25, HYDE, HYBRID_RRF, MULTI_QUERY_REWRITER, CONTEXTUAL, RAG_MSR)
 }
 
-Chosen = str | tuple[str, Mapping[str, object]] | Strategy
+StrategySpec = str | tuple[str, Mapping[str, object]] | Strategy
 
 
-def build(chosen: Chosen) -> Strategy:
+def build(chosen: StrategySpec) -> Strategy:
     """A strategy from its name, from (name, control values), or as it is.
 
     A name may go with a preset, as in "rag_msr@raw"; the control values stand above the preset's.
@@ -58,7 +58,7 @@ def build(chosen: Chosen) -> Strategy:
     return recipe_of(name).build(**values)
 
 
-def describe_changes(chosen: Chosen) -> str:
+def describe_changes(chosen: StrategySpec) -> str:
     """How a strategy differs from its defaults, in a few words: "λ 0.3, k_final 8"; empty when it does not.
 
     Controls that do nothing beside the others' values are left out: they set nothing apart. Values that an
@@ -69,14 +69,14 @@ def describe_changes(chosen: Chosen) -> str:
     return ", ".join(recipe.changes(values)) if recipe else ""
 
 
-def describe(chosen: Chosen) -> str:
+def describe(chosen: StrategySpec) -> str:
     """A strategy's title and how it differs from its defaults: "Hybrid RRF + MMR · λ 0.3, k_final 8"."""
     name, _ = _named(chosen)
     title = RECIPES[name].title if name in RECIPES else name
     return " · ".join(part for part in (title, describe_changes(chosen)) if part)
 
 
-def _named(chosen: Chosen) -> tuple[str, Mapping[str, object]]:
+def _named(chosen: StrategySpec) -> tuple[str, Mapping[str, object]]:
     """Name and control values, a preset's included."""
     if isinstance(chosen, Strategy):
         return chosen.name, chosen.controls
@@ -96,7 +96,7 @@ def recipe_of(name: str) -> Recipe:
     return RECIPES[name]
 
 
-def build_all(chosen: Sequence[Chosen]) -> list[Strategy]:
+def build_all(chosen: Sequence[StrategySpec]) -> list[Strategy]:
     """Strategies in order; at least one.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..stages import Bm25, Dense, Hypothesise, Mmr, Retrieve, Rrf, Top, Write
+from ..stages import Bm25, Dense, Generate, Hyde, Mmr, ReciprocalRankFusion, Retrieve, Top
 from .controls import Number, Switch, count, share
 from .recipe import Recipe
 
@@ -23,7 +23,7 @@ SIMPLE_SEMANTIC = Recipe(
     summary="Passages whose embedding is nearest to the question's, by cosine similarity.",
     source="The baseline in Multi-Query Rewriter RAG, Comparison with Other Architectures (obstetrics-rag-benchmark documentation).",
     controls=(K_FINAL,),
-    stages=lambda c: (Retrieve((Dense(k=c["k_final"], control="k_final"),)), Write()),
+    stages=lambda c: (Retrieve((Dense(k=c["k_final"], control="k_final"),)), Generate()),
     helps="Clear questions in whole sentences, in the documents' language; the cheapest and fastest.",
     hurts="Rare names, abbreviations and numbers, which an embedding blurs.",
     calls={"answer": 1},
@@ -39,7 +39,7 @@ BM25 = Recipe(
         Number("k1", 1.5, "How much a repeated word adds; 0 counts it once.", min=0, max=3, step=0.05),
         share("b", 0.75, "How much long passages are held back; 0 not at all."),
     ),
-    stages=lambda c: (Retrieve((Bm25(k=c["k_final"], k1=c["k1"], b=c["b"], control="k_final"),)), Write()),
+    stages=lambda c: (Retrieve((Bm25(k=c["k_final"], k1=c["k1"], b=c["b"], control="k_final"),)), Generate()),
     helps="Exact terms: drug names, abbreviations, numbers; languages the embedding model does not know.",
     hurts="Everyday words for what the documents say in clinical ones.",
     calls={"answer": 1},
@@ -59,9 +59,9 @@ HYDE = Recipe(
         ),
     ),
     stages=lambda c: (
-        Hypothesise(include_question=c["include_question"]),
+        Hyde(include_question=c["include_question"]),
         Retrieve((Dense(k=c["k_final"], control="k_final"),)),
-        Write(),
+        Generate(),
     ),
     helps="A gap between the asker's words and the documents': an answer resembles its passage more than a question does.",
     hurts="When the model imagines a wrong answer, it searches for that; the offline engine only quotes a first search.",
@@ -107,10 +107,10 @@ HYBRID_RRF = Recipe(
                 Dense(k=c["k_semantic_candidates"], control="k_semantic_candidates"),
             )
         ),
-        Rrf(k=c["rrf_k"]),
+        ReciprocalRankFusion(k=c["rrf_k"]),
         Top(k=c["k_rrf_pool"], control="k_rrf_pool"),
         Mmr(c["k_final"], c["mmr_lambda"], "k_final") if c["mmr"] else Top(c["k_final"], "k_final"),
-        Write(),
+        Generate(),
     ),
     helps="Questions that mix exact terms with meaning; answers that need several sides of a subject.",
     hurts="When one search is much better than the other, the worse one dilutes it; variety costs precision.",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..prompts.prompt import Template
-from ..prompts.rewriting import MOST_TEMPLATES, READY, own_template
+from ..prompts.templates import MOST_TEMPLATES, READY, custom_template
 from ..values.errors import ConfigError
 
 Values = Mapping[str, Any]
@@ -49,7 +49,7 @@ class Control(ABC):
         """Why it does nothing with these values of the other controls; empty when it acts."""
         for other, acting in self.needs:
             if values.get(other) not in acting:
-                wanted = " or ".join(written(value) for value in acting)
+                wanted = " or ".join(format_value(value) for value in acting)
                 return f"Acts only when {other} is {wanted}."
         return ""
 
@@ -59,7 +59,7 @@ class Control(ABC):
 
     def brief(self, value: Any) -> str:
         """A plain value with what it is the value of, in as few words as possible."""
-        return f"{self.symbol or self.name} {written(value)}"
+        return f"{self.symbol or self.name} {format_value(value)}"
 
     def as_json(self) -> dict[str, Any]:
         """The shape `rag strategies --json` prints; what does not apply is null."""
@@ -76,7 +76,7 @@ class Control(ABC):
         }
 
     def _wrong(self, value: object, wanted: str) -> ConfigError:
-        default = written(self.plain(self.parse(self.default)))
+        default = format_value(self.plain(self.parse(self.default)))
         return ConfigError(f"{self.name} must be {wanted}, not {value!r}.", f"Its default is {default}.")
 
 
@@ -193,7 +193,7 @@ class Weights(Control):
 
     def brief(self, value: Any) -> str:
         """With the weights in a row."""
-        return f"{self.symbol or self.name} {' / '.join(map(written, value))}"
+        return f"{self.symbol or self.name} {' / '.join(map(format_value, value))}"
 
     def as_json(self) -> dict[str, Any]:
         """With the range of each weight."""
@@ -236,7 +236,7 @@ class Templates(Control):
             raise self._wrong(part, f"one of {', '.join(READY)}, or a name with a text")
         if not isinstance(part, Mapping) or not {"name", "text"} <= set(part):
             raise self._wrong(part, "a name, or a name with a text")
-        return own_template(str(part["name"]), str(part["text"]))
+        return custom_template(str(part["name"]), str(part["text"]))
 
     def plain(self, value: Any) -> list[Any]:
         """Names of ready templates, names and texts of the others."""
@@ -257,7 +257,7 @@ class Templates(Control):
         return Control.as_json(self) | {"choices": list(READY)}
 
 
-def written(value: object) -> str:
+def format_value(value: object) -> str:
     """A control's value as the command line takes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -266,7 +266,7 @@ def written(value: object) -> str:
     if isinstance(value, list | tuple):
         if any(isinstance(part, Mapping) for part in value):
             return json.dumps(value, ensure_ascii=False)
-        return ",".join(map(written, value))
+        return ",".join(map(format_value, value))
     return str(value)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..pipeline.strategy import Strategy
 from ..stages import Stage
 from ..values.errors import ConfigError
-from .controls import Control, Values, written
+from .controls import Control, Values, format_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Recipe:
         Raises:
             ConfigError: an unknown control, a value out of range, or values that do not go together.
         """
-        settled = self.settle(values)
+        settled = self.parse_values(values)
         plain = {control.name: control.plain(settled[control.name]) for control in self.controls}
         return Strategy(self.name, self.stages(settled), plain)
 
@@ -74,7 +74,7 @@ class Recipe:
         known = ", ".join(preset.name for preset in self.presets) or "it has none"
         raise ConfigError(f"{self.name} has no preset {name!r}.", f"Its presets: {known}.")
 
-    def settle(self, values: Values) -> dict[str, Any]:
+    def parse_values(self, values: Values) -> dict[str, Any]:
         """A parsed value for every control.
 
         Raises:
@@ -98,7 +98,7 @@ class Recipe:
         plain = {name: control.plain(control.parse(control.default)) for name, control in known.items()}
         given = {**plain, **{name: _plain(known.get(name), value) for name, value in values.items()}}
         return tuple(
-            known[name].brief(value) if name in known else f"{name} {written(value)}"
+            known[name].brief(value) if name in known else f"{name} {format_value(value)}"
             for name, value in given.items()
             if name not in known or (value != plain[name] and not known[name].idle(given))
         )

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..values.errors import ConfigError, RagError, Stopped, carrying
+from ..values.errors import ConfigError, RagError, Stopped, attach_calls
 from ..values.types import Cost
 from . import show
 from .interrupt import at_a_prompt, interruptible
@@ -57,7 +57,7 @@ def evaluate(
     from . import show_evaluation as shown
 
     settings = read_settings()
-    chosen = ev.settle(parse_strategies(strategies, set_ or []), depth) if strategies else {}
+    chosen = ev.build_strategies(parse_strategies(strategies, set_ or []), depth) if strategies else {}
     measured = ev.choose_metrics([name for name in metrics.split(",") if name.strip()], depth)
     files = parse_run_files(run_file or [])
     if double := chosen.keys() & files.keys():
@@ -79,7 +79,11 @@ def evaluate(
         pairs=pairs,
     )
     folder = run_dir or ev.folder_for(manifest, settings)
-    with carrying(lab.calls), ev.RunFolder.create(folder, manifest, judged) as run, interruptible() as stop:
+    with (
+        attach_calls(lab.calls),
+        ev.RunFolder.create(folder, manifest, judged) as run,
+        interruptible() as stop,
+    ):
         for label, path in files.items():
             ev.take_run_file(run, label, path)
         share = lab.engines.billed
@@ -127,12 +131,12 @@ def sweep(
     recipe = recipe_of(strategy)
     base = parse_strategies(strategy, [f"{strategy}.{pair}" for pair in set_ or []])[strategy][1]
     axes = dict(ev.parse_axis(recipe, text) for text in vary)
-    combinations = ev.grid(axes) if random is None else ev.draw(axes, random)
+    combinations = ev.grid(axes) if random is None else ev.sample(axes, random)
     measured = ev.parse_metric(metric)
     dev, test = ev.read_judged(data, tune, settings), ev.read_judged(data, report, settings)
     planned = ev.plan(recipe, combinations, dev, test, base)
     lab = opened(data, settings, yes=yes)
-    with carrying(lab.calls), interruptible() as stop:
+    with attach_calls(lab.calls), interruptible() as stop:
         confirm(ev.estimate(planned, lab.rehearsal()), yes=yes)
         result = ev.tune(
             recipe, combinations, measured, dev, test, lab.context, base=base, stop=stop, told=show.progress
@@ -142,7 +146,9 @@ def sweep(
         typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
     else:
         shown.sweep(result)
-    path = ev.keep(result, settings)  # last, so that a full disk does not lose what may have been paid for
+    path = ev.save_sweep(
+        result, settings
+    )  # last, so that a full disk does not lose what may have been paid for
     if not as_json:
         say(f"\nEverything is in {path}.")
 
@@ -174,15 +180,15 @@ def answers(
     chosen = checks.with_answers(parse_strategies(strategies, set_ or []))
     judged = ev.read_judged(data, split, settings)
     lab = opened(data, settings, yes=yes)
-    questions = checks.spread(judged.questions, limit)
+    questions = checks.evenly_spaced(judged.questions, limit)
     asked = ev.Batch(questions, list(chosen.values()), judging=judge)
-    with carrying(lab.calls), interruptible() as stop:
+    with attach_calls(lab.calls), interruptible() as stop:
         confirm(ev.estimate([asked], lab.rehearsal()), yes=yes)
         report = checks.check_answers(
             lab, judged, chosen, limit=limit, judging=judge, progress=show.progress, stop=stop
         )
     show.progress("ready", 1, 1)
-    with carrying([*lab.calls, *report.calls]):
+    with attach_calls([*lab.calls, *report.calls]):
         written = checks.write_ragas(ragas, report) if ragas else 0
         if as_json:
             typer.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=2))

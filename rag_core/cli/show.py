@@ -9,8 +9,8 @@ from typing import Any
 
 import typer
 
-from ..catalog import written
-from ..indexing import Estimate, Report, Written
+from ..catalog import format_value
+from ..indexing import EnrichmentEstimate, Report, WrittenIndex
 from ..lab.doctor import Findings
 from ..sessions import Replayed
 from ..values.profile import FILE, named
@@ -37,7 +37,7 @@ def strategies(recipes: Sequence[dict[str, Any]]) -> None:
         say(f"  stages: {' → '.join(stage['stage'] for stage in recipe['stages'])}")
         say(f"  source: {recipe['source']}")
         for control in recipe["controls"]:
-            say(f"  {control['name']:<22} {written(control['default']):<12} ({_span(control)})")
+            say(f"  {control['name']:<22} {format_value(control['default']):<12} ({_span(control)})")
             say(f"      {control['help']}", hang=0)
         for preset in recipe["presets"]:
             say(f"  preset {preset['name']}: {_assigned(preset['values'])}")
@@ -58,7 +58,7 @@ def _span(control: dict[str, Any]) -> str:
 
 
 def _assigned(values: dict[str, Any]) -> str:
-    return " ".join(f"{name}={written(value)}" for name, value in values.items()) or "the defaults"
+    return " ".join(f"{name}={format_value(value)}" for name, value in values.items()) or "the defaults"
 
 
 def heading(label: str, name: str, values: Mapping[str, object]) -> str:
@@ -146,7 +146,7 @@ def report_json(report: Report) -> dict[str, Any]:
     }
 
 
-def _enriched_json(written: Written) -> dict[str, Any]:
+def _enriched_json(written: WrittenIndex) -> dict[str, Any]:
     return {
         "enricher": written.enricher,
         "passages": written.passages,
@@ -191,7 +191,7 @@ def _cost_of(calls: Sequence[ModelCall]) -> str:
     return f" for {Cost.of(billed)}" if billed else ""
 
 
-def estimate(what: Estimate) -> None:
+def estimate(what: EnrichmentEstimate) -> None:
     """What a model is about to be asked for contexts, on stderr."""
     cost = "price unknown" if what.cost_usd is None else f"about ${what.cost_usd:.4f}"
     say(

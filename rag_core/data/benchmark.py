@@ -62,7 +62,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedSet:
+class Benchmark:
     """The questions of one split with their judgements of documents.
 
     Args:
@@ -95,7 +95,7 @@ class JudgedSet:
         return any(grade > 0 for grade in self.qrels[question.id].values())
 
 
-def read_builtin(data: Path, split: str) -> JudgedSet:
+def read_builtin(data: Path, split: str) -> Benchmark:
     """The built-in questions of a split, English and Spanish.
 
     Args:
@@ -115,10 +115,10 @@ def read_builtin(data: Path, split: str) -> JudgedSet:
         qrels |= judged
         files += [folder / "queries.jsonl", path]
     by = read_judged_by(data / "questions")
-    return JudgedSet("builtin", split, tuple(questions), qrels, _checksum(files), by)
+    return Benchmark("builtin", split, tuple(questions), qrels, _checksum(files), by)
 
 
-def read_beir(folder: Path, split: str) -> JudgedSet:
+def read_beir(folder: Path, split: str) -> Benchmark:
     """The judged questions of a BEIR folder: corpus.jsonl, queries.jsonl and qrels/<split>.tsv.
 
     Raises:
@@ -146,7 +146,7 @@ def read_beir(folder: Path, split: str) -> JudgedSet:
             "Choose another split, or add judgements with a score above 0.",
         )
     qrels = _by_question(judgements)
-    return JudgedSet(
+    return Benchmark(
         folder.resolve().name,
         split,
         tuple(_question(row) for identity, row in rows.items() if identity in qrels),

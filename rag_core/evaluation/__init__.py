@@ -3,11 +3,12 @@
 from .ablation import RewriteEffect, StageEffect, rewrite_effects, stage_effects
 from .background import start_run, start_sweep
 from .estimate import Batch, Estimate, estimate, plan_of
+from .jobs import Job, JobKind, Jobs, RunningMean, Status
 from .metrics import DEFAULT_METRICS, Metric, parse_metric
-from .pareto import front
+from .pareto import pareto_front
 from .records import Record, RunFolder, StageRecord, read_json
 from .results import Change, changes, choose_metrics, conclude, differences, scores, summarise
-from .runner import Progress, describe, evaluate, settle, take_run_file
+from .runner import RunProgress, build_strategies, describe, evaluate, take_run_file
 from .session import (
     BUILTIN_DATA,
     document_titles,
@@ -20,11 +21,10 @@ from .session import (
     title_of,
 )
 from .statistics import Comparison, Interval, compare_all, interval
-from .sweep import draw, grid, parse_axis, settings_of, spread
+from .sweep import axis_values, grid, parse_axis, sample, settings_of
 from .tables import markdown, put_table
-from .tuning import keep, kept, plan, read_sweep, sweep_title, tune
-from .variants import Then, compare_runs, in_words, titles
-from .works import Kind, RunningMean, Status, Work, Works
+from .tuning import list_sweeps, plan, read_sweep, save_sweep, sweep_title, tune
+from .variants import VariantChange, compare_runs, in_words, titles
 
 __all__ = [
     "BUILTIN_DATA",
@@ -34,19 +34,21 @@ __all__ = [
     "Comparison",
     "Estimate",
     "Interval",
-    "Kind",
+    "Job",
+    "JobKind",
+    "Jobs",
     "Metric",
-    "Progress",
     "Record",
     "RewriteEffect",
     "RunFolder",
+    "RunProgress",
     "RunningMean",
     "StageEffect",
     "StageRecord",
     "Status",
-    "Then",
-    "Work",
-    "Works",
+    "VariantChange",
+    "axis_values",
+    "build_strategies",
     "changes",
     "choose_metrics",
     "compare_all",
@@ -55,19 +57,17 @@ __all__ = [
     "describe",
     "differences",
     "document_titles",
-    "draw",
     "estimate",
     "evaluate",
     "folder_for",
-    "front",
     "grades_of",
     "grid",
     "in_words",
     "interval",
-    "keep",
-    "kept",
+    "list_sweeps",
     "markdown",
     "open_judged",
+    "pareto_front",
     "parse_axis",
     "parse_metric",
     "past_runs",
@@ -78,11 +78,11 @@ __all__ = [
     "read_judged",
     "read_sweep",
     "rewrite_effects",
+    "sample",
+    "save_sweep",
     "scores",
     "settings_of",
-    "settle",
     "source_of",
-    "spread",
     "stage_effects",
     "start_run",
     "start_sweep",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..language.questions import form_of
 from .metrics import Metric
-from .records import Lane, Record, RunFolder
+from .records import Record, RunFolder, StageRanking
 from .statistics import Interval, interval, randomisation_p
 
 Documents = tuple[str, ...]
@@ -76,7 +76,7 @@ def stage_effects(run: RunFolder, label: str, metric: Metric) -> list[StageEffec
     best of those.
     """
     records = _ran(run, label)
-    scored = _Scored(metric, run.judged.qrels)
+    with_score = _Scored(metric, run.judged.qrels)
     effects: list[StageEffect] = []
     previous: Mapping[str, Lists] = {}
     before_stage = ""
@@ -87,18 +87,20 @@ def stage_effects(run: RunFolder, label: str, metric: Metric) -> list[StageEffec
             source = (
                 lane
                 if lane in previous
-                else max(previous, key=lambda one: scored.mean(previous[one]), default=None)
+                else max(previous, key=lambda one: with_score.mean(previous[one]), default=None)
             )
             before = previous[source] if source is not None else {}
             if not before.keys() & after.keys():
-                effects.append(StageEffect(position, stage, lane, "", scored.interval(after), _length(after)))
+                effects.append(
+                    StageEffect(position, stage, lane, "", with_score.interval(after), _length(after))
+                )
                 continue
             name = f"{before_stage} {source}".strip()
             for effect, old, new in _steps(before, after):
-                gaps = scored.gaps(old, new)
+                gaps = with_score.gaps(old, new)
                 effects.append(
                     StageEffect(
-                        position, stage, lane, effect, scored.interval(new), _length(new), name,
+                        position, stage, lane, effect, with_score.interval(new), _length(new), name,
                         interval(gaps), randomisation_p(gaps),
                     )
                 )  # fmt: skip
@@ -155,7 +157,7 @@ def rewrite_effects(run: RunFolder, label: str, form: str = "") -> list[RewriteE
         form: of the questions to count, "keywords" or "sentence" (`questions.form_of`); empty for all.
     """
     forms = {question.id: form_of(question.text)[0] for question in run.judged.questions}
-    found: dict[str, list[tuple[Record, Lane]]] = {}
+    found: dict[str, list[tuple[Record, StageRanking]]] = {}
     for record in _ran(run, label):
         if form and forms[record.question] != form:
             continue
@@ -197,5 +199,5 @@ def _lanes(records: Sequence[Record], position: int) -> dict[str, dict[str, Docu
     return found
 
 
-def _name(lane: Lane) -> str:
+def _name(lane: StageRanking) -> str:
     return lane.retriever if lane.origin == "question" else f"{lane.origin} {lane.retriever}".strip()

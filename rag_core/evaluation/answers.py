@@ -11,13 +11,21 @@ from typing import Any
 
 from scipy.stats import binomtest
 
-from ..catalog import RECIPES, Chosen, build
-from ..data.benchmark import JudgedSet, Question
+from ..catalog import RECIPES, StrategySpec, build
+from ..data.benchmark import Benchmark, Question
 from ..indexing import Progress, silent
 from ..lab.lab import Lab
 from ..pipeline.strategy import Strategy
 from ..pipeline.stream import collect
-from ..values.errors import ConfigError, InputError, RagError, SettingsError, Stopped, StorageError, carrying
+from ..values.errors import (
+    ConfigError,
+    InputError,
+    RagError,
+    SettingsError,
+    Stopped,
+    StorageError,
+    attach_calls,
+)
 from ..values.trace import Trace
 from ..values.types import Cost, ModelCall
 from .judge import Judgement, judge
@@ -81,7 +89,7 @@ class AnswerReport:
         broken_off: label -> what the question cost that was under way then; it is among those left.
     """
 
-    judged: JudgedSet
+    judged: Benchmark
     outcomes: Mapping[str, Mapping[str, Outcome]]
     judging: bool = False
     left: int = 0
@@ -113,8 +121,8 @@ class AnswerReport:
 
 def check_answers(
     lab: Lab,
-    judged: JudgedSet,
-    strategies: Mapping[str, Chosen],
+    judged: Benchmark,
+    strategies: Mapping[str, StrategySpec],
     *,
     limit: int | None = None,
     judging: bool = False,
@@ -141,10 +149,10 @@ def check_answers(
             "The offline engine cannot judge answers.",
             "Set OPENAI_API_KEY or OPENAI_BASE_URL (and RAG_JUDGE_MODEL), or leave the judge out.",
         )
-    questions = spread(judged.questions, limit)
+    questions = evenly_spaced(judged.questions, limit)
     outcomes: dict[str, dict[str, Outcome]] = {label: {} for label in built}
     calls: list[ModelCall] = []
-    with carrying(calls):
+    with attach_calls(calls):
         for done, question in enumerate(questions):
             progress("checking answers", done, len(questions))
             settled = _ask(lab, question, list(built.values()), judging, stop)
@@ -224,7 +232,7 @@ def write_ragas(path: Path, report: AnswerReport) -> int:
     return len(lines)
 
 
-def with_answers(strategies: Mapping[str, Chosen]) -> dict[str, Strategy]:
+def with_answers(strategies: Mapping[str, StrategySpec]) -> dict[str, Strategy]:
     """Strategies by label, each of which writes answers.
 
     Raises:
@@ -239,7 +247,7 @@ def with_answers(strategies: Mapping[str, Chosen]) -> dict[str, Strategy]:
     return built
 
 
-def spread(questions: tuple[Question, ...], limit: int | None) -> list[Question]:
+def evenly_spaced(questions: tuple[Question, ...], limit: int | None) -> list[Question]:
     """At most so many questions, spread evenly over the set."""
     count = len(questions) if limit is None else min(limit, len(questions))
     return [questions[i * len(questions) // count] for i in range(count)]
@@ -256,10 +264,10 @@ def _ask(
     checked = [Checked(one, check(one)) if isinstance(one, Trace) else one for one in settled]
     if not judging or any(isinstance(outcome, Stopped) for outcome in settled):
         return checked
-    with carrying([call for one in settled for call in one.calls]):
+    with attach_calls([call for one in settled for call in one.calls]):
         ctx = lab.context(stop)
 
-    def scored(outcome: Outcome) -> Outcome:
+    def with_score(outcome: Outcome) -> Outcome:
         if isinstance(outcome, RagError) or outcome.abstained:
             return outcome
         try:
@@ -268,7 +276,7 @@ def _ask(
             return Stopped((*outcome.calls, *stopped.calls))
         return replace(outcome, judgement=judgement, judge_calls=calls)
 
-    return ctx.map(scored, checked)
+    return ctx.map(with_score, checked)
 
 
 def _all_calls(outcome: Outcome) -> tuple[ModelCall, ...]:

@@ -1,4 +1,4 @@
-"""Evaluations and sweeps as works: what the measuring pages start, and any session watches."""
+"""Evaluations and sweeps as jobs: what the measuring pages start, and any session watches."""
 
 from __future__ import annotations
 
@@ -7,57 +7,57 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ..catalog import Chosen, Recipe
-from ..data.benchmark import JudgedSet
+from ..catalog import Recipe, StrategySpec
+from ..data.benchmark import Benchmark
 from ..lab.lab import Lab
-from ..values.errors import carrying
+from ..values.errors import attach_calls
 from ..values.settings import Settings
 from .estimate import Estimate, estimate, plan_of
+from .jobs import Job, Jobs, RunningMean
 from .metrics import parse_metric
 from .records import Record, RunFolder
 from .results import choose_metrics, conclude
-from .runner import describe, evaluate, settle
+from .runner import build_strategies, describe, evaluate
 from .session import BUILTIN_DATA, folder_for, read_judged, source_of
-from .sweep import Values, draw, settings_of
-from .tuning import keep, plan, tune
+from .sweep import Values, sample, settings_of
+from .tuning import plan, save_sweep, tune
 from .variants import titles
-from .works import RunningMean, Work, Works
 
 LabOf = Callable[[Callable[[Estimate], None]], Lab]
 PARALLEL = 4  # questions asked at the same time when a provider answers
 
 
 def start_run(
-    works: Works,
+    jobs: Jobs,
     lab_of: LabOf,
     settings: Settings,
     data: str,
     split: str,
-    chosen: Mapping[str, Chosen],
+    chosen: Mapping[str, StrategySpec],
     depth: int | None,
     metrics: Sequence[str],
-) -> Work:
+) -> Job:
     """Start an evaluation, or join the same one when it is under way.
 
     Args:
         lab_of: opens the lab over the data's documents, asking for consent to what that costs; called on the
-            work's thread.
+            job's thread.
 
     Raises:
         RagError: the questions, a strategy or a metric is wrong; nothing was started.
     """
-    strategies = settle(chosen, depth)
+    strategies = build_strategies(chosen, depth)
     measured = choose_metrics(metrics, depth)
     judged = read_judged(data, split, settings)
     primary, grades = measured[0], judged.qrels
 
-    def job(work: Work) -> Path:
-        lab = _opened(work, lab_of)
+    def job(job: Job) -> Path:
+        lab = _opened(job, lab_of)
         manifest = describe(judged, strategies, depth=depth, engine=lab.engine, source=source_of(data))
         folder = folder_for(manifest, settings)
-        with carrying(work.status.embedded), RunFolder.create(folder, manifest, judged) as run:
+        with attach_calls(job.status.embedded), RunFolder.create(folder, manifest, judged) as run:
             billed = lab.engines.billed
-            work.ask(estimate(plan_of(run, strategies, share=billed), lab.rehearsal()))
+            job.ask(estimate(plan_of(run, strategies, share=billed), lab.rehearsal()))
             names = titles(manifest)
             means = {name: RunningMean() for name in names.values()}
 
@@ -69,23 +69,23 @@ def start_run(
             for label in strategies:
                 for record in run.records[label].values():
                     count(label, record)
-            work.report(doing="measuring", means=dict(means))
+            job.report(doing="measuring", means=dict(means))
             for step in evaluate(
                 run, strategies, lab.context, share=billed, workers=PARALLEL if billed else 1,
-                stop=work.stop_requested,
+                stop=job.stop_requested,
             ):  # fmt: skip
                 if step.latest:
                     count(*step.latest)
-                work.report(
+                job.report(
                     done=step.done, total=step.total, seconds_left=step.seconds_left, means=dict(means)
                 )
-            work.report(doing="computing intervals", seconds_left=None)
+            job.report(doing="computing intervals", seconds_left=None)
             conclude(run, measured)
             return run.folder
 
     fingerprints = {label: strategy.fingerprint for label, strategy in strategies.items()}
     names = "1 strategy" if len(strategies) == 1 else f"{len(strategies)} strategies"
-    return works.start(
+    return jobs.start(
         _key("run", source_of(data), judged.checksum, split, depth, fingerprints),
         "run",
         f"{names} on {len(judged.measured)} {_set(judged)} questions ({split})",
@@ -94,7 +94,7 @@ def start_run(
 
 
 def start_sweep(
-    works: Works,
+    jobs: Jobs,
     lab_of: LabOf,
     settings: Settings,
     data: str,
@@ -103,31 +103,31 @@ def start_sweep(
     most: int,
     metric: str,
     base: Values | None = None,
-) -> Work:
+) -> Job:
     """Start a sweep of at most so many settings, tuned on dev and reported on test, or join the same one.
 
     Raises:
         RagError: the questions, a value or the metric is wrong; nothing was started.
     """
-    combinations = draw(axes, most)
+    combinations = sample(axes, most)
     measured = parse_metric(metric)
     dev, test = read_judged(data, "dev", settings), read_judged(data, "test", settings)
     planned = plan(recipe, combinations, dev, test, base)
     built = list(settings_of(recipe, base or {}, combinations))
 
-    def job(work: Work) -> Path:
-        lab = _opened(work, lab_of)
-        with carrying(work.status.embedded):
-            work.ask(estimate(planned, lab.rehearsal()))
-            work.report(doing="sweeping")
+    def job(job: Job) -> Path:
+        lab = _opened(job, lab_of)
+        with attach_calls(job.status.embedded):
+            job.ask(estimate(planned, lab.rehearsal()))
+            job.report(doing="sweeping")
             result = tune(
-                recipe, combinations, measured, dev, test, lab.context, base=base, stop=work.stop_requested,
-                told=lambda doing, done, total: work.report(doing=doing, done=done, total=total),
+                recipe, combinations, measured, dev, test, lab.context, base=base, stop=job.stop_requested,
+                told=lambda doing, done, total: job.report(doing=doing, done=done, total=total),
             )  # fmt: skip
-        return keep(result, settings)
+        return save_sweep(result, settings)
 
     fingerprints = sorted(strategy.fingerprint for strategy in built)
-    return works.start(
+    return jobs.start(
         _key("sweep", source_of(data), dev.checksum, test.checksum, recipe.name, measured.name, fingerprints),
         "sweep",
         f"{len(built):,} settings of {recipe.title} on {len(dev.measured)} {_set(dev)} questions",
@@ -135,16 +135,16 @@ def start_sweep(
     )
 
 
-def _opened(work: Work, lab_of: LabOf) -> Lab:
-    """The lab, once its documents are embedded; a lab that is kept open was paid for by an earlier work."""
-    work.report(doing="opening the documents")
-    lab = lab_of(lambda bill: work.ask(bill, "Embedding the documents"))
-    if work.status.bill:
-        work.report(embedded=tuple(call for call in lab.calls if call.cost_usd != 0))
+def _opened(job: Job, lab_of: LabOf) -> Lab:
+    """The lab, once its documents are embedded; a lab that is kept open was paid for by an earlier job."""
+    job.report(doing="opening the documents")
+    lab = lab_of(lambda bill: job.ask(bill, "Embedding the documents"))
+    if job.status.bill:
+        job.report(embedded=tuple(call for call in lab.calls if call.cost_usd != 0))
     return lab
 
 
-def _set(judged: JudgedSet) -> str:
+def _set(judged: Benchmark) -> str:
     return "built-in" if judged.name == BUILTIN_DATA else judged.name
 
 

@@ -110,10 +110,10 @@ class Metric:
     name: str
     title: str
     cutoff: int | None
-    measure: Callable[[Sequence[str], Grades, int | None], float]
+    compute: Callable[[Sequence[str], Grades, int | None], float]
 
     def __call__(self, ranked: Sequence[str], grades: Grades) -> float:
-        return self.measure(ranked, grades, self.cutoff)
+        return self.compute(ranked, grades, self.cutoff)
 
 
 # name -> title, function, whether it needs a cut-off

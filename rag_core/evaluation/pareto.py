@@ -22,7 +22,7 @@ def mark_front(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return points
 
 
-def front(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+def pareto_front(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The strategies of a results file that ran here, by their first metric, with the front marked."""
     rows = (
         (label, row, row["metrics"][results["primary"]])

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
-from ..data.benchmark import JUDGED_BY_AUTHORS, JudgedSet, Question
+from ..data.benchmark import JUDGED_BY_AUTHORS, Benchmark, Question
 from ..values.errors import ConfigError, DataError, RagError, StorageError
 from ..values.trace import Step, Trace
 from ..values.types import Cost, ModelCall
@@ -32,7 +32,7 @@ IDENTITY = ("data", "split", "checksum", "strategies", "depth", "engine")
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class StageRanking:
     """One ranking after a stage.
 
     Args:
@@ -55,7 +55,7 @@ class StageRecord:
     stage: str
     kind: str
     seconds: float
-    lanes: tuple[Lane, ...]
+    lanes: tuple[StageRanking, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Record:
     @classmethod
     def ranking(cls, question: str, documents: Sequence[str]) -> Record:
         """A ranking that another system made."""
-        lane = Lane("question", "", "", tuple(documents))
+        lane = StageRanking("question", "", "", tuple(documents))
         return cls(question, (StageRecord("run file", "retrieve", 0.0, (lane,)),))
 
     @classmethod
@@ -134,7 +134,7 @@ class Record:
                 one["kind"],
                 one["seconds"],
                 tuple(
-                    Lane(lane["origin"], lane["retriever"], lane["query"], tuple(lane["documents"]))
+                    StageRanking(lane["origin"], lane["retriever"], lane["query"], tuple(lane["documents"]))
                     for lane in one["lanes"]
                 ),
             )
@@ -147,7 +147,7 @@ class Record:
 def _stages(steps: Sequence[Step]) -> Iterator[StageRecord]:
     for step in steps:
         lanes = tuple(
-            Lane(
+            StageRanking(
                 ranking.query.origin,
                 ranking.retriever,
                 ranking.query.text,
@@ -184,7 +184,7 @@ class RunFolder:
     """
 
     def __init__(
-        self, folder: Path, manifest: Mapping[str, Any], judged: JudgedSet, lock: FileLock | None = None
+        self, folder: Path, manifest: Mapping[str, Any], judged: Benchmark, lock: FileLock | None = None
     ) -> None:
         self.folder = folder
         self.manifest = manifest
@@ -196,7 +196,7 @@ class RunFolder:
         }
 
     @classmethod
-    def create(cls, folder: Path, manifest: Mapping[str, Any], judged: JudgedSet) -> RunFolder:
+    def create(cls, folder: Path, manifest: Mapping[str, Any], judged: Benchmark) -> RunFolder:
         """A new run, or the one that stands there when it is the same.
 
         Raises:
@@ -228,7 +228,7 @@ class RunFolder:
 
     @classmethod
     def _written(
-        cls, folder: Path, manifest: Mapping[str, Any], judged: JudgedSet, lock: FileLock
+        cls, folder: Path, manifest: Mapping[str, Any], judged: Benchmark, lock: FileLock
     ) -> RunFolder:
         """The run whose lock this process has: a new one, or the same one begun before."""
         path = folder / "manifest.json"
@@ -264,7 +264,7 @@ class RunFolder:
         try:
             lines = (folder / "questions.jsonl").read_text(encoding="utf-8").split("\n")
             rows = [json.loads(line) for line in lines if line]
-            judged = JudgedSet(
+            judged = Benchmark(
                 manifest["data"],
                 manifest["split"],
                 tuple(Question(**row["question"]) for row in rows),
@@ -348,7 +348,7 @@ def write_atomically(path: Path, text: str) -> None:
         raise StorageError(f"{path} cannot be written: {error}.", "Check folder and disk.") from error
 
 
-def _questions(judged: JudgedSet) -> str:
+def _questions(judged: Benchmark) -> str:
     rows = (
         {"question": asdict(question), "grades": dict(judged.qrels[question.id])}
         for question in judged.questions

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..catalog import RECIPES, Chosen, Number, build
-from ..data.benchmark import JudgedSet, Question
+from ..catalog import RECIPES, Number, StrategySpec, build
+from ..data.benchmark import Benchmark, Question
 from ..pipeline.strategy import Strategy
 from ..runtime.context import Context, Once
-from ..values.errors import ConfigError, DataError, RagError, Stopped, carrying
+from ..values.errors import ConfigError, DataError, RagError, Stopped, attach_calls
 from ..values.types import ModelCall
 from .records import Record, RunFolder, different
 from .runfiles import read_run
@@ -30,7 +30,7 @@ PACKAGES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """How far an evaluation is.
 
     Args:
@@ -45,7 +45,7 @@ class Progress:
     latest: tuple[str, Record] | None = None
 
 
-def settle(chosen: Mapping[str, Chosen], depth: int | None = None) -> dict[str, Strategy]:
+def build_strategies(chosen: Mapping[str, StrategySpec], depth: int | None = None) -> dict[str, Strategy]:
     """Strategies by label, without their answer stage.
 
     Args:
@@ -78,7 +78,7 @@ def _deepened(strategy: Strategy, depth: int) -> Strategy:
 
 
 def describe(
-    judged: JudgedSet,
+    judged: Benchmark,
     strategies: Mapping[str, Strategy],
     *,
     depth: int | None,
@@ -152,7 +152,7 @@ def evaluate(
     share: bool = False,
     workers: int = 1,
     stop: threading.Event | None = None,
-) -> Iterator[Progress]:
+) -> Iterator[RunProgress]:
     """Put every question that has no record yet to every strategy; yields after each record.
 
     A question that fails or is stopped is kept with its reason and its calls: it is asked again by the next
@@ -188,10 +188,10 @@ def evaluate(
 
     total = len(strategies) * len(work)
     done = total - sum(len(labels) for _, labels in work)
-    yield Progress(done, total, None)
+    yield RunProgress(done, total, None)
     started, before = time.monotonic(), done
     told: set[Future[list[tuple[str, Record]]]] = set()
-    with carrying(calls), ThreadPoolExecutor(workers) as pool:
+    with attach_calls(calls), ThreadPoolExecutor(workers) as pool:
         pending = [
             pool.submit(_ask, question, labels, strategies, asked_by, share, stop, calls)
             for question, labels in work
@@ -204,7 +204,7 @@ def evaluate(
                     run.append(label, record)
                     done += 1
                     pace = (time.monotonic() - started) / (done - before)
-                    yield Progress(done, total, pace * (total - done), (label, record))
+                    yield RunProgress(done, total, pace * (total - done), (label, record))
         finally:
             for future in pending:
                 if not future.cancel() and future not in told and not future.exception():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..data.benchmark import SPLITS, JudgedSet, read_beir, read_builtin
+from ..data.benchmark import SPLITS, Benchmark, read_beir, read_builtin
 from ..data.documents import BUILTIN, builtin_documents, json_lines
 from ..lab.engines import Engines
 from ..lab.lab import Lab
@@ -22,7 +22,7 @@ from .variants import titles
 BUILTIN_DATA = "builtin"  # the built-in questions' name where a folder is asked for
 
 
-def read_judged(data: str, split: str, settings: Settings) -> JudgedSet:
+def read_judged(data: str, split: str, settings: Settings) -> Benchmark:
     """The built-in questions, or those of a BEIR folder, read and checked whole.
 
     Raises:

@@ -66,7 +66,7 @@ class AnswerCheck:
     """What one answer says and cites, as far as words tell; all zero for an abstention.
 
     Args:
-        supported: sentences that a shown passage holds, by words (see `Evidence`): a proxy.
+        supported: sentences that a shown passage holds, by words (see `SourceText`): a proxy.
         unsupported: the sentences that none does.
         unchecked: sentences whose evidence is in another language than they are; words cannot tell.
         citations: markers the model wrote.
@@ -96,7 +96,7 @@ def check(trace: Trace) -> AnswerCheck:
         raise ValueError("the trace has no answer to check")
     if answer.abstained:
         return AnswerCheck()
-    shown = [Evidence.of(hit.passage) for hit in trace.ranking]
+    shown = [SourceText.of(hit.passage) for hit in trace.ranking]
     supported, unchecked = 0, 0
     unsupported: list[str] = []
     for sentence, cited in claims(answer.text):
@@ -158,7 +158,7 @@ def read(text: str, language: str) -> Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class SourceText:
     """A passage, read: what it says as a whole with its title, and sentence by sentence."""
 
     language: str
@@ -166,7 +166,7 @@ class Evidence:
     parts: tuple[Said, ...]
 
     @classmethod
-    def of(cls, passage: Passage) -> Evidence:
+    def of(cls, passage: Passage) -> SourceText:
         """Read a passage."""
         language = passage.language
         parts = tuple(read(part, language) for part in sentences(passage.text, language))

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..catalog import MAX_PASSAGES, Number, Recipe
-from ..data.benchmark import JudgedSet
+from ..data.benchmark import Benchmark
 from ..pipeline.strategy import Strategy
 from ..runtime.context import Context, Index, Once
-from ..values.errors import ConfigError, Stopped, carrying
+from ..values.errors import ConfigError, Stopped, attach_calls
 from ..values.types import Hit, ModelCall, Ranking, Vectors
 from .metrics import Metric
 
@@ -119,7 +119,7 @@ def grid(axes: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
     return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
 
 
-def draw(axes: Mapping[str, Sequence[object]], n: int, seed: int = SEED) -> list[dict[str, object]]:
+def sample(axes: Mapping[str, Sequence[object]], n: int, seed: int = SEED) -> list[dict[str, object]]:
     """N different combinations at random; all of them when there are no more than n.
 
     Random search finds as good settings as a grid with fewer trials when few controls matter: Bergstra
@@ -137,7 +137,7 @@ def draw(axes: Mapping[str, Sequence[object]], n: int, seed: int = SEED) -> list
     ]
 
 
-def spread(control: Number, low: float, high: float, most: int = 11) -> tuple[object, ...]:
+def axis_values(control: Number, low: float, high: float, most: int = 11) -> tuple[object, ...]:
     """At most so many values of a control from low to high, evenly, on its steps, both ends included."""
     steps = round((high - low) / control.step)
     places = np.unique(np.linspace(0, steps, min(most, steps + 1)).round())
@@ -165,7 +165,7 @@ def settings_of(recipe: Recipe, base: Values, settings: Sequence[Values]) -> dic
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class SweepScores:
     """Scores of every setting on every question.
 
     Args:
@@ -182,14 +182,14 @@ class Swept:
 
 
 def sweep(
-    judged: JudgedSet,
+    judged: Benchmark,
     strategies: Sequence[Strategy],
     metric: Metric,
     context: Callable[[], Context],
     *,
     stop: threading.Event | None = None,
     told: Callable[[int, int], None] = lambda done, total: None,
-) -> Swept:
+) -> SweepScores:
     """Run every setting on every measured question.
 
     Args:
@@ -204,7 +204,7 @@ def sweep(
     scores = np.empty((len(strategies), len(questions)))
     cost = np.zeros(len(strategies))
     calls: list[ModelCall] = []
-    with carrying(calls):
+    with attach_calls(calls):
         for column, question in enumerate(questions):
             if stop and stop.is_set():
                 raise Stopped
@@ -219,7 +219,7 @@ def sweep(
                 stop=stop or ctx.stop,
             )
             grades, billed = judged.qrels[question.id], dict[ModelCall, None]()
-            with _no_collection(), carrying(billed):
+            with _no_collection(), attach_calls(billed):
                 for row, strategy in enumerate(strategies):
                     trace = strategy.run(question.text, ctx)
                     scores[row, column] = metric(_documents(trace.ranking), grades)
@@ -230,7 +230,7 @@ def sweep(
             calls += billed
             told(column + 1, len(questions))
     ids = tuple(question.id for question in questions)
-    return Swept(tuple(strategies), ids, scores, cost, tuple(calls))
+    return SweepScores(tuple(strategies), ids, scores, cost, tuple(calls))
 
 
 @contextmanager

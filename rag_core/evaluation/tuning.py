@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..catalog import Recipe, describe
-from ..data.benchmark import JudgedSet, Question
+from ..data.benchmark import Benchmark, Question
 from ..pipeline.strategy import Strategy
 from ..runtime.context import Context
-from ..values.errors import DataError, Stopped, carrying
+from ..values.errors import DataError, Stopped, attach_calls
 from ..values.settings import Settings
 from ..values.types import Cost, ModelCall
 from .estimate import Batch
@@ -27,7 +27,7 @@ from .metrics import Metric
 from .pareto import mark_front
 from .records import write_atomically
 from .statistics import Interval, compare_all, intervals
-from .sweep import Swept, Values, settings_of, sweep
+from .sweep import SweepScores, Values, settings_of, sweep
 
 BATCH = 200  # settings whose intervals are resampled together
 K_FINAL = "k_final"  # the control that says how many passages a strategy ends with
@@ -37,7 +37,7 @@ REPORTED = 3  # settings put to the test questions: the winner, the same at the 
 
 
 def plan(
-    recipe: Recipe, settings: Sequence[Values], dev: JudgedSet, test: JudgedSet, base: Values | None = None
+    recipe: Recipe, settings: Sequence[Values], dev: Benchmark, test: Benchmark, base: Values | None = None
 ) -> tuple[Batch, ...]:
     """Everything that `tune` runs: the sweep, the report on `test`, the finalists from scratch.
 
@@ -61,8 +61,8 @@ def tune(
     recipe: Recipe,
     settings: Sequence[Values],
     metric: Metric,
-    dev: JudgedSet,
-    test: JudgedSet,
+    dev: Benchmark,
+    test: Benchmark,
     context: Callable[[], Context],
     *,
     base: Values | None = None,
@@ -88,7 +88,7 @@ def tune(
     default = recipe.build(**base).without_answer()
     on_dev, _, finals = plan(recipe, settings, dev, test, base)
     calls: list[ModelCall] = []
-    with carrying(calls):
+    with attach_calls(calls):
         swept = sweep(
             dev, on_dev.strategies, metric, context, stop=stop, told=partial(told, f"sweeping on {dev.split}")
         )
@@ -146,7 +146,7 @@ def _spans(scores: NDArray[np.float64]) -> list[Interval]:
     return [span for part in parts for span in intervals(part.T)]
 
 
-def _row(swept: Swept, row: int, span: Interval) -> dict[str, Any]:
+def _row(swept: SweepScores, row: int, span: Interval) -> dict[str, Any]:
     cost = float(swept.cost_usd[row]) / len(swept.questions)
     return {
         "controls": dict(swept.strategies[row].controls),
@@ -162,10 +162,10 @@ def _varied(strategies: Sequence[Strategy]) -> list[str]:
 
 
 def _again(
-    swept: Swept,
+    swept: SweepScores,
     order: NDArray[np.intp],
     default: Strategy,
-    judged: JudgedSet,
+    judged: Benchmark,
     metric: Metric,
     context: Callable[[], Context],
     finals: Batch,
@@ -262,7 +262,7 @@ def sweeps_folder(settings: Settings) -> Path:
     return settings.home / "sweeps"
 
 
-def keep(result: Mapping[str, Any], settings: Settings) -> Path:
+def save_sweep(result: Mapping[str, Any], settings: Settings) -> Path:
     """Write a sweep's result; its file, which no other sweep's result shares."""
     text = json.dumps(result, ensure_ascii=False)
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{result['strategy']}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
@@ -271,7 +271,7 @@ def keep(result: Mapping[str, Any], settings: Settings) -> Path:
     return path
 
 
-def kept(settings: Settings) -> list[Path]:
+def list_sweeps(settings: Settings) -> list[Path]:
     """Files of past sweeps, the newest first."""
     return sorted(sweeps_folder(settings).glob("*.json"), reverse=True)
 

@@ -39,7 +39,7 @@ def in_words(pair: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
+class VariantChange:
     """A strategy with its settings in two runs.
 
     Args:
@@ -53,7 +53,7 @@ class Then:
     comparison: Comparison | None
 
 
-def compare_runs(older: RunFolder, newer: RunFolder, metric: Metric) -> list[Then]:
+def compare_runs(older: RunFolder, newer: RunFolder, metric: Metric) -> list[VariantChange]:
     """The strategies of two runs, matched by what they are, whatever their labels; then those of one only."""
     before, after = _variants(older), _variants(newer)
     old, new = scores(older, metric), scores(newer, metric)
@@ -63,7 +63,7 @@ def compare_runs(older: RunFolder, newer: RunFolder, metric: Metric) -> list[The
     pairs = compare_all(metric.title, held, [(f"{name} (newer)", f"{name} (older)") for name in both])
     compared = dict(zip(both, pairs, strict=True))
     return [
-        Then(
+        VariantChange(
             name,
             _mean(old[before[name]]) if name in before else None,
             _mean(new[after[name]]) if name in after else None,

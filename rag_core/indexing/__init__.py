@@ -1,12 +1,12 @@
 """Documents into a searchable index, incrementally and safely."""
 
 from .build import CorpusStore, Report, chunked
-from .enrich import Enricher, Estimate, LlmEnricher, OfflineEnricher
+from .enrich import Enricher, EnrichmentEstimate, LlmEnricher, OfflineEnricher
 from .enriched import EnrichedStore
-from .folder import Written
+from .folder import WrittenIndex
 from .key_value_cache import text_key
 from .pipeline import Progress, silent
-from .readers import Reading, read_path
+from .readers import SourceFiles, read_path
 from .store import CorpusIndex
 from .vectors import read_shipped, write_shipped
 
@@ -15,13 +15,13 @@ __all__ = [
     "CorpusStore",
     "EnrichedStore",
     "Enricher",
-    "Estimate",
+    "EnrichmentEstimate",
     "LlmEnricher",
     "OfflineEnricher",
     "Progress",
-    "Reading",
     "Report",
-    "Written",
+    "SourceFiles",
+    "WrittenIndex",
     "chunked",
     "read_path",
     "read_shipped",

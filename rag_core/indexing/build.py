@@ -17,10 +17,10 @@ from ..values.types import Cost, ModelCall, Passage
 from .chunking import PassageParser, passage_in
 from .enrich import Enricher
 from .enriched import EnrichedStore
-from .folder import IndexFolder, Written
+from .folder import IndexFolder, WrittenIndex
 from .pipeline import EnrichPassages, Progress, silent
-from .readers import Reading
-from .recovery import Lost, lost_rows, read_documents, salvaged
+from .readers import SourceFiles
+from .recovery import Lost, lost_rows, read_documents, recover_documents
 from .store import CorpusIndex
 from .vectors import Before, VectorCache
 
@@ -50,7 +50,7 @@ class Report:
     embedded: int = 0
     calls: tuple[ModelCall, ...] = ()
     profile: Profile = Profile()
-    enriched: Written | None = None
+    enriched: WrittenIndex | None = None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -82,7 +82,7 @@ class CorpusStore(IndexFolder):
         super().__init__(home / "corpora" / corpus / embedder.key, corpus, "index", embedder, cache)
         self.enriched = EnrichedStore(self.folder, corpus, embedder, cache)
 
-    def update(self, reading: Reading, progress: Progress = silent) -> Report:
+    def update(self, reading: SourceFiles, progress: Progress = silent) -> Report:
         """Bring the index to what was read; documents of other roots stay as they are.
 
         Nothing is written when neither a document nor the profile changed. Whatever goes wrong, the index in use stays.
@@ -143,7 +143,7 @@ class CorpusStore(IndexFolder):
         try:
             index = self.open()
         except IndexDamaged:
-            documents, lost = salvaged(self.folder)
+            documents, lost = recover_documents(self.folder)
             return documents, None, lost
         if index is None:
             return {}, None, {}
@@ -154,7 +154,7 @@ def chunked(
     documents: Sequence[Document], embedder: Embedder, enricher: Enricher | None = None
 ) -> list[Passage]:
     """The passages an index of these documents would hold, in order; with contexts by an enricher."""
-    reading = Reading("", list(documents))
+    reading = SourceFiles("", list(documents))
     sources = [_llama_document(document, reading) for document in documents]
     nodes: Sequence[BaseNode] = PassageParser(embedder.count).get_nodes_from_documents(sources)
     if enricher:
@@ -162,7 +162,7 @@ def chunked(
     return [passage_in(node) for node in nodes]
 
 
-def _llama_document(document: Document, reading: Reading) -> LlamaDocument:
+def _llama_document(document: Document, reading: SourceFiles) -> LlamaDocument:
     return LlamaDocument(
         id_=document.id,
         text=document.text,
@@ -178,7 +178,7 @@ def _llama_document(document: Document, reading: Reading) -> LlamaDocument:
 
 
 def _kept(
-    corpus: str, old: Mapping[str, LlamaDocument], fresh: Mapping[str, LlamaDocument], reading: Reading
+    corpus: str, old: Mapping[str, LlamaDocument], fresh: Mapping[str, LlamaDocument], reading: SourceFiles
 ) -> dict[str, LlamaDocument]:
     """Old documents that stay: those of other roots, and those of files that could not be read now."""
     unread = {file for file, _ in reading.failed}
@@ -201,7 +201,7 @@ def _report(
     old: Mapping[str, LlamaDocument],
     kept: Mapping[str, LlamaDocument],
     fresh: Mapping[str, LlamaDocument],
-    reading: Reading,
+    reading: SourceFiles,
 ) -> Report:
     report = Report(corpus, failed=list(reading.failed), skipped=list(reading.skipped))
     for name, document in fresh.items():

@@ -15,10 +15,10 @@ from ..language.thesaurus import Thesaurus
 from ..offline.contexts import RECIPE, offline_contexts
 from ..prompts.prompt import ENRICH, Block, Prompt
 from ..runtime.context import Llm
-from ..values.errors import RagError, carrying
+from ..values.errors import RagError, attach_calls
 from ..values.pricing import PriceList
 from ..values.types import ModelCall, Passage
-from .key_value_cache import Kept, text_key
+from .key_value_cache import KeyValueCache, text_key
 
 OFFLINE = "offline"  # begins the key of every offline enricher
 LONGEST = 60  # words of a context; with a passage of 200 word pieces MiniLM reads no more than 256
@@ -33,7 +33,7 @@ Told = Callable[[int, int], None]  # (done, total)
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class DocumentPassages:
     """A document and its passages, in order."""
 
     document: str
@@ -61,7 +61,7 @@ class Enriched:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class EnrichmentEstimate:
     """What is about to be asked of a model.
 
     Args:
@@ -85,7 +85,7 @@ class Enricher(Protocol):
         """Engine and recipe."""
         ...
 
-    def enrich(self, works: Sequence[Work], progress: Told) -> Enriched:
+    def enrich(self, works: Sequence[DocumentPassages], progress: Told) -> Enriched:
         """One context for each passage of each work."""
         ...
 
@@ -97,7 +97,7 @@ class OfflineEnricher:
         self._thesaurus = thesaurus
         self.key = f"{OFFLINE}/{RECIPE}/{thesaurus.digest}"
 
-    def enrich(self, works: Sequence[Work], progress: Told) -> Enriched:
+    def enrich(self, works: Sequence[DocumentPassages], progress: Told) -> Enriched:
         """One context for each passage of each work."""
         contexts: list[str] = []
         for done, work in enumerate(works):
@@ -121,15 +121,15 @@ class LlmEnricher:
         llm: Llm,
         prices: PriceList,
         kept: Path,
-        announce: Callable[[Estimate], None] = lambda what: None,
+        announce: Callable[[EnrichmentEstimate], None] = lambda what: None,
     ) -> None:
         self.key = f"{llm.name}/{ENRICH.name}"
         self._llm = llm
         self._prices = prices
-        self._kept = Kept(kept, "contexts", "written contexts")
+        self._kept = KeyValueCache(kept, "contexts", "written contexts")
         self._announce = announce
 
-    def enrich(self, works: Sequence[Work], progress: Told) -> Enriched:
+    def enrich(self, works: Sequence[DocumentPassages], progress: Told) -> Enriched:
         """One context for each passage of each work.
 
         Raises:
@@ -140,7 +140,7 @@ class LlmEnricher:
         keys = [text_key("\0".join((self._llm.name, prompt.system, prompt.render()))) for prompt in prompts]
         calls: list[ModelCall] = []
         reason = ""
-        with carrying(calls), self._kept.open() as database:
+        with attach_calls(calls), self._kept.open() as database:
             held = self._kept.read(database, keys)
             missing = {key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in held}
             if missing:
@@ -179,11 +179,11 @@ class LlmEnricher:
         text = " ".join("".join(said).split()[:LONGEST])
         return _Reply(text, tuple(calls), "" if text else f"{self._llm.name} wrote nothing")
 
-    def _estimate(self, missing: Mapping[bytes, Prompt], known: int) -> Estimate:
+    def _estimate(self, missing: Mapping[bytes, Prompt], known: int) -> EnrichmentEstimate:
         characters = sum(len(prompt.system) + len(prompt.render()) for prompt in missing.values())
         sent, received = characters // CHARACTERS, REPLY * len(missing)
         cost = self._prices.cost_usd(self._llm.name, sent, received)
-        return Estimate(self._llm.name, len(missing), known, sent, received, cost)
+        return EnrichmentEstimate(self._llm.name, len(missing), known, sent, received, cost)
 
 
 @dataclass(frozen=True, slots=True)

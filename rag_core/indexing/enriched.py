@@ -8,7 +8,7 @@ from pathlib import Path
 from ..runtime.context import Embedder
 from ..values.errors import IndexDamaged
 from .enrich import OFFLINE, Enricher
-from .folder import IndexFolder, Written
+from .folder import IndexFolder, WrittenIndex
 from .pipeline import Progress, silent
 from .recovery import read_documents
 from .store import CorpusIndex, Manifest, generations
@@ -28,7 +28,7 @@ class EnrichedStore(IndexFolder):
 
     def follow(
         self, plain: CorpusIndex, enricher: Enricher, progress: Progress = silent, *, again: bool = False
-    ) -> Written | None:
+    ) -> WrittenIndex | None:
         """Bring it to the documents of the plain index; what was written, None when it was up to date.
 
         Args:
@@ -50,7 +50,7 @@ class EnrichedStore(IndexFolder):
 
     def keep_up(
         self, plain: CorpusIndex, offline: Enricher, progress: Progress = silent
-    ) -> tuple[Written | None, str]:
+    ) -> tuple[WrittenIndex | None, str]:
         """As `follow`, where there is one already and nothing needs paying.
 
         Returns:

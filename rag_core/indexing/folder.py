@@ -20,7 +20,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from ..language.analysis import ANALYSER, languages_of, tokens
 from ..runtime.context import Embedder
-from ..values.errors import IndexBusy, IndexDamaged, StorageError, carrying
+from ..values.errors import IndexBusy, IndexDamaged, StorageError, attach_calls
 from ..values.profile import Profile
 from ..values.types import Cost, ModelCall
 from .bm25 import Bm25Index
@@ -45,7 +45,7 @@ EF_SEARCH = 1000  # of HNSW: exact on collections of this size, at about 2 ms a 
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenIndex:
     """What writing a generation did.
 
     Args:
@@ -119,7 +119,7 @@ class IndexFolder:
         bills: list[ModelCall] = []
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with lock, carrying(bills):
+            with lock, attach_calls(bills):
                 yield bills
         except Timeout as error:
             raise IndexBusy(
@@ -149,7 +149,7 @@ class IndexFolder:
         bills: list[ModelCall],
         enricher: Enricher | None = None,
         profile: Profile = Profile(),
-    ) -> Written:
+    ) -> WrittenIndex:
         old = in_use(self.folder)
         target = self.folder / f"gen-{next_number(self.folder):06d}"
         try:
@@ -180,7 +180,7 @@ class IndexFolder:
         bills: list[ModelCall],
         enricher: Enricher | None,
         profile: Profile,
-    ) -> Written:
+    ) -> WrittenIndex:
         target.mkdir()
         enrich = EnrichPassages(documents, enricher, progress, bills) if enricher else None
         embed = EmbedPassages(self._cache, progress, bills)
@@ -217,8 +217,8 @@ class IndexFolder:
             without_context=enriched.without if enriched else 0,
         ).write(target)
         if enricher is None or enriched is None:
-            return Written(len(nodes), embed.embedded, embeddings=embed.calls)
-        return Written(
+            return WrittenIndex(len(nodes), embed.embedded, embeddings=embed.calls)
+        return WrittenIndex(
             len(nodes),
             embed.embedded,
             enricher.key,

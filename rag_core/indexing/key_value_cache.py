@@ -16,7 +16,7 @@ def text_key(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-class Kept:
+class KeyValueCache:
     """Bytes by key.
 
     Args:

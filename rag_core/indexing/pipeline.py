@@ -13,7 +13,7 @@ from pydantic import PrivateAttr
 
 from ..values.types import ModelCall
 from .chunking import passage_in
-from .enrich import Enriched, Enricher, Work
+from .enrich import DocumentPassages, Enriched, Enricher
 from .vectors import VectorCache
 
 Progress = Callable[[str, int, int], None]  # (what, done, total)
@@ -57,7 +57,7 @@ class EnrichPassages(TransformComponent):
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
         """Set `context` in the metadata of every node that has one."""
         works = [
-            Work(self._documents[name].get_content(), tuple(map(passage_in, group)))
+            DocumentPassages(self._documents[name].get_content(), tuple(map(passage_in, group)))
             for name, group in groupby(nodes, lambda node: str(node.ref_doc_id))
         ]
         self._done = self._enricher.enrich(works, lambda done, total: self._progress("enrich", done, total))

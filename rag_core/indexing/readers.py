@@ -17,7 +17,7 @@ from ..values.profile import FILE, Profile, read_profile
 
 
 @dataclass(slots=True)
-class Reading:
+class SourceFiles:
     """What a path gave.
 
     Args:
@@ -41,7 +41,7 @@ class Reading:
     profile: Profile | None = None
 
 
-def read_path(path: Path) -> Reading:
+def read_path(path: Path) -> SourceFiles:
     """Read a file, a folder of files, or a BEIR folder.
 
     A file that cannot be read, or holds no text, is a line in `failed`; the others go on.
@@ -54,7 +54,7 @@ def read_path(path: Path) -> Reading:
         path = path.resolve(strict=True)
         profile = read_profile(path) if path.is_dir() else None
         if path.is_dir() and is_beir(path):
-            return Reading(str(path), list(beir_documents(path)), whole=True, profile=profile)
+            return SourceFiles(str(path), list(beir_documents(path)), whole=True, profile=profile)
         files = sorted(_files(path)) if path.is_dir() else [path]
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror or error}.", "Check the path.") from error
@@ -64,7 +64,7 @@ def read_path(path: Path) -> Reading:
         raise InputError(
             f"{path} holds no file that can be indexed.", f"Known kinds: {' '.join(sorted(READERS))}."
         )
-    reading = Reading(str(path), profile=profile)
+    reading = SourceFiles(str(path), profile=profile)
     for file in files:
         name = file.relative_to(base).as_posix()
         if file == base / FILE:

@@ -32,7 +32,7 @@ def read_documents(generation: Path) -> dict[str, LlamaDocument]:
         ) from error
 
 
-def salvaged(folder: Path) -> tuple[dict[str, LlamaDocument], Lost]:
+def recover_documents(folder: Path) -> tuple[dict[str, LlamaDocument], Lost]:
     """The documents of a damaged index that are left, and those that are lost.
 
     The newest generation says what there was. Where its own documents are gone, those that an older one

@@ -15,7 +15,7 @@ import numpy as np
 from ..runtime.context import Embedder
 from ..values.errors import DataError, RagError
 from ..values.types import ModelCall, Vectors
-from .key_value_cache import Kept, text_key
+from .key_value_cache import KeyValueCache, text_key
 
 BATCH = 64  # texts embedded between two saves
 Progress = Callable[[int, int], None]  # (done, total)
@@ -67,7 +67,7 @@ class VectorCache:
         before: Before = lambda requests: None,
     ) -> None:
         self._before = before
-        self._kept = Kept(path, "vectors", "computed vectors")
+        self._kept = KeyValueCache(path, "vectors", "computed vectors")
         self._embedder = embedder
         self._shipped = shipped
 

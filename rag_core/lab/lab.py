@@ -6,14 +6,14 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..catalog import Chosen, build, build_all
+from ..catalog import StrategySpec, build, build_all
 from ..indexing import CorpusIndex, CorpusStore
 from ..language.questions import check_question
 from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
 from ..offline.engine import NAME as OFFLINE
 from ..pipeline.stream import Event, calls_of, collect, stream
 from ..runtime.context import Context, Limits, Llm
-from ..values.errors import ConfigError, IndexDamaged, MissingResource, RagError, carrying
+from ..values.errors import ConfigError, IndexDamaged, MissingResource, RagError, attach_calls
 from ..values.profile import Profile
 from ..values.settings import Settings
 from ..values.trace import Trace
@@ -84,7 +84,7 @@ class Lab:
     def stream(
         self,
         question: str,
-        strategies: Sequence[Chosen],
+        strategies: Sequence[StrategySpec],
         *,
         reuse: Sequence[Trace] = (),
         stop: threading.Event | None = None,
@@ -156,7 +156,7 @@ class Lab:
                 self._offline = (index, self.engines.offline(index))
             return {**dict.fromkeys(ROLES, self._offline[1]), **paid}
 
-    def run(self, question: str, strategy: Chosen, **controls: object) -> Trace:
+    def run(self, question: str, strategy: StrategySpec, **controls: object) -> Trace:
         """One strategy on one question.
 
         Raises:
@@ -166,7 +166,7 @@ class Lab:
         return _trace(settled)
 
     def compare(
-        self, question: str, strategies: Sequence[Chosen], *, stop: threading.Event | None = None
+        self, question: str, strategies: Sequence[StrategySpec], *, stop: threading.Event | None = None
     ) -> list[Trace]:
         """Several strategies on one question at the same time.
 
@@ -175,7 +175,7 @@ class Lab:
                 its own.
         """
         settled = collect(self.stream(question, strategies, stop=stop))
-        with carrying(calls_of(settled)):
+        with attach_calls(calls_of(settled)):
             return [_trace(one) for one in settled]
 
     def what_if(self, trace: Trace, **controls: object) -> Trace:
@@ -192,7 +192,7 @@ class Lab:
         return Lab(self.settings, self.corpus, engines, self._store)
 
     def retriever(
-        self, strategy: Chosen, *, callback_manager: CallbackManager | None = None, **controls: object
+        self, strategy: StrategySpec, *, callback_manager: CallbackManager | None = None, **controls: object
     ) -> StrategyRetriever:
         """A strategy without its answer as a LlamaIndex retriever.
 
@@ -208,7 +208,7 @@ class Lab:
 
     def query_engine(
         self,
-        strategy: Chosen,
+        strategy: StrategySpec,
         *,
         streaming: bool = False,
         response_synthesizer: BaseSynthesizer | None = None,
@@ -242,7 +242,7 @@ def _rehearsed(index: CorpusIndex) -> RehearsedIndex:
     return RehearsedIndex(index.name, index.passages.values(), index.manifest.dimensions)
 
 
-def _with(strategy: Chosen, controls: Mapping[str, object]) -> Chosen:
+def _with(strategy: StrategySpec, controls: Mapping[str, object]) -> StrategySpec:
     if not controls:
         return strategy
     if isinstance(strategy, str):

@@ -12,17 +12,17 @@ from ..indexing import (
     CorpusIndex,
     CorpusStore,
     Enricher,
-    Estimate,
+    EnrichmentEstimate,
     LlmEnricher,
     OfflineEnricher,
     Progress,
-    Reading,
     Report,
-    Written,
+    SourceFiles,
+    WrittenIndex,
     read_path,
     silent,
 )
-from ..values.errors import ConfigError, DataError, IndexBusy, IndexDamaged, InputError, carrying
+from ..values.errors import ConfigError, DataError, IndexBusy, IndexDamaged, InputError, attach_calls
 from ..values.profile import Profile
 from ..values.settings import Settings, read_settings
 from ..values.types import ModelCall
@@ -88,7 +88,7 @@ def open_lab(
         told = "; ".join(f"{file}: {reason.rstrip('.')}" for file, reason in report.failed[:FAILED_TOLD])
         lab.warnings.append(f"Not in corpus {corpus!r} ({len(report.failed)}): {told}.")
     lab.calls += report.calls
-    with carrying(report.calls):
+    with attach_calls(report.calls):
         lab.warnings += _enriched_too(store, lab, engines, progress)
     progress("ready", 1, 1)
     return lab
@@ -107,14 +107,14 @@ def _enriched_too(store: CorpusStore, lab: Lab, engines: Engines, progress: Prog
 
 def _follow(
     store: CorpusStore, index: CorpusIndex, offline: Enricher, progress: Progress
-) -> tuple[Written | None, str]:
+) -> tuple[WrittenIndex | None, str]:
     """What was written of the enriched index, which the built-in corpus always has, and a note."""
     if store.corpus == BUILTIN:
         return store.enriched.follow(index, offline, progress), ""
     return store.enriched.keep_up(index, offline, progress)
 
 
-def _reading(settings: Settings, corpus: str, documents: Path | None) -> Reading | None:
+def _reading(settings: Settings, corpus: str, documents: Path | None) -> SourceFiles | None:
     """What a corpus is brought up to date with; None when it stays as it was indexed."""
     if corpus != BUILTIN:
         return read_path(documents) if documents else None
@@ -145,7 +145,7 @@ def index_path(
     languages: Sequence[str] | None = None,
     settings: Settings | None = None,
     progress: Progress = silent,
-    announce: Callable[[Estimate], None] = lambda estimate: None,
+    announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
 ) -> Report:
     """Index files into a corpus: a file, a folder, or a BEIR folder.
 
@@ -173,7 +173,7 @@ def index_path(
         known = reading.profile or store.profile
         reading.profile = replace(known, **{name: getattr(said, name) for name in given})
     report = store.update(reading, progress)
-    with carrying(report.calls):
+    with attach_calls(report.calls):
         index = store.open()
         assert index is not None  # written just now
         offline = OfflineEnricher(engines.thesaurus)
@@ -190,7 +190,7 @@ def index_path(
     return report
 
 
-def _missing_contexts(written: Written) -> str:
+def _missing_contexts(written: WrittenIndex) -> str:
     return (
         f"{written.without} of {written.passages} passages have none and stay plain "
         f"({written.reason.rstrip('.')}); run the same command again"

@@ -10,7 +10,7 @@ from typing import Literal
 from .analysis import LANGUAGES, Word, language_of, words_of
 from .thesaurus import Thesaurus
 
-Kind = Literal["number", "age", "negation", "drug"]
+FactKind = Literal["number", "age", "negation", "drug"]
 NEAR = 4  # words before a negated word in which a rewrite's negation counts as its own
 
 _UNITS = {
@@ -90,7 +90,7 @@ class Fact:
             word a negation stands before.
     """
 
-    kind: Kind
+    kind: FactKind
     start: int
     end: int
     values: tuple[str, ...]

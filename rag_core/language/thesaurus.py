@@ -13,7 +13,7 @@ from typing import Any, Literal
 from ..values.errors import DataError
 from .analysis import LANGUAGES, Word, typed, words_of
 
-Kind = Literal["term", "lay", "abbreviation"]
+TermKind = Literal["term", "lay", "abbreviation"]
 _VOWELS = frozenset("aeiouyáéíóú")
 _SHOUTED = 3  # words in capitals from which capitals say nothing any more
 
@@ -49,7 +49,7 @@ class Mention:
     concept: Concept
     start: int
     end: int
-    kind: Kind
+    kind: TermKind
 
 
 class Thesaurus:
@@ -109,7 +109,7 @@ class Thesaurus:
         return [self.concepts[name] for name in concept.related]
 
     def _scan(
-        self, text: str, words: Sequence[Word], names: Mapping[tuple[str, ...], tuple[Concept, Kind]]
+        self, text: str, words: Sequence[Word], names: Mapping[tuple[str, ...], tuple[Concept, TermKind]]
     ) -> Iterator[Mention]:
         shouted = text.isupper() and len(words) > _SHOUTED
         at = 0
@@ -125,14 +125,14 @@ class Thesaurus:
             else:
                 at += 1
 
-    def _abbreviation(self, piece: str, shouted: bool) -> tuple[Concept, Kind] | None:
+    def _abbreviation(self, piece: str, shouted: bool) -> tuple[Concept, TermKind] | None:
         exact = None if shouted else self._abbreviations.get(piece)
         concept = exact or self._wordless.get(piece.lower())
         return (concept, "abbreviation") if concept else None
 
-    def _by_name(self, language: str) -> dict[tuple[str, ...], tuple[Concept, Kind]]:
+    def _by_name(self, language: str) -> dict[tuple[str, ...], tuple[Concept, TermKind]]:
         """Concept by the words of its names, then by their stems; clinical terms go before lay wordings."""
-        kinds: list[tuple[Kind, Callable[[Concept], Mapping[str, tuple[str, ...]]]]] = [
+        kinds: list[tuple[TermKind, Callable[[Concept], Mapping[str, tuple[str, ...]]]]] = [
             ("term", lambda concept: concept.terms),
             ("lay", lambda concept: concept.lay),
         ]
@@ -142,7 +142,7 @@ class Thesaurus:
             for concept in self.concepts.values()
             for name in names(concept)[language]
         ]
-        held: dict[tuple[str, ...], tuple[Concept, Kind]] = {}
+        held: dict[tuple[str, ...], tuple[Concept, TermKind]] = {}
         for words, found in named:
             held.setdefault(tuple(word.form for word in words), found)
         for words, found in named:
@@ -152,8 +152,8 @@ class Thesaurus:
 
 
 def _named(
-    span: Sequence[Word], names: Mapping[tuple[str, ...], tuple[Concept, Kind]]
-) -> tuple[Concept, Kind] | None:
+    span: Sequence[Word], names: Mapping[tuple[str, ...], tuple[Concept, TermKind]]
+) -> tuple[Concept, TermKind] | None:
     if all(word.stop for word in span):
         return None
     forms = tuple(word.form for word in span)
@@ -161,10 +161,10 @@ def _named(
 
 
 def _as_typed(
-    names: Mapping[tuple[str, ...], tuple[Concept, Kind]],
-) -> dict[tuple[str, ...], tuple[Concept, Kind]]:
+    names: Mapping[tuple[str, ...], tuple[Concept, TermKind]],
+) -> dict[tuple[str, ...], tuple[Concept, TermKind]]:
     """The names with an ñ as they are typed without it, but those that two concepts would share."""
-    found: dict[tuple[str, ...], tuple[Concept, Kind]] = {}
+    found: dict[tuple[str, ...], tuple[Concept, TermKind]] = {}
     shared = set()
     for key, named in names.items():
         plain = tuple(map(typed, key))

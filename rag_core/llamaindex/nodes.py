@@ -12,7 +12,7 @@ from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle
 
 from ..language.analysis import language_of
 from ..runtime.context import Context
-from ..stages import Select, Stage
+from ..stages import SelectStage, Stage
 from ..stages.answer import labelled
 from ..values.errors import ConfigError
 from ..values.labels import LABELS
@@ -115,7 +115,7 @@ class Label(Stage):
 
 
 @dataclass(frozen=True, eq=False)
-class Postprocess(Select):
+class Postprocess(SelectStage):
     """LlamaIndex node postprocessors: what they keep, in their order and with their words, is answered from.
 
     A hit keeps its score; the postprocessors' is its vote. Metadata they add is not kept.
@@ -138,7 +138,7 @@ class Postprocess(Select):
         """Part of the strategy's fingerprint."""
         return f"{self.name}({self.params})"
 
-    def keep(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """The hits that the last postprocessor left.
 
         Raises:
@@ -160,4 +160,6 @@ class Postprocess(Select):
         passage = replace(hit.passage, text=node.node.get_content())
         score = hit.score if node.score is None else node.score
         scale: Scale = hit.scale if score == hit.score else "postprocessor"
-        return replace(hit, passage=passage).voted(Vote(self.name, ranking.query.text, rank, score, scale))
+        return replace(hit, passage=passage).with_votes(
+            Vote(self.name, ranking.query.text, rank, score, scale)
+        )

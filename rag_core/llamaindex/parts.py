@@ -12,7 +12,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from ..pipeline.strategy import Strategy
 from ..runtime.context import Context
-from ..stages import Retriever, Transform
+from ..stages import Retriever, TransformStage
 from ..values.errors import ProviderError
 from ..values.types import Hit, Query, Scale
 from .nodes import as_passage
@@ -22,7 +22,7 @@ from .nodes import as_passage
 class LlamaIndexRetriever(Retriever):
     """Any LlamaIndex retriever beside, or in place of, our own.
 
-        Strategy("mine", (Retrieve((LlamaIndexRetriever(wiki, "wiki"), Dense(10))), Rrf(), Top(5), Write()))
+        Strategy("mine", (Retrieve((LlamaIndexRetriever(wiki, "wiki"), Dense(10))), ReciprocalRankFusion(), Top(5), Generate()))
 
     Its nodes become passages, and need not be in the corpus's index. A node's title, heading, language and
     source come from its metadata. Scores are kept as they are, whatever they mean ("external"); when a node
@@ -69,7 +69,7 @@ class LlamaIndexRetriever(Retriever):
 
 
 @dataclass(frozen=True)
-class EmbedBy(Transform):
+class EmbedBy(TransformStage):
     """Searches by the embeddings of these texts in place of the question's, as a query bundle asks.
 
     Dense retrieval averages them; keyword search, rewrites and the answer go by the question.

@@ -11,7 +11,7 @@ from llama_index.core.prompts import BasePromptTemplate
 
 from ..pipeline.strategy import Strategy
 from ..prompts.prompt import Template
-from ..prompts.rewriting import READY
+from ..prompts.templates import READY
 from ..stages import Rewrite, Stage
 from ..values.errors import ConfigError
 

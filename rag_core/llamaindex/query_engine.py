@@ -25,7 +25,7 @@ from ..values.errors import ConfigError
 from ..values.trace import Trace
 from .nodes import Label, Postprocess
 from .prompts import prompts_of, with_prompts
-from .run import Asked, Run, metadata_of
+from .run import Run, StreamsEvents, metadata_of
 
 THEIR_BILL = "What the answer cost is not known: a LlamaIndex synthesizer asked a model of its own."
 
@@ -46,7 +46,7 @@ class StrategyRetriever(BaseRetriever):
 
     def __init__(
         self,
-        lab: Asked,
+        lab: StreamsEvents,
         strategy: Strategy,
         heard: Callable[[Trace], None] = lambda trace: None,
         callback_manager: CallbackManager | None = None,
@@ -99,7 +99,7 @@ class StrategyQueryEngine(BaseQueryEngine):
 
     def __init__(
         self,
-        lab: Asked,
+        lab: StreamsEvents,
         strategy: Strategy,
         *,
         streaming: bool = False,
@@ -180,7 +180,7 @@ class SynthesizedQueryEngine(RetrieverQueryEngine):
 
     def __init__(
         self,
-        lab: Asked,
+        lab: StreamsEvents,
         strategy: Strategy,
         response_synthesizer: BaseSynthesizer,
         node_postprocessors: Sequence[BaseNodePostprocessor] = (),
@@ -229,7 +229,7 @@ class SynthesizedQueryEngine(RetrieverQueryEngine):
 
 
 def query_engine(
-    lab: Asked,
+    lab: StreamsEvents,
     strategy: Strategy,
     *,
     streaming: bool = False,

@@ -11,8 +11,8 @@ from llama_index.core.base.response.schema import Response
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from ..catalog import Chosen
-from ..models.events import heard_by
+from ..catalog import StrategySpec
+from ..models.events import listening
 from ..pipeline.strategy import Strategy
 from ..pipeline.stream import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token
 from ..prompts.prompt import NO_EVIDENCE
@@ -22,13 +22,13 @@ from .nodes import as_nodes
 from .parts import embedded_by
 
 
-class Asked(Protocol):
+class StreamsEvents(Protocol):
     """What is needed of a lab."""
 
     def stream(
         self,
         question: str,
-        strategies: Sequence[Chosen],
+        strategies: Sequence[StrategySpec],
         *,
         reuse: Sequence[Trace] = (),
         stop: threading.Event | None = None,
@@ -51,7 +51,7 @@ class Run:
 
     def __init__(
         self,
-        lab: Asked,
+        lab: StreamsEvents,
         strategy: Strategy,
         bundle: QueryBundle,
         stop: threading.Event,
@@ -75,7 +75,7 @@ class Run:
         Raises:
             RagError: the strategy failed.
         """
-        with heard_by(self._manager):  # the threads of the run start at the first event, in this context
+        with listening(self._manager):  # the threads of the run start at the first event, in this context
             for event in self._events:
                 match event:
                     case StageFinished(step=step):

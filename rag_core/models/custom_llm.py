@@ -14,7 +14,7 @@ from ..values.settings import Server
 from .llm import LlamaLlm
 
 
-def own_llm(model: Any, prices: PriceList) -> LlamaLlm:
+def wrap_llm(model: Any, prices: PriceList) -> LlamaLlm:
     """A LlamaIndex LLM, or any object with its `stream_chat`, as it was set up: its temperature stands.
 
     OpenAI's are asked for the usage of their streams; of others that tell none, the tokenizer counts it.

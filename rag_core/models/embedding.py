@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..runtime.context import Kind
+from ..runtime.context import TextKind
 from ..values.errors import MissingResource, ProviderError, RagError, SettingsError
 from ..values.pricing import PriceList
 from ..values.settings import Server, Settings
 from ..values.types import ModelCall, Vectors
 from .events import begin
-from .openai.errors import AGAIN, NO_KEY, explained, give_up_on_waits, secret_of
-from .openai.transport import EmbeddingLine
+from .openai.errors import AGAIN, NO_KEY, explain_error, give_up_on_waits, secret_of
+from .openai.transport import EmbeddingTracker
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class LlamaEmbedder:
         *,
         local: bool,
         server: str = "",
-        line: EmbeddingLine | None = None,
+        line: EmbeddingTracker | None = None,
     ) -> None:
         self.name = name
         self.key = key
@@ -78,7 +78,7 @@ class LlamaEmbedder:
                 set_threads(texts)
             yield self.model
 
-    def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+    def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
         """(n, d) L2-normalised vectors of n texts, and a bill for each request; (0, 0) of no text.
 
         A bill has the provider's count of tokens where it tells one. Otherwise they are counted here: also
@@ -105,7 +105,7 @@ class LlamaEmbedder:
                 what = f"Model {self.name}: {len(raw)} vectors came for {len(texts)} texts."
                 raise ProviderError(what, AGAIN)
         except Exception as error:
-            told = error if isinstance(error, RagError) else explained(error, self.name, self._secret)
+            told = error if isinstance(error, RagError) else explain_error(error, self.name, self._secret)
             told.calls = self._sent()
             raise told from None if self._secret or told is error else error
         finally:
@@ -250,7 +250,7 @@ def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
             f"The embedding model {name} needs a provider.", "Set OPENAI_API_KEY or OPENAI_BASE_URL."
         )
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else NO_KEY
-    line = EmbeddingLine()
+    line = EmbeddingTracker()
     hooks: dict[str, list[Callable[..., Any]]] = {
         "request": [line.send],
         "response": [give_up_on_waits(settings.timeout), line.pick_up],

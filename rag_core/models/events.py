@@ -1,6 +1,6 @@
 """LlamaIndex callback events of the calls our models make, such as its TokenCountingHandler counts.
 
-A model serves many runs at once, so the manager belongs to the run: `heard_by` names it for the calls made
+A model serves many runs at once, so the manager belongs to the run: `listening` names it for the calls made
 inside, on threads started there too. (A manager set on a LlamaIndex model itself works beside it.)
 """
 
@@ -19,7 +19,7 @@ _manager: ContextVar[CallbackManager | None] = ContextVar("callback manager", de
 
 
 @contextlib.contextmanager
-def heard_by(manager: CallbackManager) -> Iterator[None]:
+def listening(manager: CallbackManager) -> Iterator[None]:
     """Send the events of the calls made inside to a manager."""
     token = _manager.set(manager)
     try:

@@ -16,12 +16,12 @@ from .openai.errors import (
     AGAIN,
     NO_KEY,
     OPENAI_ITSELF,
-    explained,
+    explain_error,
     give_up_on_waits,
     refused_option,
     secret_of,
 )
-from .openai.transport import Call, Line, cut_off
+from .openai.transport import Call, RequestTracker, cut_off
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class LlamaLlm:
         *,
         reads_fields: bool = False,
         openai: bool = False,
-        line: Line | None = None,
+        line: RequestTracker | None = None,
         as_it_is: bool = False,
         server: Server | None = None,
         provider: str = "offline",
@@ -74,7 +74,7 @@ class LlamaLlm:
         self.model = model
         self._prices = prices
         self._openai = openai
-        self._line = line or Line()
+        self._line = line or RequestTracker()
         self._as_it_is = as_it_is
         self._refused: set[str] = set()  # options
         self._secret = secret_of(model)
@@ -119,7 +119,7 @@ class LlamaLlm:
             yield from (self._bill(prompt, text) for _ in range(call.unanswered))
             if said or call.taken_on:
                 yield self._bill(prompt, text, "".join(said), usage)
-            failure = explained(error, self.name, self._secret, self._server)
+            failure = explain_error(error, self.name, self._secret, self._server)
             raise failure from None if self._secret else error
         finally:
             reply = ChatMessage(role="assistant", content="".join(said))
@@ -214,7 +214,7 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
         )
     import openai.resources.chat.completions  # otherwise loaded by the first call, while the user waits
 
-    line = Line()
+    line = RequestTracker()
     shared: dict[str, Any] = {
         "model": model,
         "api_key": server.key.get_secret_value() if server.key else NO_KEY,

@@ -15,7 +15,7 @@ from typing import Any, get_args
 import numpy as np
 
 from ..prompts.prompt import Prompt
-from ..runtime.context import Embedder, Kind, Reranker
+from ..runtime.context import Embedder, Reranker, TextKind
 from ..values.pricing import PriceList
 from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
 from .embedding import AT_ONCE
@@ -87,7 +87,7 @@ class RehearsedEmbedder:
         self._dimensions = dimensions
         self._prices = prices
 
-    def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+    def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
         """(n, d) vectors, and a bill for each request the real model would be sent."""
         size = 1 if kind == "query" else AT_ONCE
         bills = [self._bill(texts[start : start + size]) for start in range(0, len(texts), size)]

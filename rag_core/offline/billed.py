@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..runtime.context import Embedder, Kind
+from ..runtime.context import Embedder, TextKind
 from ..values.errors import RagError
 from ..values.types import ModelCall, Vectors
 
@@ -19,7 +19,7 @@ class BilledEmbedder:
         self._embedder = embedder
         self._bills = bills
 
-    def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+    def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
         """(n, d) L2-normalised vectors of n texts, and the bills."""
         try:
             vectors, calls = self._embedder.embed(texts, kind)

@@ -19,11 +19,11 @@ from ..language.analysis import detect_language, language_of, sentences
 from ..language.questions import form_of
 from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import ANSWER, ENRICH, JUDGE_PASSAGE, NO_EVIDENCE, Sources
-from ..prompts.rewriting import ANALYSIS, HYPOTHETICAL, Form
+from ..prompts.templates import ANALYSIS, HYPOTHETICAL, Form
 from ..runtime.context import Embedder, Index
 from ..values.errors import ConfigError
 from ..values.types import ModelCall
-from .evidence import Evidence
+from .evidence import AnswerSupport
 from .extract import Candidate, Extractor, candidates_of, read_sources, why_not
 from .rewriting import Rewriter, full_question
 from .scorer import OfflineScorer
@@ -63,7 +63,7 @@ class OfflineLLM(CustomLLM):
     _extractor: Extractor = PrivateAttr()
     _rewriter: Rewriter = PrivateAttr()
     _scorer: OfflineScorer | None = PrivateAttr()
-    _evidence: Evidence | None = PrivateAttr()
+    _evidence: AnswerSupport | None = PrivateAttr()
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class OfflineLLM(CustomLLM):
         self._extractor = Extractor(reader or embedder)
         self._rewriter = Rewriter(embedder, thesaurus, index)
         self._scorer = scorer
-        self._evidence = Evidence(scorer, thesaurus, index) if scorer else None
+        self._evidence = AnswerSupport(scorer, thesaurus, index) if scorer else None
 
     @property
     def metadata(self) -> LLMMetadata:

@@ -36,7 +36,7 @@ class Weighed(NamedTuple):
     enough: bool
 
 
-class Evidence:
+class AnswerSupport:
     """How well passages support an answer.
 
     Args:

@@ -77,7 +77,7 @@ WORDINGS = {
 
 
 @dataclass(frozen=True)
-class Understood:
+class AnalysedQuestion:
     """A question with what is known of it; what costs something is found when it is asked for."""
 
     text: str
@@ -153,9 +153,9 @@ class Rewriter:
             asked = full_question(question)
         return " ".join(rule(self._understood(asked, question, language)).split())
 
-    def _understood(self, text: str, question: str, language: str) -> Understood:
+    def _understood(self, text: str, question: str, language: str) -> AnalysedQuestion:
         mentions = self._thesaurus.find(text, language) if self._thesaurus else ()
-        return Understood(
+        return AnalysedQuestion(
             text,
             language,
             mentions,
@@ -171,7 +171,7 @@ class Rewriter:
         return first_pass(question, language, self._embedder, self._index)
 
 
-def _glossed(asked: Understood) -> str:
+def _glossed(asked: AnalysedQuestion) -> str:
     """The preferred clinical term behind every lay wording and abbreviation."""
 
     def name(mention: Mention) -> str:
@@ -183,7 +183,7 @@ def _glossed(asked: Understood) -> str:
     return asked.with_names(name)
 
 
-def _transform(asked: Understood) -> str:
+def _transform(asked: AnalysedQuestion) -> str:
     """The preferred clinical term in place of every lay wording and abbreviation; nothing added."""
 
     def name(mention: Mention) -> str:
@@ -193,7 +193,7 @@ def _transform(asked: Understood) -> str:
     return asked.with_names(name)
 
 
-def _standalone(asked: Understood) -> str:
+def _standalone(asked: AnalysedQuestion) -> str:
     """In clinical terms, with the setting it takes for granted in the words of the best passages.
 
     A fixed setting ("in pregnancy") was tried: it draws every question to the same general passages.
@@ -201,42 +201,42 @@ def _standalone(asked: Understood) -> str:
     return _listed(_glossed(asked), asked.terms(FEW))
 
 
-def _synonyms(asked: Understood) -> str:
+def _synonyms(asked: AnalysedQuestion) -> str:
     """Its clinical terms and the other names of what it speaks of, without the words between them."""
     names = [name for concept in asked.concepts for name in asked.other_names(concept)]
     return " ".join([_condensed(_transform(asked), asked.language), *dict.fromkeys(names)])
 
 
-def _expanded(asked: Understood) -> str:
+def _expanded(asked: AnalysedQuestion) -> str:
     """With what belongs to it: the headings it leads to, or else complications, prevention and care."""
     return _listed(_glossed(asked), asked.feedback.titles() or [asked.wording.wider])
 
 
-def _complications(asked: Understood) -> str:
+def _complications(asked: AnalysedQuestion) -> str:
     return _listed(_transform(asked), [asked.wording.risks])
 
 
-def _paraphrasing(asked: Understood) -> str:
+def _paraphrasing(asked: AnalysedQuestion) -> str:
     return asked.wording.paraphrase.format(_transform(asked))
 
 
-def _aspect_specific(asked: Understood) -> str:
+def _aspect_specific(asked: AnalysedQuestion) -> str:
     """Turned towards the aspect that its own words show."""
     shown = (name for name, words in asked.wording.aspects.items() if words.search(asked.text))
     return f"{next(shown, asked.wording.otherwise).capitalize()}: {_transform(asked)}"
 
 
-def _entity_aware(asked: Understood) -> str:
+def _entity_aware(asked: AnalysedQuestion) -> str:
     """With what the best passages name: conditions, drugs, tests."""
     return _listed(asked.text, asked.terms(MANY))
 
 
-def _clarification(asked: Understood) -> str:
+def _clarification(asked: AnalysedQuestion) -> str:
     """With the place where the best passage stands: which patient, which stage."""
     return _listed(_glossed(asked), asked.feedback.titles()[:1])
 
 
-def _entity_expansion(asked: Understood) -> str:
+def _entity_expansion(asked: AnalysedQuestion) -> str:
     """Each concept with its other names; where it names none, with feedback terms."""
 
     def name(mention: Mention) -> str:
@@ -247,11 +247,11 @@ def _entity_expansion(asked: Understood) -> str:
     return text if text != asked.text else _listed(text, asked.terms(FEW))
 
 
-def _retrieval_condense(asked: Understood) -> str:
+def _retrieval_condense(asked: AnalysedQuestion) -> str:
     return _condensed(asked.text, asked.language)
 
 
-RULES: Mapping[str, Callable[[Understood], str]] = {
+RULES: Mapping[str, Callable[[AnalysedQuestion], str]] = {
     "standalone": _standalone,
     "synonyms": _synonyms,
     "expanded": _expanded,

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..language.analysis import SHORT, language_of, query_tokens, tokens
 from ..values.errors import DataError
 from ..values.types import Hit, ModelCall, Passage, Scale
-from .late_interaction import Reading, TokenEncoder, best_window, max_sim
+from .late_interaction import TokenEncoder, TokenVectors, best_window, max_sim
 
 Scores = NDArray[np.float64]
 
@@ -275,7 +275,7 @@ class OfflineScorer:
             )
         return found
 
-    def _read(self, query: str, passages: Sequence[Passage]) -> tuple[Reading, list[Reading]]:
+    def _read(self, query: str, passages: Sequence[Passage]) -> tuple[TokenVectors, list[TokenVectors]]:
         texts = [(passage.indexed_text, passage.language) for passage in passages]
         (question,) = self._encoder.read([(query, language_of(query))])
         return question, self._encoder.read(texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..stages.base import Fuse, Stage
+from ..stages.base import FusionStage, Stage
 from ..stages.retrieve import Retrieve
 from ..stages.select import Mmr, Top
 from ..values.types import State
@@ -60,7 +60,7 @@ def _capped(stages: Sequence[Stage], states: Sequence[State]) -> Iterator[tuple[
                 searched = [made[ranking.retriever] for ranking in state.rankings]
                 bounds = [Bound((one.most,), (one.control,)) for one in searched if one.most is not None]
                 bounds = bounds if len(bounds) == len(searched) else []
-            case Fuse() if bounds:
+            case FusionStage() if bounds:
                 parts = tuple(part for bound in bounds for part in bound.parts)
                 names = tuple(dict.fromkeys(name for bound in bounds for name in bound.controls))
                 bounds = [Bound(parts, names)]

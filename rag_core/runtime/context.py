@@ -20,7 +20,7 @@ from ..values.types import Hit, ModelCall, Scale, Vectors
 
 T = TypeVar("T")
 R = TypeVar("R")
-Kind = Literal["query", "passage"]  # some models embed the two differently
+TextKind = Literal["query", "passage"]  # some models embed the two differently
 
 
 class Llm(Protocol):
@@ -48,7 +48,7 @@ class Embedder(Protocol):
     key: str
     count: Callable[[str], int]
 
-    def embed(self, texts: Sequence[str], kind: Kind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+    def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
         """(n, d) L2-normalised vectors of n texts, and a bill for each request; a failure carries its own."""
         ...
 
@@ -268,7 +268,7 @@ class Context:
         """Tell the reader of the trace something that is not a failure."""
         self.warnings.append(message)
 
-    def embed(self, texts: Sequence[str], kind: Kind = "query") -> Vectors:
+    def embed(self, texts: Sequence[str], kind: TextKind = "query") -> Vectors:
         """(n, d) vectors of n texts; the same texts are embedded once a question."""
         self.check_stop()
         key = ("embed", self.embedder.key, kind, tuple(texts))

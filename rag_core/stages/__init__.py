@@ -1,37 +1,37 @@
 """The stages a strategy is made of."""
 
-from .answer import Write
-from .base import Flow, Fuse, Rerank, Retriever, Select, Stage, Transform
-from .fuse import Best, Merge, Rrf
-from .rerank import Blend, Judge, Rescore
+from .answer import Generate
+from .base import Flow, FusionStage, RerankStage, Retriever, SelectStage, Stage, TransformStage
+from .fuse import MaxFusion, ReciprocalRankFusion, WeightedFusion
+from .rerank import Blend, LlmRerank, Rerank
 from .retrieve import Bm25, Dense, Retrieve
-from .select import AtLeast, Mmr, Top
-from .transform import Analyse, AnalyseByModel, Hypothesise, Rephrase, Rewrite
+from .select import Mmr, Threshold, Top
+from .transform import AnalyseQuery, AnalyseQueryByLlm, Hyde, Rephrase, Rewrite
 
 __all__ = [
-    "Analyse",
-    "AnalyseByModel",
-    "AtLeast",
-    "Best",
+    "AnalyseQuery",
+    "AnalyseQueryByLlm",
     "Blend",
     "Bm25",
     "Dense",
     "Flow",
-    "Fuse",
-    "Hypothesise",
-    "Judge",
-    "Merge",
+    "FusionStage",
+    "Generate",
+    "Hyde",
+    "LlmRerank",
+    "MaxFusion",
     "Mmr",
+    "ReciprocalRankFusion",
     "Rephrase",
     "Rerank",
-    "Rescore",
+    "RerankStage",
     "Retrieve",
     "Retriever",
     "Rewrite",
-    "Rrf",
-    "Select",
+    "SelectStage",
     "Stage",
+    "Threshold",
     "Top",
-    "Transform",
-    "Write",
+    "TransformStage",
+    "WeightedFusion",
 ]

@@ -12,9 +12,9 @@ from ..prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, contexts_in
 from ..runtime.context import Context
 from ..values.errors import ProviderError
 from ..values.types import Answer, Hit, Ranking, Relevance, Scorer, State
-from .base import Flow, Rerank, Stage, warn_if_unread
+from .base import Flow, RerankStage, Stage, warn_if_unread
 from .citations import evidence_hash, resolve_citations, shown_evidence
-from .rerank import Judge, Rescore
+from .rerank import LlmRerank, Rerank
 
 # a score or None of each passage; None altogether when there was no time
 Measure = Callable[[Sequence[Hit]], Sequence[float | None] | None]
@@ -36,7 +36,7 @@ NONE_ANSWERS = {
 
 
 @dataclass(frozen=True)
-class Write(Stage):
+class Generate(Stage):
     """Label the passages (`labelled`), ask the model for a cited answer, and check what it cites.
 
     Without a passage there is no model call: the answer is an abstention.
@@ -123,7 +123,7 @@ def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
 def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure]]:
     """Who may rate passages, best first: the kind of score, the model, and its scores."""
 
-    def votes(stage: type[Rerank]) -> Measure:
+    def votes(stage: type[RerankStage]) -> Measure:
         return lambda hits: [
             next(
                 (vote.score for vote in hit.votes if (vote.stage, vote.query) == (stage.__name__, question)),
@@ -134,9 +134,9 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
 
     judge, reranker, assessor = ctx.llms.get("judge"), ctx.reranker, ctx.assessor
     if judge and not judge.offline:  # the offline engine judges by the offline measure
-        yield "judge", judge.name, votes(Judge)
+        yield "judge", judge.name, votes(LlmRerank)
     if reranker and reranker.scale == "cross_encoder":
-        yield "cross_encoder", reranker.name, votes(Rescore)
+        yield "cross_encoder", reranker.name, votes(Rerank)
     if assessor:
         yield "offline_scorer", assessor.name, lambda hits: assessor.relevance(question, hits)
     yield (

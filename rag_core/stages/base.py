@@ -82,7 +82,7 @@ class Stage(ABC):
         """The state after this stage."""
 
 
-class Transform(Stage):
+class TransformStage(Stage):
     """Writes the queries to search with."""
 
     kind = "transform"
@@ -130,7 +130,7 @@ class Retriever(ABC):
         """Hits for one query, in any order."""
 
 
-class Fuse(Stage):
+class FusionStage(Stage):
     """Makes one ranking of several."""
 
     kind = "fuse"
@@ -145,9 +145,9 @@ class Fuse(Stage):
         for ranking in state.rankings:
             for hit in ranking:
                 held = seen.get(hit.id)
-                seen[hit.id] = hit if held is None else held.voted(*hit.votes)
+                seen[hit.id] = hit if held is None else held.with_votes(*hit.votes)
         hits = [
-            seen[identity].scored(score, self.scale or seen[identity].scale)
+            seen[identity].with_score(score, self.scale or seen[identity].scale)
             for identity, score in self.fuse(state.rankings).items()
         ]
         return replace(state, rankings=(Ranking.sort(state.question, hits, self.name),))
@@ -157,7 +157,7 @@ class Fuse(Stage):
         """Passage id -> fused score; a passage that is not named drops out."""
 
 
-class Rerank(Stage):
+class RerankStage(Stage):
     """Rescores every ranking it is given.
 
     Against which text: while several rankings stand, each against the query that it was searched with
@@ -174,17 +174,17 @@ class Rerank(Stage):
     def __call__(self, state: State, ctx: Context) -> State:
         def again(ranking: Ranking) -> Ranking:
             asked = replace(ranking, query=state.asked(ranking))
-            hits = self.rescored(asked, ctx) if asked.hits else ()
+            hits = self.rerank(asked, ctx) if asked.hits else ()
             return Ranking.sort(asked.query, hits, self.name, ranking.retriever)
 
         return replace(state, rankings=tuple(map(again, state.rankings)))
 
     @abstractmethod
-    def rescored(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
+    def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
         """The hits of a ranking, at least one, with their new scores; one that could get none is left out."""
 
 
-class Select(Stage):
+class SelectStage(Stage):
     """Shortens every ranking it is given, and may reorder it."""
 
     kind = "select"
@@ -193,13 +193,13 @@ class Select(Stage):
         return replace(
             state,
             rankings=tuple(
-                replace(ranking, hits=tuple(self.keep(replace(ranking, query=state.asked(ranking)), ctx)))
+                replace(ranking, hits=tuple(self.select(replace(ranking, query=state.asked(ranking)), ctx)))
                 for ranking in state.rankings
             ),
         )
 
     @abstractmethod
-    def keep(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """The hits that stay, best first."""
 
 

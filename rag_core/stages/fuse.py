@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from ..runtime.context import Context
 from ..values.errors import ConfigError
 from ..values.types import Query, Ranking, Scale, State
-from .base import Flow, Fuse
+from .base import Flow, FusionStage
 
 Weighting = Literal["linear", "exponential", "equal", "custom"]
 Combine = Literal["max", "first", "sum"]
@@ -19,7 +19,7 @@ DECAY = 0.9  # of the exponential weights: Multi-Query Rewriter RAG, Query Weigh
 
 
 @dataclass(frozen=True)
-class Rrf(Fuse):
+class ReciprocalRankFusion(FusionStage):
     """Reciprocal rank fusion: score(d) = Σ over rankings of weight / (k + rank), rank from 1.
 
     Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank
@@ -39,9 +39,11 @@ class Rrf(Fuse):
 
     def __post_init__(self) -> None:
         if self.k < 0:
-            raise ConfigError(f"Rrf: k must be at least 0, not {self.k}.")
+            raise ConfigError(f"ReciprocalRankFusion: k must be at least 0, not {self.k}.")
         if any(weight < 0 for _, weight in self.weights):
-            raise ConfigError("Rrf: a weight must not be negative.", "Raise it to 0 or more.")
+            raise ConfigError(
+                "ReciprocalRankFusion: a weight must not be negative.", "Raise it to 0 or more."
+            )
 
     def flow(self, before: Flow) -> Flow:
         """One ranking of reciprocal ranks.
@@ -53,12 +55,13 @@ class Rrf(Fuse):
         for name in weights:
             if name not in before.scales:
                 raise ConfigError(
-                    f"Rrf has a weight for {name}, but the retrievers before it are {searched}.",
+                    f"ReciprocalRankFusion has a weight for {name}, but the retrievers before it are {searched}.",
                     "Name one of them.",
                 )
         if not any(weights.get(name, 1.0) for name in before.scales):
             raise ConfigError(
-                f"Rrf: of the weights of {searched}, one must be above 0.", "Raise one of them."
+                f"ReciprocalRankFusion: of the weights of {searched}, one must be above 0.",
+                "Raise one of them.",
             )
         return super().flow(before)
 
@@ -76,7 +79,7 @@ class Rrf(Fuse):
 
 
 @dataclass(frozen=True)
-class Merge(Fuse):
+class WeightedFusion(FusionStage):
     """Weighted merge of the rewrites' cosines: score(d) = combine over queries of weight · max(0, cos).
 
     Multi-Query Rewriter RAG, Core Processing Function: later, more speculative rewrites weigh less. The weight goes by the place of the rewrite's
@@ -103,14 +106,17 @@ class Merge(Fuse):
             ConfigError: something else than cosines would be weighted.
         """
         if set(before.scales.values()) != {"cosine"}:
-            raise ConfigError(f"Merge weighs cosines, but {before.scores}.", "Fuse them by rank, with Rrf.")
+            raise ConfigError(
+                f"WeightedFusion weighs cosines, but {before.scores}.",
+                "Fuse them by rank, with ReciprocalRankFusion.",
+            )
         return super().flow(before)
 
     def __call__(self, state: State, ctx: Context) -> State:
         """The queries get their weights, then their rankings are merged."""
 
         def weighted(query: Query) -> Query:
-            return replace(query, weight=self.weight(query.place))
+            return replace(query, weight=self.weight(query.template_index))
 
         rankings = tuple(replace(ranking, query=weighted(ranking.query)) for ranking in state.rankings)
         queries = tuple(weighted(query) for query in state.queries)
@@ -143,7 +149,7 @@ class Merge(Fuse):
 
 
 @dataclass(frozen=True)
-class Best(Fuse):
+class MaxFusion(FusionStage):
     """score(d) = the best score of d in any ranking; all rankings must be on one scale. RAG-MSR's README names no rule."""
 
     def flow(self, before: Flow) -> Flow:
@@ -154,7 +160,8 @@ class Best(Fuse):
         """
         if len(set(before.scales.values())) > 1:
             raise ConfigError(
-                f"Best compares scores of one scale, but {before.scores}.", "Fuse them by rank, with Rrf."
+                f"MaxFusion compares scores of one scale, but {before.scores}.",
+                "Fuse them by rank, with ReciprocalRankFusion.",
             )
         return super().flow(before)
 

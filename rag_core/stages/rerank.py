@@ -11,27 +11,27 @@ from ..prompts.replies import read_object, read_score
 from ..runtime.context import Context
 from ..values.errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
 from ..values.types import Hit, Ranking, Term
-from .base import Flow, Rerank, warn_if_unread
+from .base import Flow, RerankStage, warn_if_unread
 
 ATTEMPTS = 2  # a malformed reply is asked for once more
 
 
 @dataclass(frozen=True)
-class Rescore(Rerank):
+class Rerank(RerankStage):
     """Scores by the reranker: a cross-encoder where one is set up, otherwise the offline scorer.
 
     RAG-MSR (README, Step 2) reranks the hits of each query against that query with ms-marco-MiniLM-L-6-v2;
     Query System with Contextual Retrieval (Reranking) the fused list with mxbai-rerank-large-v1. The hits' scale says whose scores they are.
     """
 
-    def rescored(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
+    def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
         """Every hit with the reranker's score."""
         scores, scale = ctx.rerank(ranking.query.text, ranking.hits)
-        return [hit.scored(float(score), scale) for hit, score in zip(ranking, scores, strict=True)]
+        return [hit.with_score(float(score), scale) for hit, score in zip(ranking, scores, strict=True)]
 
 
 @dataclass(frozen=True)
-class Judge(Rerank):
+class LlmRerank(RerankStage):
     """Scores by the judging model (S_LLM of RAG-MSR, README, Step 3), each passage asked for by itself, all at the same time.
 
     The model answers 0 to 100, scaled to 0 to 1, with a reason, which is the vote's note. A malformed reply is asked for once more. A passage
@@ -44,7 +44,7 @@ class Judge(Rerank):
     template: Template = JUDGE_PASSAGE
     scale: ClassVar[str] = "judge"
 
-    def rescored(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
+    def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
         """The hits that got a score.
 
         Raises:
@@ -75,7 +75,7 @@ class Judge(Rerank):
             try:
                 reply = read_object(ctx.complete(prompt))
                 score = read_score(reply, "score") / 100
-                return hit.scored(score, "judge", " ".join(str(reply.get("reason", "")).split()))
+                return hit.with_score(score, "judge", " ".join(str(reply.get("reason", "")).split()))
             except ValueError as error:
                 reason = str(error)
             except (Stopped, LimitReached):
@@ -86,7 +86,7 @@ class Judge(Rerank):
 
 
 @dataclass(frozen=True)
-class Blend(Rerank):
+class Blend(RerankStage):
     """S_final = α · S_cos + (1 − α) · S_LLM, S_cos the cosine of passage and question.
 
     RAG-MSR, README, Step 3: Inter-Query Scoring & Filtering; α = 0.4 is the default of its code (scoring.py).
@@ -110,27 +110,30 @@ class Blend(Rerank):
         Raises:
             ConfigError: no judge stands before it.
         """
-        if self.alpha < 1 and Judge.__name__ not in before.stages:
+        if self.alpha < 1 and LlmRerank.__name__ not in before.stages:
             raise ConfigError(
-                f"Blend weighs the judge's scores by {1 - self.alpha:g}, but no Judge stands before it.",
-                "Put Judge before it, or set alpha to 1.",
+                f"Blend weighs the judge's scores by {1 - self.alpha:g}, but no LlmRerank stands before it.",
+                "Put LlmRerank before it, or set alpha to 1.",
             )
         return super().flow(before)
 
-    def rescored(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
+    def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
         """Every hit with its S_final."""
         question = ctx.embed((ranking.query.text,))[0]
         cosines = ctx.passage_vectors(ranking.hits) @ question
-        measured = [hit.scored(float(cosine), "cosine") for hit, cosine in zip(ranking, cosines, strict=True)]
+        measured = [
+            hit.with_score(float(cosine), "cosine") for hit, cosine in zip(ranking, cosines, strict=True)
+        ]
         return [self._blended(hit) for hit in Ranking.sort(ranking.query, measured, self.name)]
 
     def _blended(self, hit: Hit) -> Hit:
         terms: tuple[Term, ...] = (Term("cosine", hit.score, self.alpha),)
         if self.alpha < 1:
-            vote = hit.vote(Judge.__name__)
+            vote = hit.vote(LlmRerank.__name__)
             if vote is None:
                 raise ConfigError(
-                    "Blend: the passages have no judge's score.", "Put Judge before it, or set alpha to 1."
+                    "Blend: the passages have no judge's score.",
+                    "Put LlmRerank before it, or set alpha to 1.",
                 )
             terms += (Term("judge", vote.score, 1 - self.alpha),)
-        return hit.scored(sum(term.weight * term.value for term in terms), "s_final", terms=terms)
+        return hit.with_score(sum(term.weight * term.value for term in terms), "s_final", terms=terms)

@@ -48,8 +48,8 @@ class Dense(Retriever):
         """The k nearest passages; scale "cosine"."""
         index = ctx.over(enriched=self.enriched)
         vectors = ctx.embed(query.passages, "passage") if query.passages else ctx.embed((query.text,))
-        if query.beside:
-            vectors = np.vstack([vectors, ctx.embed((query.beside,))])
+        if query.question_text:
+            vectors = np.vstack([vectors, ctx.embed((query.question_text,))])
         mean = vectors.mean(axis=0)
         return index.dense(mean / max(float(np.linalg.norm(mean)), 1e-12), self.k)
 

@@ -14,7 +14,7 @@ from ..language.analysis import detect_language
 from ..runtime.context import Context
 from ..values.errors import ConfigError
 from ..values.types import Hit, Ranking, State, Term, Vectors, ordered_votes
-from .base import Flow, Select
+from .base import Flow, SelectStage
 
 ABSOLUTE = frozenset(
     {"cosine", "judge", "s_final"}
@@ -22,7 +22,7 @@ ABSOLUTE = frozenset(
 
 
 @dataclass(frozen=True)
-class Top(Select):
+class Top(SelectStage):
     """The first k hits.
 
     Args:
@@ -33,23 +33,23 @@ class Top(Select):
     k: int = 5
     control: str = field(default="k of Top", compare=False, repr=False)
 
-    def keep(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """The first k."""
         return ranking.hits[: self.k]
 
 
 @dataclass(frozen=True)
-class AtLeast(Select):
+class Threshold(SelectStage):
     """The hits whose score is at least θ. When none is, the state says how near the best came.
 
     RAG-MSR, README, Step 3: Final Filtering (S_final >= θ); θ = 0.5 is the default of its code (scoring.py).
 
     Args:
-        score: θ, on the scale of the ranking: a cosine, the judge's score or S_final. Other scores order one
+        theta: θ, on the scale of the ranking: a cosine, the judge's score or S_final. Other scores order one
             list and have no fixed meaning.
     """
 
-    score: float = 0.5
+    theta: float = 0.5
 
     def flow(self, before: Flow) -> Flow:
         """The same rankings.
@@ -59,8 +59,8 @@ class AtLeast(Select):
         """
         if not set(before.scales.values()) <= ABSOLUTE:
             raise ConfigError(
-                f"AtLeast needs {', '.join(sorted(ABSOLUTE))} scores, but {before.scores}.",
-                "Put Judge and Blend before it, or cut by number with Top.",
+                f"Threshold needs {', '.join(sorted(ABSOLUTE))} scores, but {before.scores}.",
+                "Put LlmRerank and Blend before it, or cut by number with Top.",
             )
         return before
 
@@ -72,18 +72,18 @@ class AtLeast(Select):
             return after
         shown = math.floor(1000 * best) / 1000  # not rounded up to the threshold that it missed
         said = {
-            "en": f"The best passage reaches {shown:.3f}, which is below the threshold θ = {self.score:g}.",
-            "es": f"El mejor pasaje alcanza {shown:.3f}, por debajo del umbral θ = {self.score:g}.",
+            "en": f"The best passage reaches {shown:.3f}, which is below the threshold θ = {self.theta:g}.",
+            "es": f"El mejor pasaje alcanza {shown:.3f}, por debajo del umbral θ = {self.theta:g}.",
         }
         return replace(after, shortfall=said.get(detect_language(state.question.text), said["en"]))
 
-    def keep(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """Those at or above θ."""
-        return [hit for hit in ranking if hit.score >= self.score]
+        return [hit for hit in ranking if hit.score >= self.theta]
 
 
 @dataclass(frozen=True)
-class Mmr(Select):
+class Mmr(SelectStage):
     """Maximal marginal relevance: pick k hits that are relevant and unlike one another.
 
     Next pick = argmax over the rest of λ · cos(question, d) − (1 − λ) · max over picked s of cos(d, s).
@@ -95,37 +95,39 @@ class Mmr(Select):
 
     Args:
         k: how many to pick, >= 1.
-        relevance: λ; 1 orders by relevance alone, 0 by novelty alone.
+        lambda_: λ; 1 orders by relevance alone, 0 by novelty alone.
         control: what the user calls k.
     """
 
     k: int = 5
-    relevance: float = 0.7
+    lambda_: float = 0.7
     control: str = field(default="k of Mmr", compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.relevance <= 1:
-            raise ConfigError(f"Mmr: relevance must be from 0 to 1, not {self.relevance}.")
+        if not 0 <= self.lambda_ <= 1:
+            raise ConfigError(f"Mmr: lambda_ must be from 0 to 1, not {self.lambda_}.")
 
     def flow(self, before: Flow) -> Flow:
         """The same rankings with MMR values."""
         return before.rescored("mmr")
 
-    def keep(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """The picked hits, in the order they were picked."""
         hits = sorted(ranking, key=lambda hit: hit.id)  # argmax takes the first of equals: ties by id
         if not hits:
             return ()
         question = ctx.embed((ranking.query.text,))[0]
-        picks = mmr_order(question, ctx.passage_vectors(hits), self.k, self.relevance)
-        picked = [hits[pick.row].scored(pick.value, "mmr", terms=self._terms(pick, hits)) for pick in picks]
+        picks = mmr_order(question, ctx.passage_vectors(hits), self.k, self.lambda_)
+        picked = [
+            hits[pick.row].with_score(pick.value, "mmr", terms=self._terms(pick, hits)) for pick in picks
+        ]
         return ordered_votes(picked, ranking.query, self.name)
 
     def _terms(self, pick: Pick, hits: Sequence[Hit]) -> tuple[Term, ...]:
-        wanted = Term("cosine", pick.relevance, self.relevance)
+        wanted = Term("cosine", pick.relevance, self.lambda_)
         if pick.nearest is None:
             return (wanted,)
-        return (wanted, Term("similarity", pick.similarity, self.relevance - 1, hits[pick.nearest].id))
+        return (wanted, Term("similarity", pick.similarity, self.lambda_ - 1, hits[pick.nearest].id))
 
 
 class Pick(NamedTuple):
@@ -138,7 +140,7 @@ class Pick(NamedTuple):
     nearest: int | None
 
 
-def mmr_order(question: NDArray[np.float32], vectors: Vectors, k: int, relevance: float) -> list[Pick]:
+def mmr_order(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float) -> list[Pick]:
     """Rows of `vectors` in MMR order.
 
     Args:
@@ -158,7 +160,7 @@ def mmr_order(question: NDArray[np.float32], vectors: Vectors, k: int, relevance
     nearest = np.zeros(len(vectors))  # cosine to the pick that is most like it
     closest = np.full(len(vectors), -1)  # that pick
     for _ in range(min(k, len(vectors))):
-        values = relevance * wanted - (1 - relevance) * nearest
+        values = lambda_ * wanted - (1 - lambda_) * nearest
         best = int(np.argmax(np.where(taken, -np.inf, values if picks else wanted)))
         like = int(closest[best]) if picks else None
         picks.append(Pick(best, float(values[best]), float(wanted[best]), float(nearest[best]), like))

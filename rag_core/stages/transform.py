@@ -12,11 +12,11 @@ from ..language.facts import lost_in_rewrite
 from ..language.questions import form_of
 from ..prompts.prompt import Template
 from ..prompts.replies import read_as
-from ..prompts.rewriting import ANALYSIS, HYPOTHETICAL, OFFLINE_KNOWS, TRANSFORM, Form, QueryAnalysis
+from ..prompts.templates import ANALYSIS, HYPOTHETICAL, OFFLINE_KNOWS, TRANSFORM, Form, QueryAnalysis
 from ..runtime.context import Context
 from ..values.errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
 from ..values.types import Query
-from .base import Transform, warn_if_unread
+from .base import TransformStage, warn_if_unread
 
 _LABEL = re.compile(  # "**Standalone question:** ...", as models like to begin; no word that could be the question's
     r"^(?:(?:here is|here's|the|an?|my|your|one|new|stand-?alone|self-contained|rephrased|reworded|rewritten|reformulated|"
@@ -30,12 +30,12 @@ _QUOTES = "\"'“”«»`* "
 
 
 @dataclass(frozen=True)
-class Analyse(Transform):
+class AnalyseQuery(TransformStage):
     """Decides by rules whether the question is a full sentence or a handful of keywords.
 
     The templates that rewrite it are applied to a sentence as it stands; keywords are first made a question.
     No model is asked: the decision is `questions.form_of`, and its reason is in the query's note. RAG-MSR
-    (README, "Reformulation Improvement") asks a model: `AnalyseByModel`.
+    (README, "Reformulation Improvement") asks a model: `AnalyseQueryByLlm`.
     """
 
     fans_out: ClassVar[bool] = False
@@ -47,12 +47,12 @@ class Analyse(Transform):
 
 
 @dataclass(frozen=True)
-class AnalyseByModel(Transform):
+class AnalyseQueryByLlm(TransformStage):
     """Asks the rewriting model for the form of the question, and for keywords made a full question.
 
     The way of RAG-MSR (README, "Reformulation Improvement"): what is too short or keywords is expanded into a
     full question before a rule is applied; a sentence is rewritten as it stands. When the call fails, or its
-    reply is malformed, `Analyse` decides, with a warning.
+    reply is malformed, `AnalyseQuery` decides, with a warning.
     """
 
     template: Template = ANALYSIS
@@ -72,7 +72,7 @@ class AnalyseByModel(Transform):
         except (RagError, ValueError) as error:
             said = f"the reply was malformed: {error}" if isinstance(error, ValueError) else error.message
             ctx.warn(f"Query analysis by the model failed, so that rules decided ({said.rstrip('.')}).")
-            return Analyse().rewrite(question, ctx)
+            return AnalyseQuery().rewrite(question, ctx)
         model = ctx.llms[self.template.purpose].name
         if found.form == "sentence":
             return (replace(question, form="sentence", note=f"full sentence, as {model} reads it"),)
@@ -90,7 +90,7 @@ class AnalyseByModel(Transform):
 
 
 @dataclass(frozen=True)
-class Rewrite(Transform):
+class Rewrite(TransformStage):
     """One query per template, written at the same time.
 
     Multi-Query Rewriter RAG, Implementation Details; RAG-MSR, README, Step 1.
@@ -141,7 +141,7 @@ class Rewrite(Transform):
                 written[text.casefold()] = Query(
                     text,
                     template.name,
-                    place=place,
+                    template_index=place,
                     form=question.form,
                     note=_note(question, text, template, ctx),
                 )
@@ -167,7 +167,7 @@ class Rephrase(Rewrite):
 
 
 @dataclass(frozen=True)
-class Hypothesise(Transform):
+class Hyde(TransformStage):
     """A passage that would answer the question, to search with in its place (HyDE).
 
     Gao et al., "Precise zero-shot dense retrieval without relevance labels", ACL 2023 (arXiv 2212.10496),
@@ -192,7 +192,7 @@ class Hypothesise(Transform):
         if not passage:
             raise ProviderError("the model wrote no hypothetical passage.", "Try again.")
         beside = question.text if self.include_question else ""
-        return (Query(passage, self.template.name, passages=(passage,), beside=beside),)
+        return (Query(passage, self.template.name, passages=(passage,), question_text=beside),)
 
 
 def cleaned(reply: str) -> str:

@@ -105,7 +105,7 @@ class Stopped(RagError):
 
 
 @contextmanager
-def carrying(calls: Iterable[Any]) -> Iterator[None]:
+def attach_calls(calls: Iterable[Any]) -> Iterator[None]:
     """Let every RagError from the block carry these model calls too, as many as there are when it is raised."""
     try:
         yield

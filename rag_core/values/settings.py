@@ -19,7 +19,7 @@ from pydantic_settings import (
 
 from .errors import SettingsError
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 OPENAI = "openai"  # what the provider is called when no base URL is set
 
 Role = Literal["answer", "rewrite", "judge", "enrich"]

@@ -72,8 +72,8 @@ class Query:
         origin: which transform wrote it; "question" for the user's own words.
         weight: weight of its votes when rankings are fused, >= 0.
         passages: texts to embed instead of `text`, averaged (HyDE); empty for an ordinary query.
-        beside: a question whose embedding is averaged with those of the passages; empty for none.
-        place: position of its template among those asked for, from 0; it keeps it when another drops out.
+        question_text: a question whose embedding is averaged with those of the passages; empty for none.
+        template_index: position of its template among those asked for, from 0; it keeps it when another drops out.
         form: "sentence" or "keywords", where a query analysis has looked; else empty.
         note: what the reader should know about how it was made; may be empty.
     """
@@ -82,8 +82,8 @@ class Query:
     origin: str = "question"
     weight: float = 1.0
     passages: tuple[str, ...] = ()
-    beside: str = ""
-    place: int = 0
+    question_text: str = ""
+    template_index: int = 0
     form: str = ""
     note: str = ""
 
@@ -159,7 +159,7 @@ class Hit:
         """The passage's id."""
         return self.passage.id
 
-    def voted(self, *votes: Vote) -> Hit:
+    def with_votes(self, *votes: Vote) -> Hit:
         """The same hit with further votes; sweeps make millions, and `replace` takes four times as long."""
         return Hit(
             self.passage,
@@ -171,7 +171,7 @@ class Hit:
             self.terms,
         )
 
-    def scored(self, score: float, scale: Scale, note: str = "", terms: tuple[Term, ...] = ()) -> Hit:
+    def with_score(self, score: float, scale: Scale, note: str = "", terms: tuple[Term, ...] = ()) -> Hit:
         """The same hit with another score; its votes stay."""
         return Hit(self.passage, score, scale, self.votes, self.relevance, note, terms)
 
@@ -218,7 +218,7 @@ class Ranking:
 def ordered_votes(hits: Iterable[Hit], query: Query, stage: str) -> tuple[Hit, ...]:
     """Give hits, in the order they come, the votes of `stage`: ranks from 1 and their scores."""
     return tuple(
-        hit.voted(Vote(stage, query.text, rank, hit.score, hit.scale, hit.note, hit.terms))
+        hit.with_votes(Vote(stage, query.text, rank, hit.score, hit.scale, hit.note, hit.terms))
         for rank, hit in enumerate(hits, start=1)
     )
 
@@ -352,7 +352,7 @@ class State:
         return cls(question=query, queries=(query,))
 
     def asked(self, ranking: Ranking) -> Query:
-        """What a ranking of this state is scored anew against: see `stages.Rerank`."""
+        """What a ranking of this state is scored anew against: see `stages.RerankStage`."""
         return ranking.query if len(self.rankings) > 1 else self.question
 
     @property

@@ -34,7 +34,7 @@ def column_at(ctx: Context, strategy: rag_core.Strategy, stage: str) -> Column:
 
 class TestPassages:
     def test_candidates_still_to_be_reranked_are_counted_and_not_listed(self, full: Context) -> None:
-        column = column_at(full, RERANKED, "Rescore")
+        column = column_at(full, RERANKED, "Rerank")
         assert column.candidates > 3
         drawn = passages.passages(column, 0, QUESTION)
         assert "<details" not in drawn
@@ -44,14 +44,14 @@ class TestPassages:
     def test_when_it_stops_before_reranking_the_first_are_shown_for_what_they_are(
         self, full: Context
     ) -> None:
-        column = column_at(full, RERANKED, "Rescore")
+        column = column_at(full, RERANKED, "Rerank")
         column.stopped = "the run was stopped"
         drawn = passages.passages(column, 0, QUESTION)
         assert drawn.count("<details") == 3
-        assert f"The first 3 of {column.candidates} candidates, before Rescore" in drawn
+        assert f"The first 3 of {column.candidates} candidates, before Rerank" in drawn
 
     def test_they_are_listed_as_soon_as_only_the_answer_is_missing(self, full: Context) -> None:
-        column = column_at(full, RERANKED, "Write")
+        column = column_at(full, RERANKED, "Generate")
         drawn = passages.passages(column, 0, QUESTION)
         assert drawn.count("<details") == 3
         assert "3 passages" in drawn
@@ -78,7 +78,7 @@ class TestPassages:
 
     def test_a_list_says_what_it_is_ordered_by(self, full: Context) -> None:
         hybrid = rag_core.build("hybrid_rrf")
-        drawn = passages.passages(column_at(full, hybrid, "Write"), 0, QUESTION)
+        drawn = passages.passages(column_at(full, hybrid, "Generate"), 0, QUESTION)
         assert "5 passages</b> <small>ordered by MMR</small>" in drawn
         second = drawn.split("<details")[2]
         score, wanted, alike = (
@@ -92,7 +92,7 @@ class TestPassages:
 
     def test_s_final_shows_both_parts_and_the_judges_reason(self, full: Context) -> None:
         strategy = rag_core.build(("rag_msr", {"alpha": 0.4, "theta": 0.0}))
-        drawn = passages.passages(column_at(full, strategy, "Write"), 0, QUESTION).split("<details")[1]
+        drawn = passages.passages(column_at(full, strategy, "Generate"), 0, QUESTION).split("<details")[1]
         score, cosine, judged = (
             float(found)
             for found in re.search(
@@ -106,7 +106,7 @@ class TestPassages:
 
 class TestAnswer:
     def column(self, **values: Any) -> Column:
-        return Column(rag_core.build("bm25"), running="Write", **values)
+        return Column(rag_core.build("bm25"), running="Generate", **values)
 
     def test_what_was_streamed_before_a_failure_stays(self) -> None:
         column = self.column(
@@ -142,7 +142,7 @@ class TestCost:
 
     def test_failed_and_stopped_columns_are_in_the_sum_and_a_shared_call_once(self) -> None:
         shared, failed, stopped = self.call(0.001), self.call(0.02), self.call(0.0004)
-        error = StageError("bm25", "Write", ProviderError("No."), (shared, failed))
+        error = StageError("bm25", "Generate", ProviderError("No."), (shared, failed))
         events = [rag_core.Failed(0, error), rag_core.StoppedEarly(1, (shared, stopped))]
         lab = SimpleNamespace(stream=lambda *_, **__: iter(events))
         run = LiveRun(cast(Engine, SimpleNamespace(wait=lambda: lab)), QUESTION, [RERANKED, RERANKED])

@@ -34,7 +34,7 @@ def test_depth_100(name: str, tmp_path: Path) -> None:
     settings = Settings(home=Path(".rag/bench"), llm="offline")
     judged = ev.read_judged(str(DATA / name), "test", settings)
     lab = ev.open_judged(str(DATA / name), settings)
-    strategies = ev.settle(STRATEGIES, DEPTH)
+    strategies = ev.build_strategies(STRATEGIES, DEPTH)
     manifest = ev.describe(judged, strategies, depth=DEPTH, engine=lab.engine, source=name)
     run = ev.RunFolder.create(tmp_path / "run", manifest, judged)
     for _ in ev.evaluate(run, strategies, lab.context):

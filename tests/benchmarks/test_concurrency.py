@@ -25,7 +25,7 @@ from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.models.llm import LONGEST, load_openai
 from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE, Prompt, Sources
-from rag_core.prompts.rewriting import STANDALONE
+from rag_core.prompts.templates import STANDALONE
 from rag_core.values.errors import ProviderError
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
@@ -90,8 +90,8 @@ def path(lab: Lab, trace: Trace) -> dict[str, float]:
     hits = trace.ranking.hits
     calls = {
         "Rewrite": STANDALONE.fill(question=trace.question),
-        "Judge": JUDGE_PASSAGE.fill(question=trace.question, sources=Sources(hits[:1]), refused=""),
-        "Write": ANSWER.fill(question=trace.question, sources=Sources(hits)),
+        "LlmRerank": JUDGE_PASSAGE.fill(question=trace.question, sources=Sources(hits[:1]), refused=""),
+        "Generate": ANSWER.fill(question=trace.question, sources=Sources(hits)),
     }
     return {
         step.stage: alone(lab, calls[step.stage]) if step.stage in calls else step.seconds
@@ -114,8 +114,8 @@ def test_a_strategy_takes_little_longer_than_its_critical_path(lab, questions, s
         print(f"{strategy}: {wall:.3f} s, critical path {sum(single.values()):.3f} s, ratio {ratios[-1]:.3f}")
         print("  alone:  " + ", ".join(f"{stage} {seconds:.3f}" for stage, seconds in single.items()))
         print("  in run: " + ", ".join(f"{stage} {seconds:.3f}" for stage, seconds in took.items()))
-        if "Judge" in took:
-            judging.append(took["Judge"] / single["Judge"])
+        if "LlmRerank" in took:
+            judging.append(took["LlmRerank"] / single["LlmRerank"])
             judged = sum(call.purpose == "judge" for call in trace.calls)
             print(f"  {judged} passages judged in the time of {judging[-1]:.3f} calls")
     cold, *warm = ratios

@@ -15,7 +15,7 @@ import pytrec_eval
 
 from rag_core.data.benchmark import KINDS, read_builtin
 from rag_core.lab.opening import open_lab
-from rag_core.stages import Rrf
+from rag_core.stages import ReciprocalRankFusion
 from rag_core.values.types import Hit, Query, Ranking
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -48,7 +48,7 @@ def test_kinds_of_questions_separate_the_strategies() -> None:
             return by_document([(hit.passage.doc_id, hit.score) for hit in ranking])
 
         hits: dict[str, Hit] = {hit.id: hit for ranking in (dense, lexical) for hit in ranking}
-        fused = Rrf().fuse([lexical, dense])
+        fused = ReciprocalRankFusion().fuse([lexical, dense])
         runs["bm25"][identity] = documents(lexical)
         runs["simple_semantic"][identity] = documents(dense)
         runs["hybrid_rrf"][identity] = by_document(

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from rag_core import evaluation as ev
 from rag_core.data.benchmark import Question
 from rag_core.language.analysis import language_of, query_tokens
-from rag_core.offline.late_interaction import Reading, TokenEncoder, best_window, max_sim
+from rag_core.offline.late_interaction import SourceFiles, TokenEncoder, best_window, max_sim
 from rag_core.offline.scorer import OfflineScorer, bm25_among, feedback, smoothed, standardised
-from rag_core.stages import Rrf
+from rag_core.stages import ReciprocalRankFusion
 from rag_core.values.settings import Settings
 from rag_core.values.types import Hit, Query, Ranking
 
@@ -40,8 +40,8 @@ CHOSEN = "offline scorer"
 class Candidates:
     """What a scorer of the table sees."""
 
-    question: Reading
-    passages: Sequence[Reading]
+    question: SourceFiles
+    passages: Sequence[SourceFiles]
     asked: Mapping[str, float]
 
     @property
@@ -109,7 +109,7 @@ def test_the_offline_scorer_is_worth_its_place(name: str) -> None:
         dense = Ranking.sort(query, lab.index.dense(vector, 100), "Dense")
         words = Ranking.sort(query, lab.index.lexical(question.text, 100, 1.5, 0.75), "Bm25")
         hits: dict[str, Hit] = {hit.id: hit for ranking in (dense, words) for hit in ranking}
-        scores = Rrf().fuse([words, dense])
+        scores = ReciprocalRankFusion().fuse([words, dense])
         first = [hits[key] for key in sorted(scores, key=lambda key: (-scores[key], key))][:deep]
         texts = [(hit.passage.indexed_text, hit.passage.language) for hit in first]
         (asked,) = encoder.read([(question.text, language_of(question.text))])

@@ -25,14 +25,14 @@ GRID = {
     "k_rrf_pool": range(10, 101, 10),
 }
 EVERY = {
-    control.name: ev.spread(control, control.min, min(control.max, 30))
+    control.name: ev.axis_values(control, control.min, min(control.max, 30))
     for control in HYBRID.controls
     if isinstance(control, Number)
 } | {"mmr": (True, False)}
 
 
 @pytest.mark.parametrize(
-    ("name", "settings"), [("a grid", ev.grid(GRID)), ("every control at random", ev.draw(EVERY, 1000))]
+    ("name", "settings"), [("a grid", ev.grid(GRID)), ("every control at random", ev.sample(EVERY, 1000))]
 )
 def test_a_thousand_settings(name: str, settings: Sequence[Mapping[str, object]]) -> None:
     lab = open_lab()

@@ -58,7 +58,7 @@ def test_rrf_k_is_added_to_every_rank(full: Context, name: str, k: int):
     trace = run(full, name, rrf_k=k)
     weights = {"bm25": 0.4, "dense": 0.6} if name == "contextual" else {"bm25": 1.0, "dense": 1.0}
     expected = reciprocal(trace.steps[0].after.rankings, k, weights)
-    assert scores(step(trace, "Rrf").after.ranking) == pytest.approx(expected, abs=1e-15)
+    assert scores(step(trace, "ReciprocalRankFusion").after.ranking) == pytest.approx(expected, abs=1e-15)
 
 
 @pytest.mark.parametrize(("bm25", "dense"), [(0.4, 0.6), (1.0, 0.1), (0.1, 1.0), (0.0, 0.5), (0.5, 0.0)])
@@ -67,7 +67,7 @@ def test_each_weight_of_contextual_is_its_own_searchs(full: Context, bm25: float
     lexical, semantic = trace.steps[0].after.rankings
     assert (lexical.scale, semantic.scale) == ("bm25", "cosine")
     expected = reciprocal((lexical, semantic), 60, {"bm25": bm25, "dense": dense})
-    found = scores(step(trace, "Rrf").after.ranking)
+    found = scores(step(trace, "ReciprocalRankFusion").after.ranking)
     assert found == pytest.approx({name: score for name, score in expected.items() if score}, abs=1e-15)
     alone = {hit.id for hit in lexical} - {hit.id for hit in semantic}
     assert alone, "some passages are found by keywords alone: their score is that search's share"
@@ -108,14 +108,14 @@ def test_each_weight_of_multi_query_is_its_own_rewrites(
     assert any(len(part) > 1 for part in parts.values())
     combine = {"max": max, "first": lambda part: part[0], "sum": math.fsum}[merge]
     expected = {name: combine(part) for name, part in parts.items()}
-    assert scores(step(trace, "Merge").after.ranking) == pytest.approx(expected, abs=1e-12)
+    assert scores(step(trace, "WeightedFusion").after.ranking) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.25, 0.4, 0.9, 1.0])
 def test_alpha_is_the_share_of_the_cosine_and_the_rest_the_judges(full: Context, alpha: float):
     trace = run(full, "rag_msr", alpha=alpha, theta=0, k_final=9)
     (question,) = full.embed((QUESTION,))
-    judged = step(trace, "Judge").after.ranking if alpha < 1 else None
+    judged = step(trace, "LlmRerank").after.ranking if alpha < 1 else None
     judge = scores(judged) if judged else {}
     for hit in trace.ranking:
         cosine = float(full.index.vectors([hit.id])[0] @ question)

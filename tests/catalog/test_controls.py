@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.catalog import Choice, Control, Number, Switch, Templates, Weights, written
-from rag_core.prompts.rewriting import COMPLICATIONS, EXPANDED, MOST_TEMPLATES, STANDALONE, SYNONYMS
+from rag_core.catalog import Choice, Control, Number, Switch, Templates, Weights, format_value
+from rag_core.prompts.templates import COMPLICATIONS, EXPANDED, MOST_TEMPLATES, STANDALONE, SYNONYMS
 from rag_core.values.errors import ConfigError
 
 NUMBER = Number("share", 0.25, "A share.", min=-1, max=1, step=0.25)
@@ -137,8 +137,8 @@ def test_a_template_of_ones_own_is_read_and_written_back_whole():
     assert (templates[1].purpose, templates[1].system) == ("rewrite", STANDALONE.system)
     plain = TEMPLATES.plain(templates)
     assert plain == ["standalone", MINE]
-    assert TEMPLATES.parse(written(plain)) == templates
-    assert json.loads(written(plain)) == plain
+    assert TEMPLATES.parse(format_value(plain)) == templates
+    assert json.loads(format_value(plain)) == plain
 
 
 def test_an_edited_ready_template_is_ones_own_and_an_unchanged_one_the_ready_one():
@@ -162,7 +162,7 @@ def test_an_edited_ready_template_is_ones_own_and_an_unchanged_one_the_ready_one
     ],
 )
 def test_values_are_written_as_the_command_line_takes_them(value: object, text: str):
-    assert written(value) == text
+    assert format_value(value) == text
 
 
 @given(st.lists(st.floats(0, 2), min_size=1, max_size=MOST_TEMPLATES).filter(any))

@@ -9,7 +9,7 @@ import pytest
 from helpers.controls import CONTROLS, DEFAULTS, every_control, run
 from helpers.fakes import KEYWORDS, QUESTION
 
-from rag_core.catalog import RECIPES, Control, Recipe, written
+from rag_core.catalog import RECIPES, Control, Recipe, format_value
 from rag_core.runtime.context import Context
 from rag_core.values.trace import Trace
 
@@ -100,7 +100,7 @@ TYPES = {"int": int, "float": float, "bool": bool, "choice": str, "weights": lis
 @every_control
 def test_the_written_form_of_a_value_is_read_as_that_value(recipe: Recipe, control: Control):
     for value in (DEFAULTS[recipe.name][control.name], MOVES[recipe.name, control.name].value):
-        text = written(value)
+        text = format_value(value)
         assert type(text) is str
         read = recipe.build(**{control.name: text}).controls[control.name]
         assert (read, type(read)) == (value, TYPES[control.type])
@@ -126,8 +126,8 @@ def test_a_control_that_cannot_act_says_so_and_changes_nothing(full: Context, ca
     recipe, (setting, reason) = RECIPES[case[0]], IDLE[case]
     control = next(control for control in recipe.controls if control.name == case[1])
     moved = {**setting, control.name: MOVES[case].value}
-    assert control.idle(recipe.settle(setting)) == reason
-    assert control.idle(recipe.settle(MOVES[case].base)) == ""
+    assert control.idle(recipe.parse_values(setting)) == reason
+    assert control.idle(recipe.parse_values(MOVES[case].base)) == ""
     assert recipe.build(**moved).fingerprint == recipe.build(**setting).fingerprint
     before, after = run(full, recipe, **setting), run(full, recipe, **moved)
     assert [step.after for step in before.steps] == [step.after for step in after.steps]
@@ -150,4 +150,4 @@ def test_moving_a_control_changes_the_fingerprint_and_setting_its_default_does_n
     plain = recipe.build(**move.base).fingerprint
     assert recipe.build(**move.base, **{control.name: move.value}).fingerprint != plain
     assert recipe.build(**move.base, **{control.name: default}).fingerprint == plain
-    assert recipe.build(**move.base, **{control.name: written(default)}).fingerprint == plain
+    assert recipe.build(**move.base, **{control.name: format_value(default)}).fingerprint == plain

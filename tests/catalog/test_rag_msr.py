@@ -80,9 +80,9 @@ class TestRagMsr:
     def test_the_scores_of_every_step_are_the_passages_votes(self, full: Context):
         best = self.run(full, talker()).ranking.hits[0]
         stages = [vote.stage for vote in best.votes]
-        assert list(dict.fromkeys(stages)) == ["Dense", "Rescore", "Best", "Judge", "Blend"]
+        assert list(dict.fromkeys(stages)) == ["Dense", "Rerank", "MaxFusion", "LlmRerank", "Blend"]
         assert [vote.scale for vote in best.votes][-4:] == ["cross_encoder", "judge", "cosine", "s_final"]
-        judge, blend = best.vote("Judge"), best.vote("Blend")
+        judge, blend = best.vote("LlmRerank"), best.vote("Blend")
         assert judge
         assert blend
         assert best.score == blend.score
@@ -94,14 +94,14 @@ class TestRagMsr:
         trace = self.run(full, talker())
         (first, *_) = trace.as_json()["contexts"]
         notes = {vote["stage"]: vote["note"] for vote in first["votes"]}
-        assert notes["Judge"] == "It shares words."
+        assert notes["LlmRerank"] == "It shares words."
         assert notes["Blend"] == "", "the judge's reason is not the blend's"
-        (judged,) = [vote for vote in first["votes"] if vote["stage"] == "Judge"]
+        (judged,) = [vote for vote in first["votes"] if vote["stage"] == "LlmRerank"]
         assert (judged["scale"], judged["terms"]) == ("judge", [])
 
     def test_a_reply_without_a_reason_is_a_score_all_the_same(self, full: Context):
         trace = self.run(full, talker(judge_passage='{"score": 90}'))
-        assert {hit.vote("Judge").note for hit in trace.ranking} == {""}
+        assert {hit.vote("LlmRerank").note for hit in trace.ranking} == {""}
 
     def test_a_rerankers_tokens_are_not_a_language_models(self, full: Context):
         trace = self.run(full, talker())

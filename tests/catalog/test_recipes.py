@@ -151,7 +151,12 @@ def test_two_weights_of_nothing_are_refused_where_they_act(search_type: str):
 
 @pytest.mark.parametrize(
     ("control", "value", "gone"),
-    [("alpha", 1, "Judge"), ("theta", 0, "AtLeast"), ("judge", False, "Blend"), ("rerank", False, "Rescore")],
+    [
+        ("alpha", 1, "LlmRerank"),
+        ("theta", 0, "Threshold"),
+        ("judge", False, "Blend"),
+        ("rerank", False, "Rerank"),
+    ],
 )
 def test_an_end_of_a_control_takes_its_stage_out(control: str, value: object, gone: str):
     assert gone in [stage.name for stage in build("rag_msr").stages]
@@ -172,7 +177,13 @@ def test_lambda_one_orders_the_pool_by_the_cosine_to_the_question(full: Context)
 
 def test_without_mmr_the_order_of_rrf_stands(full: Context):
     trace = run(full, RECIPES["hybrid_rrf"], mmr=False, k_final=10)
-    assert [step.stage for step in trace.steps] == ["Bm25 ∥ Dense", "Rrf", "Top", "Top", "Write"]
+    assert [step.stage for step in trace.steps] == [
+        "Bm25 ∥ Dense",
+        "ReciprocalRankFusion",
+        "Top",
+        "Top",
+        "Generate",
+    ]
     assert [hit.id for hit in trace.ranking] == [hit.id for hit in trace.steps[2].after.ranking]
     assert {hit.scale for hit in trace.ranking} == {"rrf"}
 
@@ -192,9 +203,9 @@ def test_a_preset_is_a_setting_that_answers(full: Context, recipe: Recipe, prese
 @pytest.mark.parametrize(
     ("preset", "stages"),
     [
-        ("raw", ["Dense", "Top", "Write"]),
-        ("reformulation only", ["Analyse", "Rewrite", "Dense", "Best", "Top", "Write"]),
-        ("reranking only", ["Dense", "Rescore", "Top", "Top", "Write"]),
+        ("raw", ["Dense", "Top", "Generate"]),
+        ("reformulation only", ["AnalyseQuery", "Rewrite", "Dense", "MaxFusion", "Top", "Generate"]),
+        ("reranking only", ["Dense", "Rerank", "Top", "Top", "Generate"]),
         ("full", [stage for stage, _, _ in STAGES["rag_msr"]]),
     ],
 )

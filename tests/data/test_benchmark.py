@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.data.benchmark import JudgedSet, Question, read_beir, read_builtin, read_qrels, read_questions
+from rag_core.data.benchmark import Benchmark, Question, read_beir, read_builtin, read_qrels, read_questions
 from rag_core.data.documents import beir_rows
 from rag_core.values.errors import DataError
 
@@ -281,7 +281,7 @@ class TestAFolderThatIsNotWhole:
 
 
 @pytest.fixture(scope="module")
-def splits() -> dict[str, JudgedSet]:
+def splits() -> dict[str, Benchmark]:
     return {split: read_builtin(ROOT / "data", split) for split in ("dev", "test")}
 
 
@@ -329,7 +329,7 @@ def test_published_sets_are_read_whole(name, split, documents, questions, judgem
     assert sum(map(len, judged.qrels.values())) == judgements
 
 
-def test_a_set_says_who_judged(tmp_path: Path, splits: dict[str, JudgedSet]):
+def test_a_set_says_who_judged(tmp_path: Path, splits: dict[str, Benchmark]):
     folder = beir(tmp_path / "set")
     assert read_beir(folder, "test").judged_by == "Judged by the set's authors; see its documentation."
     (folder / "judgements.toml").write_text('judged_by = """Judged by two\nmidwives."""')

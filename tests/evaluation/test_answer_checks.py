@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.catalog import build
-from rag_core.data.benchmark import JudgedSet, Question, read_builtin
+from rag_core.data.benchmark import Benchmark, Question, read_builtin
 from rag_core.data.documents import read_document
 from rag_core.evaluation import support
 from rag_core.evaluation.answers import Checked, abstentions, check_answers, ragas_rows, wilson, write_ragas
 from rag_core.evaluation.judge import Judgement, parse
-from rag_core.evaluation.support import AnswerCheck, Evidence, check, claims, read
+from rag_core.evaluation.support import AnswerCheck, SourceText, check, claims, read
 from rag_core.lab.engines import Engines, load_engines
 from rag_core.lab.lab import Lab
 from rag_core.language.analysis import sentences
@@ -45,7 +45,7 @@ def answered(text: str, *passages: Passage, invalid: int = 0, abstained: bool = 
     hits = tuple(Hit(one, 0.5, "cosine") for one in passages)
     answer = Answer(text, abstained=abstained, invalid_citations=invalid)
     state = State(query, (query,), (Ranking(query, hits),), answer)
-    return Trace("Why?", "s", {}, "f", (Step("Write", "answer", {}, state, 0.0),))
+    return Trace("Why?", "s", {}, "f", (Step("Generate", "answer", {}, state, 0.0),))
 
 
 class TestReading:
@@ -126,16 +126,16 @@ class TestSupport:
     def test_seven_stems_in_ten_are_enough(self, held: int, supported: bool):
         assert support.SUPPORT == 0.7
         text = " ".join(self.TEN.split()[:held]) + " something else"
-        assert Evidence.of(passage(text)).supports(self.TEN) is supported
+        assert SourceText.of(passage(text)).supports(self.TEN) is supported
 
     def test_the_stems_of_two_passages_are_not_added(self):
         words = self.TEN.split()
-        halves = [Evidence.of(passage(" ".join(half))) for half in (words[:5], words[5:])]
+        halves = [SourceText.of(passage(" ".join(half))) for half in (words[:5], words[5:])]
         assert not any(half.supports(self.TEN) for half in halves)
 
     def test_the_title_is_part_of_what_was_shown(self):
-        assert Evidence.of(passage("Given at 28 weeks.", title="Anti-D")).supports("Anti-D at 28 weeks.")
-        assert not Evidence.of(passage("Given at 28 weeks.")).supports("Anti-D at 28 weeks.")
+        assert SourceText.of(passage("Given at 28 weeks.", title="Anti-D")).supports("Anti-D at 28 weeks.")
+        assert not SourceText.of(passage("Given at 28 weeks.")).supports("Anti-D at 28 weeks.")
 
     @pytest.mark.parametrize(
         ("claim", "supported"),
@@ -151,22 +151,22 @@ class TestSupport:
         ],
     )
     def test_every_number_must_be_there_with_its_unit(self, claim: str, supported: bool):
-        assert Evidence.of(passage("Cats weigh 24 kg.")).supports(claim) is supported
+        assert SourceText.of(passage("Cats weigh 24 kg.")).supports(claim) is supported
 
     def test_of_equally_near_sentences_one_that_agrees_is_enough(self):
-        both = Evidence.of(passage("Cats purr at dusk. Cats never purr at dusk."))
+        both = SourceText.of(passage("Cats purr at dusk. Cats never purr at dusk."))
         assert both.supports("Cats purr at dusk.")
         assert both.supports("Cats never purr at dusk.")
 
     def test_an_empty_passage_supports_nothing(self):
-        assert not Evidence.of(passage("")).supports("Cats purr.")
+        assert not SourceText.of(passage("")).supports("Cats purr.")
 
     @given(
         st.lists(st.sampled_from([*TEN.split(), "24 mg", "not", "without", "0.5"]), min_size=1, max_size=9)
     )
     def test_a_passage_supports_its_own_sentence(self, words: list[str]):
         sentence = " ".join(words) + "."
-        assert Evidence.of(passage(f"Before it. {sentence} After it.")).supports(sentence)
+        assert SourceText.of(passage(f"Before it. {sentence} After it.")).supports(sentence)
 
 
 # (what was corrupted, document, a sentence of it, the corruption, whether it is caught)
@@ -239,13 +239,13 @@ def section(document: str, sentence: str) -> Passage:
 
 
 class TestProxy:
-    """How much the proxy sees; what it does not see stands in `Evidence.supports`."""
+    """How much the proxy sees; what it does not see stands in `SourceText.supports`."""
 
     @pytest.mark.parametrize(
         ("kind", "document", "sentence", "corrupted", "caught"), CORRUPTIONS, ids=[row[3][:40] for row in CORRUPTIONS]
     )  # fmt: skip
     def test_corruptions(self, kind: str, document: str, sentence: str, corrupted: str, caught: bool):
-        evidence = Evidence.of(section(document, sentence))
+        evidence = SourceText.of(section(document, sentence))
         assert evidence.supports(sentence)
         assert evidence.supports(corrupted) is not caught
 
@@ -253,7 +253,7 @@ class TestProxy:
         ("document", "sentence", "paraphrase", "accepted"), PARAPHRASES, ids=[row[2][:40] for row in PARAPHRASES]
     )  # fmt: skip
     def test_paraphrases(self, document: str, sentence: str, paraphrase: str, accepted: bool):
-        assert Evidence.of(section(document, sentence)).supports(paraphrase) is accepted
+        assert SourceText.of(section(document, sentence)).supports(paraphrase) is accepted
 
     def test_at_most_one_in_twenty_sentences_of_neighbouring_documents_passes(self, lab: Lab):
         """Neighbours: further down in the ranking for the same question, from documents not shown."""
@@ -263,7 +263,7 @@ class TestProxy:
         passed = []
         for question in questions[:: len(questions) // 12]:
             ranked = [hit.passage for hit in lab.run(question.text, strategy).ranking]
-            shown = [Evidence.of(one) for one in ranked[:5]]
+            shown = [SourceText.of(one) for one in ranked[:5]]
             named = {one.doc_id for one in ranked[:5]}
             for other in islice((one for one in ranked[5:] if one.doc_id not in named), 6):
                 for sentence in sentences(other.text, other.language):
@@ -350,7 +350,7 @@ class TestAbstentions:
         assert found.low < found.high
 
 
-ANIMALS = JudgedSet(
+ANIMALS = Benchmark(
     name="animals",
     split="test",
     questions=tuple(
@@ -395,7 +395,7 @@ class TestReport:
         found = json.loads(json.dumps(report.as_json()))
         assert (found["data"], found["split"], found["left"]) == ("animals", "test", 0)
         scores = found["strategies"]["bm25"]
-        assert scores.pop("failures") == {"q2": "bm25: stage Write failed: down. Wait."}
+        assert scores.pop("failures") == {"q2": "bm25: stage Generate failed: down. Wait."}
         one_in_two, two_in_two = wilson(1, 1), wilson(2, 2)
         assert scores.pop("abstention") == {
             "precision": 1.0, "precision_low": one_in_two.low, "precision_high": 1.0, "precision_n": 1,
@@ -424,7 +424,7 @@ class TestReport:
 
     def test_a_question_that_cannot_be_asked_is_a_failure_of_that_question_alone(self, animals):
         odd = Question("q0", "?!", "en", "clear", False)
-        judged = JudgedSet("animals", "test", (odd, *ANIMALS.questions), {"q0": {}, **ANIMALS.qrels}, "")
+        judged = Benchmark("animals", "test", (odd, *ANIMALS.questions), {"q0": {}, **ANIMALS.qrels}, "")
         outcomes = check_answers(animals(ScriptedLlm("Cats [1].")), judged, BM25).outcomes["bm25"]
         assert isinstance(outcomes["q0"], InputError)
         assert all(isinstance(outcomes[name], Checked) for name in ("q1", "q2", "q3", "q4"))
@@ -635,7 +635,7 @@ class TestOffline:
 
     def test_questions_outside_the_collection_are_abstained_on(self, lab: Lab):
         judged = read_builtin(ROOT / "data", "test")
-        outside = JudgedSet(judged.name, "test", judged.unanswerable[:6], judged.qrels, judged.checksum)
+        outside = Benchmark(judged.name, "test", judged.unanswerable[:6], judged.qrels, judged.checksum)
         found = check_answers(lab, outside, {"h": "hybrid_rrf"}).as_json()["strategies"]["h"]
         assert (found["failed"], found["abstention"]["recall_n"]) == (0, 6)
         assert found["abstention"]["recall"] >= 4 / 6

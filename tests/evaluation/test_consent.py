@@ -19,10 +19,10 @@ from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core import RECIPES
 from rag_core import evaluation as ev
-from rag_core.data.benchmark import JudgedSet
+from rag_core.data.benchmark import Benchmark
 from rag_core.evaluation.answers import check_answers, with_answers
 from rag_core.evaluation.records import RunFolder
-from rag_core.indexing import CorpusStore, OfflineEnricher, Reading
+from rag_core.indexing import CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import load_embedder
@@ -31,8 +31,8 @@ from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 from rag_core.values.types import Hit
 
-DEV = JudgedSet("animals", "dev", QUESTIONS[:2], GRADES, "dev")
-TEST = JudgedSet("animals", "test", QUESTIONS, GRADES, "test")
+DEV = Benchmark("animals", "dev", QUESTIONS[:2], GRADES, "dev")
+TEST = Benchmark("animals", "test", QUESTIONS, GRADES, "test")
 EVERY = list(RECIPES)
 
 
@@ -81,7 +81,7 @@ def check_agreed(server: OpenAIServer, agreed: ev.Estimate) -> None:
 @pytest.mark.parametrize("name", [name for name in EVERY if RECIPES[name].calls])
 def test_an_evaluation_sends_no_more_than_was_agreed(server, lab: Lab, tmp_path, name: str, choose):
     server.choose = choose
-    strategies = ev.settle({"one": name, "other": (name, {"k_final": 2})})
+    strategies = ev.build_strategies({"one": name, "other": (name, {"k_final": 2})})
     manifest = ev.describe(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
     run = RunFolder.create(tmp_path / "run", manifest, TEST)
     agreed = ev.estimate(ev.plan_of(run, strategies, share=True), lab.rehearsal())
@@ -132,7 +132,7 @@ def test_the_offline_engines_embeddings_by_a_paid_model_are_asked_for_and_billed
     wanted = Settings(openai_base_url=server.url, embedding="openai:text-embedding-3-small", llm="offline")
     embedder = load_embedder(wanted, listed())
     store = CorpusStore(tmp_path / "paid", "animals", embedder)
-    report = store.update(Reading("test", list(DOCUMENTS)))
+    report = store.update(SourceFiles("test", list(DOCUMENTS)))
     words = sum(len(text.split()) for r in server.requests for text in r.body["input"])
     assert report.cost.usd == pytest.approx(words * 0.02e-6), "indexing has its bill"
     store.enriched.follow(store.open(), OfflineEnricher(Thesaurus(())))
@@ -160,7 +160,7 @@ def test_the_offline_engines_embeddings_by_a_paid_model_are_asked_for_and_billed
 
 def test_a_missing_enriched_index_is_said_before_anything_is_sent(server, store, index, embedder, labels):
     lab = provider_lab(server, store, embedder, labels)
-    strategies = ev.settle({"contextual": ("contextual", {"transform": True})})
+    strategies = ev.build_strategies({"contextual": ("contextual", {"transform": True})})
     with pytest.raises(MissingResource) as missing:
         ev.estimate([ev.Batch(TEST.questions, list(strategies.values()))], lab.rehearsal())
     assert "no enriched index" in missing.value.message
@@ -170,18 +170,18 @@ def test_a_missing_enriched_index_is_said_before_anything_is_sent(server, store,
 
 def test_the_estimate_says_what_it_knows_of_the_price(server, store, index, embedder, labels):
     lab = provider_lab(server, store, embedder, labels, rewriter_model="my-local-model")
-    asked = ev.Batch(QUESTIONS, list(ev.settle({"m": "multi_query"}).values()))
+    asked = ev.Batch(QUESTIONS, list(ev.build_strategies({"m": "multi_query"}).values()))
     assert (
         str(ev.estimate([asked], lab.rehearsal())) == "at most an unknown price for at most 12 rewrite calls"
     )
-    plain = ev.Batch(QUESTIONS, list(ev.settle({"b": "bm25"}).values()))
+    plain = ev.Batch(QUESTIONS, list(ev.build_strategies({"b": "bm25"}).values()))
     assert str(ev.estimate([plain], lab.rehearsal())) == "nothing"
     assert PriceList({}).cost_usd("my-local-model", 1, 1) is None
 
 
 def test_a_failed_evaluation_tells_its_cost_as_json(server, lab: Lab, tmp_path):
     """The totals are plain JSON: the known sum and how many calls have no price."""
-    strategies = ev.settle({"m": "multi_query"})
+    strategies = ev.build_strategies({"m": "multi_query"})
     manifest = ev.describe(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
     run = RunFolder.create(tmp_path / "run", manifest, TEST)
     list(ev.evaluate(run, strategies, lab.context, share=True))

@@ -17,7 +17,7 @@ METRICS = list(next(iter(STORED["strategies"].values()))["metrics"])
 # Another build of the linear algebra rounds the last bit of a cosine otherwise, and two passages that tie to
 # that bit change places. Each metric lies between 0 and 1, so a question turned about moves the mean of n
 # questions by 1/n at most: figures may differ by one question's share, and no more.
-STRATEGIES = ev.settle(
+STRATEGIES = ev.build_strategies(
     {label: (row["strategy"], row["controls"]) for label, row in STORED["manifest"]["strategies"].items()}
 )
 
@@ -33,7 +33,7 @@ def test_the_stored_result_is_of_these_questions_and_strategies() -> None:
     judged = ev.read_judged("builtin", STORED["split"], ev_settings())
     assert manifest["checksum"] == judged.checksum, "run `make results`"
     for label, row in manifest["strategies"].items():
-        built = ev.settle({label: (row["strategy"], row["controls"])}, manifest["depth"])[label]
+        built = ev.build_strategies({label: (row["strategy"], row["controls"])}, manifest["depth"])[label]
         assert built.fingerprint == row["fingerprint"], f"{label}: run `make results`"
 
 

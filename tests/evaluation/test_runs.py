@@ -19,13 +19,13 @@ from helpers.small import DOCUMENTS, ROOT, ScriptedLlm, WordEmbedder
 
 from rag_core import evaluation as ev
 from rag_core.data.benchmark import JUDGED_BY_AUTHORS
-from rag_core.evaluation.records import Lane, Record, RunFolder, StageRecord, identity
+from rag_core.evaluation.records import Record, RunFolder, StageRanking, StageRecord, identity
 from rag_core.indexing import CorpusIndex
 from rag_core.models import RehearsedLlm
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import Template
 from rag_core.runtime.context import Context
-from rag_core.stages import Dense, Retrieve, Rrf, Transform
+from rag_core.stages import Dense, ReciprocalRankFusion, Retrieve, TransformStage
 from rag_core.values.errors import ConfigError, DataError, RagError, Stopped, StorageError
 from rag_core.values.pricing import Price, PriceList
 from rag_core.values.types import Cost, Query
@@ -33,10 +33,10 @@ from rag_core.values.types import Cost, Query
 
 @pytest.fixture
 def strategies() -> dict[str, Strategy]:
-    return ev.settle({"bm25": "bm25", "hybrid": ("hybrid_rrf", {"mmr": False})})
+    return ev.build_strategies({"bm25": "bm25", "hybrid": ("hybrid_rrf", {"mmr": False})})
 
 
-def finish(run: RunFolder, strategies: Mapping[str, Strategy], ctx: Context) -> list[ev.Progress]:
+def finish(run: RunFolder, strategies: Mapping[str, Strategy], ctx: Context) -> list[ev.RunProgress]:
     return list(ev.evaluate(run, strategies, lambda: ctx))
 
 
@@ -49,7 +49,7 @@ def test_every_measured_question_gets_a_record_of_every_stage(
     assert [step.done for step in steps] == list(range(7))
     assert set(run.records["bm25"]) == {"q1", "q2", "q3"}, "q4 has no relevant document and no metric"
     record = run.records["hybrid"]["q1"]
-    assert [stage.stage for stage in record.stages] == ["Bm25 ∥ Dense", "Rrf", "Top", "Top"]
+    assert [stage.stage for stage in record.stages] == ["Bm25 ∥ Dense", "ReciprocalRankFusion", "Top", "Top"]
     assert [lane.retriever for lane in record.stages[0].lanes] == ["bm25", "dense"]
     assert {lane.retriever for stage in record.stages[1:] for lane in stage.lanes} == {""}
     assert record.ranked == record.stages[-1].lanes[0].documents
@@ -88,7 +88,7 @@ def opened_again(folder: Path, run: RunFolder, strategies: Mapping[str, Strategy
 def test_a_strategy_is_timed_alone_and_shares_calls_only_when_asked(
     tmp_path: Path, ctx: Context, embedder: WordEmbedder
 ) -> None:
-    both = ev.settle({"a": "simple_semantic", "b": ("hybrid_rrf", {"mmr": False})})
+    both = ev.build_strategies({"a": "simple_semantic", "b": ("hybrid_rrf", {"mmr": False})})
     for share, calls in ((False, 6), (True, 3)):
         embedder.asked.clear()
         run = opened(tmp_path / str(share), both)
@@ -97,7 +97,7 @@ def test_a_strategy_is_timed_alone_and_shares_calls_only_when_asked(
 
 
 @dataclasses.dataclass(frozen=True)
-class Broken(Transform):
+class Broken(TransformStage):
     """Fails on one question."""
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
@@ -108,7 +108,7 @@ class Broken(Transform):
 
 def test_a_failed_question_is_counted_and_is_in_no_figure(tmp_path: Path, ctx: Context) -> None:
     broken = {
-        "broken": Strategy("broken", (Broken(), Retrieve((Dense(k=3),)), Rrf())),
+        "broken": Strategy("broken", (Broken(), Retrieve((Dense(k=3),)), ReciprocalRankFusion())),
         "dense": Strategy("dense", (Retrieve((Dense(k=3),)),)),
     }
     run = opened(tmp_path / "run", broken)
@@ -137,7 +137,7 @@ PAID = Template(name="paid", purpose="rewrite", system="", text="{question}")
 
 
 @dataclasses.dataclass(frozen=True)
-class Paying(Transform):
+class Paying(TransformStage):
     """Asks a model that costs a quarter of a dollar a call, and fails when it says so."""
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
@@ -150,7 +150,7 @@ def test_a_question_that_failed_keeps_its_calls_and_so_does_each_later_attempt(
     tmp_path: Path, ctx: Context
 ) -> None:
     """Three questions at $0.25: one fails, is asked again and fails, and again and succeeds: 5 calls."""
-    paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), Rrf()))}
+    paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), ReciprocalRankFusion()))}
     for attempt, replies in enumerate((("fine", "fail", "fine"), ("fail",), ("fine",)), start=1):
         run = opened(tmp_path / "run", paying)
         llm = ScriptedLlm(*replies, cost_usd=0.25)
@@ -176,7 +176,7 @@ def test_a_question_that_was_stopped_keeps_its_calls_and_is_asked_again(tmp_path
             stop.set()
             yield from super().stream(prompt, stopped)
 
-    paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), Rrf()))}
+    paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), ReciprocalRankFusion()))}
     run = opened(tmp_path / "run", paying)
     first = dataclasses.replace(ctx, llms={"rewrite": Stopping("fine", cost_usd=0.25)})
     with pytest.raises(Stopped):
@@ -198,7 +198,7 @@ def test_a_run_that_nobody_watches_any_more_keeps_what_was_under_way(tmp_path: P
             together.wait(20)
             yield from super().stream(prompt, stopped)
 
-    paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), Rrf()))}
+    paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), ReciprocalRankFusion()))}
     run = opened(tmp_path / "run", paying)
     asked = dataclasses.replace(ctx, llms={"rewrite": Met("fine", cost_usd=0.25)})
     steps = ev.evaluate(run, paying, lambda: dataclasses.replace(asked, shared=type(ctx.shared)()), workers=3)
@@ -258,7 +258,7 @@ def test_another_run_in_the_same_folder_is_refused(
     tmp_path: Path, ctx: Context, strategies: dict[str, Strategy]
 ) -> None:
     opened(tmp_path / "run", strategies).close()
-    other = ev.settle({"bm25": ("bm25", {"k1": 2}), "hybrid": ("hybrid_rrf", {"mmr": False})})
+    other = ev.build_strategies({"bm25": ("bm25", {"k1": 2}), "hybrid": ("hybrid_rrf", {"mmr": False})})
     with pytest.raises(ConfigError, match="holds another run, with another strategies"):
         opened(tmp_path / "run", other)
     changed = dataclasses.replace(JUDGED, checksum="x")
@@ -309,7 +309,7 @@ def test_two_processes_do_not_write_one_run(tmp_path: Path, strategies: dict[str
 @pytest.mark.parametrize("label", ["a b", "a/b", "", "../x"])
 def test_a_label_must_be_a_file_name(tmp_path: Path, label: str) -> None:
     with pytest.raises(ConfigError, match="cannot be labelled"):
-        opened(tmp_path / "run", ev.settle({label: "bm25"}))
+        opened(tmp_path / "run", ev.build_strategies({label: "bm25"}))
 
 
 def test_a_broken_record_names_file_and_line(
@@ -357,7 +357,7 @@ home, folder, kill_after = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]
 embedder = WordEmbedder()
 index = CorpusStore(home, "animals", embedder).open()
 ctx = lambda: Context(index=index, embedder=embedder, llms={{}}, labels=LabelRules({{}}))
-strategies = ev.settle({{"bm25": "bm25", "hybrid": ("hybrid_rrf", {{"mmr": False}})}})
+strategies = ev.build_strategies({{"bm25": "bm25", "hybrid": ("hybrid_rrf", {{"mmr": False}})}})
 run = opened(folder, strategies)
 for step in ev.evaluate(run, strategies, ctx):
     if step.done == kill_after:
@@ -414,17 +414,17 @@ def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(
 
 
 def test_depth_raises_every_count_of_passages() -> None:
-    deep = ev.settle({"h": "hybrid_rrf"}, 100)["h"]
+    deep = ev.build_strategies({"h": "hybrid_rrf"}, 100)["h"]
     counts = {name: value for name, value in deep.controls.items() if name.startswith("k_")}
     assert counts == dict.fromkeys(
         ["k_bm25_candidates", "k_semantic_candidates", "k_rrf_pool", "k_final"], 100
     )
     assert deep.controls["rrf_k"] == 60
-    shallow = ev.settle({"h": ("hybrid_rrf", {"k_final": 50})}, 20)["h"]
+    shallow = ev.build_strategies({"h": ("hybrid_rrf", {"k_final": 50})}, 20)["h"]
     assert (shallow.controls["k_final"], shallow.controls["k_rrf_pool"]) == (50, 20), "never lowered"
-    assert ev.settle({"h": "hybrid_rrf"})["h"].controls["k_final"] == 5
+    assert ev.build_strategies({"h": "hybrid_rrf"})["h"].controls["k_final"] == 5
     with pytest.raises(ConfigError, match="from 1 to 100"):
-        ev.settle({"h": "hybrid_rrf"}, 101)
+        ev.build_strategies({"h": "hybrid_rrf"}, 101)
 
 
 def test_without_metrics_the_usual_ones_and_the_deep_one_where_it_means_something() -> None:
@@ -485,7 +485,7 @@ ASK = Template(name="ask", purpose="rewrite", system="", text="Rewrite: {questio
 
 
 @dataclasses.dataclass(frozen=True)
-class Asking(Transform):
+class Asking(TransformStage):
     """Asks a language model for one rewrite."""
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
@@ -498,7 +498,7 @@ def test_the_bill_is_told_before_anything_is_sent(tmp_path: Path, ctx: Context) 
 
     from rag_core.models.tokenizer import count_tokens
 
-    asking = {"asking": Strategy("asking", (Asking(), Retrieve((Dense(k=3),)), Rrf()))}
+    asking = {"asking": Strategy("asking", (Asking(), Retrieve((Dense(k=3),)), ReciprocalRankFusion()))}
     plain = {"dense": Strategy("dense", (Retrieve((Dense(k=3),)),))}
     price = Price(1_000_000.0, 0.0, datetime.date(2026, 1, 1), "test")  # a dollar a token in
     longest = max(count_tokens(f"Rewrite: {q.text}", "dear") for q in JUDGED.measured)
@@ -527,7 +527,8 @@ def test_a_bill_shares_equal_calls_only_among_strategies_that_a_question_still_g
 ) -> None:
     """Two strategies ask the same; one has q1 already: q1 costs the other a call of its own."""
     twins = {
-        name: Strategy(name, (Asking(), Retrieve((Dense(k=k),)), Rrf())) for name, k in (("a", 2), ("b", 3))
+        name: Strategy(name, (Asking(), Retrieve((Dense(k=k),)), ReciprocalRankFusion()))
+        for name, k in (("a", 2), ("b", 3))
     }
     rehearsal = dataclasses.replace(ctx, llms={"rewrite": RehearsedLlm("dear", PriceList({}))})
     run = opened(tmp_path / "run", twins)
@@ -548,9 +549,15 @@ def test_stage_effects_are_paired_differences(tmp_path: Path) -> None:
     ) -> Record:
         first = StageRecord(
             "Bm25 ∥ Dense", "retrieve", 0.1,
-            (Lane("question", "Bm25", "", lexical), Lane("question", "Dense", "", dense)),
+            (StageRanking("question", "Bm25", "", lexical), StageRanking("question", "Dense", "", dense)),
         )  # fmt: skip
-        return Record(question, (first, StageRecord("Rrf", "fuse", 0.1, (Lane("question", "", "", fused),))))
+        return Record(
+            question,
+            (
+                first,
+                StageRecord("ReciprocalRankFusion", "fuse", 0.1, (StageRanking("question", "", "", fused),)),
+            ),
+        )
 
     run.append("s", record("q2", ("b", "x"), ("x", "b"), ("b", "x")))
     run.append("s", record("q3", ("x",), ("c", "f"), ("c", "f")))
@@ -569,13 +576,16 @@ def test_stage_effects_are_paired_differences(tmp_path: Path) -> None:
 
 
 def one_lane(stage: str, kind: str, *documents: str) -> StageRecord:
-    return StageRecord(stage, kind, 0.1, (Lane("question", "", "", documents),))
+    return StageRecord(stage, kind, 0.1, (StageRanking("question", "", "", documents),))
 
 
 def test_reordering_is_not_charged_with_what_a_cut_takes(tmp_path: Path) -> None:
     """q1: a is graded 2, e 1. MMR moves e before a, and drops the rest of the list with the other hit."""
     run = hand_made(tmp_path, {"s": {}})
-    stages = (one_lane("Rrf", "fuse", "x", "a", "y", "e"), one_lane("Mmr", "select", "a", "x"))
+    stages = (
+        one_lane("ReciprocalRankFusion", "fuse", "x", "a", "y", "e"),
+        one_lane("Mmr", "select", "a", "x"),
+    )
     run.append("s", Record("q1", stages))
     first, cut, order = ev.stage_effects(run, "s", ev.parse_metric("ndcg@10"))
     log2 = {2: 1.0, 3: 1.584962500721156, 5: 2.321928094887362}
@@ -594,14 +604,14 @@ def test_a_cut_alone_is_no_reordering_and_a_longer_list_is_its_own_row(tmp_path:
     run = hand_made(tmp_path, {"s": {}})
     stages = (
         one_lane("Dense", "retrieve", "x", "a"),
-        one_lane("Rrf", "fuse", "a", "x", "e"),
+        one_lane("ReciprocalRankFusion", "fuse", "a", "x", "e"),
         one_lane("Top", "select", "a", "x"),
         one_lane("Again", "select", "a", "x"),
     )
     run.append("s", Record("q1", stages))
     rows = ev.stage_effects(run, "s", ev.parse_metric("recall@10"))
     assert [(row.stage, row.effect) for row in rows] == [
-        ("Dense", ""), ("Rrf", "order"), ("Rrf", "more"), ("Top", "cut"), ("Again", "order"),
+        ("Dense", ""), ("ReciprocalRankFusion", "order"), ("ReciprocalRankFusion", "more"), ("Top", "cut"), ("Again", "order"),
     ]  # fmt: skip
     assert [row.change.mean for row in rows if row.change] == [0, 1 / 2, -1 / 2, 0]
 
@@ -609,8 +619,8 @@ def test_a_cut_alone_is_no_reordering_and_a_longer_list_is_its_own_row(tmp_path:
 def test_rewrite_effects_count_irrelevant_and_unique_finds(tmp_path: Path) -> None:
     run = hand_made(tmp_path, {"s": {}})
     lanes = (
-        Lane("synonyms", "Dense", "x", ("a", "f", "x")),
-        Lane("expanded", "Dense", "y", ("a", "e")),
+        StageRanking("synonyms", "Dense", "x", ("a", "f", "x")),
+        StageRanking("expanded", "Dense", "y", ("a", "e")),
     )
     run.append("s", Record("q1", (StageRecord("Dense", "retrieve", 0.1, lanes),)))
     synonyms, expanded = ev.rewrite_effects(run, "s")
@@ -636,7 +646,10 @@ def test_rewrite_effects_can_be_counted_for_keywords_alone(tmp_path: Path) -> No
     run.judged = asked
     first, second = (question.id for question in asked.questions)
     for question, documents in ((first, ("x", "y")), (second, ("x", max(JUDGED.qrels[second])))):
-        lanes = (Lane("synonyms", "Dense", "s", documents), Lane("expanded", "Dense", "e", documents))
+        lanes = (
+            StageRanking("synonyms", "Dense", "s", documents),
+            StageRanking("expanded", "Dense", "e", documents),
+        )
         run.append("s", Record(question, (StageRecord("Dense", "retrieve", 0.1, lanes),)))
     for form, questions in (("keywords", 1), ("sentence", 1), ("", 2)):
         assert [effect.questions for effect in ev.rewrite_effects(run, "s", form)] == [questions] * 2
@@ -645,7 +658,7 @@ def test_rewrite_effects_can_be_counted_for_keywords_alone(tmp_path: Path) -> No
 
 
 def test_who_judged_is_in_manifest_and_results(tmp_path: Path, ctx: Context) -> None:
-    chosen = ev.settle({"bm25": "bm25"})
+    chosen = ev.build_strategies({"bm25": "bm25"})
     judged = dataclasses.replace(JUDGED, judged_by="Two midwives judged.")
     with opened(tmp_path / "run", chosen, judged) as run:
         finish(run, chosen, ctx)
@@ -679,7 +692,7 @@ def test_titles_come_from_where_the_documents_are(tmp_path: Path, strategies: di
 
 def test_no_strategy_is_an_error() -> None:
     with pytest.raises(RagError, match="No strategy was chosen"):
-        ev.settle({})
+        ev.build_strategies({})
 
 
 def test_sharing_a_context_factory_gives_each_question_its_own(

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES, Number
-from rag_core.data.benchmark import JudgedSet
+from rag_core.data.benchmark import Benchmark
 from rag_core.evaluation.sweep import MOST, sweep
 from rag_core.indexing import CorpusIndex
 from rag_core.lab.lab import Lab
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.context import Context, Once
-from rag_core.stages import Dense, Retrieve, Transform
+from rag_core.stages import Dense, Retrieve, TransformStage
 from rag_core.values.errors import ConfigError, StageError, Stopped
 from rag_core.values.settings import read_settings
 from rag_core.values.types import Query
@@ -32,7 +32,7 @@ HYBRID = RECIPES["hybrid_rrf"]
 NDCG = ev.parse_metric("ndcg@10")
 
 
-def scratch(strategy: Strategy, judged: JudgedSet, ctx: Context) -> list[float]:
+def scratch(strategy: Strategy, judged: Benchmark, ctx: Context) -> list[float]:
     """A setting's scores, each question run alone on the index itself."""
     scores = []
     for question in judged.measured:
@@ -62,11 +62,11 @@ def test_twenty_settings_of_a_thousand_on_the_built_in_questions(lab: Lab) -> No
     judged = ev.read_judged("builtin", "dev", lab.settings)
     few = dataclasses.replace(judged, questions=judged.measured[::10])
     axes = {
-        control.name: ev.spread(control, control.min, min(control.max, 30))
+        control.name: ev.axis_values(control, control.min, min(control.max, 30))
         for control in HYBRID.controls
         if isinstance(control, Number)
     } | {"mmr": (True, False)}
-    built = list(ev.settings_of(HYBRID, {}, ev.draw(axes, 60)))
+    built = list(ev.settings_of(HYBRID, {}, ev.sample(axes, 60)))
     swept = sweep(few, built, NDCG, lab.context)
     for strategy in random.Random(1).sample(built, 20):
         row = swept.strategies.index(strategy)
@@ -105,7 +105,7 @@ def test_one_retrieval_serves_every_setting(ctx: Context, embedder: WordEmbedder
 
 def test_costs_are_those_of_each_setting_alone(ctx: Context) -> None:
     @dataclasses.dataclass(frozen=True)
-    class Paid(Transform):
+    class Paid(TransformStage):
         """One paid call."""
 
         def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
@@ -114,9 +114,9 @@ def test_costs_are_those_of_each_setting_alone(ctx: Context) -> None:
             ctx.complete(ASK.fill(question=question.text, sources=()))
             return (question,)
 
-    from rag_core.stages import Rrf
+    from rag_core.stages import ReciprocalRankFusion
 
-    settings = [Strategy("paid", (Paid(), Retrieve((Dense(k=k),)), Rrf())) for k in (1, 2)]
+    settings = [Strategy("paid", (Paid(), Retrieve((Dense(k=k),)), ReciprocalRankFusion())) for k in (1, 2)]
     swept = sweep(JUDGED, settings, NDCG, lambda: dataclasses.replace(ctx, shared=Once()))
     assert list(swept.cost_usd) == [0.75, 0.75], "3 questions at 0.25 each, whoever paid"
     assert len(ctx.llms["rewrite"].prompts) == 3, "and each was sent once"  # type: ignore[attr-defined]
@@ -124,16 +124,21 @@ def test_costs_are_those_of_each_setting_alone(ctx: Context) -> None:
 
 def test_a_failure_ends_the_sweep(ctx: Context) -> None:
     @dataclasses.dataclass(frozen=True)
-    class Failing(Transform):
+    class Failing(TransformStage):
         """Always fails."""
 
         def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
             raise RuntimeError("broken")
 
-    from rag_core.stages import Rrf
+    from rag_core.stages import ReciprocalRankFusion
 
     with pytest.raises(StageError, match="broken"):
-        sweep(JUDGED, [Strategy("x", (Failing(), Retrieve((Dense(),)), Rrf()))], NDCG, lambda: ctx)
+        sweep(
+            JUDGED,
+            [Strategy("x", (Failing(), Retrieve((Dense(),)), ReciprocalRankFusion()))],
+            NDCG,
+            lambda: ctx,
+        )
 
 
 def test_a_sweep_can_be_stopped(ctx: Context) -> None:
@@ -189,13 +194,13 @@ def test_wrong_axes(text: str, says: str) -> None:
 
 def test_a_sample_has_no_setting_twice_and_comes_from_the_grid() -> None:
     axes = {"rrf_k": (1, 2, 3), "k_final": (1, 2, 3, 4)}
-    drawn = ev.draw(axes, 7)
+    drawn = ev.sample(axes, 7)
     every = ev.grid(axes)
     assert len(every) == 12
     assert len({tuple(one.values()) for one in drawn}) == 7
     assert all(one in every for one in drawn)
-    assert ev.draw(axes, 7) == drawn, "the same sample every time"
-    assert len(ev.draw(axes, 99)) == 12
+    assert ev.sample(axes, 7) == drawn, "the same sample every time"
+    assert len(ev.sample(axes, 99)) == 12
 
 
 def test_settings_that_are_the_same_run_once_and_too_many_are_refused() -> None:
@@ -217,7 +222,9 @@ def test_settings_that_are_the_same_run_once_and_too_many_are_refused() -> None:
 def test_spread_values_are_values_of_the_control(control, most: int, data) -> None:  # type: ignore[no-untyped-def]
     steps = round((control.max - control.min) / control.step)
     low, high = sorted(data.draw(st.tuples(st.integers(0, steps), st.integers(0, steps))))
-    values = ev.spread(control, control.min + low * control.step, control.min + high * control.step, most)
+    values = ev.axis_values(
+        control, control.min + low * control.step, control.min + high * control.step, most
+    )
     assert 1 <= len(values) <= most
     assert values[0] == pytest.approx(control.min + low * control.step)
     assert values[-1] == pytest.approx(control.min + high * control.step)
@@ -302,7 +309,7 @@ def test_a_scratch_run_that_differs_is_shown(ctx: Context, monkeypatch: pytest.M
 def test_a_sweep_is_kept_and_read_back(tmp_path: Path, ctx: Context) -> None:
     settings = read_settings(home=tmp_path)
     result = tuned(ctx)
-    path = ev.keep(result, settings)
-    assert ev.kept(settings) == [path]
+    path = ev.save_sweep(result, settings)
+    assert ev.list_sweeps(settings) == [path]
     held: Mapping[str, object] = ev.read_sweep(path)
     assert held == json.loads(json.dumps(result))

@@ -11,8 +11,18 @@ import pytest
 from helpers.fakes import rewritten, talker
 
 from rag_core import evaluation as ev
-from rag_core.catalog import RECIPES, Choice, Control, Number, Recipe, Switch, Templates, Weights, written
-from rag_core.data.benchmark import JudgedSet, Question
+from rag_core.catalog import (
+    RECIPES,
+    Choice,
+    Control,
+    Number,
+    Recipe,
+    Switch,
+    Templates,
+    Weights,
+    format_value,
+)
+from rag_core.data.benchmark import Benchmark, Question
 from rag_core.runtime.context import Context, Once
 from rag_core.values.settings import read_settings
 
@@ -27,7 +37,7 @@ GRADES = {
     "q1": {"dogs-1": 2, "puppies-1": 1},
     "q2": {"ducks-2": 2, "hens-5": 1},
 }
-DEV = JudgedSet("farm", "dev", QUESTIONS, GRADES, "0123456789abcdef")
+DEV = Benchmark("farm", "dev", QUESTIONS, GRADES, "0123456789abcdef")
 TEST = dataclasses.replace(DEV, split="test", questions=QUESTIONS[1:])
 
 
@@ -67,8 +77,8 @@ def test_every_control_of_every_strategy_sweeps(recipe: Recipe, control: Control
     result = ev.tune(recipe, settings, NDCG, DEV, TEST, fresh(full), base=base)
     assert result["varied"] == [control.name], "what was varied is what differs"
     assert json.loads(json.dumps(result)) == result, "the result is JSON as it stands"
-    plain = {written(control.plain(control.parse(value))) for value in values_of(control)}
-    assert {written(row["controls"][control.name]) for row in result["settings"]} <= plain
+    plain = {format_value(control.plain(control.parse(value))) for value in values_of(control)}
+    assert {format_value(row["controls"][control.name]) for row in result["settings"]} <= plain
     assert all(row["same"] for row in result["finalists"]), (
         "the sweep's scores are those of the setting alone"
     )
@@ -80,8 +90,8 @@ def test_a_sweep_of_several_controls_is_kept_and_read_back(
 ) -> None:
     axes = {control.name: values_of(control)[:2] for control in recipe.controls}
     settings = read_settings(home=tmp_path)
-    result = ev.tune(recipe, ev.draw(axes, 6), NDCG, DEV, TEST, fresh(full))
-    assert ev.read_sweep(ev.keep(result, settings)) == result
+    result = ev.tune(recipe, ev.sample(axes, 6), NDCG, DEV, TEST, fresh(full))
+    assert ev.read_sweep(ev.save_sweep(result, settings)) == result
     assert recipe.build(**result["best"]["controls"]).controls == result["best"]["controls"]
 
 

@@ -9,12 +9,12 @@ import pytest
 from helpers.judged import JUDGED
 
 from rag_core import evaluation as ev
-from rag_core.catalog import Chosen
+from rag_core.catalog import StrategySpec
 from rag_core.evaluation.records import Record, RunFolder
 
 
-def manifest_of(chosen: Mapping[str, Chosen], depth: int | None = None) -> dict[str, object]:
-    return ev.describe(JUDGED, ev.settle(chosen, depth), depth=depth, engine={}, source="")
+def manifest_of(chosen: Mapping[str, StrategySpec], depth: int | None = None) -> dict[str, object]:
+    return ev.describe(JUDGED, ev.build_strategies(chosen, depth), depth=depth, engine={}, source="")
 
 
 def test_a_label_is_shown_as_title_and_settings() -> None:
@@ -60,7 +60,9 @@ def test_a_verdict_in_titles(verdict: str, words: str) -> None:
     assert ev.in_words(pair, {"a": "Title A", "b": "Title B"}) == words
 
 
-def run_of(folder: Path, chosen: Mapping[str, Chosen], ranked: Mapping[str, tuple[str, ...]]) -> RunFolder:
+def run_of(
+    folder: Path, chosen: Mapping[str, StrategySpec], ranked: Mapping[str, tuple[str, ...]]
+) -> RunFolder:
     run = RunFolder.create(folder, manifest_of(chosen), JUDGED)
     for label in chosen:
         for question in ("q1", "q2", "q3"):

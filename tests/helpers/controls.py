@@ -71,7 +71,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
 STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
     "simple_semantic": [
         ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
-        ("Write", "answer", {"template": ("answer", 0.0)}),
+        ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "bm25": [
         (
@@ -79,12 +79,12 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
             "retrieve",
             {"retrievers": [{"retriever": "Bm25", "k": 5, "k1": 1.5, "b": 0.75, "enriched": False}]},
         ),
-        ("Write", "answer", {"template": ("answer", 0.0)}),
+        ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "hyde": [
-        ("Hypothesise", "transform", {"include_question": True, "template": ("hypothetical", 0.3)}),
+        ("Hyde", "transform", {"include_question": True, "template": ("hypothetical", 0.3)}),
         ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
-        ("Write", "answer", {"template": ("answer", 0.0)}),
+        ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "hybrid_rrf": [
         (
@@ -97,17 +97,17 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
                 ]
             },
         ),
-        ("Rrf", "fuse", {"k": 60, "weights": []}),
+        ("ReciprocalRankFusion", "fuse", {"k": 60, "weights": []}),
         ("Top", "select", {"k": 10}),
         ("Mmr", "select", {"k": 5, "relevance": 0.7}),
-        ("Write", "answer", {"template": ("answer", 0.0)}),
+        ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "multi_query": [
         ("Rewrite", "transform", {"templates": [(name, 0.3) for name in MULTI_QUERY]}),
         ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
-        ("Merge", "fuse", {"weighting": "linear", "step": 0.05, "weights": [], "combine": "max"}),
+        ("WeightedFusion", "fuse", {"weighting": "linear", "step": 0.05, "weights": [], "combine": "max"}),
         ("Top", "select", {"k": 8}),
-        ("Write", "answer", {"template": ("answer", 0.0)}),
+        ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "contextual": [
         (
@@ -120,26 +120,26 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
                 ]
             },
         ),
-        ("Rrf", "fuse", {"k": 60, "weights": [["bm25", 0.4], ["dense", 0.6]]}),
+        ("ReciprocalRankFusion", "fuse", {"k": 60, "weights": [["bm25", 0.4], ["dense", 0.6]]}),
         ("Top", "select", {"k": 5}),
-        ("Write", "answer", {"template": ("answer", 0.0)}),
+        ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "rag_msr": [
-        ("Analyse", "transform", {}),
+        ("AnalyseQuery", "transform", {}),
         (
             "Rewrite",
             "transform",
             {"templates": [("paraphrasing", 0.3), ("aspect_specific", 0.3), ("entity_aware", 0.3)]},
         ),
         ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
-        ("Rescore", "rerank", {}),
+        ("Rerank", "rerank", {}),
         ("Top", "select", {"k": 3}),
-        ("Best", "fuse", {}),
-        ("Judge", "rerank", {"template": ("judge_passage", 0.0)}),
+        ("MaxFusion", "fuse", {}),
+        ("LlmRerank", "rerank", {"template": ("judge_passage", 0.0)}),
         ("Blend", "rerank", {"alpha": 0.4}),
-        ("AtLeast", "select", {"score": 0.5}),
+        ("Threshold", "select", {"score": 0.5}),
         ("Top", "select", {"k": 5}),
-        ("Write", "answer", {"template": ("answer", 0.0)}),
+        ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
 }
 

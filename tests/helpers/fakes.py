@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rag_core.data.documents import Document
 from rag_core.prompts.prompt import Prompt
-from rag_core.prompts.rewriting import REWRITER_TEMPERATURE, Form
+from rag_core.prompts.templates import REWRITER_TEMPERATURE, Form
 from rag_core.values.errors import ProviderError
 from rag_core.values.types import Hit, ModelCall, Scale
 

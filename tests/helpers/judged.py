@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rag_core import evaluation as ev
-from rag_core.data.benchmark import JudgedSet, Question
+from rag_core.data.benchmark import Benchmark, Question
 from rag_core.evaluation.records import RunFolder
 from rag_core.pipeline.strategy import Strategy
 
@@ -22,9 +22,9 @@ GRADES: Mapping[str, Mapping[str, int]] = {
     "q3": {"c": 1, "f": 1},
     "q4": {"a": 0},
 }
-JUDGED = JudgedSet("animals", "test", QUESTIONS, GRADES, "0123456789abcdef")
+JUDGED = Benchmark("animals", "test", QUESTIONS, GRADES, "0123456789abcdef")
 
 
-def opened(folder: Path, strategies: Mapping[str, Strategy], judged: JudgedSet = JUDGED) -> RunFolder:
+def opened(folder: Path, strategies: Mapping[str, Strategy], judged: Benchmark = JUDGED) -> RunFolder:
     manifest = ev.describe(judged, strategies, depth=None, engine={}, source="builtin")
     return RunFolder.create(folder, manifest, judged)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.data.documents import Document
-from rag_core.indexing import CorpusIndex, CorpusStore, Reading
+from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
 
 from .small import WordEmbedder
 
@@ -52,7 +52,9 @@ def _index_until_told(sender: Connection, home: Path, corpus: str, root: str, go
             sender.send("writing")
             go.recv()
 
-    open_store(home, corpus).update(Reading(root, [Document("h", "Hens", "en", "Hens lay eggs.")]), progress)
+    open_store(home, corpus).update(
+        SourceFiles(root, [Document("h", "Hens", "en", "Hens lay eggs.")]), progress
+    )
 
 
 class Writer:

@@ -16,7 +16,7 @@ from llama_index.core.schema import Document as LlamaDocument
 from tokenizers import Tokenizer
 
 from rag_core.data.documents import Document, read_collection
-from rag_core.indexing import CorpusIndex, CorpusStore, Reading, read_path
+from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path
 from rag_core.indexing.chunking import PassageParser, passage_of
 from rag_core.language.analysis import sentences
 from rag_core.models.embedding import minilm_folder
@@ -199,7 +199,7 @@ BARK = "bark"
 
 
 def update(store: CorpusStore, documents: list[Document], root: str = "r") -> tuple[object, CorpusIndex]:
-    report = store.update(Reading(root, documents))
+    report = store.update(SourceFiles(root, documents))
     index = store.open()
     assert index is not None
     return report, index
@@ -295,7 +295,7 @@ def test_each_root_of_a_corpus_is_updated_on_its_own(store: CorpusStore) -> None
 def test_a_document_of_another_root_is_never_replaced(store: CorpusStore) -> None:
     update(store, FIRST, "/one")
     with pytest.raises(DataError, match="'a' from another folder"):
-        store.update(Reading("/two", [replace(FIRST[0], text="Others.")]))
+        store.update(SourceFiles("/two", [replace(FIRST[0], text="Others.")]))
     index = store.open()
     assert index is not None
     assert found(index, "purr") == ["a"]
@@ -352,7 +352,7 @@ def test_a_vector_is_computed_once_for_all_corpora(
     update(store, FIRST)
     embedder.asked.clear()
     other = CorpusStore(tmp_path / "home", "other", embedder)
-    assert other.update(Reading("r", FIRST)).embedded == 0
+    assert other.update(SourceFiles("r", FIRST)).embedded == 0
     assert embedder.asked == []
 
 

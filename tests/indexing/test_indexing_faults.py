@@ -13,7 +13,7 @@ from helpers.processes import Writer, held_by_each_part, open_store, run
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.data.documents import Document
-from rag_core.indexing import CorpusIndex, CorpusStore, Reading
+from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
 from rag_core.values.errors import IndexBusy, StorageError
 
 OLD = {document.id for document in DOCUMENTS}
@@ -34,7 +34,7 @@ def die_at(_: Connection, home: Path, event: str) -> None:
         if what == event:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    open_store(home).update(Reading("test", CHANGED), progress)
+    open_store(home).update(SourceFiles("test", CHANGED), progress)
 
 
 def generations(store: CorpusStore) -> list[str]:
@@ -43,7 +43,7 @@ def generations(store: CorpusStore) -> list[str]:
 
 def test_an_update_tells_its_steps_in_this_order(store: CorpusStore) -> None:
     told: list[str] = []
-    store.update(Reading("test", list(DOCUMENTS)), lambda what, done, total: told.append(what))
+    store.update(SourceFiles("test", list(DOCUMENTS)), lambda what, done, total: told.append(what))
     assert tuple(dict.fromkeys(told)) == EVENTS
 
 
@@ -52,10 +52,10 @@ def test_a_process_killed_while_indexing_leaves_the_old_index_or_the_new_one(
     tmp_path: Path, event: str
 ) -> None:
     store = open_store(tmp_path)
-    store.update(Reading("test", list(DOCUMENTS)))
+    store.update(SourceFiles("test", list(DOCUMENTS)))
     assert run(die_at, tmp_path, event) == (-signal.SIGKILL, None)
     assert_whole(store.open(), NEW if event == "ready" else OLD)
-    report = store.update(Reading("test", CHANGED))
+    report = store.update(SourceFiles("test", CHANGED))
     assert report.failed == []
     index = store.open()
     assert index is not None
@@ -71,7 +71,7 @@ def test_a_first_indexing_that_is_killed_leaves_no_index_or_a_whole_one(tmp_path
         assert store.open() is None
     if event == "ready":
         assert_whole(store.open(), NEW)
-    store.update(Reading("test", CHANGED))
+    store.update(SourceFiles("test", CHANGED))
     index = store.open()
     assert_whole(index, NEW)
     assert generations(store) == [index.generation.name]
@@ -80,28 +80,28 @@ def test_a_first_indexing_that_is_killed_leaves_no_index_or_a_whole_one(tmp_path
 def test_what_was_embedded_before_a_crash_is_not_embedded_again(tmp_path: Path) -> None:
     assert run(die_at, tmp_path, "store")[0] == -signal.SIGKILL
     embedder = WordEmbedder()
-    report = CorpusStore(tmp_path, "animals", embedder).update(Reading("test", CHANGED))
+    report = CorpusStore(tmp_path, "animals", embedder).update(SourceFiles("test", CHANGED))
     assert (report.embedded, embedder.asked) == (0, [])
 
 
 def test_a_second_writer_is_told_in_one_line_and_nothing_is_lost(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.update(Reading("test", list(DOCUMENTS)))
+    store.update(SourceFiles("test", list(DOCUMENTS)))
     writer = Writer(tmp_path, "animals", "/hens")
     with pytest.raises(IndexBusy, match="Another process is writing the index of corpus 'animals'") as busy:
-        store.update(Reading("test", CHANGED))
+        store.update(SourceFiles("test", CHANGED))
     assert "\n" not in str(busy.value)
     assert_whole(store.open(), OLD)
     writer.finish()
     assert_whole(store.open(), OLD | {"h"})
-    store.update(Reading("test", CHANGED))
+    store.update(SourceFiles("test", CHANGED))
     assert_whole(store.open(), NEW | {"h"})
 
 
 def test_another_corpus_can_be_written_at_the_same_time(tmp_path: Path) -> None:
     writer = Writer(tmp_path, "hens", "/hens")
     store = open_store(tmp_path)
-    store.update(Reading("test", list(DOCUMENTS)))
+    store.update(SourceFiles("test", list(DOCUMENTS)))
     writer.finish()
     assert_whole(store.open(), OLD)
 
@@ -113,7 +113,7 @@ def fill_disk_at(sender: Connection, home: Path, event: str) -> None:
 
     progress(event if event == "start" else "", 0, 0)
     try:
-        open_store(home).update(Reading("test", CHANGED), progress)
+        open_store(home).update(SourceFiles("test", CHANGED), progress)
         sender.send(None)
     except BaseException as error:
         sender.send((type(error).__name__, str(error)))
@@ -122,21 +122,21 @@ def fill_disk_at(sender: Connection, home: Path, event: str) -> None:
 @pytest.mark.parametrize("event", ["start", "embed", "store", "lexical", "commit"])
 def test_a_disk_that_fills_up_is_one_clear_line_and_the_old_index_stays(tmp_path: Path, event: str) -> None:
     store = open_store(tmp_path)
-    store.update(Reading("test", list(DOCUMENTS)))
+    store.update(SourceFiles("test", list(DOCUMENTS)))
     code, (kind, message) = run(fill_disk_at, tmp_path, event)
     assert (code, kind) == (0, "StorageError")
     assert "\n" not in message
     assert "disk space" in message
     assert generations(store) == ["gen-000001"]
     assert_whole(store.open(), OLD)
-    store.update(Reading("test", CHANGED))
+    store.update(SourceFiles("test", CHANGED))
     assert_whole(store.open(), NEW)
 
 
 def test_a_state_folder_that_is_a_file_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("")
     with pytest.raises(StorageError, match="cannot be written") as refused:
-        open_store(tmp_path / "home").update(Reading("test", CHANGED))
+        open_store(tmp_path / "home").update(SourceFiles("test", CHANGED))
     assert "\n" not in str(refused.value)
     assert "RAG_HOME" in refused.value.next_step
 
@@ -144,13 +144,13 @@ def test_a_state_folder_that_is_a_file_is_one_clear_line(tmp_path: Path) -> None
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write into every folder")
 def test_a_state_folder_that_may_not_be_written_is_one_clear_line(tmp_path: Path) -> None:
     store = open_store(tmp_path / "home")
-    store.update(Reading("test", list(DOCUMENTS)))
+    store.update(SourceFiles("test", list(DOCUMENTS)))
     folders = [tmp_path / "home", *(path for path in (tmp_path / "home").rglob("*") if path.is_dir())]
     for folder in folders:
         folder.chmod(0o500)
     try:
         with pytest.raises(StorageError, match="cannot be") as refused:
-            store.update(Reading("test", CHANGED))
+            store.update(SourceFiles("test", CHANGED))
         assert "\n" not in str(refused.value)
     finally:
         for folder in folders:

@@ -16,7 +16,7 @@ from helpers.processes import Writer, held_by_each_part, open_store, run
 from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
 
 from rag_core.data.documents import BUILTIN, Document
-from rag_core.indexing import CorpusIndex, CorpusStore, Reading, read_path
+from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path
 from rag_core.lab.engines import Engines
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import index_path, open_lab
@@ -159,7 +159,9 @@ def test_mending_keeps_the_documents_of_other_roots(
     built: Path, home: Path, open_corpus: Callable[[str], Lab], name: str
 ) -> None:
     shutil.copytree(built / BUILTIN, home / "before")
-    open_store(home / "before", BUILTIN).update(Reading("/hens", [Document("h", "Hens", "en", "Hens lay.")]))
+    open_store(home / "before", BUILTIN).update(
+        SourceFiles("/hens", [Document("h", "Hens", "en", "Hens lay.")])
+    )
     shutil.rmtree(home / "before" / "corpora" / BUILTIN / "words-1" / "gen-000001")
     damaged(home, home / "after", "before", name, remove)
     for entry in (home / "after").iterdir():
@@ -186,8 +188,8 @@ def test_documents_lost_with_an_index_are_told_and_older_versions_never_stand_in
     shutil.copytree(built / corpus, home)
     open_corpus(corpus)
     store = open_store(home, corpus)
-    store.update(Reading("/farm", [HENS, GOATS]))
-    store.update(Reading("/farm", [replace(HENS, text="Hens brood."), GOATS]))
+    store.update(SourceFiles("/farm", [HENS, GOATS]))
+    store.update(SourceFiles("/farm", [replace(HENS, text="Hens brood."), GOATS]))
     lose(store, "docstore.json")
     lab = open_corpus(corpus)
     rebuilt, told = lab.warnings
@@ -202,8 +204,8 @@ def test_documents_lost_with_an_index_are_told_and_older_versions_never_stand_in
 
 def test_a_document_that_had_been_removed_does_not_come_back_with_an_older_generation(home: Path) -> None:
     store = open_store(home)
-    store.update(Reading("/farm", [HENS, GOATS]))
-    store.update(Reading("/farm", [GOATS]))
+    store.update(SourceFiles("/farm", [HENS, GOATS]))
+    store.update(SourceFiles("/farm", [GOATS]))
     lose(store, "docstore.json")
     assert open_store(home).rebuild().failed == []
     assert set(open_store(home).open().manifest.documents) == {"g"}
@@ -223,13 +225,13 @@ def test_indexing_one_folder_again_tells_what_is_lost_of_the_others(
     home: Path, parts: list[str], told: tuple[str, str], older: bool
 ) -> None:
     store = open_store(home)
-    store.update(Reading("animals", list(DOCUMENTS)))  # as the built-in corpus reads its own documents
-    store.update(Reading("/farm", [HENS]))
-    store.update(Reading("/pond", [TOADS]))
+    store.update(SourceFiles("animals", list(DOCUMENTS)))  # as the built-in corpus reads its own documents
+    store.update(SourceFiles("/farm", [HENS]))
+    store.update(SourceFiles("/pond", [TOADS]))
     lose(store, *parts)
     if not older:
         remove(store.folder / "gen-000002")
-    report = open_store(home).update(Reading("/farm", [GOATS]))
+    report = open_store(home).update(SourceFiles("/farm", [GOATS]))
     ((root, reason),) = report.failed
     assert root == told[0]
     assert reason.startswith(told[1])
@@ -272,12 +274,12 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A state folder with an index large enough for Chroma to keep vector files."""
     home = tmp_path_factory.mktemp("many")
     documents = [Document(f"n{i:04d}", f"T{i}", "en", f"text number {i} of {i % 7}") for i in range(MANY)]
-    open_store(home, "many").update(Reading("r", documents, whole=True))
+    open_store(home, "many").update(SourceFiles("r", documents, whole=True))
     return home
 
 
 def test_an_undamaged_index_opens_again_and_again_in_other_processes(many: Path, tmp_path: Path) -> None:
-    open_store(tmp_path, "many").update(Reading("r", list(DOCUMENTS)))
+    open_store(tmp_path, "many").update(SourceFiles("r", list(DOCUMENTS)))
     for home, found in ((many, 20), (tmp_path, len(DOCUMENTS))):
         first, second = (run(open_in_another_process, home) for _ in range(2))
         assert first == second

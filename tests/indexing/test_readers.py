@@ -12,7 +12,7 @@ import pytest
 from openpyxl import Workbook
 
 from rag_core.data.documents import Document, Source
-from rag_core.indexing import Reading, read_path
+from rag_core.indexing import SourceFiles, read_path
 from rag_core.values.errors import DataError, InputError
 
 FRONT_MATTER = """---
@@ -85,7 +85,7 @@ def words(document: Document) -> str:
     return " ".join(document.text.split())
 
 
-def failures(reading: Reading) -> dict[str, str]:
+def failures(reading: SourceFiles) -> dict[str, str]:
     return dict(reading.failed)
 
 

@@ -23,7 +23,7 @@ from rag_core.lab.lab import Lab
 from rag_core.llamaindex import LlamaIndexRetriever
 from rag_core.models import LlamaEmbedder
 from rag_core.pipeline.strategy import Strategy
-from rag_core.stages import Bm25, Dense, Retrieve, Rrf, Top, Write
+from rag_core.stages import Bm25, Dense, Generate, ReciprocalRankFusion, Retrieve, Top
 from rag_core.values.errors import ConfigError, StageError
 from rag_core.values.pricing import PriceList
 
@@ -291,7 +291,7 @@ class Wiki(BaseRetriever):
 class TestForeignRetriever:
     def test_its_nodes_are_answered_from_with_its_scores_and_its_name(self, server, animals):
         wiki = Wiki(3.5, 7.0)
-        strategy = Strategy("mine", (Retrieve((LlamaIndexRetriever(wiki, "wiki"),)), Top(1), Write()))
+        strategy = Strategy("mine", (Retrieve((LlamaIndexRetriever(wiki, "wiki"),)), Top(1), Generate()))
         trace = animals.run(QUESTION, strategy)
         (hit,) = trace.ranking
         assert (hit.id, hit.passage.title, hit.score, hit.scale) == ("w1", "Wiki 1", 7.0, "external")
@@ -305,7 +305,7 @@ class TestForeignRetriever:
 
     def test_it_is_fused_with_ours(self, animals):
         retrievers = (LlamaIndexRetriever(Wiki(1.0, 0.5), "wiki"), Bm25(2))
-        strategy = Strategy("mine", (Retrieve(retrievers), Rrf(k=60), Top(4), Write()))
+        strategy = Strategy("mine", (Retrieve(retrievers), ReciprocalRankFusion(k=60), Top(4), Generate()))
         trace = animals.run(QUESTION, strategy)
         scores = {hit.id: hit.score for hit in trace.ranking}
         assert scores["w0"] == pytest.approx(1 / 61)
@@ -313,7 +313,7 @@ class TestForeignRetriever:
         assert len(scores) == 4
 
     def test_without_scores_the_order_counts(self, animals):
-        strategy = Strategy("mine", (Retrieve((LlamaIndexRetriever(Wiki(None, None, None)),)), Write()))
+        strategy = Strategy("mine", (Retrieve((LlamaIndexRetriever(Wiki(None, None, None)),)), Generate()))
         hits = animals.run(QUESTION, strategy).ranking
         assert [(hit.id, hit.score) for hit in hits] == [("w0", 1.0), ("w1", 1 / 2), ("w2", 1 / 3)]
 
@@ -323,7 +323,8 @@ class TestForeignRetriever:
 
         one, other = Wiki(1.0, text="Cats purr."), Wiki(1.0, text="Dogs bark.")
         traces = animals.compare(
-            QUESTION, [Strategy(name, (*stage(wiki), Write())) for name, wiki in (("a", one), ("b", other))]
+            QUESTION,
+            [Strategy(name, (*stage(wiki), Generate())) for name, wiki in (("a", one), ("b", other))],
         )
         assert [trace.ranking.hits[0].passage.text for trace in traces] == [
             "Cats purr. (0)",
@@ -332,11 +333,15 @@ class TestForeignRetriever:
 
     def test_our_own_retriever_can_stand_inside_another_strategy(self, animals):
         inner = LlamaIndexRetriever(animals.retriever("bm25"), "inner")
-        strategy = Strategy("outer", (Retrieve((inner, Dense(3))), Rrf(), Top(3), Write()))
+        strategy = Strategy(
+            "outer", (Retrieve((inner, Dense(3))), ReciprocalRankFusion(), Top(3), Generate())
+        )
         trace = animals.run(QUESTION, strategy)
         assert trace.ranking.hits[0].passage.title == "Cats and dogs"
 
     def test_a_score_that_is_no_number_fails_the_strategy(self, animals):
-        strategy = Strategy("mine", (Retrieve((LlamaIndexRetriever(Wiki(float("nan")), "wiki"),)), Write()))
+        strategy = Strategy(
+            "mine", (Retrieve((LlamaIndexRetriever(Wiki(float("nan")), "wiki"),)), Generate())
+        )
         with pytest.raises(StageError, match="wiki gave a score that is not a number"):
             animals.run(QUESTION, strategy)

@@ -502,7 +502,7 @@ class TestPostprocessors:
     def test_the_trace_tells_of_them(self, animals):
         engine = animals.query_engine("bm25", node_postprocessors=[Reverse(most=2)])
         steps = engine.query(QUESTION).metadata["trace"]["steps"]
-        assert [step["stage"] for step in steps] == ["Bm25", "Postprocess", "Write"]
+        assert [step["stage"] for step in steps] == ["Bm25", "Postprocess", "Generate"]
         assert steps[1]["params"] == {"processors": [{"processor": "Reverse", "most": 2}]}
 
     def test_the_fingerprint_tells_their_numbers_apart(self, animals):

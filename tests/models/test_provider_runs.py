@@ -13,7 +13,7 @@ from helpers.provider_lab import obliging, provider_lab, sources_in
 
 from rag_core import Done, Failed, StoppedEarly, Token
 from rag_core.data.documents import Document
-from rag_core.indexing import Reading
+from rag_core.indexing import SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.prompts.prompt import ANSWER, Sources, contexts_in
 from rag_core.stages.citations import evidence_hash, shown_evidence
@@ -97,7 +97,7 @@ class TestEvidence:
         self, server, open_animals, store, strategy, documents
     ):
         if documents:
-            store.update(Reading("test", list(documents)))
+            store.update(SourceFiles("test", list(documents)))
         trace = open_animals().run(QUESTION, strategy)
         (request,) = server.requests
         (_, system), (_, sent) = request.messages

@@ -22,7 +22,7 @@ from rag_core.models import (
     load_reranker,
 )
 from rag_core.models.embedding import MINILM, MINILM_SHA256, minilm_folder
-from rag_core.offline.late_interaction import WINDOW, Reading, TokenEncoder, best_window, max_sim
+from rag_core.offline.late_interaction import WINDOW, TokenEncoder, TokenVectors, best_window, max_sim
 from rag_core.offline.loading import load_scorer
 from rag_core.offline.scorer import (
     TERMS,
@@ -294,8 +294,8 @@ class TestReadingAText:
         assert calls == [4]
 
 
-def reading(words: list[list[float]], windows: list[list[float]], vector: list[float]) -> Reading:
-    return Reading(np.float32(vector), np.float16(words), np.float16(windows), Counter(), len(words))
+def reading(words: list[list[float]], windows: list[list[float]], vector: list[float]) -> TokenVectors:
+    return TokenVectors(np.float32(vector), np.float16(words), np.float16(windows), Counter(), len(words))
 
 
 class TestTheFormulas:

@@ -28,7 +28,7 @@ from rag_core.prompts.prompt import (
     Sources,
     Template,
 )
-from rag_core.prompts.rewriting import ANALYSIS, HYPOTHETICAL, READY, Form
+from rag_core.prompts.templates import ANALYSIS, HYPOTHETICAL, READY, Form
 from rag_core.values.errors import ProviderError
 from rag_core.values.pricing import PriceList
 from rag_core.values.types import Hit, ModelCall, Passage, Vectors

@@ -15,11 +15,11 @@ from rag_core import build
 from rag_core import evaluation as ev
 from rag_core.data.documents import Document
 from rag_core.evaluation.records import RunFolder
-from rag_core.indexing import CorpusStore, OfflineEnricher, Reading
+from rag_core.indexing import CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.models import load_embedder, load_openai
-from rag_core.models.custom_llm import own_llm
+from rag_core.models.custom_llm import wrap_llm
 from rag_core.pipeline.stream import collect, stream
 from rag_core.runtime.context import Context, Once
 from rag_core.values.errors import ConfigError
@@ -106,7 +106,7 @@ def test_other_documents_under_the_same_name_and_generation_are_another_engine(t
     before = lab.engine
     others = [replace(document, text=document.text.replace("Cats", "Lions")) for document in DOCUMENTS]
     store = CorpusStore(tmp_path / "other home", "animals", embedder)
-    store.update(Reading("test", others))
+    store.update(SourceFiles("test", others))
     after = Lab(lab.settings, "animals", lab.engines, store).engine
     assert after["index"] == before["index"]
     assert after != before
@@ -115,7 +115,7 @@ def test_other_documents_under_the_same_name_and_generation_are_another_engine(t
 def test_the_same_documents_indexed_again_are_the_same_engine(tmp_path, embedder, lab: Lab):
     before = lab.engine
     store = CorpusStore(tmp_path / "other home", "animals", embedder)
-    store.update(Reading("test", list(DOCUMENTS)))
+    store.update(SourceFiles("test", list(DOCUMENTS)))
     assert Lab(lab.settings, "animals", lab.engines, store).engine == before
 
 
@@ -130,7 +130,7 @@ def test_a_callers_own_model_is_known_by_its_settings():
     from llama_index.llms.openai import OpenAI
 
     def key(**settings: object) -> str:
-        return own_llm(OpenAI(model="gpt-4o", **settings), PriceList({})).key
+        return wrap_llm(OpenAI(model="gpt-4o", **settings), PriceList({})).key
 
     cool = key(temperature=0.1, api_key="one")
     assert key(temperature=0.1, api_key="two") == cool
@@ -186,7 +186,7 @@ class TestRuns:
     """An evaluation is continued by the engine it was begun with, and by no other."""
 
     def manifest(self, lab: Lab) -> dict:
-        strategies = ev.settle({"multi": "multi_query"})
+        strategies = ev.build_strategies({"multi": "multi_query"})
         return ev.describe(JUDGED, strategies, depth=None, engine=lab.engine, source="builtin")
 
     def test_another_rewriter_begins_a_new_folder(self, server, store, embedder, labels, lab: Lab, tmp_path):
@@ -200,11 +200,11 @@ class TestRuns:
             RunFolder.create(first, self.manifest(other), JUDGED)
 
     def test_an_index_that_changes_on_the_way_ends_the_run(self, lab: Lab, store: CorpusStore, tmp_path):
-        strategies = ev.settle({"one": "bm25"})
+        strategies = ev.build_strategies({"one": "bm25"})
         manifest = ev.describe(JUDGED, strategies, depth=None, engine=lab.engine, source="builtin")
         run = RunFolder.create(tmp_path / "run", manifest, JUDGED)
         more = Document("g", "Geese", "en", "Geese walk in a row.")
-        store.update(Reading("test", [*DOCUMENTS, more]))
+        store.update(SourceFiles("test", [*DOCUMENTS, more]))
         with pytest.raises(ConfigError, match="begun with another engine: index, index_content changed"):
             list(ev.evaluate(run, strategies, lab.context))
         assert run.records["one"] == {}

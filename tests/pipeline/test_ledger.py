@@ -33,10 +33,10 @@ from hypothesis import strategies as st
 from rag_core import Done, Failed, StageStarted, StoppedEarly
 from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES, Choice, Number, Switch
-from rag_core.data.benchmark import JudgedSet
+from rag_core.data.benchmark import Benchmark
 from rag_core.evaluation.records import RunFolder
 from rag_core.indexing import LlmEnricher, OfflineEnricher
-from rag_core.indexing.enrich import BATCH, Work
+from rag_core.indexing.enrich import BATCH, DocumentPassages
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import load_embedder
@@ -45,8 +45,8 @@ from rag_core.values.errors import ProviderError, RagError, StageError, Stopped,
 from rag_core.values.settings import Settings
 from rag_core.values.types import Cost, ModelCall, Passage, spent
 
-DEV = JudgedSet("animals", "dev", QUESTIONS[:2], GRADES, "dev")
-TEST = JudgedSet("animals", "test", QUESTIONS, GRADES, "test")
+DEV = Benchmark("animals", "dev", QUESTIONS[:2], GRADES, "dev")
+TEST = Benchmark("animals", "test", QUESTIONS, GRADES, "test")
 BAD_JUDGE = Status(500, headers={"retry-after-ms": "10"})
 
 
@@ -111,7 +111,7 @@ def test_a_column_that_is_stopped_while_it_judges_is_billed_for_all_it_sent(serv
     events = []
     for event in lab.stream(QUESTION, ["rag_msr"], stop=stop):
         events.append(event)
-        if isinstance(event, StageStarted) and event.stage == "Judge":
+        if isinstance(event, StageStarted) and event.stage == "LlmRerank":
             assert judging.acquire(timeout=20)
             stop.set()
     (last,) = settled_in(events)
@@ -162,12 +162,12 @@ class TestPaidEmbeddings:
 
         from conftest import DOCUMENTS
 
-        from rag_core.indexing import CorpusStore, Reading
+        from rag_core.indexing import CorpusStore, SourceFiles
 
         wanted = Settings(openai_base_url=server.url, embedding="openai:text-embedding-3-small", timeout=1)
         embedder = load_embedder(wanted, listed())
         store = CorpusStore(tmp_path / "paid", "animals", embedder)
-        store.update(Reading("test", list(DOCUMENTS)))
+        store.update(SourceFiles("test", list(DOCUMENTS)))
         server.requests.clear()
         return Lab(lab.settings, "animals", replace(lab.engines, embedder=embedder), store)
 
@@ -253,7 +253,7 @@ def test_a_sweep_by_a_model_without_a_price_says_so(server, store, index, embedd
 
 
 def test_an_evaluation_that_is_stopped_carries_its_calls(server, lab: Lab, tmp_path):
-    strategies = ev.settle({"m": "multi_query"})
+    strategies = ev.build_strategies({"m": "multi_query"})
     manifest = ev.describe(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
     run, stop = RunFolder.create(tmp_path / "run", manifest, TEST), threading.Event()
     steps = ev.evaluate(run, strategies, lab.context, share=True, stop=stop)
@@ -319,7 +319,7 @@ class TestContexts:
                     database.execute("DROP TABLE contexts")
 
         with pytest.raises(StorageError) as failed:
-            enricher.enrich([Work("Text.", passages)], progress)
+            enricher.enrich([DocumentPassages("Text.", passages)], progress)
         assert len(server.requests) == BATCH + 5
         self.check_billed(server, failed.value)
 

@@ -11,7 +11,7 @@ from helpers.fakes import QUESTION, score, talker
 from rag_core.catalog import RECIPES, build
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.context import Context
-from rag_core.stages import Bm25, Dense, Retrieve, Rrf, Top
+from rag_core.stages import Bm25, Dense, ReciprocalRankFusion, Retrieve, Top
 from rag_core.values.trace import Trace
 
 
@@ -111,7 +111,7 @@ def test_the_defaults_warn_of_nothing(full: Context, name: str):
 
 
 def test_stages_without_controls_are_named_by_themselves(full: Context):
-    stages = (Retrieve((Bm25(k=2), Dense(k=2))), Rrf(), Top(9))
+    stages = (Retrieve((Bm25(k=2), Dense(k=2))), ReciprocalRankFusion(), Top(9))
     trace = Strategy("mine", stages).run(QUESTION, full)
     assert trace.warnings == ("k of Top is 9, but k of bm25 and k of dense pass on only 4 (2 × 2).",)
 

@@ -15,29 +15,29 @@ import pytest
 from rag_core.catalog import RECIPES
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import ANSWER, Prompt, Template
-from rag_core.prompts.rewriting import own_template
+from rag_core.prompts.templates import custom_template
 from rag_core.runtime.context import Context
 from rag_core.stages import (
-    Analyse,
-    AtLeast,
-    Best,
+    AnalyseQuery,
     Blend,
     Bm25,
     Dense,
-    Hypothesise,
-    Judge,
-    Merge,
+    Generate,
+    Hyde,
+    LlmRerank,
+    MaxFusion,
     Mmr,
+    ReciprocalRankFusion,
     Rephrase,
     Rerank,
-    Rescore,
+    RerankStage,
     Retrieve,
     Rewrite,
-    Rrf,
     Stage,
+    Threshold,
     Top,
-    Transform,
-    Write,
+    TransformStage,
+    WeightedFusion,
 )
 from rag_core.values.errors import ConfigError, ProviderError, StageError, Stopped
 from rag_core.values.types import Hit, ModelCall, Query, Ranking, State
@@ -46,7 +46,7 @@ REWRITE = Template("test rewrite", "rewrite", "", "Reword: {text}")
 
 
 @dataclass(frozen=True)
-class Reword(Transform):
+class Reword(TransformStage):
     """One query per text, as the model rewrites it, after the question itself."""
 
     texts: tuple[str, ...] = ("cats",)
@@ -58,7 +58,7 @@ class Reword(Transform):
 
 
 @dataclass(frozen=True)
-class Replace(Transform):
+class Replace(TransformStage):
     """One query instead of the question."""
 
     fans_out = False
@@ -69,10 +69,10 @@ class Replace(Transform):
 
 
 @dataclass(frozen=True)
-class Overlap(Rerank):
+class Overlap(RerankStage):
     """Scores a passage by how many of its query's words it holds."""
 
-    def rescored(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+    def rerank(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         wanted = ranking.query.text.lower().split()
         return [
             replace(
@@ -85,15 +85,15 @@ class Overlap(Rerank):
 
 
 @dataclass(frozen=True)
-class Wrong(Rerank):
+class Wrong(RerankStage):
     """Fails at the first hit."""
 
-    def rescored(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+    def rerank(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         raise ValueError(f"no score for {ranking.hits[0].id[0]}")
 
 
 @dataclass(frozen=True)
-class Broken(Transform):
+class Broken(TransformStage):
     """Raises what it is given."""
 
     error: Exception
@@ -123,21 +123,39 @@ class Upper:
 ONE = Retrieve((Dense(),))
 TWO = Retrieve((Bm25(), Dense()))
 WEIGHTS = (("bm25", 1.0), ("dense", 0.5))
-BASE = (Retrieve((Bm25(k=4), Dense(k=4))), Rrf(weights=WEIGHTS), Top(k=3), Mmr(k=2), Write())
+BASE = (
+    Retrieve((Bm25(k=4), Dense(k=4))),
+    ReciprocalRankFusion(weights=WEIGHTS),
+    Top(k=3),
+    Mmr(k=2),
+    Generate(),
+)
 
 
 @pytest.mark.parametrize(
     ("stages", "message"),
     [
-        ((Write(),), "Write needs a ranking, but the stages before it leave the question."),
-        ((Rrf(),), "Rrf needs rankings, but the stages before it leave the question."),
+        ((Generate(),), "Generate needs a ranking, but the stages before it leave the question."),
+        (
+            (ReciprocalRankFusion(),),
+            "ReciprocalRankFusion needs rankings, but the stages before it leave the question.",
+        ),
         ((Top(),), "Top needs a ranking or rankings, but the stages before it leave the question."),
         ((Overlap(),), "Overlap needs a ranking or rankings, but the stages before it leave the question."),
-        ((TWO, Write()), "Write needs a ranking, but the stages before it leave rankings."),
-        ((Reword(), ONE, Write()), "Write needs a ranking, but the stages before it leave rankings."),
-        ((TWO, Top(), Overlap(), Write()), "Write needs a ranking, but the stages before it leave rankings."),
-        ((ONE, Rrf()), "Rrf needs rankings, but the stages before it leave a ranking."),
-        ((TWO, Rrf(), Rrf()), "Rrf needs rankings, but the stages before it leave a ranking."),
+        ((TWO, Generate()), "Generate needs a ranking, but the stages before it leave rankings."),
+        ((Reword(), ONE, Generate()), "Generate needs a ranking, but the stages before it leave rankings."),
+        (
+            (TWO, Top(), Overlap(), Generate()),
+            "Generate needs a ranking, but the stages before it leave rankings.",
+        ),
+        (
+            (ONE, ReciprocalRankFusion()),
+            "ReciprocalRankFusion needs rankings, but the stages before it leave a ranking.",
+        ),
+        (
+            (TWO, ReciprocalRankFusion(), ReciprocalRankFusion()),
+            "ReciprocalRankFusion needs rankings, but the stages before it leave a ranking.",
+        ),
         ((ONE, ONE), "Dense needs the question or queries, but the stages before it leave a ranking."),
         (
             (TWO, TWO),
@@ -145,9 +163,18 @@ BASE = (Retrieve((Bm25(k=4), Dense(k=4))), Rrf(weights=WEIGHTS), Top(k=3), Mmr(k
         ),
         ((ONE, Reword()), "Reword needs the question, but the stages before it leave a ranking."),
         ((Reword(), Reword()), "Reword needs the question, but the stages before it leave queries."),
-        ((Reword(), Rrf()), "Rrf needs rankings, but the stages before it leave queries."),
-        ((ONE, Write(), Write()), "Write needs a ranking, but the stages before it leave an answer."),
-        ((ONE, Write(), Top()), "Top needs a ranking or rankings, but the stages before it leave an answer."),
+        (
+            (Reword(), ReciprocalRankFusion()),
+            "ReciprocalRankFusion needs rankings, but the stages before it leave queries.",
+        ),
+        (
+            (ONE, Generate(), Generate()),
+            "Generate needs a ranking, but the stages before it leave an answer.",
+        ),
+        (
+            (ONE, Generate(), Top()),
+            "Top needs a ranking or rankings, but the stages before it leave an answer.",
+        ),
     ],
     ids=lambda value: " > ".join(stage.name for stage in value) if isinstance(value, tuple) else "",
 )
@@ -160,38 +187,53 @@ def test_a_wrong_order_fails_when_built_and_names_both_sides(stages: tuple[Stage
 @pytest.mark.parametrize(
     ("stages", "message"),
     [
-        ((TWO, Merge()), "Merge weighs cosines, but bm25 gives bm25 scores and dense gives cosine scores."),
-        ((Reword(), Retrieve((Bm25(),)), Merge()), "Merge weighs cosines, but bm25 gives bm25 scores."),
-        ((Reword(), ONE, Rescore(), Merge()), "Merge weighs cosines, but dense gives reranker scores."),
         (
-            (TWO, Best()),
-            "Best compares scores of one scale, but bm25 gives bm25 scores and dense gives cosine scores.",
-        ),
-        ((ONE, Blend(0.4)), "Blend weighs the judge's scores by 0.6, but no Judge stands before it."),
-        (
-            (ONE, Blend(0.4), Judge()),
-            "Blend weighs the judge's scores by 0.6, but no Judge stands before it.",
-        ),
-        ((TWO, Rrf(), AtLeast()), "AtLeast needs cosine, judge, s_final scores, but Rrf gives rrf scores."),
-        (
-            (Retrieve((Bm25(),)), AtLeast()),
-            "AtLeast needs cosine, judge, s_final scores, but bm25 gives bm25 scores.",
+            (TWO, WeightedFusion()),
+            "WeightedFusion weighs cosines, but bm25 gives bm25 scores and dense gives cosine scores.",
         ),
         (
-            (ONE, Rescore(), AtLeast()),
-            "AtLeast needs cosine, judge, s_final scores, but dense gives reranker scores.",
-        ),
-        ((ONE, Mmr(), AtLeast()), "AtLeast needs cosine, judge, s_final scores, but dense gives mmr scores."),
-        (
-            (TWO, Rrf(weights=(("bm52", 1.0),))),
-            "Rrf has a weight for bm52, but the retrievers before it are bm25, dense.",
+            (Reword(), Retrieve((Bm25(),)), WeightedFusion()),
+            "WeightedFusion weighs cosines, but bm25 gives bm25 scores.",
         ),
         (
-            (TWO, Rrf(weights=(("bm25", 0.0), ("dense", 0.0)))),
-            "Rrf: of the weights of bm25, dense, one must be above 0.",
+            (Reword(), ONE, Rerank(), WeightedFusion()),
+            "WeightedFusion weighs cosines, but dense gives reranker scores.",
         ),
         (
-            (Retrieve((Dense(), Dense(k=9))), Rrf()),
+            (TWO, MaxFusion()),
+            "MaxFusion compares scores of one scale, but bm25 gives bm25 scores and dense gives cosine scores.",
+        ),
+        ((ONE, Blend(0.4)), "Blend weighs the judge's scores by 0.6, but no LlmRerank stands before it."),
+        (
+            (ONE, Blend(0.4), LlmRerank()),
+            "Blend weighs the judge's scores by 0.6, but no LlmRerank stands before it.",
+        ),
+        (
+            (TWO, ReciprocalRankFusion(), Threshold()),
+            "Threshold needs cosine, judge, s_final scores, but ReciprocalRankFusion gives rrf scores.",
+        ),
+        (
+            (Retrieve((Bm25(),)), Threshold()),
+            "Threshold needs cosine, judge, s_final scores, but bm25 gives bm25 scores.",
+        ),
+        (
+            (ONE, Rerank(), Threshold()),
+            "Threshold needs cosine, judge, s_final scores, but dense gives reranker scores.",
+        ),
+        (
+            (ONE, Mmr(), Threshold()),
+            "Threshold needs cosine, judge, s_final scores, but dense gives mmr scores.",
+        ),
+        (
+            (TWO, ReciprocalRankFusion(weights=(("bm52", 1.0),))),
+            "ReciprocalRankFusion has a weight for bm52, but the retrievers before it are bm25, dense.",
+        ),
+        (
+            (TWO, ReciprocalRankFusion(weights=(("bm25", 0.0), ("dense", 0.0)))),
+            "ReciprocalRankFusion: of the weights of bm25, dense, one must be above 0.",
+        ),
+        (
+            (Retrieve((Dense(), Dense(k=9))), ReciprocalRankFusion()),
             "Dense ∥ Dense: two retrievers are called dense plain, dense plain.",
         ),
     ],
@@ -210,16 +252,16 @@ def test_stages_that_do_not_go_together_are_refused_when_built_and_both_are_name
     "stages",
     [
         (ONE,),
-        (Reword(), ONE, Merge()),
-        (TWO, Judge(), Best(), AtLeast()),
-        (TWO, Rrf(), Judge(), Blend(), AtLeast()),
-        (ONE, Blend(1.0), AtLeast()),
-        (TWO, Rrf(weights=(("dense", 0.5), ("bm25", 0.0)))),
-        (Retrieve((Dense(), Dense(enriched=True))), Rrf(weights=(("dense enriched", 0.5),))),
-        (ONE, Write()),
-        (Replace(), ONE, Write()),
-        (Reword(), ONE, Overlap(), Top(), Rrf(), Top(), Mmr(), Overlap(), Write()),
-        (Replace(), TWO, Rrf(), Write()),
+        (Reword(), ONE, WeightedFusion()),
+        (TWO, LlmRerank(), MaxFusion(), Threshold()),
+        (TWO, ReciprocalRankFusion(), LlmRerank(), Blend(), Threshold()),
+        (ONE, Blend(1.0), Threshold()),
+        (TWO, ReciprocalRankFusion(weights=(("dense", 0.5), ("bm25", 0.0)))),
+        (Retrieve((Dense(), Dense(enriched=True))), ReciprocalRankFusion(weights=(("dense enriched", 0.5),))),
+        (ONE, Generate()),
+        (Replace(), ONE, Generate()),
+        (Reword(), ONE, Overlap(), Top(), ReciprocalRankFusion(), Top(), Mmr(), Overlap(), Generate()),
+        (Replace(), TWO, ReciprocalRankFusion(), Generate()),
         BASE,
     ],
     ids=lambda stages: " > ".join(stage.name for stage in stages),
@@ -249,14 +291,22 @@ def changed(value: object) -> list[object]:
 def test_every_parameter_of_every_stage_is_in_the_fingerprint():
     variants = [BASE, *changed(BASE)]
     bm25, dense = ("k", "k1", "b", "enriched"), ("k", "enriched")
-    others = ("Rrf.k", "Rrf.weights", "Rrf.weights", "Top.k", "Mmr.k", "Mmr.relevance", "Write.template")
+    others = (
+        "ReciprocalRankFusion.k",
+        "ReciprocalRankFusion.weights",
+        "ReciprocalRankFusion.weights",
+        "Top.k",
+        "Mmr.k",
+        "Mmr.relevance",
+        "Generate.template",
+    )
     parameters = len((*bm25, *dense, *others))
     assert len(variants) == 1 + parameters
     assert len({Strategy("mine", stages).fingerprint for stages in variants}) == 1 + parameters
 
 
 def test_every_parameter_of_the_stages_that_ask_a_model_is_in_the_fingerprint():
-    one, two = own_template("one", "{question}?"), own_template("two", "{question}!")
+    one, two = custom_template("one", "{question}?"), custom_template("two", "{question}!")
     same = replace(one, text="{question}!")
     parts: list[Stage] = [
         Rewrite((one, two)),
@@ -266,23 +316,23 @@ def test_every_parameter_of_the_stages_that_ask_a_model_is_in_the_fingerprint():
         Rewrite((replace(one, temperature=0.5), two)),
         Rephrase(),
         Rephrase((one,)),
-        Hypothesise(),
-        Hypothesise(include_question=False),
-        Hypothesise(template=one),
-        Analyse(),
-        Merge(),
-        *(Merge(weighting) for weighting in ("exponential", "equal", "custom")),
-        Merge(step=0.1),
-        Merge(weights=(1.0,)),
-        *(Merge(combine=combine) for combine in ("first", "sum")),
-        Best(),
-        Judge(),
-        Judge(template=one),
-        Rescore(),
+        Hyde(),
+        Hyde(include_question=False),
+        Hyde(template=one),
+        AnalyseQuery(),
+        WeightedFusion(),
+        *(WeightedFusion(weighting) for weighting in ("exponential", "equal", "custom")),
+        WeightedFusion(step=0.1),
+        WeightedFusion(weights=(1.0,)),
+        *(WeightedFusion(combine=combine) for combine in ("first", "sum")),
+        MaxFusion(),
+        LlmRerank(),
+        LlmRerank(template=one),
+        Rerank(),
         Blend(),
         Blend(alpha=0.5),
-        AtLeast(),
-        AtLeast(0.6),
+        Threshold(),
+        Threshold(0.6),
     ]
     assert len({repr(stage) for stage in parts}) == len(parts)  # what fingerprints are made of
     assert len(set(parts)) == len(parts)  # what shared prefixes go by
@@ -306,10 +356,10 @@ def test_name_and_order_are_in_the_fingerprint(other: Strategy):
 def test_nothing_else_is_in_the_fingerprint():
     same = (
         Retrieve((Bm25(4, 1.5, 0.75, False), Dense(4))),
-        Rrf(60, WEIGHTS),
+        ReciprocalRankFusion(60, WEIGHTS),
         Top(3),
         Mmr(2, 0.7),
-        Write(),
+        Generate(),
     )
     assert (
         Strategy("mine", BASE).fingerprint
@@ -333,7 +383,7 @@ def test_a_fingerprint_is_the_same_in_another_process():
 def test_a_stage_that_fails_is_named_with_its_strategy_and_its_cause(ctx: Context):
     fault = ValueError("no such thing")
     with pytest.raises(StageError) as failed:
-        Strategy("mine", (Broken(fault), ONE, Rrf(), Write())).run("q", ctx)
+        Strategy("mine", (Broken(fault), ONE, ReciprocalRankFusion(), Generate())).run("q", ctx)
     assert failed.value.message == "mine: stage Broken failed: ValueError: no such thing"
     assert (failed.value.strategy, failed.value.stage) == ("mine", "Broken")
     assert failed.value.__cause__ is fault
@@ -343,20 +393,20 @@ def test_a_stage_that_fails_is_named_with_its_strategy_and_its_cause(ctx: Contex
 def test_a_known_error_keeps_its_next_step(ctx: Context):
     fault = ProviderError("The provider refused.", "Check the key.")
     with pytest.raises(StageError) as failed:
-        Strategy("mine", (Broken(fault), ONE, Rrf(), Write())).run("q", ctx)
+        Strategy("mine", (Broken(fault), ONE, ReciprocalRankFusion(), Generate())).run("q", ctx)
     assert failed.value.message == "mine: stage Broken failed: The provider refused."
     assert failed.value.next_step == "Check the key."
 
 
 def test_stopping_is_not_a_failure_of_a_stage(ctx: Context):
     with pytest.raises(Stopped):
-        Strategy("mine", (Broken(Stopped()), ONE, Rrf(), Write())).run("q", ctx)
+        Strategy("mine", (Broken(Stopped()), ONE, ReciprocalRankFusion(), Generate())).run("q", ctx)
 
 
 def test_what_finished_before_a_failure_was_told(ctx: Context):
     told: list[tuple[str, int, str]] = []
     with pytest.raises(StageError, match="stage Wrong failed: ValueError: no score for"):
-        Strategy("mine", (ONE, Wrong(), Write())).run(
+        Strategy("mine", (ONE, Wrong(), Generate())).run(
             "cats",
             ctx,
             started=lambda position, stage: told.append(("started", position, stage.name)),
@@ -378,10 +428,10 @@ def test_a_run_leaves_one_step_per_stage_with_its_parameters(ctx: Context):
                 ]
             },
         ),
-        ("Rrf", "fuse", {"k": 60, "weights": [["bm25", 1.0], ["dense", 0.5]]}),
+        ("ReciprocalRankFusion", "fuse", {"k": 60, "weights": [["bm25", 1.0], ["dense", 0.5]]}),
         ("Top", "select", {"k": 3}),
         ("Mmr", "select", {"k": 2, "relevance": 0.7}),
-        ("Write", "answer", {"template": {"name": "answer", "text": ANSWER.text, "temperature": 0.0}}),
+        ("Generate", "answer", {"template": {"name": "answer", "text": ANSWER.text, "temperature": 0.0}}),
     ]  # fmt: skip
     assert (trace.controls, trace.engine) == ({"k": 2}, {"llm": "scripted"})
     assert trace.fingerprint == Strategy("mine", BASE).fingerprint
@@ -406,7 +456,7 @@ class Replying(Upper):
 
 
 def test_rewrites_are_in_the_trace_with_origin_and_weight(ctx: Context):
-    strategy = Strategy("mine", (Reword(("cats", "dogs")), ONE, Rrf(), Write()))
+    strategy = Strategy("mine", (Reword(("cats", "dogs")), ONE, ReciprocalRankFusion(), Generate()))
     trace = strategy.run("who lives here?", replace(ctx, llms={"rewrite": Upper(), "answer": Replying()}))
     assert trace.steps[0].after.queries == (
         Query("who lives here?", "question", 1.0),
@@ -419,7 +469,9 @@ def test_rewrites_are_in_the_trace_with_origin_and_weight(ctx: Context):
 
 
 def test_every_rewrite_is_searched_on_its_own_and_votes_with_its_weight(ctx: Context):
-    strategy = Strategy("mine", (Reword(("fish", "dogs")), Retrieve((Dense(k=2),)), Rrf(k=9)))
+    strategy = Strategy(
+        "mine", (Reword(("fish", "dogs")), Retrieve((Dense(k=2),)), ReciprocalRankFusion(k=9))
+    )
     trace = strategy.run("cats", replace(ctx, llms={"rewrite": Upper()}))
     searched = trace.steps[1].after.rankings
     assert [ranking.query.text for ranking in searched] == ["cats", "FISH", "DOGS"]
@@ -433,7 +485,9 @@ def test_every_rewrite_is_searched_on_its_own_and_votes_with_its_weight(ctx: Con
 
 
 def test_reranking_before_fusion_scores_every_ranking_by_its_own_query(ctx: Context):
-    strategy = Strategy("mine", (Reword(("birds swim",)), Retrieve((Dense(k=6),)), Overlap(), Rrf()))
+    strategy = Strategy(
+        "mine", (Reword(("birds swim",)), Retrieve((Dense(k=6),)), Overlap(), ReciprocalRankFusion())
+    )
     trace = strategy.run("dogs bark", replace(ctx, llms={"rewrite": Upper()}))
     by_query = {ranking.query.text: ranking for ranking in trace.steps[2].after.rankings}
     best = {

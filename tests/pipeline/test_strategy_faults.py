@@ -129,7 +129,7 @@ class TestARewriteThatFails:
         (warning,) = trace.warnings
         assert warning.startswith(f"Rewrite {name!r} failed and was left out: ")
         assert cause in warning
-        assert [(query.origin, query.place) for query in trace.final.queries] == LEFT[strategy[0]]
+        assert [(query.origin, query.template_index) for query in trace.final.queries] == LEFT[strategy[0]]
         assert trace.answer.text == "Cats and dogs can live in one house [1]."
         check_beside(beside, server)
         check_bills(server, trace, beside)
@@ -156,7 +156,7 @@ class TestARewriteThatFails:
         server.choose = aimed(fault, lambda body: template_of(body) == "hypothetical")
         error, beside = run(open_lab(fault), "hyde", BESIDE)
         assert isinstance(error, StageError)
-        assert error.stage == "Hypothesise"
+        assert error.stage == "Hyde"
         assert cause in error.message or (cause == "empty" and "no hypothetical passage" in error.message)
         assert asked(server, "answer") == []
         check_beside(beside, server)
@@ -210,11 +210,11 @@ class TestAJudgeThatFails:
         server.choose = aimed(fault, of_fish)
         trace, beside = run(open_lab(fault), RAG_MSR, BESIDE)
         states = states_of(trace)
-        before, after = states["Best"].ranking, states["Judge"].ranking
+        before, after = states["MaxFusion"].ranking, states["LlmRerank"].ranking
         assert {hit.id for hit in before} - {hit.id for hit in after} == {
             hit.id for hit in before if FISH in hit.passage.text
         }
-        assert all(hit.vote("Judge").score == 0.9 for hit in after)
+        assert all(hit.vote("LlmRerank").score == 0.9 for hit in after)
         assert not any(FISH in hit.passage.text for hit in trace.ranking)
         (warning,) = trace.warnings
         assert warning.startswith(f"1 of {len(before)} passages could not be judged and were left out: ")
@@ -227,7 +227,7 @@ class TestAJudgeThatFails:
         server.choose = aimed(fault, lambda body: role_of(body) == "judge")
         error, beside = run(open_lab(fault), RAG_MSR, BESIDE)
         assert isinstance(error, StageError)
-        assert (error.strategy, error.stage) == ("rag_msr", "Judge")
+        assert (error.strategy, error.stage) == ("rag_msr", "LlmRerank")
         assert cause in error.message or (cause == "empty" and "malformed 2 times" in error.message)
         assert asked(server, "answer") == []
         check_beside(beside, server)
@@ -245,7 +245,7 @@ class TestAJudgeThatFails:
         (warning,) = trace.warnings
         assert "1 of" in warning
         assert "malformed 2 times" in warning
-        assert not any(FISH in hit.passage.text for hit in states_of(trace)["Judge"].ranking)
+        assert not any(FISH in hit.passage.text for hit in states_of(trace)["LlmRerank"].ranking)
         check_beside(beside, server)
         check_bills(server, trace, beside)
 
@@ -268,7 +268,7 @@ class TestAJudgeThatFails:
         lab = open_lab()
         trace, beside = run(lab, ("rag_msr", {"theta": 0, **FEW}), BESIDE)
         (hit,) = (hit for hit in states_of(trace)["Blend"].ranking if FISH in hit.passage.text)
-        assert hit.vote("Judge").score == pytest.approx(score)
+        assert hit.vote("LlmRerank").score == pytest.approx(score)
         asked_for = lab.engines.embedder.embed((QUESTION,))[0][0]
         cosine = float(lab.index.vectors([hit.id])[0] @ asked_for)
         assert hit.score == pytest.approx(0.4 * cosine + 0.6 * score, abs=1e-6)
@@ -300,7 +300,7 @@ SPOILT = {
 def test_a_reranker_that_does_not_score_every_passage_fails_the_strategy(server, open_lab, spoil, strategy):
     error, beside = run(open_lab(reranker=OverlapReranker(spoil)), strategy, BESIDE)
     assert isinstance(error, StageError)
-    assert error.stage == "Rescore"
+    assert error.stage == "Rerank"
     assert "no usable score for each of" in error.message
     assert asked(server, "answer") == asked(server, "judge") == []
     check_beside(beside, server)
@@ -315,7 +315,7 @@ def test_an_answer_that_fails_is_a_failure_and_what_came_before_is_billed(
     server.choose = aimed(fault, lambda body: role_of(body) == "answer" and sources_in(body) > 1)
     error, beside = run(open_lab(fault), strategy, BESIDE)
     assert isinstance(error, StageError)
-    assert (error.strategy, error.stage) == (strategy[0], "Write")
+    assert (error.strategy, error.stage) == (strategy[0], "Generate")
     assert cause in error.message
     assert len([call for call in error.calls if call.purpose == "rewrite"]) == 3
     check_beside(beside, server)
@@ -373,7 +373,7 @@ class TestAServerThatRefusesAnOption:
 
         server.choose = choose
         (trace,) = run(open_lab(), RAG_MSR)
-        assert {hit.vote("Judge").score for hit in trace.ranking} == {0.8}
+        assert {hit.vote("LlmRerank").score for hit in trace.ranking} == {0.8}
         assert trace.warnings == ()
 
 
@@ -432,10 +432,10 @@ class TestLimits:
         [
             (MULTI_QUERY, 1, "Rewrite", 1, 0),
             (MULTI_QUERY, 2, "Rewrite", 2, 0),
-            (MULTI_QUERY, 3, "Write", 3, 0),
+            (MULTI_QUERY, 3, "Generate", 3, 0),
             (RAG_MSR, 2, "Rewrite", 2, 0),
-            (RAG_MSR, 3, "Judge", 3, 0),
-            (RAG_MSR, 5, "Judge", 3, 2),
+            (RAG_MSR, 3, "LlmRerank", 3, 0),
+            (RAG_MSR, 5, "LlmRerank", 3, 2),
         ],
         ids=str,
     )
@@ -461,14 +461,14 @@ class TestLimits:
         assert again.answer == trace.answer
         (error,) = run(open_lab(max_calls=needed - 1), strategy)
         assert isinstance(error.__cause__, LimitReached)
-        assert error.stage == "Write"
+        assert error.stage == "Generate"
 
     @pytest.mark.parametrize(
         ("strategy", "most", "stage"),
         [
-            (MULTI_QUERY, 3 * REWRITE_COST, "Write"),
-            (RAG_MSR, 3 * REWRITE_COST, "Judge"),
-            (RAG_MSR, 3 * REWRITE_COST + JUDGE_COST, "Write"),
+            (MULTI_QUERY, 3 * REWRITE_COST, "Generate"),
+            (RAG_MSR, 3 * REWRITE_COST, "LlmRerank"),
+            (RAG_MSR, 3 * REWRITE_COST + JUDGE_COST, "Generate"),
         ],
         ids=["multi_query, by its rewrites", "rag_msr, by its rewrites", "rag_msr, by its judge"],
     )
@@ -489,7 +489,7 @@ class TestLimits:
         rewrites = sum(call.cost_usd for call in trace.calls if call.purpose == "rewrite")
         assert rewrites > 2 * REWRITE_COST
         (error,) = run(open_lab(max_cost_usd=rewrites), MULTI_QUERY)
-        assert (type(error.__cause__), error.stage) == (LimitReached, "Write")
+        assert (type(error.__cause__), error.stage) == (LimitReached, "Generate")
         (again,) = run(open_lab(max_cost_usd=rewrites * 1.01), MULTI_QUERY)
         assert again.answer == trace.answer
 
@@ -501,7 +501,7 @@ class TestLimits:
     def test_rewrites_shared_by_two_strategies_count_for_both_and_are_sent_once(self, server, open_lab):
         pair = [("multi_query", {"k_final": 2}), ("multi_query", {"k_final": 3})]
         errors = run(open_lab(max_calls=3), *pair)
-        assert [(type(error.__cause__), error.stage) for error in errors] == [(LimitReached, "Write")] * 2
+        assert [(type(error.__cause__), error.stage) for error in errors] == [(LimitReached, "Generate")] * 2
         assert len(server.requests) == 3
         server.requests.clear()
         assert all(isinstance(trace, Trace) for trace in run(open_lab(max_calls=4), *pair))

@@ -22,7 +22,7 @@ from rag_core.pipeline.strategy import Strategy
 from rag_core.pipeline.stream import stream
 from rag_core.prompts.prompt import Prompt
 from rag_core.runtime.context import Context
-from rag_core.stages import Dense, Retrieve, Stage, Transform, Write
+from rag_core.stages import Dense, Generate, Retrieve, Stage, TransformStage
 from rag_core.values.errors import RagError, StageError, Stopped
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
@@ -86,7 +86,7 @@ class Echo:
 
 
 @dataclass(frozen=True)
-class Broken(Transform):
+class Broken(TransformStage):
     """Raises what it is given."""
 
     fans_out = False
@@ -143,12 +143,16 @@ def named(event: Event) -> str:
 def test_the_events_of_every_column_come_in_order_and_end_once(ctx: Context):
     strategies = ["simple_semantic", "bm25", "hybrid_rrf"]
     events = events_of(strategies, replace(ctx, llms={"answer": Echo()}))
-    names = [["Dense", "Write"], ["Bm25", "Write"], ["Bm25 ∥ Dense", "Rrf", "Top", "Mmr", "Write"]]
+    names = [
+        ["Dense", "Generate"],
+        ["Bm25", "Generate"],
+        ["Bm25 ∥ Dense", "ReciprocalRankFusion", "Top", "Mmr", "Generate"],
+    ]
     for column, stages in enumerate(names):
         told = [name for name, _ in itertools.groupby(map(named, of_column(events, column)))]
         last = len(stages) - 1
         before = [f"{i} {stages[i]} {what}" for i in range(last) for what in ("started", "finished")]
-        assert told == [*before, f"{last} Write started", "Token", f"{last} Write finished", "Done"]
+        assert told == [*before, f"{last} Generate started", "Token", f"{last} Generate finished", "Done"]
     assert settled_columns(events) == [0, 1, 2]
 
 
@@ -171,7 +175,7 @@ def test_no_strategy_is_no_event(ctx: Context):
     assert events_of([], ctx) == []
 
 
-BAD = Strategy("bad", (Broken(ValueError("no")), Retrieve((Dense(),)), Write()))
+BAD = Strategy("bad", (Broken(ValueError("no")), Retrieve((Dense(),)), Generate()))
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -189,7 +193,7 @@ def test_a_failing_column_leaves_the_others_as_they_are(ctx: Context, place: int
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), MemoryError("full"), RagError("odd")])
 def test_a_column_settles_whatever_is_raised(ctx: Context, error: BaseException):
-    bad = Strategy("bad", (Broken(error), Retrieve((Dense(),)), Write()))
+    bad = Strategy("bad", (Broken(error), Retrieve((Dense(),)), Generate()))
     events = events_of([bad, "bm25"], ctx)
     failed, fine = collect(iter(events))
     assert isinstance(failed, RagError)
@@ -336,7 +340,7 @@ def test_a_trace_of_another_question_or_engine_is_not_reused(counted, counting, 
 def test_a_trace_serves_every_strategy_with_the_same_first_stages(counted, counting):
     (old,) = traces_of(["hybrid_rrf"], counted)
     counting.asked.clear()
-    stages: tuple[Stage, ...] = (*build("hybrid_rrf").stages[:2], Write())
+    stages: tuple[Stage, ...] = (*build("hybrid_rrf").stages[:2], Generate())
     (mine, plain) = traces_of([Strategy("mine", stages), "simple_semantic"], counted, reuse=[old])
     assert [step.reused for step in mine.steps] == [True, True, False]
     assert [step.reused for step in plain.steps] == [False, False]

@@ -1,4 +1,4 @@
-"""Reading a judge's reply: what is taken, what is refused and why. Nothing is ever made up."""
+"""SourceFiles a judge's reply: what is taken, what is refused and why. Nothing is ever made up."""
 
 from __future__ import annotations
 

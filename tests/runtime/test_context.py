@@ -119,7 +119,7 @@ class TestRerank:
         reranker = WordReranker()
         ctx = replace(ctx, reranker=reranker)
         ctx.rerank("text", [hit("a", 0.9)])
-        ctx.rerank("text", [hit("a", 0.1).voted(Vote("Bm25", "q", 1, 3.0, "bm25"))])
+        ctx.rerank("text", [hit("a", 0.1).with_votes(Vote("Bm25", "q", 1, 3.0, "bm25"))])
         assert len(reranker.asked) == 1
 
     def test_another_query_order_or_context_is_scored_anew(self, ctx: Context):
@@ -283,7 +283,7 @@ class TestLimitsOfARun:
 
     def test_what_it_needs_is_enough_and_one_less_is_not(self, full: Context):
         build("multi_query").run(QUESTION, replace(full, limits=Limits(calls=4, cost_usd=1.0)))
-        with pytest.raises(StageError, match="stage Write failed: This run has made 3 language") as failed:
+        with pytest.raises(StageError, match="stage Generate failed: This run has made 3 language") as failed:
             build("multi_query").run(QUESTION, replace(full, shared=Once(), limits=Limits(calls=3)))
         sent = [call for call in failed.value.calls if call.of_language_model]
         assert [call.purpose for call in sent] == ["rewrite"] * 3
@@ -291,7 +291,9 @@ class TestLimitsOfARun:
         assert len(set(failed.value.calls)) == len(failed.value.calls)
 
     def test_the_cost_limit_stops_the_next_call(self, full: Context):
-        with pytest.raises(StageError, match=r"stage Write failed: This run has cost \$0.7500; its limit is"):
+        with pytest.raises(
+            StageError, match=r"stage Generate failed: This run has cost \$0.7500; its limit is"
+        ):
             build("multi_query").run(QUESTION, replace(full, limits=Limits(cost_usd=0.75)))
 
     def test_limits_bind_outside_a_run_too(self, full: Context):
@@ -337,7 +339,7 @@ class TestLimitsOfARun:
 
     def test_what_a_failed_run_sent_is_told_in_its_error(self, full: Context):
         llm = talker(answer=refused("No quota."))
-        with pytest.raises(StageError, match="stage Write failed: No quota") as failed:
+        with pytest.raises(StageError, match="stage Generate failed: No quota") as failed:
             build("multi_query").run(QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm)))
         costs = [call.cost_usd for call in failed.value.calls if call.of_language_model]
         assert costs == [0.25] * 3

@@ -13,7 +13,7 @@ from helpers.fakes import KEYWORDS, QUESTION, Told, WordReranker, refused, talke
 from helpers.small import WordEmbedder
 
 from rag_core.catalog import RECIPES, build
-from rag_core.prompts.rewriting import ORIGINAL, at
+from rag_core.prompts.templates import ORIGINAL, with_temperature
 from rag_core.runtime.context import Context, Once
 from rag_core.values.trace import Step, Trace
 
@@ -48,9 +48,9 @@ class TestMultiQuery:
         assert left(run(full, "multi_query")) == [
             ("Rewrite", []),
             ("Dense", [5, 5, 5]),
-            ("Merge", [15]),
+            ("WeightedFusion", [15]),
             ("Top", [8]),
-            ("Write", [8]),
+            ("Generate", [8]),
         ]
 
     def test_it_makes_three_rewriting_calls_and_one_answer_call(self, full: Context):
@@ -71,7 +71,7 @@ class TestMultiQuery:
         llm = talker(standalone="cats sleep at night", synonyms="dogs sleep at night", expanded="hens sleep")
         trace = run(with_llm(full, llm), "multi_query")
         found = [found.id for ranking in step(trace, "Dense").after.rankings for found in ranking]
-        merged = step(trace, "Merge").after.ranking
+        merged = step(trace, "WeightedFusion").after.ranking
         assert len(found) == 15 > len(merged) == len(set(found))
         for each in merged:
             assert len([vote for vote in each.votes if vote.stage == "Dense"]) == found.count(each.id)
@@ -144,24 +144,24 @@ class TestHybridRrf:
 
     def test_fifteen_and_fifteen_become_ten_become_five(self, full: Context):
         trace = run(full, "hybrid_rrf")
-        assert [(stage, counts) for stage, counts in left(trace) if stage != "Rrf"] == [
+        assert [(stage, counts) for stage, counts in left(trace) if stage != "ReciprocalRankFusion"] == [
             ("Bm25 ∥ Dense", [15, 15]),
             ("Top", [10]),
             ("Mmr", [5]),
-            ("Write", [5]),
+            ("Generate", [5]),
         ]
 
     def test_the_pool_is_the_union_without_duplicates(self, full: Context):
         trace = run(full, "hybrid_rrf")
         lexical, dense = step(trace, "Bm25 ∥ Dense").after.rankings
         union = {found.id for found in lexical} | {found.id for found in dense}
-        fused = [found.id for found in step(trace, "Rrf").after.ranking]
+        fused = [found.id for found in step(trace, "ReciprocalRankFusion").after.ranking]
         assert set(fused) == union
         assert 15 < len(fused) == len(union) < 30
 
     def test_scores_are_the_sum_of_one_over_sixty_plus_rank(self, full: Context):
         trace = run(full, "hybrid_rrf")
-        for found in step(trace, "Rrf").after.ranking:
+        for found in step(trace, "ReciprocalRankFusion").after.ranking:
             votes = [vote for vote in found.votes if vote.stage in ("Bm25", "Dense")]
             assert found.score == pytest.approx(sum(1 / (60 + vote.rank) for vote in votes), abs=1e-15)
 
@@ -174,7 +174,12 @@ class TestContextual:
 
     def test_both_searches_of_the_enriched_passages_are_fused_by_weight(self, full: Context):
         trace = run(full, "contextual")
-        assert [stage for stage, _ in left(trace)] == ["Bm25 ∥ Dense", "Rrf", "Top", "Write"]
+        assert [stage for stage, _ in left(trace)] == [
+            "Bm25 ∥ Dense",
+            "ReciprocalRankFusion",
+            "Top",
+            "Generate",
+        ]
         assert all(found.passage.context for found in trace.ranking)
         weights = {"Dense": 0.6, "Bm25": 0.4}
         for found in trace.ranking:
@@ -203,11 +208,11 @@ class TestContextual:
         trace = run(replace(full, reranker=reranker), "contextual", rerank=True, k_candidates=20)
         assert [stage for stage, _ in left(trace)] == [
             "Bm25 ∥ Dense",
-            "Rrf",
+            "ReciprocalRankFusion",
             "Top",
-            "Rescore",
+            "Rerank",
             "Top",
-            "Write",
+            "Generate",
         ]
         ((query, ids),) = reranker.asked
         assert (query, len(ids)) == (QUESTION, 20)
@@ -234,19 +239,19 @@ class TestRagMsr:
         trace = run(full, "rag_msr")
         counted = left(trace)
         assert counted[:8] == [
-            ("Analyse", []),
+            ("AnalyseQuery", []),
             ("Rewrite", []),
             ("Dense", [5, 5, 5]),
-            ("Rescore", [5, 5, 5]),
+            ("Rerank", [5, 5, 5]),
             ("Top", [3, 3, 3]),
-            ("Best", [9]),
-            ("Judge", [9]),
+            ("MaxFusion", [9]),
+            ("LlmRerank", [9]),
             ("Blend", [9]),
         ]
-        assert [stage for stage, _ in counted[8:]] == ["AtLeast", "Top", "Write"]
+        assert [stage for stage, _ in counted[8:]] == ["Threshold", "Top", "Generate"]
         blended = step(trace, "Blend").after.ranking
         above = [found.id for found in blended if found.score >= 0.5]
-        assert [found.id for found in step(trace, "AtLeast").after.ranking] == above
+        assert [found.id for found in step(trace, "Threshold").after.ranking] == above
         assert 0 < len(above) < 9
 
     def test_it_makes_three_reformulations_nine_judgements_and_one_answer(self, full: Context):
@@ -283,7 +288,7 @@ class TestRagMsr:
         (question,) = full.embed((QUESTION,))
         for found in step(trace, "Blend").after.ranking:
             cosine = float(full.index.vectors([found.id])[0] @ question)
-            judge = found.vote("Judge")
+            judge = found.vote("LlmRerank")
             assert judge
             assert found.score == pytest.approx(0.4 * cosine + 0.6 * judge.score, abs=1e-6)
 
@@ -293,7 +298,7 @@ class TestRagMsr:
     ):
         llm = talker()
         trace = run(with_llm(full, llm), "rag_msr", question)
-        (analysed,) = step(trace, "Analyse").after.queries
+        (analysed,) = step(trace, "AnalyseQuery").after.queries
         assert analysed.form == form
         assert analysed.note
         rewriting = [prompt for prompt in llm.prompts if prompt.purpose == "rewrite"]
@@ -306,9 +311,9 @@ class TestRagMsr:
         llm = talker(analysis=json.dumps({"form": "keywords", "question": made}))
         trace = run(with_llm(full, llm), "rag_msr", KEYWORDS, dynamic_analysis="model", theta=0)
         assert calls(trace) == {"rewrite": 3 + 1, "judge": 9, "answer": 1}
-        (query,) = step(trace, "AnalyseByModel").after.queries
+        (query,) = step(trace, "AnalyseQueryByLlm").after.queries
         assert (query.text, query.origin) == (made, "analysis")
-        rewriting = [prompt for prompt in llm.prompts if prompt.template in at(ORIGINAL, 0.3)]
+        rewriting = [prompt for prompt in llm.prompts if prompt.template in with_temperature(ORIGINAL, 0.3)]
         assert [prompt.fields["question"] for prompt in rewriting] == [made] * 3
         judging = [prompt.fields["question"] for prompt in llm.prompts if prompt.purpose == "judge"]
         assert set(judging) == {KEYWORDS}  # passages are judged by what was asked

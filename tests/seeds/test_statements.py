@@ -26,7 +26,7 @@ from rag_core.indexing.enrich import Enriched
 from rag_core.language.analysis import language_of
 from rag_core.models import load_embedder, load_reranker
 from rag_core.offline.rewriting import Rewriter
-from rag_core.prompts.rewriting import (
+from rag_core.prompts.templates import (
     ASPECT_SPECIFIC,
     CLARIFICATION,
     COMPLICATIONS,
@@ -184,7 +184,7 @@ def test_the_flags_of_seed_003(rag, commanded: list, flags: list[str], values: d
 def test_show_details_prints_every_stage_with_its_time(rag, commanded: list):
     ran = rag("query", QUESTION, "--search-type", "hybrid", "--set", "k_candidates=20", "--show-details")
     assert ran.code == 0, ran.err
-    for stage in ("Bm25 ∥ Dense", "Rrf", "Top", "Write"):
+    for stage in ("Bm25 ∥ Dense", "ReciprocalRankFusion", "Top", "Generate"):
         (line,) = [line for line in ran.out.splitlines() if line.strip().startswith(f"{stage} ")]
         assert " ms " in line
     assert "passages: 20, 20" in ran.out

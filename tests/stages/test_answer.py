@@ -13,7 +13,7 @@ from rag_core.language.questions import check_question
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import NO_EVIDENCE, contexts_in
 from rag_core.runtime.context import Context
-from rag_core.stages import Dense, Retrieve, Transform, Write
+from rag_core.stages import Dense, Generate, Retrieve, TransformStage
 from rag_core.stages.citations import evidence_hash, shown_evidence
 from rag_core.values.errors import StageError
 from rag_core.values.labels import LabelRules, Thresholds
@@ -65,7 +65,7 @@ def context(llm: ScriptedLlm, rule: str = "calibrated") -> Context:
 
 def written(ctx: Context, *hits: Hit, question: str = "How do the cats sleep?") -> State:
     state = State.start(question)
-    return Write()(replace(state, rankings=(Ranking(state.question, hits),)), ctx)
+    return Generate()(replace(state, rankings=(Ranking(state.question, hits),)), ctx)
 
 
 def three() -> list[Hit]:
@@ -196,8 +196,10 @@ def test_invalid_citations_are_taken_out_and_the_reader_is_warned(reply, text, w
 
 @pytest.mark.parametrize("reply", ["", "  \n "])
 def test_an_empty_reply_is_a_failure_that_names_the_stage(reply: str):
-    strategy = Strategy("plain", (Retrieve((Dense(),)), Write()))
-    with pytest.raises(StageError, match=r"plain: stage Write failed: .*the model returned an empty reply"):
+    strategy = Strategy("plain", (Retrieve((Dense(),)), Generate()))
+    with pytest.raises(
+        StageError, match=r"plain: stage Generate failed: .*the model returned an empty reply"
+    ):
         strategy.run("How do the cats sleep?", context(ScriptedLlm(reply)))
 
 
@@ -261,7 +263,7 @@ def test_defect_a_question_that_ends_like_a_fence_is_answered():
 
 
 @dataclass(frozen=True)
-class Reworded(Transform):
+class Reworded(TransformStage):
     """Searches with other words than the question's, and with one query only."""
 
     fans_out = False
@@ -272,7 +274,7 @@ class Reworded(Transform):
 
 def test_defect_the_model_is_asked_the_users_question_also_when_a_rewrite_was_searched():
     llm = ScriptedLlm("Cats sleep [1].")
-    strategy = Strategy("reworded", (Reworded(), Retrieve((Dense(),)), Write()))
+    strategy = Strategy("reworded", (Reworded(), Retrieve((Dense(),)), Generate()))
     trace = strategy.run("How do the cats sleep?", context(llm))
     assert [query.text for query in trace.final.queries] == ["feline rest"]
     assert llm.prompts[0].fields["question"] == "How do the cats sleep?"

@@ -15,7 +15,7 @@ from pages.shared.passages import _doubts
 from rag_core.cli import show
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.context import Context
-from rag_core.stages import Bm25, Dense, Retrieve, Write
+from rag_core.stages import Bm25, Dense, Generate, Retrieve
 from rag_core.stages.citations import MARKER, resolve_citations
 from rag_core.values.trace import Trace
 from rag_core.values.types import Answer, Citation, Hit, Passage
@@ -196,7 +196,7 @@ SAID = (
 @pytest.fixture
 def trace(ctx: Context) -> Trace:
     """An answer with a citation of each kind, written from the one passage about purring."""
-    strategy = Strategy("plain", (Retrieve((Bm25(k=1),)), Write()))
+    strategy = Strategy("plain", (Retrieve((Bm25(k=1),)), Generate()))
     return strategy.run("When do happy cats purr?", replace(ctx, llms={"answer": ScriptedLlm(SAID)}))
 
 
@@ -237,6 +237,6 @@ def test_an_answer_without_a_known_marker_is_drawn_all_the_same():
 
 def test_a_quotation_of_the_offline_kind_brings_no_warning(ctx: Context):
     said = "Cats purr when they are happy. [1]"
-    strategy = Strategy("plain", (Retrieve((Dense(k=1),)), Write()))
+    strategy = Strategy("plain", (Retrieve((Dense(k=1),)), Generate()))
     trace = strategy.run("When do happy cats purr?", replace(ctx, llms={"answer": ScriptedLlm(said)}))
     assert trace.warnings == ()

@@ -11,7 +11,7 @@ from helpers.plane import Plane, context, hit, ranking
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.stages import Best, Fuse, Merge, Rrf
+from rag_core.stages import FusionStage, MaxFusion, ReciprocalRankFusion, WeightedFusion
 from rag_core.stages.fuse import Combine, Weighting
 from rag_core.values.errors import ConfigError
 from rag_core.values.types import Query, Ranking, Scale, State, Vote
@@ -26,19 +26,19 @@ def scored(scores: dict[str, float], query: Query | str = "q", scale: Scale = "c
 def found_by(*places: int, scores: tuple[float, ...]) -> list[Ranking]:
     """Passage "a" as the rewrites at these places found it."""
     return [
-        scored({"a": score}, Query(f"q{place}", place=place))
+        scored({"a": score}, Query(f"q{place}", template_index=place))
         for place, score in zip(places, scores, strict=True)
     ]
 
 
-def after(stage: Fuse, *rankings: Ranking) -> State:
+def after(stage: FusionStage, *rankings: Ranking) -> State:
     state = replace(
         State.start("question"), rankings=rankings, queries=tuple(ranking.query for ranking in rankings)
     )
     return stage(state, context(Plane()))
 
 
-def merged(stage: Fuse, *rankings: Ranking) -> dict[str, float]:
+def merged(stage: FusionStage, *rankings: Ranking) -> dict[str, float]:
     return {found.id: found.score for found in after(stage, *rankings).ranking}
 
 
@@ -47,7 +47,7 @@ BM25, DENSE = "bm25", "dense"
 
 class TestRrfWeights:
     def test_each_search_counts_with_its_weight(self):
-        weighted = Rrf(60, ((BM25, 0.4), (DENSE, 0.6)))
+        weighted = ReciprocalRankFusion(60, ((BM25, 0.4), (DENSE, 0.6)))
         by_words, by_meaning = ranking("ab", retriever=BM25), ranking("bc", retriever=DENSE)
         expected = {"a": 0.4 / 61, "b": 0.4 / 62 + 0.6 / 61, "c": 0.6 / 62}
         assert weighted.fuse([by_words, by_meaning]) == pytest.approx(expected, abs=1e-15)
@@ -57,32 +57,36 @@ class TestRrfWeights:
     @pytest.mark.parametrize("weight", [0.4, 0.6, 1.0])
     def test_ranks_from_one_here_are_the_seeds_ranks_from_zero(self, k: int, weight: float):
         ids = "abcdefgh"
-        ours = Rrf(k, ((BM25, weight),)).fuse([ranking(ids, retriever=BM25)])
+        ours = ReciprocalRankFusion(k, ((BM25, weight),)).fuse([ranking(ids, retriever=BM25)])
         seeds = {name: weight * 1 / (k + rank + 1) for rank, name in enumerate(ids)}  # seed 003, rank from 0
         assert ours == pytest.approx(seeds, abs=1e-15)
 
     def test_a_retriever_has_one_weight_however_many_queries_use_it(self):
         """Three queries to one retriever: none of them is another retriever's."""
         rankings = [ranking(name, Query(name), DENSE) for name in "abc"]
-        assert Rrf(9, ((DENSE, 0.5),)).fuse(rankings) == {"a": 0.05, "b": 0.05, "c": 0.05}
+        assert ReciprocalRankFusion(9, ((DENSE, 0.5),)).fuse(rankings) == {"a": 0.05, "b": 0.05, "c": 0.05}
         one, two = Query("one"), Query("two")
         both = [ranking("a", one, BM25), ranking("b", one, DENSE), ranking("c", two, DENSE)]
-        assert Rrf(9, ((BM25, 1.0), (DENSE, 0.5))).fuse(both) == {"a": 0.1, "b": 0.05, "c": 0.05}
+        assert ReciprocalRankFusion(9, ((BM25, 1.0), (DENSE, 0.5))).fuse(both) == {
+            "a": 0.1,
+            "b": 0.05,
+            "c": 0.05,
+        }
 
     def test_a_retriever_that_is_not_named_has_weight_one(self):
         rankings = [ranking("a", retriever=BM25), ranking("b", retriever=DENSE)]
-        assert Rrf(9, ((BM25, 0.2),)).fuse(rankings) == {"a": pytest.approx(0.02), "b": 0.1}
+        assert ReciprocalRankFusion(9, ((BM25, 0.2),)).fuse(rankings) == {"a": pytest.approx(0.02), "b": 0.1}
 
     def test_the_weight_of_a_query_and_of_a_search_are_multiplied(self):
         light = Query("light", weight=0.5)
-        fused = Rrf(9, ((BM25, 0.4),)).fuse([ranking("a", light, BM25)])
+        fused = ReciprocalRankFusion(9, ((BM25, 0.4),)).fuse([ranking("a", light, BM25)])
         assert fused == {"a": pytest.approx(0.4 * 0.5 / 10, abs=1e-15)}
 
     @settings(deadline=None)
     @given(st.permutations("abcdef"), st.permutations("defghi"), st.floats(0.05, 1))
     def test_a_search_of_weight_zero_is_as_if_it_had_not_been_made(self, one, two, weight):
         by_words, by_meaning = ranking(one, retriever=BM25), ranking(two, retriever=DENSE)
-        weighted = Rrf(60, ((BM25, weight), (DENSE, 0.0)))
+        weighted = ReciprocalRankFusion(60, ((BM25, weight), (DENSE, 0.0)))
         assert weighted.fuse([by_words, by_meaning]) == weighted.fuse([by_words])
         assert weighted.fuse([by_meaning, by_words]) == weighted.fuse([by_words])
 
@@ -91,48 +95,48 @@ class TestRrfWeights:
     def test_only_the_ratio_of_the_weights_orders(self, one, two, first, second):
         """Up to ties, which rounding may break."""
         rankings = [ranking(one, retriever=BM25), ranking(two, retriever=DENSE)]
-        plain = Rrf(60, ((BM25, first), (DENSE, second))).fuse(rankings)
-        doubled = Rrf(60, ((BM25, 2 * first), (DENSE, 2 * second))).fuse(rankings)
+        plain = ReciprocalRankFusion(60, ((BM25, first), (DENSE, second))).fuse(rankings)
+        doubled = ReciprocalRankFusion(60, ((BM25, 2 * first), (DENSE, 2 * second))).fuse(rankings)
         assert doubled == pytest.approx({name: 2 * score for name, score in plain.items()}, rel=1e-12)
 
     @pytest.mark.parametrize("weights", [((BM25, -0.1), (DENSE, 1.0)), ((BM25, 1.0), (DENSE, -0.1))])
     def test_a_negative_weight_is_refused(self, weights: tuple[tuple[str, float], ...]):
         with pytest.raises(ConfigError, match="must not be negative"):
-            Rrf(weights=weights)
+            ReciprocalRankFusion(weights=weights)
 
 
 class TestMergeWeights:
     @pytest.mark.parametrize(
         ("stage", "weights"),
         [
-            (Merge(), [1.0, 0.95, 0.9, 0.85]),  # seed 001: 1 − 0.05 · i
-            (Merge("linear", 0.3), [1.0, 0.7, 0.4, 0.1, 0.0, 0.0]),  # never below 0
-            (Merge("linear", 0.0), [1.0, 1.0, 1.0]),
-            (Merge("exponential"), [1.0, 0.9, 0.81, 0.729]),  # seed 001: 0.9^i
-            (Merge("equal"), [1.0, 1.0, 1.0]),
-            (Merge("custom", weights=(0.2, 2.0)), [0.2, 2.0, 1.0, 1.0]),  # missing ones are 1
-            (Merge("custom"), [1.0, 1.0]),
+            (WeightedFusion(), [1.0, 0.95, 0.9, 0.85]),  # seed 001: 1 − 0.05 · i
+            (WeightedFusion("linear", 0.3), [1.0, 0.7, 0.4, 0.1, 0.0, 0.0]),  # never below 0
+            (WeightedFusion("linear", 0.0), [1.0, 1.0, 1.0]),
+            (WeightedFusion("exponential"), [1.0, 0.9, 0.81, 0.729]),  # seed 001: 0.9^i
+            (WeightedFusion("equal"), [1.0, 1.0, 1.0]),
+            (WeightedFusion("custom", weights=(0.2, 2.0)), [0.2, 2.0, 1.0, 1.0]),  # missing ones are 1
+            (WeightedFusion("custom"), [1.0, 1.0]),
         ],
-        ids=lambda value: value.weighting if isinstance(value, Merge) else "",
+        ids=lambda value: value.weighting if isinstance(value, WeightedFusion) else "",
     )
-    def test_the_weight_goes_by_the_place(self, stage: Merge, weights: list[float]):
+    def test_the_weight_goes_by_the_place(self, stage: WeightedFusion, weights: list[float]):
         assert [stage.weight(place) for place in range(len(weights))] == weights
 
     def test_a_rewrite_keeps_its_weight_when_the_one_before_it_failed(self):
         second, third = found_by(1, 2, scores=(1.0, 0.5))
-        assert merged(Merge(), second) == {"a": 0.95}
-        assert merged(Merge(combine="sum"), second, third) == {"a": pytest.approx(0.95 + 0.9 * 0.5)}
+        assert merged(WeightedFusion(), second) == {"a": 0.95}
+        assert merged(WeightedFusion(combine="sum"), second, third) == {"a": pytest.approx(0.95 + 0.9 * 0.5)}
 
     def test_the_queries_of_the_state_carry_the_weights_they_voted_with(self):
-        state = after(Merge("exponential"), *found_by(0, 2, scores=(0.5, 0.5)))
+        state = after(WeightedFusion("exponential"), *found_by(0, 2, scores=(0.5, 0.5)))
         assert [(query.text, query.weight) for query in state.queries] == [("q0", 1.0), ("q2", 0.81)]
 
 
 class TestMerge:
     RANKINGS = (
-        scored({"a": 0.6, "b": 0.9}, Query("one", place=0)),
-        scored({"a": 0.8, "c": 0.5}, Query("two", place=1)),
-        scored({"a": 0.7, "d": -0.2}, Query("three", place=2)),
+        scored({"a": 0.6, "b": 0.9}, Query("one", template_index=0)),
+        scored({"a": 0.8, "c": 0.5}, Query("two", template_index=1)),
+        scored({"a": 0.7, "d": -0.2}, Query("three", template_index=2)),
     )
 
     @pytest.mark.parametrize(
@@ -144,7 +148,7 @@ class TestMerge:
         ],
     )
     def test_a_passage_that_several_rewrites_found(self, combine: Combine, a: float):
-        scores = merged(Merge(combine=combine), *self.RANKINGS)
+        scores = merged(WeightedFusion(combine=combine), *self.RANKINGS)
         assert scores == pytest.approx({"a": a, "b": 0.9, "c": 0.95 * 0.5, "d": 0.0}, abs=1e-12)
 
     def test_the_seeds_loop_gives_the_same(self):
@@ -154,24 +158,24 @@ class TestMerge:
             for each in found:
                 if each.id not in seen:
                     seen[each.id] = max(0.0, each.score) * (1.0 - (i - 1) * 0.05)
-        assert merged(Merge(combine="first"), *self.RANKINGS) == pytest.approx(seen, abs=1e-12)
+        assert merged(WeightedFusion(combine="first"), *self.RANKINGS) == pytest.approx(seen, abs=1e-12)
 
     def test_every_hit_says_which_rewrites_found_it_and_its_scale(self):
-        best = after(Merge(), *self.RANKINGS).ranking.hits
+        best = after(WeightedFusion(), *self.RANKINGS).ranking.hits
         (a,) = [found for found in best if found.id == "a"]
         assert [(vote.stage, vote.query) for vote in a.votes] == [
-            ("Dense", "one"), ("Dense", "two"), ("Dense", "three"), ("Merge", "question"),
+            ("Dense", "one"), ("Dense", "two"), ("Dense", "three"), ("WeightedFusion", "question"),
         ]  # fmt: skip
         assert {found.scale for found in best} == {"weighted_cosine"}
 
     def test_ties_are_ordered_by_id(self):
         tied = scored({"b": 0.5, "c": 0.5}, "q"), scored({"a": 0.5}, "r")
-        assert list(merged(Merge("equal"), *tied)) == ["a", "b", "c"]
+        assert list(merged(WeightedFusion("equal"), *tied)) == ["a", "b", "c"]
 
 
 cosines = st.floats(-1, 1)
 drawn = st.lists(st.dictionaries(st.sampled_from("abcde"), cosines, max_size=5), min_size=1, max_size=4).map(
-    lambda lists: [scored(found, Query(f"q{i}", place=i)) for i, found in enumerate(lists)]
+    lambda lists: [scored(found, Query(f"q{i}", template_index=i)) for i, found in enumerate(lists)]
 )
 weightings = st.sampled_from(["linear", "exponential", "equal", "custom"])
 
@@ -180,7 +184,7 @@ weightings = st.sampled_from(["linear", "exponential", "equal", "custom"])
 @given(drawn, weightings)
 def test_the_best_score_is_between_the_first_and_the_sum(rankings: list[Ranking], weighting: Weighting):
     first, best, total = (
-        merged(Merge(weighting, weights=(0.5, 2.0), combine=combine), *rankings)
+        merged(WeightedFusion(weighting, weights=(0.5, 2.0), combine=combine), *rankings)
         for combine in ("first", "max", "sum")
     )
     assert first.keys() == best.keys() == total.keys()
@@ -191,7 +195,7 @@ def test_the_best_score_is_between_the_first_and_the_sum(rankings: list[Ranking]
 @settings(deadline=None)
 @given(drawn, weightings, st.sampled_from(["max", "sum"]), st.randoms())
 def test_the_order_of_the_rankings_matters_to_the_first_alone(rankings, weighting, combine, random):
-    stage = Merge(weighting, weights=(0.5, 2.0), combine=combine)
+    stage = WeightedFusion(weighting, weights=(0.5, 2.0), combine=combine)
     shuffled = list(rankings)
     random.shuffle(shuffled)
     assert merged(stage, *shuffled) == merged(stage, *rankings)
@@ -202,14 +206,16 @@ def test_the_order_of_the_rankings_matters_to_the_first_alone(rankings, weightin
 def test_one_rewrite_of_weight_one_changes_no_cosine_but_those_below_zero(rankings: list[Ranking]):
     alone = rankings[0]
     for combine in ("max", "first", "sum"):
-        assert merged(Merge(combine=combine), alone) == {found.id: max(0.0, found.score) for found in alone}
+        assert merged(WeightedFusion(combine=combine), alone) == {
+            found.id: max(0.0, found.score) for found in alone
+        }
 
 
 class TestBest:
     def test_the_best_score_of_any_ranking_and_its_scale(self):
         one = scored({"a": 3.0, "b": -1.0}, "one", "cross_encoder")
         two = scored({"b": 2.0, "c": -4.0}, "two", "cross_encoder")
-        state = after(Best(), one, two)
+        state = after(MaxFusion(), one, two)
         assert [(found.id, found.score, found.scale) for found in state.ranking] == [
             ("a", 3.0, "cross_encoder"),
             ("b", 2.0, "cross_encoder"),
@@ -219,22 +225,22 @@ class TestBest:
         assert b.votes == (
             Vote("Dense", "one", 2, -1.0, "cross_encoder"),
             Vote("Dense", "two", 1, 2.0, "cross_encoder"),
-            Vote("Best", "question", 2, 2.0, "cross_encoder"),
+            Vote("MaxFusion", "question", 2, 2.0, "cross_encoder"),
         )
 
     def test_a_passage_with_only_negative_scores_keeps_the_least_bad(self):
-        assert merged(Best(), scored({"a": -3.0}, "one"), scored({"a": -2.0}, "two")) == {"a": -2.0}
+        assert merged(MaxFusion(), scored({"a": -3.0}, "one"), scored({"a": -2.0}, "two")) == {"a": -2.0}
 
     @settings(deadline=None)
     @given(drawn)
     def test_the_order_of_the_rankings_never_matters(self, rankings: list[Ranking]):
         for order in itertools.islice(itertools.permutations(rankings), 6):
-            assert merged(Best(), *order) == merged(Best(), *rankings)
+            assert merged(MaxFusion(), *order) == merged(MaxFusion(), *rankings)
 
     @settings(deadline=None)
     @given(drawn)
     def test_nothing_is_lost_and_nothing_made_up(self, rankings: list[Ranking]):
         every = [found for each in rankings for found in each]
-        scores = merged(Best(), *rankings)
+        scores = merged(MaxFusion(), *rankings)
         assert scores.keys() == {found.id for found in every}
         assert all(math.isclose(max(f.score for f in every if f.id == name), s) for name, s in scores.items())

@@ -17,7 +17,18 @@ from rag_core.catalog import build
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import Prompt
 from rag_core.runtime.context import Context, Limits
-from rag_core.stages import AtLeast, Blend, Dense, Judge, Mmr, Rerank, Rescore, Retrieve, Top, Write
+from rag_core.stages import (
+    Blend,
+    Dense,
+    Generate,
+    LlmRerank,
+    Mmr,
+    Rerank,
+    RerankStage,
+    Retrieve,
+    Threshold,
+    Top,
+)
 from rag_core.values.errors import ConfigError, ProviderError, StageError, Stopped
 from rag_core.values.types import Hit, Query, Ranking, State, Vote
 
@@ -38,7 +49,7 @@ def judging(replies: dict[str, Reply | tuple[Reply, ...]], **more: object) -> tu
     return replace(context(Plane()), llms={"judge": llm}, **more).metered(), llm
 
 
-def scores_of(stage: Rerank, ids: str, ctx: Context) -> dict[str, float]:
+def scores_of(stage: RerankStage, ids: str, ctx: Context) -> dict[str, float]:
     state = replace(State.start("question"), rankings=(ranking(ids),))
     return {found.id: found.score for found in stage(state, ctx).ranking}
 
@@ -49,10 +60,10 @@ class TestRescore:
         ctx = replace(context(Plane()), reranker=reranker)
         one, two = Query("text of a"), Query("b alone")
         state = replace(State.start("question"), rankings=(ranking("ab", one), ranking("bc", two)))
-        first, second = Rescore()(state, ctx).rankings
+        first, second = Rerank()(state, ctx).rankings
         assert [(found.id, found.score) for found in first] == [("a", 3.0), ("b", 2.0)]
         assert [(found.id, found.score) for found in second] == [("b", 1.0), ("c", 0.0)]
-        assert first.hits[0].votes == (Vote("Rescore", "text of a", 1, 3.0, "cross_encoder"),)
+        assert first.hits[0].votes == (Vote("Rerank", "text of a", 1, 3.0, "cross_encoder"),)
         assert reranker.asked == [("text of a", ("a", "b")), ("b alone", ("b", "c"))]
 
     @pytest.mark.parametrize("search_type", ["bm25", "vector", "hybrid"])
@@ -73,19 +84,19 @@ class TestRescore:
         state = replace(State.start("question"), rankings=(ranking("ba", Query("supposed")),))
         (first, _) = Mmr(2, 1.0)(state, ctx).ranking
         assert first.id == "a"
-        Rescore()(state, ctx)
+        Rerank()(state, ctx)
         assert [query for query, _ in reranker.asked] == ["question"]
 
     @pytest.mark.parametrize("scale", ["cross_encoder", "offline_scorer"])
     def test_the_scale_says_whose_scores_they_are(self, scale):
         ctx = replace(context(Plane()), reranker=WordReranker(scale))
         state = replace(State.start("question"), rankings=(ranking("ab"),))
-        assert {found.scale for found in Rescore()(state, ctx).ranking} == {scale}
+        assert {found.scale for found in Rerank()(state, ctx).ranking} == {scale}
 
     def test_nothing_found_is_nothing_to_score(self):
         reranker = WordReranker()
         ctx = replace(context(Plane()), reranker=reranker)
-        assert scores_of(Rescore(), "", ctx) == {}
+        assert scores_of(Rerank(), "", ctx) == {}
         assert reranker.asked == []
 
     @pytest.mark.parametrize(
@@ -94,24 +105,24 @@ class TestRescore:
     def test_a_score_too_few_or_none_at_all_is_an_error_that_was_paid_for(self, scores: tuple[float, ...]):
         ctx = replace(context(Plane()), reranker=Scores(scores)).metered()
         with pytest.raises(ProviderError, match="scores gave no usable score for each of 2 passages"):
-            scores_of(Rescore(), "ab", ctx)
+            scores_of(Rerank(), "ab", ctx)
         assert [call.cost_usd for call in ctx.ledger] == [0.5]
 
     def test_without_a_reranker_the_strategy_says_what_is_missing(self):
         with pytest.raises(ConfigError, match="No reranker is set"):
-            scores_of(Rescore(), "ab", context(Plane()))
+            scores_of(Rerank(), "ab", context(Plane()))
 
 
 class TestJudge:
     def test_0_to_100_becomes_0_to_1(self):
         ctx, _ = judging({"a": score(0), "b": score(100), "c": score(62.5)})
-        assert scores_of(Judge(), "abc", ctx) == {"b": 1.0, "c": 0.625, "a": 0.0}
+        assert scores_of(LlmRerank(), "abc", ctx) == {"b": 1.0, "c": 0.625, "a": 0.0}
 
     def test_every_passage_is_asked_for_by_itself_with_the_question(self):
         ctx, llm = judging({"a": score(10), "b": score(20)})
         state = replace(State.start("question"), rankings=(ranking("ab"),))
-        found = Judge()(state, ctx).ranking
-        assert {(found.scale, found.votes[-1].stage) for found in found} == {("judge", "Judge")}
+        found = LlmRerank()(state, ctx).ranking
+        assert {(found.scale, found.votes[-1].stage) for found in found} == {("judge", "LlmRerank")}
         asked = {prompt.render() for prompt in llm.prompts}
         assert len(asked) == 2
         for name in "ab":
@@ -123,7 +134,7 @@ class TestJudge:
 
     def test_the_criteria_of_the_seed_are_put_to_it(self):
         ctx, llm = judging({"a": score(10)})
-        scores_of(Judge(), "a", ctx)
+        scores_of(LlmRerank(), "a", ctx)
         (prompt,) = llm.prompts
         for wanted in (
             "what the question is after",
@@ -144,7 +155,7 @@ class TestJudge:
             return score(50)
 
         ctx = replace(context(Plane()), llms={"judge": Told({"judge_passage": together})})
-        assert scores_of(Judge(), "abc", ctx) == dict.fromkeys("abc", 0.5)
+        assert scores_of(LlmRerank(), "abc", ctx) == dict.fromkeys("abc", 0.5)
 
     MALFORMED = (
         ("", "it holds no JSON object"),
@@ -163,7 +174,7 @@ class TestJudge:
     @pytest.mark.parametrize(("reply", "reason"), MALFORMED)
     def test_a_malformed_reply_is_asked_for_once_more_with_the_reason(self, reply: str, reason: str):
         ctx, llm = judging({"a": (reply, score(80)), "b": score(30)})
-        assert scores_of(Judge(), "ab", ctx) == {"a": 0.8, "b": 0.3}
+        assert scores_of(LlmRerank(), "ab", ctx) == {"a": 0.8, "b": 0.3}
         assert ctx.warnings == []
         assert len(ctx.ledger) == 3
         again = [prompt for prompt in llm.prompts if prompt.fields["refused"]]
@@ -173,7 +184,7 @@ class TestJudge:
     @pytest.mark.parametrize(("reply", "reason"), MALFORMED)
     def test_malformed_twice_it_is_left_out_with_a_warning_and_never_a_score(self, reply: str, reason: str):
         ctx, llm = judging({"a": reply, "b": score(0)})
-        assert scores_of(Judge(), "ab", ctx) == {"b": 0.0}
+        assert scores_of(LlmRerank(), "ab", ctx) == {"b": 0.0}
         assert ctx.warnings == [
             "1 of 2 passages could not be judged and were left out: "
             f"the judge's reply was malformed 2 times: {reason}."
@@ -183,26 +194,26 @@ class TestJudge:
     def test_a_refused_call_is_not_asked_again_here(self):
         """The provider's client has its own retries."""
         ctx, llm = judging({"a": refused("No quota."), "b": score(70)})
-        assert scores_of(Judge(), "ab", ctx) == {"b": 0.7}
+        assert scores_of(LlmRerank(), "ab", ctx) == {"b": 0.7}
         assert ctx.warnings == ["1 of 2 passages could not be judged and were left out: No quota."]
         assert len(llm.prompts) == 2
 
     @pytest.mark.parametrize("reply", [refused("No quota."), "no idea"])
     def test_when_none_can_be_judged_the_run_fails(self, full: Context, reply: Reply):
         llm = talker(judge_passage=reply)
-        with pytest.raises(StageError, match="rag_msr: stage Judge failed: no passage could be judged: "):
+        with pytest.raises(StageError, match="rag_msr: stage LlmRerank failed: no passage could be judged: "):
             build("rag_msr").run(QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm)))
         assert llm.purposes["answer"] == 0
 
     def test_stopping_is_not_a_failed_judgement(self):
         ctx, _ = judging({"a": Stopped(), "b": score(1)})
         with pytest.raises(Stopped):
-            scores_of(Judge(), "ab", ctx)
+            scores_of(LlmRerank(), "ab", ctx)
 
     def test_a_fault_in_the_program_is_not_taken_for_a_bad_reply(self):
         ctx, _ = judging({"a": TypeError("a fault"), "b": score(1)})
         with pytest.raises(TypeError, match="a fault"):
-            scores_of(Judge(), "ab", ctx)
+            scores_of(LlmRerank(), "ab", ctx)
 
     def test_the_run_goes_on_with_those_that_were_judged(self, full: Context):
         turns = iter([refused("No quota.")])
@@ -216,7 +227,7 @@ class TestJudge:
 
 def judged_hit(name: str, value: float) -> Hit:
     return replace(
-        hit(name), votes=(Vote("Judge", "question", 1, value, "judge"),), score=value, scale="judge"
+        hit(name), votes=(Vote("LlmRerank", "question", 1, value, "judge"),), score=value, scale="judge"
     )
 
 
@@ -241,7 +252,7 @@ class TestBlend:
         state = replace(State.start("question"), rankings=(Ranking(Query("question"), hits),))
         a, b = Blend(0.4)(state, context(Plane(question=0, a=60, b=0))).ranking
         assert [(vote.stage, vote.scale, vote.rank) for vote in a.votes] == [
-            ("Judge", "judge", 1), ("Blend", "cosine", 2), ("Blend", "s_final", 1),
+            ("LlmRerank", "judge", 1), ("Blend", "cosine", 2), ("Blend", "s_final", 1),
         ]  # fmt: skip
         assert [vote.score for vote in a.votes] == pytest.approx([0.9, 0.5, 0.74], abs=1e-6)
         assert [vote.score for vote in b.votes] == pytest.approx([0.2, 1.0, 0.52], abs=1e-6)
@@ -261,9 +272,9 @@ class TestBlend:
 
     def test_the_last_judgement_counts_and_later_stages_are_not_taken_for_it(self):
         votes = (
-            Vote("Judge", "q", 1, 0.1, "judge"),
-            Vote("Judge", "q", 1, 0.9, "judge"),
-            Vote("Rescore", "q", 1, 7.0, "cross_encoder"),
+            Vote("LlmRerank", "q", 1, 0.1, "judge"),
+            Vote("LlmRerank", "q", 1, 0.9, "judge"),
+            Vote("Rerank", "q", 1, 7.0, "cross_encoder"),
         )
         hits = (replace(hit("a"), votes=votes),)
         state = replace(State.start("question"), rankings=(Ranking(Query("question"), hits),))
@@ -298,7 +309,7 @@ def above(theta: float, *scores: float, question: str = "How do cats sleep in wi
     hits = tuple(replace(hit(f"p{i}"), score=value) for i, value in enumerate(scores))
     state = State.start(question)
     rankings = (Ranking(state.question, hits),)
-    return AtLeast(theta)(replace(state, rankings=rankings), context(Plane()))
+    return Threshold(theta)(replace(state, rankings=rankings), context(Plane()))
 
 
 class TestAtLeast:
@@ -351,18 +362,20 @@ FIRST = (Retrieve((Dense(k=6),)),)
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Rescore(),
-        lambda: Judge(),
+        lambda: Rerank(),
+        lambda: LlmRerank(),
         lambda: Blend(1.0),
-        lambda: AtLeast(0.1),
+        lambda: Threshold(0.1),
         lambda: Top(3),
         lambda: Mmr(3),
     ],
-    ids=["Rescore", "Judge", "Blend", "AtLeast", "Top", "Mmr"],
+    ids=["Rerank", "LlmRerank", "Blend", "Threshold", "Top", "Mmr"],
 )
-def test_a_stage_gives_the_same_twice_and_leaves_its_state_alone(full: Context, make: Callable[[], Rerank]):
+def test_a_stage_gives_the_same_twice_and_leaves_its_state_alone(
+    full: Context, make: Callable[[], RerankStage]
+):
     before = Strategy("mine", FIRST).run(QUESTION, full)
-    traces = [Strategy("mine", (*FIRST, make(), Write())).run(QUESTION, replace(full)) for _ in range(2)]
+    traces = [Strategy("mine", (*FIRST, make(), Generate())).run(QUESTION, replace(full)) for _ in range(2)]
     for trace in traces:
         assert trace.steps[0].after == before.final
         assert trace.ranking == traces[0].ranking
@@ -372,7 +385,7 @@ def test_a_stage_gives_the_same_twice_and_leaves_its_state_alone(full: Context, 
 def test_the_limit_of_a_run_is_no_malformed_reply(full: Context):
     """3 rewrites and 2 judgements are made; judging by half of the passages would be another result."""
     with pytest.raises(
-        StageError, match="stage Judge failed: This run has made 5 language model calls"
+        StageError, match="stage LlmRerank failed: This run has made 5 language model calls"
     ) as failed:
         build("rag_msr").run(QUESTION, replace(full, limits=Limits(calls=5), workers=1))
     assert [call.purpose for call in failed.value.calls if call.of_language_model].count("judge") == 2

@@ -14,18 +14,18 @@ from rag_core.catalog import build
 from rag_core.lab.lab import Lab
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import Prompt
-from rag_core.prompts.rewriting import MULTI_QUERY, ORIGINAL, SYNONYMS, TRANSFORM, Form, own_template
+from rag_core.prompts.templates import MULTI_QUERY, ORIGINAL, SYNONYMS, TRANSFORM, Form, custom_template
 from rag_core.runtime.context import Context
 from rag_core.stages import (
-    Analyse,
-    AnalyseByModel,
+    AnalyseQuery,
+    AnalyseQueryByLlm,
     Dense,
-    Hypothesise,
-    Merge,
+    Generate,
+    Hyde,
     Rephrase,
     Retrieve,
     Rewrite,
-    Write,
+    WeightedFusion,
 )
 from rag_core.stages.transform import cleaned
 from rag_core.values.errors import ConfigError, ProviderError, StageError, Stopped
@@ -49,7 +49,7 @@ def rewritten(ctx: Context, replies: dict, question: Query = QUESTION) -> tuple[
 class TestRewrite:
     def test_one_query_per_template_in_its_place_and_not_the_question(self, ctx: Context):
         queries, warnings = rewritten(ctx, PLAIN)
-        assert [(query.text, query.origin, query.place, query.weight) for query in queries] == [
+        assert [(query.text, query.origin, query.template_index, query.weight) for query in queries] == [
             ("When do cats sleep?", "standalone", 0, 1.0),
             ("Feline rest", "synonyms", 1, 1.0),
             ("Cats, sleep and food", "expanded", 2, 1.0),
@@ -73,12 +73,18 @@ class TestRewrite:
 
     def test_identical_rewrites_collapse_into_the_first_whatever_their_capitals(self, ctx: Context):
         queries, warnings = rewritten(ctx, {**PLAIN, "synonyms": "“WHEN do cats sleep?”"})
-        assert [(query.origin, query.place) for query in queries] == [("standalone", 0), ("expanded", 2)]
+        assert [(query.origin, query.template_index) for query in queries] == [
+            ("standalone", 0),
+            ("expanded", 2),
+        ]
         assert warnings == ["Rewrite 'synonyms' is the same as 'standalone' and was left out."]
 
     def test_a_failed_one_drops_out_and_the_others_keep_their_places(self, ctx: Context):
         queries, warnings = rewritten(ctx, {**PLAIN, "standalone": refused("The provider is down.")})
-        assert [(query.origin, query.place) for query in queries] == [("synonyms", 1), ("expanded", 2)]
+        assert [(query.origin, query.template_index) for query in queries] == [
+            ("synonyms", 1),
+            ("expanded", 2),
+        ]
         assert warnings == ["Rewrite 'standalone' failed and was left out: The provider is down. Try again."]
 
     @pytest.mark.parametrize("empty", ["", " \n ", '""', "New wording: "])
@@ -89,7 +95,9 @@ class TestRewrite:
 
     def test_when_all_fail_the_run_fails_with_the_first_reason(self, ctx: Context):
         failing = {"standalone": refused("No quota."), "synonyms": refused("No model."), "expanded": ""}
-        strategy = Strategy("mine", (Rewrite(MULTI_QUERY), Retrieve((Dense(),)), Merge("equal"), Write()))
+        strategy = Strategy(
+            "mine", (Rewrite(MULTI_QUERY), Retrieve((Dense(),)), WeightedFusion("equal"), Generate())
+        )
         with pytest.raises(StageError) as failed:
             strategy.run("Do cats sleep?", replace(ctx, llms={"rewrite": Told(failing)}))
         assert isinstance(failed.value.__cause__, ProviderError)
@@ -131,8 +139,8 @@ class TestRewrite:
         assert asked.warnings == ["Rewrite 'synonyms' lost from the question: acetaminophen."]
 
     def test_the_offline_engine_says_which_templates_it_cannot_read(self, ctx: Context):
-        mine = own_template("mine", "Ask {question}")
-        edited = own_template("standalone", "Alone: {question}")
+        mine = custom_template("mine", "Ask {question}")
+        edited = custom_template("standalone", "Alone: {question}")
         llm = Told({"mine": "One", "standalone": "Two", "synonyms": "Three"}, offline=True)
         asked = with_llm(ctx, llm)
         Rewrite((mine, edited, SYNONYMS)).rewrite(QUESTION, asked)
@@ -143,7 +151,7 @@ class TestRewrite:
 
     def test_a_language_model_reads_them(self, ctx: Context):
         asked = with_llm(ctx, Told({"mine": "One"}))
-        Rewrite((own_template("mine", "Ask {question}"),)).rewrite(QUESTION, asked)
+        Rewrite((custom_template("mine", "Ask {question}"),)).rewrite(QUESTION, asked)
         assert asked.warnings == []
 
     @pytest.mark.parametrize(
@@ -184,13 +192,13 @@ class TestForm:
         ],
     )
     def test_the_decision_and_its_reason_are_in_the_query(self, ctx: Context, question, form, reason):
-        (query,) = Analyse().rewrite(Query(question), ctx)
+        (query,) = AnalyseQuery().rewrite(Query(question), ctx)
         assert query == Query(question, form=form, note=reason)
 
     @pytest.mark.parametrize("question", ["Do cats sleep?", "cats sleep", "¿Duermen?"])
     def test_the_decision_reaches_the_model_and_the_rewrites(self, ctx: Context, question: str):
         llm = talker()
-        (analysed,) = Analyse().rewrite(Query(question), ctx)
+        (analysed,) = AnalyseQuery().rewrite(Query(question), ctx)
         queries = Rewrite(ORIGINAL).rewrite(analysed, with_llm(ctx, llm))
         assert {prompt.fields["form"] for prompt in llm.prompts} == {Form(analysed.form)}
         assert all(f"Form of the question: {analysed.form}." in prompt.render() for prompt in llm.prompts)
@@ -209,7 +217,7 @@ def analysed(ctx: Context, question: str, reply: object) -> tuple[Query, list[st
     """What the analysis by the model makes of a question, its warnings, and the model that was asked."""
     llm = Told({"analysis": reply})
     asked = with_llm(ctx, llm)
-    (query,) = AnalyseByModel().rewrite(Query(question), asked)
+    (query,) = AnalyseQueryByLlm().rewrite(Query(question), asked)
     return query, asked.warnings, llm
 
 
@@ -261,7 +269,7 @@ class TestAnalysisByTheModel:
     )
     def test_when_it_fails_the_rules_decide_and_the_warning_says_why(self, ctx: Context, reply, why: str):
         query, (warning,), llm = analysed(ctx, "cats sleep", reply)
-        assert query == Analyse().rewrite(Query("cats sleep"), ctx)[0]
+        assert query == AnalyseQuery().rewrite(Query("cats sleep"), ctx)[0]
         assert warning.startswith(f"Query analysis by the model failed, so that rules decided ({why}")
         assert len(llm.prompts) == 1
 
@@ -298,11 +306,11 @@ class TestHypothesise:
     def test_it_is_searched_with_the_passage_or_the_normalised_mean(self, include: bool, degrees: float):
         plane = Plane(question=0, answer=90)
         ctx = with_llm(context(plane), Told({"hypothetical": "answer"}))
-        strategy = Strategy("mine", (Hypothesise(include), Retrieve((Dense(k=1),))))
+        strategy = Strategy("mine", (Hyde(include), Retrieve((Dense(k=1),))))
         trace = strategy.run("question", ctx)
         (query,) = trace.final.queries
         assert (query.text, query.origin, query.passages) == ("answer", "hypothetical", ("answer",))
-        assert query.beside == ("question" if include else "")
+        assert query.question_text == ("question" if include else "")
         ((searched, _),) = plane.searched
         # the mean of (0, 1) and (1, 0) is (1/2, 1/2), of length 1/√2: normalised (1/√2, 1/√2), at 45°
         assert searched == pytest.approx(unit(degrees), abs=1e-6)
@@ -313,23 +321,23 @@ class TestHypothesise:
     def test_the_passage_and_not_the_question_is_embedded_as_a_passage(self):
         """Models like e5 embed the two differently."""
         plane = Plane(question=0, answer=90)
-        Dense().search(Query("q", passages=("answer",), beside="question"), context(plane))
+        Dense().search(Query("q", passages=("answer",), question_text="question"), context(plane))
         assert plane.embedded == [("passage", ("answer",)), ("query", ("question",))]
 
     @pytest.mark.parametrize("empty", ["", "\n  "])
     def test_an_empty_passage_is_an_error_and_no_search(self, ctx: Context, empty: str):
         asked = with_llm(ctx, Told({"hypothetical": empty}))
         with pytest.raises(ProviderError, match="wrote no hypothetical passage"):
-            Hypothesise().rewrite(QUESTION, asked)
+            Hyde().rewrite(QUESTION, asked)
 
     def test_a_failure_is_raised(self, ctx: Context):
         asked = with_llm(ctx, Told({"hypothetical": refused("No quota.")}))
         with pytest.raises(ProviderError, match="No quota"):
-            Hypothesise().rewrite(QUESTION, asked)
+            Hyde().rewrite(QUESTION, asked)
 
     def test_the_passage_is_searched_in_one_line(self, ctx: Context):
         asked = with_llm(ctx, Told({"hypothetical": " Cats sleep.\n\nThey dream. "}))
-        (query,) = Hypothesise().rewrite(QUESTION, asked)
+        (query,) = Hyde().rewrite(QUESTION, asked)
         assert query.passages == ("Cats sleep. They dream.",)
 
 

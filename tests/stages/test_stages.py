@@ -16,7 +16,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.runtime.context import Context
-from rag_core.stages import Best, Blend, Bm25, Dense, Mmr, Retrieve, Retriever, Rrf, Select, Stage, Top
+from rag_core.stages import (
+    Blend,
+    Bm25,
+    Dense,
+    MaxFusion,
+    Mmr,
+    ReciprocalRankFusion,
+    Retrieve,
+    Retriever,
+    SelectStage,
+    Stage,
+    Top,
+)
 from rag_core.stages.select import mmr_order
 from rag_core.values.errors import ConfigError, Stopped
 from rag_core.values.types import Hit, Query, Ranking, Scale, State, Vote
@@ -24,23 +36,26 @@ from rag_core.values.types import Hit, Query, Ranking, Scale, State, Vote
 
 def fused(*rankings: Ranking, k: int = 60) -> Ranking:
     state = replace(State.start("question"), rankings=rankings)
-    return Rrf(k)(state, context(Plane())).ranking
+    return ReciprocalRankFusion(k)(state, context(Plane())).ranking
 
 
-def kept(stage: Select, plane: Plane, *ids: str) -> Ranking:
+def kept(stage: SelectStage, plane: Plane, *ids: str) -> Ranking:
     state = replace(State.start("question"), rankings=(ranking(ids),))
     return stage(state, context(plane)).ranking
 
 
 def test_rrf_sums_one_over_sixty_plus_rank():
-    scores = Rrf().fuse([ranking("ab"), ranking("bca")])
+    scores = ReciprocalRankFusion().fuse([ranking("ab"), ranking("bca")])
     assert scores == {"a": 1 / 61 + 1 / 63, "b": 1 / 62 + 1 / 61, "c": 1 / 62}
-    assert Rrf().fuse([ranking("ab"), ranking("ba")]) == {"a": 1 / 61 + 1 / 62, "b": 1 / 61 + 1 / 62}
+    assert ReciprocalRankFusion().fuse([ranking("ab"), ranking("ba")]) == {
+        "a": 1 / 61 + 1 / 62,
+        "b": 1 / 61 + 1 / 62,
+    }
 
 
 def test_rrf_multiplies_each_vote_by_the_weight_of_its_query():
     heavy, light = Query("heavy", weight=2.0), Query("light", weight=0.5)
-    scores = Rrf(k=10).fuse([ranking("ab", heavy), ranking("ba", light)])
+    scores = ReciprocalRankFusion(k=10).fuse([ranking("ab", heavy), ranking("ba", light)])
     assert scores == pytest.approx({"a": 2 / 11 + 0.5 / 12, "b": 2 / 12 + 0.5 / 11}, abs=1e-15)
 
 
@@ -48,12 +63,14 @@ def test_rrf_multiplies_each_vote_by_the_weight_of_its_query():
     ("k", "expected"), [(0, 1 / 1 + 1 / 2), (1, 1 / 2 + 1 / 3), (200, 1 / 201 + 1 / 202)]
 )
 def test_the_rrf_constant_is_added_to_the_rank(k: int, expected: float):
-    assert Rrf(k).fuse([ranking("a"), ranking("ba")])["a"] == pytest.approx(expected, abs=1e-15)
+    assert ReciprocalRankFusion(k).fuse([ranking("a"), ranking("ba")])["a"] == pytest.approx(
+        expected, abs=1e-15
+    )
 
 
 def test_a_negative_rrf_constant_is_refused():
     with pytest.raises(ConfigError, match="k must be at least 0, not -1"):
-        Rrf(k=-1)
+        ReciprocalRankFusion(k=-1)
 
 
 @pytest.mark.parametrize("rankings", [(), (ranking(""),), (ranking(""), ranking(""))])
@@ -75,7 +92,7 @@ def test_a_fused_hit_has_the_votes_of_every_list_and_its_own():
     assert best.votes == (
         Vote("Dense", "one", 2, 0.2, "cosine"),
         Vote("Bm25", "two", 1, 7.0, "cosine"),
-        Vote("Rrf", "question", 1, 1 / 62 + 1 / 61, "rrf"),
+        Vote("ReciprocalRankFusion", "question", 1, 1 / 62 + 1 / 61, "rrf"),
     )
     assert (best.id, best.scale, other.id) == ("b", "rrf", "a")
 
@@ -115,7 +132,7 @@ def test_top_keeps_a_prefix_of_the_ranking(ids: list[str], fewer: int, more: int
 
 def test_mmr_equals_the_arithmetic_against_the_most_similar_pick_not_the_last():
     plane = Plane(question=0, a=-80, b=-60, c=30, d=80)
-    picked = kept(Mmr(k=4, relevance=0.5), plane, *"abcd")
+    picked = kept(Mmr(k=4, lambda_=0.5), plane, *"abcd")
     # After c and a, passage b is 20° from a and d is 50° from c: against the last pick alone
     # d (160° from a) would come third.
     values = {
@@ -136,7 +153,7 @@ def test_mmr_equals_the_arithmetic_against_the_most_similar_pick_not_the_last():
 def test_what_mmr_orders_by_is_the_score_and_what_it_is_made_of_is_on_the_vote():
     """After a, 20° from the question, c at −50° is worth more than b, which is 10° from a."""
     plane = Plane(question=0, a=20, b=30, c=-50)
-    picked = kept(Mmr(k=3, relevance=0.6), plane, *"cba").hits
+    picked = kept(Mmr(k=3, lambda_=0.6), plane, *"cba").hits
     assert [(found.id, found.scale, found.score) for found in picked] == [
         ("a", "mmr", pytest.approx(0.6 * cos(20), abs=1e-6)),
         ("c", "mmr", pytest.approx(0.6 * cos(50) - 0.4 * cos(70), abs=1e-6)),
@@ -156,7 +173,7 @@ def test_what_mmr_orders_by_is_the_score_and_what_it_is_made_of_is_on_the_vote()
 def test_a_score_of_a_later_stage_is_not_explained_by_an_earlier_one():
     plane = Plane(question=0, a=20, b=30)
     picked = kept(Mmr(k=2), plane, *"ab")
-    (one, two) = Best()(replace(State.start("question"), rankings=(picked,)), context(plane)).ranking
+    (one, two) = MaxFusion()(replace(State.start("question"), rankings=(picked,)), context(plane)).ranking
     assert [one.votes[-1].terms, two.votes[-1].terms] == [(), ()]
 
 
@@ -226,7 +243,7 @@ def test_mmr_of_nothing_is_nothing_and_asks_no_model():
 @pytest.mark.parametrize("lam", [-0.01, 1.01, float("nan")])
 def test_a_lambda_outside_zero_to_one_is_refused(lam: float):
     with pytest.raises(ConfigError, match="relevance must be from 0 to 1"):
-        Mmr(relevance=lam)
+        Mmr(lambda_=lam)
 
 
 def test_dense_embeds_the_query_and_asks_for_k():
@@ -310,7 +327,7 @@ def test_a_ranking_keeps_its_retriever_until_rankings_are_fused(stage: Stage):
     ctx = context(Plane(question=0, one=0, two=0, a=0, b=10))
     after = stage(state, ctx)
     assert [found.retriever for found in after.rankings] == ["bm25", "dense"]
-    assert [found.retriever for found in Best()(after, ctx).rankings] == [""]
+    assert [found.retriever for found in MaxFusion()(after, ctx).rankings] == [""]
 
 
 def test_the_scale_of_a_ranking_is_that_of_its_hits():

@@ -16,14 +16,14 @@ from helpers.provider_lab import QUESTION, listed, obliging, provider_lab
 from helpers.small import DOCUMENTS, ScriptedLlm
 
 from pages.shared.passages import _passage
-from rag_core.indexing import CorpusStore, Reading
+from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.lab.doctor import _labels
 from rag_core.lab.lab import Lab
 from rag_core.models import load_embedder
-from rag_core.offline.timely import Timely
+from rag_core.offline.timely import TimeLimited
 from rag_core.prompts.prompt import ANSWER, Sources
 from rag_core.runtime.context import Assessor, Context
-from rag_core.stages import Blend, Judge, Rescore, Write
+from rag_core.stages import Blend, Generate, LlmRerank, Rerank
 from rag_core.stages.answer import labelled
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.settings import Settings
@@ -72,7 +72,7 @@ def given(ctx: Context, *hits: Hit) -> list[tuple[str, str] | None]:
 
 def judged(name: str, value: float, query: str = ASKED) -> Hit:
     """A passage with the judge's vote for a query."""
-    return replace(hit(name), votes=(Vote(Judge.__name__, query, 1, value, "judge"),))
+    return replace(hit(name), votes=(Vote(LlmRerank.__name__, query, 1, value, "judge"),))
 
 
 class TestTheOrderOfScorers:
@@ -97,7 +97,7 @@ class TestTheOrderOfScorers:
     def test_a_cross_encoder_that_was_measured_comes_before_the_offline_measure(self):
         measure = Measure({"a": 0.1, "b": 0.7, "c": 0.4})
         ctx = context(COSINE, OFFLINE, CROSS, assessor=measure, reranker=Scores((0.5, 0.9, 0.2)))
-        reranked = Rescore()(state(), ctx)
+        reranked = Rerank()(state(), ctx)
         assert [one.id for one in reranked.ranking] == ["b", "a", "c"]
         expected = [("High", "cross_encoder"), ("Medium", "cross_encoder"), ("Low", "cross_encoder")]
         assert given(ctx, *reranked.ranking) == expected
@@ -105,7 +105,7 @@ class TestTheOrderOfScorers:
 
     def test_a_cross_encoders_logits_mean_nothing_by_themselves(self):
         ctx = context(COSINE, reranker=Scores((9.0, 8.0, 7.0)))
-        assert given(ctx, *Rescore()(state(), ctx).ranking) == [
+        assert given(ctx, *Rerank()(state(), ctx).ranking) == [
             ("High", "cosine"),
             ("Medium", "cosine"),
             ("Low", "cosine"),
@@ -116,7 +116,7 @@ class TestTheOrderOfScorers:
         llm = Told({"judge_passage": score(100)})
         measure = Measure(dict.fromkeys("abc", 0.0))
         ctx = replace(context(COSINE, OFFLINE, assessor=measure), llms={"judge": llm})
-        final = Blend(alpha)(Judge()(state(), ctx), ctx)
+        final = Blend(alpha)(LlmRerank()(state(), ctx), ctx)
         third = final.ranking.hits[2]
         assert (third.id, third.scale) == ("c", "s_final")
         assert third.score == pytest.approx(alpha * cos(90) + (1 - alpha) * 100 / 100, abs=1e-6)
@@ -158,15 +158,15 @@ class TestTheOrderOfScorers:
     def test_a_passage_without_a_label_is_shown_without_one_everywhere(self):
         llm = ScriptedLlm("Cats sleep [1].")
         ctx = replace(context(), llms={"answer": llm})
-        after = Write()(state(), ctx)
+        after = Generate()(state(), ctx)
         assert [one.relevance for one in after.ranking] == [None] * 3
         assert llm.prompts[0].render().count('relevance="unknown"') == 3
 
 
 class TestTheBudgetOfTime:
     def test_an_assessor_in_time_gives_its_values(self):
-        assert Timely(Measure({"a": 0.7})).relevance("q", [hit("a")]) == [0.7]
-        assert Timely(Measure({})).name == "measure"
+        assert TimeLimited(Measure({"a": 0.7})).relevance("q", [hit("a")]) == [0.7]
+        assert TimeLimited(Measure({})).name == "measure"
 
     def test_one_that_is_late_gives_no_label_rather_than_a_cosines(self):
         free = threading.Event()
@@ -177,7 +177,7 @@ class TestTheBudgetOfTime:
                 return super().relevance(question, hits)
 
         slow = Slow({"a": 0.1, "b": 0.7, "c": 0.4})
-        ctx = context(COSINE, OFFLINE, assessor=Timely(slow, seconds=0.05))
+        ctx = context(COSINE, OFFLINE, assessor=TimeLimited(slow, seconds=0.05))
         started = time.monotonic()
         assert given(ctx) == [None, None, None]
         assert time.monotonic() - started < 10
@@ -189,7 +189,7 @@ class TestTheBudgetOfTime:
 
     def test_a_failure_of_the_assessor_is_a_failure(self):
         with pytest.raises(KeyError):
-            Timely(Measure({})).relevance("q", [hit("a")])
+            TimeLimited(Measure({})).relevance("q", [hit("a")])
 
 
 def measured(lab: Lab, measure: Measure) -> Lab:
@@ -249,7 +249,7 @@ class TestWithAProvider:
         server.choose = lambda body: DEFAULT if "input" in body else obliging(body)
         embedder = load_embedder(settings, listed())
         store = CorpusStore(tmp_path, "animals", embedder)
-        store.update(Reading("test", list(DOCUMENTS)))
+        store.update(SourceFiles("test", list(DOCUMENTS)))
         lab = provider_lab(server, store, embedder, shipped)
         trace = lab.run(QUESTION, "simple_semantic")
         assert [context["label"] for context in trace.as_json()["contexts"]] == [None] * 5

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from helpers.small import DOCUMENTS, ROOT, WordEmbedder
 
-from rag_core.indexing import CorpusStore, Reading, read_path
+from rag_core.indexing import CorpusStore, SourceFiles, read_path
 from rag_core.language.analysis import detect_language, languages_of
 from rag_core.language.questions import question_notice
 from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE, Sources
-from rag_core.prompts.rewriting import HYPOTHETICAL, IMPROVED, MULTI_QUERY, ORIGINAL, READY, TRANSFORM
+from rag_core.prompts.templates import HYPOTHETICAL, IMPROVED, MULTI_QUERY, ORIGINAL, READY, TRANSFORM
 from rag_core.runtime.context import Context
-from rag_core.stages import Hypothesise, Rewrite
+from rag_core.stages import Hyde, Rewrite
 from rag_core.values.errors import ConfigError, DataError
 from rag_core.values.profile import FILE, Profile, named, read_profile
 from rag_core.values.types import Query
@@ -107,26 +107,26 @@ class TestPrompts:
     def test_every_model_call_of_a_run_has_the_contexts_profile(self, ctx: Context, llm):
         ctx = replace(ctx, profile=FOOD)
         Rewrite(MULTI_QUERY).rewrite(Query("Do oats help?"), ctx)
-        Hypothesise().rewrite(Query("Do oats help?"), ctx)
+        Hyde().rewrite(Query("Do oats help?"), ctx)
         assert len(llm.prompts) == 4
         assert all("about food and nutrition" in prompt.system for prompt in llm.prompts)
 
 
 class TestIndex:
     def test_it_is_kept_with_the_index_and_stays_when_nothing_new_is_said(self, store: CorpusStore):
-        reading = Reading("test", list(DOCUMENTS), profile=FOOD)
+        reading = SourceFiles("test", list(DOCUMENTS), profile=FOOD)
         assert store.update(reading).profile == FOOD
         opened = store.open()
         assert opened
         assert opened.profile == FOOD
-        assert store.update(Reading("test", list(DOCUMENTS))).profile == FOOD
+        assert store.update(SourceFiles("test", list(DOCUMENTS))).profile == FOOD
         assert store.open() is opened  # nothing was written
 
     def test_a_changed_profile_alone_is_a_new_generation(self, store: CorpusStore, embedder: WordEmbedder):
-        store.update(Reading("test", list(DOCUMENTS), profile=FOOD))
+        store.update(SourceFiles("test", list(DOCUMENTS), profile=FOOD))
         first, asked = store.open(), len(embedder.asked)
         changed = replace(FOOD, subject="animals")
-        report = store.update(Reading("test", list(DOCUMENTS), profile=changed))
+        report = store.update(SourceFiles("test", list(DOCUMENTS), profile=changed))
         second = store.open()
         assert first
         assert second
@@ -136,7 +136,7 @@ class TestIndex:
         assert len(embedder.asked) == asked  # vectors are taken over
 
     def test_it_survives_a_rebuild(self, store: CorpusStore, tmp_path: Path):
-        store.update(Reading("test", list(DOCUMENTS), profile=FOOD))
+        store.update(SourceFiles("test", list(DOCUMENTS), profile=FOOD))
         opened = store.open()
         assert opened
         (opened.generation / "lexical.npz").write_bytes(b"broken")
@@ -156,7 +156,7 @@ FRENCH = "Les chats dorment la plus grande partie de la journée et ronronnent q
 class TestLanguages:
     def test_documents_in_a_third_language_are_seen(self, store: CorpusStore):
         documents = [replace(DOCUMENTS[0], id=str(n), text=FRENCH) for n in range(3)]
-        store.update(Reading("test", [*documents, DOCUMENTS[1]]))
+        store.update(SourceFiles("test", [*documents, DOCUMENTS[1]]))
         opened = store.open()
         assert opened
         assert opened.profile.languages == ("fr", "en")

@@ -92,8 +92,13 @@ def test_the_contexts_are_the_ranking_in_order_with_every_vote(trace: Trace):
         assert context["score"] == pytest.approx(sum(term["weight"] * term["value"] for term in terms))
         assert hit.relevance is not None
         assert context["label"] == hit.relevance.label
-        assert [vote["stage"] for vote in context["votes"]][-2:] == ["Rrf", "Mmr"]
-        assert {vote["stage"] for vote in context["votes"]} <= {"Bm25", "Dense", "Rrf", "Mmr"}
+        assert [vote["stage"] for vote in context["votes"]][-2:] == ["ReciprocalRankFusion", "Mmr"]
+        assert {vote["stage"] for vote in context["votes"]} <= {
+            "Bm25",
+            "Dense",
+            "ReciprocalRankFusion",
+            "Mmr",
+        }
 
 
 def test_what_was_asked_and_set_is_in_the_trace(trace: Trace):

@@ -73,8 +73,8 @@ def test_sorting_leaves_the_given_hits_as_they_were():
 
 
 def test_votes_can_follow_an_order_that_is_not_the_scores():
-    voted = ordered_votes([hit("a", 0.1), hit("b", 0.9)], QUESTION, "Mmr")
-    assert [(found.id, found.votes[0].rank, found.votes[0].score) for found in voted] == [
+    with_votes = ordered_votes([hit("a", 0.1), hit("b", 0.9)], QUESTION, "Mmr")
+    assert [(found.id, found.votes[0].rank, found.votes[0].score) for found in with_votes] == [
         ("a", 1, 0.1),
         ("b", 2, 0.9),
     ]

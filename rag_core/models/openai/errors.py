@@ -22,7 +22,7 @@ OPENAI_ITSELF = Server(None, None)
 SHORTEST_KEY = 8  # characters
 
 
-def explained(
+def explain_error(
     error: Exception, model: str, secret: str = "", server: Server = OPENAI_ITSELF
 ) -> ProviderError:
     """The failure in one sentence, with the next step.

@@ -32,7 +32,7 @@ class Call:
         return self.response is not None and self.response.is_success
 
 
-class Line(threading.local):
+class RequestTracker(threading.local):
     """Follows the requests of each thread.
 
     LlamaIndex tells neither how many requests a call took, nor closes the response when its generator is
@@ -80,7 +80,7 @@ class EmbeddingRequest:
         return self.sent and not self.refused
 
 
-class EmbeddingLine(threading.local):
+class EmbeddingTracker(threading.local):
     """Follows the requests for embeddings of each thread: LlamaIndex keeps neither usage nor repetitions."""
 
     def __init__(self) -> None:

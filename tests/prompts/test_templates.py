@@ -8,7 +8,7 @@ import pytest
 
 from rag_core.prompts import rewriting as templates
 from rag_core.prompts.prompt import ANSWER, ENRICH, JUDGE_ANSWER, JUDGE_PASSAGE, Template
-from rag_core.prompts.rewriting import (
+from rag_core.prompts.templates import (
     HYPOTHETICAL,
     IMPROVED,
     LONGEST,
@@ -19,8 +19,8 @@ from rag_core.prompts.rewriting import (
     STANDALONE,
     TRANSFORM,
     Form,
-    at,
-    own_template,
+    custom_template,
+    with_temperature,
 )
 from rag_core.values.errors import ConfigError
 
@@ -83,14 +83,14 @@ def test_answer_and_judge_are_asked_at_temperature_zero():
 
 class TestOwn:
     def test_it_is_sent_as_it_is_written_with_the_question_in_its_place(self):
-        own = own_template("  my   way ", " Ask {question} — again: {question} ")
+        own = custom_template("  my   way ", " Ask {question} — again: {question} ")
         assert own.name == "my way"
         assert own.fill(question=QUESTION).render() == f"Ask {QUESTION} — again: {QUESTION}"
         assert (own.purpose, own.temperature, own.system) == ("rewrite", 0.3, STANDALONE.system)
 
     @pytest.mark.parametrize("text", ["{question} }", "{ {question}", "a } b { {question}"])
     def test_a_lone_brace_is_sent_as_it_stands(self, text: str):
-        assert own_template("x", text).fill(question="Q").render() == text.replace("{question}", "Q")
+        assert custom_template("x", text).fill(question="Q").render() == text.replace("{question}", "Q")
 
     @pytest.mark.parametrize(
         ("text", "found"),
@@ -109,7 +109,7 @@ class TestOwn:
     )
     def test_a_field_that_would_not_be_filled_is_refused_with_what_was_found(self, text: str, found: str):
         with pytest.raises(ConfigError) as refused:
-            own_template("mine", text)
+            custom_template("mine", text)
         assert refused.value.message == (
             f"Template 'mine' must hold {{question}} and no other field; it holds {found}."
         )
@@ -118,19 +118,19 @@ class TestOwn:
     @pytest.mark.parametrize(("name", "length"), [("", 0), ("  ", 0), ("n" * 41, 41)])
     def test_a_name_is_short_and_not_empty(self, name: str, length: int):
         with pytest.raises(ConfigError, match=f"has 1 to 40 characters, not {length}"):
-            own_template(name, "{question}")
+            custom_template(name, "{question}")
 
     def test_a_text_is_no_longer_than_the_limit(self):
-        own_template("x", "{question}".ljust(LONGEST, "."))
+        custom_template("x", "{question}".ljust(LONGEST, "."))
         with pytest.raises(ConfigError, match=r"has 2,001 characters"):
-            own_template("x", "{question}".ljust(LONGEST + 1, "."))
+            custom_template("x", "{question}".ljust(LONGEST + 1, "."))
 
     def test_a_ready_one_that_is_not_changed_stays_the_ready_one(self):
-        assert own_template("standalone", STANDALONE.text + "\n") is STANDALONE
-        assert own_template("standalone", "Say {question}") != STANDALONE
+        assert custom_template("standalone", STANDALONE.text + "\n") is STANDALONE
+        assert custom_template("standalone", "Say {question}") != STANDALONE
 
 
 def test_at_sets_the_temperature_and_nothing_else():
-    hot = at(MULTI_QUERY, 0.9)
+    hot = with_temperature(MULTI_QUERY, 0.9)
     assert [template.temperature for template in hot] == [0.9] * 3
-    assert at(hot, 0.3) == MULTI_QUERY
+    assert with_temperature(hot, 0.3) == MULTI_QUERY

@@ -165,7 +165,7 @@ OFFLINE_KNOWS: Mapping[str, str] = {
 }
 
 
-def own_template(name: str, text: str) -> Template:
+def custom_template(name: str, text: str) -> Template:
     """A rewriting template of the user's own; a ready one when neither name nor text differs from it.
 
     Args:
@@ -192,6 +192,6 @@ def own_template(name: str, text: str) -> Template:
     return replace(STANDALONE, name=name, text=text)
 
 
-def at(templates: Sequence[Template], temperature: float) -> tuple[Template, ...]:
+def with_temperature(templates: Sequence[Template], temperature: float) -> tuple[Template, ...]:
     """The templates, asked at a temperature."""
     return tuple(replace(template, temperature=temperature) for template in templates)

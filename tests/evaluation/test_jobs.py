@@ -14,7 +14,7 @@ from helpers.openai_server import serve
 from helpers.small import DOCUMENTS
 
 from rag_core import evaluation as ev
-from rag_core.evaluation.works import KEPT
+from rag_core.evaluation.jobs import KEPT
 from rag_core.lab.engines import load_engines
 from rag_core.lab.lab import Lab
 from rag_core.models import load_embedder
@@ -28,8 +28,8 @@ DONE = Path("result")
 
 
 @pytest.fixture
-def works() -> ev.Works:
-    return ev.Works()
+def jobs() -> ev.Jobs:
+    return ev.Jobs()
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -49,14 +49,14 @@ class Gate:
         self.most = 0
         self._lock = threading.Lock()
 
-    def __call__(self, work: ev.Work) -> Path:
+    def __call__(self, job: ev.Job) -> Path:
         with self._lock:
             self.begun += 1
             self.now += 1
             self.most = max(self.most, self.now)
         try:
             while not self.open.wait(0.01):
-                if work.stop_requested.is_set():
+                if job.stop_requested.is_set():
                     raise Stopped
         finally:
             time.sleep(0.05)  # the questions under way
@@ -65,11 +65,11 @@ class Gate:
         return DONE
 
 
-def test_starting_what_is_under_way_joins_it(works: ev.Works) -> None:
+def test_starting_what_is_under_way_joins_it(jobs: ev.Jobs) -> None:
     gate = Gate()
-    started: list[ev.Work] = []
+    started: list[ev.Job] = []
     sessions = [
-        threading.Thread(target=lambda: started.append(works.start("key", "run", "a run", gate)))
+        threading.Thread(target=lambda: started.append(jobs.start("key", "run", "a run", gate)))
         for _ in range(8)
     ]
     for session in sessions:
@@ -77,38 +77,38 @@ def test_starting_what_is_under_way_joins_it(works: ev.Works) -> None:
     for session in sessions:
         session.join()
     assert len(set(map(id, started))) == 1
-    assert works.all() == [started[0]]
+    assert jobs.all() == [started[0]]
     gate.open.set()
     assert started[0].wait(SOON)
     assert gate.begun == 1
     assert (started[0].status.phase, started[0].status.result) == ("done", DONE)
 
 
-def test_a_stopped_work_can_be_started_again_at_once(works: ev.Works) -> None:
+def test_a_stopped_work_can_be_started_again_at_once(jobs: ev.Jobs) -> None:
     gate = Gate()
-    first = works.start("key", "run", "a run", gate)
+    first = jobs.start("key", "run", "a run", gate)
     until(lambda: gate.begun == 1)
     first.stop()
-    second = works.start("key", "run", "a run", gate)
+    second = jobs.start("key", "run", "a run", gate)
     assert second is not first
     gate.open.set()
     assert second.wait(SOON)
     assert (gate.begun, gate.most) == (2, 1), "the second waits until the first has let go"
     assert second.status.phase == "done"
-    assert works.all("run") == [second], "the measurement stands once"
-    assert works.all("sweep") == []
+    assert jobs.all("run") == [second], "the measurement stands once"
+    assert jobs.all("sweep") == []
 
 
-def test_one_that_waits_for_its_turn_can_be_stopped(works: ev.Works) -> None:
+def test_one_that_waits_for_its_turn_can_be_stopped(jobs: ev.Jobs) -> None:
     held = threading.Event()
 
-    def deaf(work: ev.Work) -> Path:
+    def deaf(job: ev.Job) -> Path:
         held.wait(SOON)
         return DONE
 
-    first = works.start("key", "run", "a run", deaf)
+    first = jobs.start("key", "run", "a run", deaf)
     first.stop()
-    second = works.start("key", "run", "a run", deaf)
+    second = jobs.start("key", "run", "a run", deaf)
     second.stop()
     assert second.wait(SOON)
     assert second.status.phase == "stopped"
@@ -116,45 +116,45 @@ def test_one_that_waits_for_its_turn_can_be_stopped(works: ev.Works) -> None:
     held.set()
 
 
-def test_consent_is_given_or_refused_from_any_session(works: ev.Works) -> None:
-    def asking(work: ev.Work) -> Path:
-        work.ask(PRICE)
+def test_consent_is_given_or_refused_from_any_session(jobs: ev.Jobs) -> None:
+    def asking(job: ev.Job) -> Path:
+        job.ask(PRICE)
         return DONE
 
-    work = works.start("paid", "run", "a paid run", asking)
-    until(lambda: work.status.phase == "asking")
-    assert works.all()[0].status.bill == PRICE, "another session sees it"
-    works.all()[0].agree(work.status.bill)
-    assert work.wait(SOON)
-    assert (work.status.phase, work.status.paid) == ("done", True)
+    job = jobs.start("paid", "run", "a paid run", asking)
+    until(lambda: job.status.phase == "asking")
+    assert jobs.all()[0].status.bill == PRICE, "another session sees it"
+    jobs.all()[0].agree(job.status.bill)
+    assert job.wait(SOON)
+    assert (job.status.phase, job.status.paid) == ("done", True)
 
-    refused = works.start("paid", "run", "a paid run", asking)
+    refused = jobs.start("paid", "run", "a paid run", asking)
     until(lambda: refused.status.phase == "asking")
-    works.all()[0].stop()
+    jobs.all()[0].stop()
     assert refused.wait(SOON)
     assert refused.status.phase == "stopped"
 
 
 def test_one_that_waits_for_consent_too_long_is_dropped() -> None:
-    def asking(work: ev.Work) -> Path:
-        work.ask(PRICE)
+    def asking(job: ev.Job) -> Path:
+        job.ask(PRICE)
         return DONE
 
-    work = ev.Works(patience=0.2).start("paid", "run", "a paid run", asking)
-    assert work.wait(SOON)
-    assert work.status.phase == "failed"
-    assert "Nobody agreed to at most about $0.5000 for at most 3 rewrite calls" in str(work.status.error)
-    assert "nothing was run" in str(work.status.error)
+    job = ev.Jobs(patience=0.2).start("paid", "run", "a paid run", asking)
+    assert job.wait(SOON)
+    assert job.status.phase == "failed"
+    assert "Nobody agreed to at most about $0.5000 for at most 3 rewrite calls" in str(job.status.error)
+    assert "nothing was run" in str(job.status.error)
 
 
-def test_what_goes_wrong_is_kept_with_the_next_step(works: ev.Works) -> None:
-    def known(work: ev.Work) -> Path:
+def test_what_goes_wrong_is_kept_with_the_next_step(jobs: ev.Jobs) -> None:
+    def known(job: ev.Job) -> Path:
         raise RagError("The disk is full.", "Free some space.")
 
-    def unknown(work: ev.Work) -> Path:
+    def unknown(job: ev.Job) -> Path:
         raise KeyError("x")
 
-    one, other = works.start("a", "run", "a run", known), works.start("b", "run", "a run", unknown)
+    one, other = jobs.start("a", "run", "a run", known), jobs.start("b", "run", "a run", unknown)
     assert one.wait(SOON)
     assert other.wait(SOON)
     assert str(one.status.error) == "The disk is full. Free some space."
@@ -163,18 +163,18 @@ def test_what_goes_wrong_is_kept_with_the_next_step(works: ev.Works) -> None:
     )
 
 
-def test_only_what_is_over_is_cleared_away_and_few_are_remembered(works: ev.Works) -> None:
+def test_only_what_is_over_is_cleared_away_and_few_are_remembered(jobs: ev.Jobs) -> None:
     gate = Gate()
-    running = works.start("running", "run", "a run", gate)
-    works.clear(running)
-    assert works.all() == [running]
+    running = jobs.start("running", "run", "a run", gate)
+    jobs.clear(running)
+    assert jobs.all() == [running]
     gate.open.set()
     assert running.wait(SOON)
-    works.clear(running)
-    assert works.all() == []
+    jobs.clear(running)
+    assert jobs.all() == []
     for number in range(KEPT + 3):
-        assert works.start(str(number), "run", "a run", lambda work: DONE).wait(SOON)
-    assert len(works.all()) == KEPT + 1, "the newest, and those that were over before it"
+        assert jobs.start(str(number), "run", "a run", lambda job: DONE).wait(SOON)
+    assert len(jobs.all()) == KEPT + 1, "the newest, and those that were over before it"
 
 
 def test_a_mean_before_and_after_scores() -> None:
@@ -208,12 +208,12 @@ def opened(folder: Path, lab: Lab, tmp_path: Path) -> tuple[Lab, Settings]:
 
 
 def start(
-    works: ev.Works, opened: tuple[Lab, Settings], folder: Path, lab_of: Callable[..., Lab] | None = None
-) -> ev.Work:
+    jobs: ev.Jobs, opened: tuple[Lab, Settings], folder: Path, lab_of: Callable[..., Lab] | None = None
+) -> ev.Job:
     lab, settings = opened
     chosen = {"bm25": "bm25", "dense": "simple_semantic"}
     return ev.start_run(
-        works, lab_of or (lambda ask: lab), settings, str(folder), "test", chosen, None, ["ndcg@10"]
+        jobs, lab_of or (lambda ask: lab), settings, str(folder), "test", chosen, None, ["ndcg@10"]
     )
 
 
@@ -235,10 +235,10 @@ class Slow:
 
 
 def test_measure_stop_measure_goes_on_where_it_was(
-    works: ev.Works, opened: tuple[Lab, Settings], folder: Path
+    jobs: ev.Jobs, opened: tuple[Lab, Settings], folder: Path
 ) -> None:
     slow = Slow(opened[0])
-    first = start(works, opened, folder, lambda ask: slow)  # type: ignore[arg-type, return-value]
+    first = start(jobs, opened, folder, lambda ask: slow)  # type: ignore[arg-type, return-value]
     slow.permits.release(2)
     until(lambda: first.status.done >= 4)  # two questions by two strategies
     first.stop()
@@ -248,7 +248,7 @@ def test_measure_stop_measure_goes_on_where_it_was(
     asked = slow.asked
     assert asked < len(DOCUMENTS)
 
-    again = start(works, opened, folder)
+    again = start(jobs, opened, folder)
     assert again.wait(SOON)
     assert again.status.error is None
     assert (again.status.phase, again.status.done) == ("done", 2 * len(DOCUMENTS))
@@ -267,11 +267,11 @@ def test_measure_stop_measure_goes_on_where_it_was(
 
 
 def test_two_sessions_that_start_the_same_run_share_it(
-    works: ev.Works, opened: tuple[Lab, Settings], folder: Path
+    jobs: ev.Jobs, opened: tuple[Lab, Settings], folder: Path
 ) -> None:
     slow = Slow(opened[0])
-    one = start(works, opened, folder, lambda ask: slow)  # type: ignore[arg-type, return-value]
-    other = start(works, opened, folder)
+    one = start(jobs, opened, folder, lambda ask: slow)  # type: ignore[arg-type, return-value]
+    other = start(jobs, opened, folder)
     assert other is one
     slow.permits.release(50)
     assert one.wait(SOON)
@@ -279,27 +279,27 @@ def test_two_sessions_that_start_the_same_run_share_it(
 
 
 def test_a_run_that_fails_lets_go_of_its_folder(
-    works: ev.Works, opened: tuple[Lab, Settings], folder: Path
+    jobs: ev.Jobs, opened: tuple[Lab, Settings], folder: Path
 ) -> None:
     class Broken(Slow):
         def rehearsal(self) -> object:
             raise RagError("The prices cannot be read.", "Mend data/prices.toml.")
 
-    failed = start(works, opened, folder, lambda ask: Broken(opened[0]))  # type: ignore[arg-type, return-value]
+    failed = start(jobs, opened, folder, lambda ask: Broken(opened[0]))  # type: ignore[arg-type, return-value]
     assert failed.wait(SOON)
     assert "The prices cannot be read" in str(failed.status.error)
-    again = start(works, opened, folder)
+    again = start(jobs, opened, folder)
     assert again.wait(SOON)
     assert again.status.phase == "done", again.status.error
 
 
-def test_a_wrong_choice_starts_nothing(works: ev.Works, opened: tuple[Lab, Settings], folder: Path) -> None:
+def test_a_wrong_choice_starts_nothing(jobs: ev.Jobs, opened: tuple[Lab, Settings], folder: Path) -> None:
     lab, settings = opened
     with pytest.raises(ConfigError, match="There is no metric"):
         ev.start_run(
-            works, lambda ask: lab, settings, str(folder), "test", {"bm25": "bm25"}, None, ["ndgc@10"]
+            jobs, lambda ask: lab, settings, str(folder), "test", {"bm25": "bm25"}, None, ["ndgc@10"]
         )
-    assert works.all() == []
+    assert jobs.all() == []
 
 
 @pytest.fixture
@@ -313,23 +313,23 @@ def paid(folder: Path, lab: Lab, tmp_path: Path) -> Iterator[tuple[Lab, Settings
 
 
 def test_a_paid_run_sends_nothing_before_somebody_agrees(
-    works: ev.Works, paid: tuple[Lab, Settings, list[object]], folder: Path
+    jobs: ev.Jobs, paid: tuple[Lab, Settings, list[object]], folder: Path
 ) -> None:
     lab, settings, sent = paid
     choice = {"multi_query": "multi_query"}
-    work = ev.start_run(works, lambda ask: lab, settings, str(folder), "test", choice, None, ["ndcg@10"])
-    until(lambda: work.status.phase == "asking" or work.over)
-    assert work.status.phase == "asking", work.status.error
-    assert work.status.paid
+    job = ev.start_run(jobs, lambda ask: lab, settings, str(folder), "test", choice, None, ["ndcg@10"])
+    until(lambda: job.status.phase == "asking" or job.over)
+    assert job.status.phase == "asking", job.status.error
+    assert job.status.paid
     assert not sent
-    work.stop()
-    assert work.wait(SOON)
-    assert work.status.phase == "stopped"
+    job.stop()
+    assert job.wait(SOON)
+    assert job.status.phase == "stopped"
     assert not sent
 
 
 def test_a_work_asks_before_its_documents_are_embedded_and_again_before_its_questions(
-    works: ev.Works, folder: Path, lab: Lab, tmp_path: Path
+    jobs: ev.Jobs, folder: Path, lab: Lab, tmp_path: Path
 ) -> None:
     with serve() as server:
         settings = read_settings(
@@ -342,31 +342,29 @@ def test_a_work_asks_before_its_documents_are_embedded_and_again_before_its_ques
             return ev.open_judged(str(folder), settings, engines=engines, consent=consent)
 
         choice = {"dense": "simple_semantic"}
-        work = ev.start_run(works, lab_of, settings, str(folder), "test", choice, None, ["ndcg@10"])
-        until(lambda: work.status.phase == "asking" or work.over)
-        first = work.status.bill
-        assert work.status.billed == "Embedding the documents"
+        job = ev.start_run(jobs, lab_of, settings, str(folder), "test", choice, None, ["ndcg@10"])
+        until(lambda: job.status.phase == "asking" or job.over)
+        first = job.status.bill
+        assert job.status.billed == "Embedding the documents"
         assert not server.requests
-        work.agree(first)
-        until(lambda: work.status.bill is not first and (work.status.phase == "asking" or work.over))
-        assert (work.status.phase, work.status.billed) == ("asking", "This"), work.status.error
-        assert len(server.requests) == len(work.status.embedded) == 1
-        work.agree(first)
-        work.stop()
-        assert work.wait(SOON)
-        assert work.status.phase == "stopped", (
-            "a second click on the first consent is none to the second bill"
-        )
-        assert work.status.calls == work.status.embedded
+        job.agree(first)
+        until(lambda: job.status.bill is not first and (job.status.phase == "asking" or job.over))
+        assert (job.status.phase, job.status.billed) == ("asking", "This"), job.status.error
+        assert len(server.requests) == len(job.status.embedded) == 1
+        job.agree(first)
+        job.stop()
+        assert job.wait(SOON)
+        assert job.status.phase == "stopped", "a second click on the first consent is none to the second bill"
+        assert job.status.calls == job.status.embedded
         assert len(server.requests) == 1
 
 
-def test_a_sweep_is_a_work_too(works: ev.Works, opened: tuple[Lab, Settings], folder: Path) -> None:
+def test_a_sweep_is_a_work_too(jobs: ev.Jobs, opened: tuple[Lab, Settings], folder: Path) -> None:
     lab, settings = opened
     from rag_core.catalog import RECIPES
 
-    work = ev.start_sweep(
-        works,
+    job = ev.start_sweep(
+        jobs,
         lambda ask: lab,
         settings,
         str(folder),
@@ -375,8 +373,8 @@ def test_a_sweep_is_a_work_too(works: ev.Works, opened: tuple[Lab, Settings], fo
         10,
         "mrr",
     )
-    assert work.wait(SOON)
-    assert work.status.phase == "done", work.status.error
-    assert work.status.result is not None
-    assert ev.read_sweep(work.status.result)["varied"] == ["merge"]
-    assert work.kind == "sweep"
+    assert job.wait(SOON)
+    assert job.status.phase == "done", job.status.error
+    assert job.status.result is not None
+    assert ev.read_sweep(job.status.result)["varied"] == ["merge"]
+    assert job.kind == "sweep"

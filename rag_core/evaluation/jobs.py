@@ -1,7 +1,7 @@
 """Measurements under way in this process: started once, watched from anywhere, stopped or cleared away.
 
-A work runs on a thread of its own. Its `Status` is an immutable value that the thread replaces, so that any
-number of readers see a whole one. Two works of the same key never run at the same time.
+A job runs on a thread of its own. Its `Status` is an immutable value that the thread replaces, so that any
+number of readers see a whole one. Two jobs of the same key never run at the same time.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ..values.types import ModelCall
 from .estimate import Estimate
 
 Phase = Literal["running", "asking", "done", "stopped", "failed"]
-Kind = Literal["run", "sweep"]
+JobKind = Literal["run", "sweep"]
 
-PATIENCE = 1800.0  # seconds a paid work waits for consent before it is dropped
-KEPT = 20  # finished works that are remembered
+PATIENCE = 1800.0  # seconds a paid job waits for consent before it is dropped
+KEPT = 20  # finished jobs that are remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class RunningMean:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How a work stands.
+    """How a job stands.
 
     Args:
         doing: what it is at, in a few words.
@@ -83,7 +83,7 @@ class Status:
         return self.bill is not None and not self.bill.free
 
 
-class Work:
+class Job:
     """One measurement.
 
     Attributes:
@@ -93,7 +93,7 @@ class Work:
         stop_requested: set by `stop`; the job looks at it between two questions.
     """
 
-    def __init__(self, key: str, kind: Kind, title: str, patience: float = PATIENCE) -> None:
+    def __init__(self, key: str, kind: JobKind, title: str, patience: float = PATIENCE) -> None:
         self.key = key
         self.kind = kind
         self.title = title
@@ -158,14 +158,14 @@ class Work:
                 )
         self.report(phase="running", doing=doing)
 
-    def run(self, job: Callable[[Work], Path], before: Work | None) -> None:
-        """Do the job on this thread, after the work before it has let go."""
+    def run(self, task: Callable[[Job], Path], before: Job | None) -> None:
+        """Do the task on this thread, after the job before it has let go."""
         try:
             while before and not before.wait(0.1):
                 self.report(doing="waiting for the earlier one to stop")
                 if self.stop_requested.is_set():
                     raise Stopped
-            result = job(self)
+            result = task(self)
             self.report(phase="done", doing="done", result=result, seconds_left=None)
         except Stopped as stopped:
             self.report(phase="stopped", doing="stopped", seconds_left=None, calls=stopped.calls)
@@ -181,42 +181,42 @@ class Work:
             self._over.set()
 
 
-class Works:
+class Jobs:
     """The measurements of this process. Safe to share between threads and browser sessions."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = patience
         self._lock = threading.Lock()
-        self._works: dict[str, Work] = {}
+        self._jobs: dict[str, Job] = {}
 
-    def start(self, key: str, kind: Kind, title: str, job: Callable[[Work], Path]) -> Work:
+    def start(self, key: str, kind: JobKind, title: str, task: Callable[[Job], Path]) -> Job:
         """Start a job on a thread, or join the one under way that has this key.
 
         Args:
-            job: does the work; reports to the work it is given, looks at `stop_requested`, and returns where
+            task: does the work; reports to the job it is given, looks at `stop_requested`, and returns where
                 the result is.
         """
         with self._lock:
-            before = self._works.get(key)
+            before = self._jobs.get(key)
             if before and not before.over and not before.stopping:
                 return before
-            work = Work(key, kind, title, self._patience)
-            self._works.pop(key, None)
-            self._works[key] = work
-            finished = [one for one in self._works.values() if one.over]
+            job = Job(key, kind, title, self._patience)
+            self._jobs.pop(key, None)
+            self._jobs[key] = job
+            finished = [one for one in self._jobs.values() if one.over]
             for old in finished[: max(0, len(finished) - KEPT)]:
-                del self._works[old.key]
-        threading.Thread(target=work.run, args=(job, before), name=f"{kind} {key}", daemon=True).start()
-        return work
+                del self._jobs[old.key]
+        threading.Thread(target=job.run, args=(task, before), name=f"{kind} {key}", daemon=True).start()
+        return job
 
-    def all(self, kind: Kind | None = None) -> list[Work]:
-        """The works, those of one kind if it is given; the newest first."""
+    def all(self, kind: JobKind | None = None) -> list[Job]:
+        """The jobs, those of one kind if it is given; the newest first."""
         with self._lock:
-            works = list(self._works.values())
-        return [work for work in reversed(works) if kind in (None, work.kind)]
+            jobs = list(self._jobs.values())
+        return [job for job in reversed(jobs) if kind in (None, job.kind)]
 
-    def clear(self, work: Work) -> None:
-        """Forget a finished work; its result stays on disk."""
+    def clear(self, job: Job) -> None:
+        """Forget a finished job; its result stays on disk."""
         with self._lock:
-            if work.over and self._works.get(work.key) is work:
-                del self._works[work.key]
+            if job.over and self._jobs.get(job.key) is job:
+                del self._jobs[job.key]

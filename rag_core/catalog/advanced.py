@@ -5,26 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..prompts.rewriting import IMPROVED, MULTI_QUERY, ORIGINAL, REWRITER_TEMPERATURE, TRANSFORM, at
+from ..prompts.templates import (
+    IMPROVED,
+    MULTI_QUERY,
+    ORIGINAL,
+    REWRITER_TEMPERATURE,
+    TRANSFORM,
+    with_temperature,
+)
 from ..stages import (
-    Analyse,
-    AnalyseByModel,
-    AtLeast,
-    Best,
+    AnalyseQuery,
+    AnalyseQueryByLlm,
     Blend,
     Bm25,
     Dense,
-    Judge,
-    Merge,
+    Generate,
+    LlmRerank,
+    MaxFusion,
+    ReciprocalRankFusion,
     Rephrase,
-    Rescore,
+    Rerank,
     Retrieve,
     Retriever,
     Rewrite,
-    Rrf,
     Stage,
+    Threshold,
     Top,
-    Write,
+    WeightedFusion,
 )
 from .basic import K_FINAL
 from .controls import Choice, Number, Switch, Templates, Weights, count, share
@@ -85,11 +92,11 @@ MULTI_QUERY_REWRITER = Recipe(
         ),
     ),
     stages=lambda c: (
-        Rewrite(at(c["templates"], c["rewriter_temperature"])),
+        Rewrite(with_temperature(c["templates"], c["rewriter_temperature"])),
         Retrieve((Dense(k=c["k_per_query"], control="k_per_query"),)),
-        Merge(c["weighting"], *_weights(c), combine=c["merge"]),
+        WeightedFusion(c["weighting"], *_weights(c), combine=c["merge"]),
         Top(c["k_final"], "k_final"),
-        Write(),
+        Generate(),
     ),
     helps="Everyday or ambiguous wording, half-said questions, subjects with many names; when nothing may be missed.",
     hurts="Exact questions, which rewriting can only blur; three more calls, and finds of speculative rewrites among the passages.",
@@ -282,27 +289,34 @@ def _contextual(c: Mapping[str, Any]) -> tuple[Stage, ...]:
     stages: list[Stage] = [Rephrase((TRANSFORM,))] if c["transform"] else []
     if c["search_type"] == "hybrid":
         weights = ((Bm25.name, c["bm25_weight"]), (Dense.name, c["vector_weight"]))
-        stages += [Retrieve((searches["bm25"], searches["vector"])), Rrf(k=c["rrf_k"], weights=weights)]
+        stages += [
+            Retrieve((searches["bm25"], searches["vector"])),
+            ReciprocalRankFusion(k=c["rrf_k"], weights=weights),
+        ]
     else:
         stages.append(Retrieve((searches[c["search_type"]],)))
     if c["rerank"]:
-        stages += [Top(k, "k_candidates"), Rescore()]
-    return (*stages, Top(c["k_final"], "k_final"), Write())
+        stages += [Top(k, "k_candidates"), Rerank()]
+    return (*stages, Top(c["k_final"], "k_final"), Generate())
 
 
 def _rag_msr(c: Mapping[str, Any]) -> tuple[Stage, ...]:
     stages: list[Stage] = []
     several = c["prompt_set"] != "none"
     if several:
-        analyses: Mapping[str, list[Stage]] = {"rules": [Analyse()], "model": [AnalyseByModel()], "off": []}
+        analyses: Mapping[str, list[Stage]] = {
+            "rules": [AnalyseQuery()],
+            "model": [AnalyseQueryByLlm()],
+            "off": [],
+        }
         stages += analyses[c["dynamic_analysis"]]
         templates = ORIGINAL if c["prompt_set"] == "original" else IMPROVED
-        stages.append(Rewrite(at(templates, c["rewriter_temperature"])))
+        stages.append(Rewrite(with_temperature(templates, c["rewriter_temperature"])))
     stages.append(Retrieve((Dense(k=c["k_per_query"], control="k_per_query"),)))
-    stages += [Rescore(), Top(c["m_per_query"], "m_per_query")] if c["rerank"] else []
-    stages += [Best()] if several else []
+    stages += [Rerank(), Top(c["m_per_query"], "m_per_query")] if c["rerank"] else []
+    stages += [MaxFusion()] if several else []
     if c["judge"]:
-        stages += [Judge()] if c["alpha"] < 1 else []
+        stages += [LlmRerank()] if c["alpha"] < 1 else []
         stages.append(Blend(alpha=c["alpha"]))
-        stages += [AtLeast(c["theta"])] if c["theta"] > 0 else []
-    return (*stages, Top(c["k_final"], "k_final"), Write())
+        stages += [Threshold(c["theta"])] if c["theta"] > 0 else []
+    return (*stages, Top(c["k_final"], "k_final"), Generate())
