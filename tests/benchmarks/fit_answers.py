@@ -16,7 +16,7 @@ import numpy as np
 from rag_core.data.benchmark import read_builtin
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
-from rag_core.offline.evidence import Evidence
+from rag_core.offline.evidence import AnswerSupport
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 ABSTAINED = 0.9
@@ -89,7 +89,7 @@ OTHER = {
 }
 
 
-def weighed(lab: Lab, evidence: Evidence, questions: list[str]) -> tuple[np.ndarray, float]:
+def weighed(lab: Lab, evidence: AnswerSupport, questions: list[str]) -> tuple[np.ndarray, float]:
     """Support of each question, and the share that is enough."""
     found = [evidence.weigh(text, lab.run(text, "hybrid_rrf").ranking.hits) for text in questions]
     return np.array([each.support for each in found]), float(np.mean([each.enough for each in found]))
@@ -97,7 +97,7 @@ def weighed(lab: Lab, evidence: Evidence, questions: list[str]) -> tuple[np.ndar
 
 def main() -> None:
     lab = open_lab()
-    evidence = Evidence(lab.engines.scorer, lab.engines.thesaurus, lab.index)
+    evidence = AnswerSupport(lab.engines.scorer, lab.engines.thesaurus, lab.index)
     for language in OTHER:
         for split in ("dev", "test"):
             asked = [

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from rag_core.prompts import rewriting as templates
+from rag_core.prompts import templates
 from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE
 
 DIMENSIONS = 8

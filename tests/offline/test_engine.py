@@ -18,7 +18,7 @@ from rag_core.language.analysis import language_of
 from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.models import LlamaLlm
 from rag_core.offline.engine import OfflineLLM
-from rag_core.offline.evidence import Evidence
+from rag_core.offline.evidence import AnswerSupport
 from rag_core.prompts.prompt import (
     ANSWER,
     ENRICH,
@@ -303,14 +303,14 @@ class TestEvidence:
     HITS = (hit("a", "Itching of the palms"), hit("b", "Itching"), hit("c", "Palms"), hit("d", "Soles"))
 
     def test_support_is_the_mean_relevance_of_the_best_three(self):
-        evidence = Evidence(Fixed(a=0.9, b=0.1, c=0.6, d=0.3), None, None)
+        evidence = AnswerSupport(Fixed(a=0.9, b=0.1, c=0.6, d=0.3), None, None)
         asked = "Is itching of palms and soles dangerous for babies?"
         assert evidence.weigh(asked, self.HITS).support == pytest.approx((0.9 + 0.6 + 0.3) / 3)
         assert evidence.weigh(asked, self.HITS[:2]).support == pytest.approx((0.9 + 0.1) / 2)
         assert evidence.weigh(asked, ()) == ([], 0.0, False)
 
     def test_terms_weigh_by_how_few_passages_have_them(self):
-        evidence = Evidence(Fixed(), None, Counted(itching=7, palms=2000))
+        evidence = AnswerSupport(Fixed(), None, Counted(itching=7, palms=2000))
         # ln(1001 / 7.5) and, counted up to 1000, ln(1001 / 1000.5); a word of no passage ln(1001 / 0.5)
         expected = {"itch": 4.893852, "palm": 0.000500, "insur": 7.601902}
         assert evidence.terms("Is itching of the palms insurance?") == pytest.approx(expected, abs=1e-6)
@@ -318,8 +318,8 @@ class TestEvidence:
     def test_a_short_question_about_nothing_known_must_find_its_terms_in_one_passage(self):
         relevant = Fixed(a=0.8, b=0.8, c=0.8, d=0.8)
         itching = Concept("itching", {"en": ("itching",), "es": ("prurito",)}, {"en": (), "es": ()})
-        blind = Evidence(relevant, None, None)
-        knowing = Evidence(relevant, Thesaurus([itching]), None)
+        blind = AnswerSupport(relevant, None, None)
+        knowing = AnswerSupport(relevant, Thesaurus([itching]), None)
         # without an index both terms weigh the same; no passage has both
         assert blind.weigh("itching insurance", self.HITS).support == pytest.approx(0.8 / 2)
         assert knowing.weigh("itching insurance", self.HITS).support == pytest.approx(0.8)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rag_core.evaluation.judge import judge
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts import prompt as prompts
-from rag_core.prompts import rewriting as templates
+from rag_core.prompts import templates
 from rag_core.prompts.prompt import Block, Prompt, Sources, Template, contexts_in
 from rag_core.runtime.context import Context
 from rag_core.stages import Dense, Generate, Hyde, LlmRerank, Retrieve, Rewrite

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rag_core.prompts import rewriting as templates
+from rag_core.prompts import templates
 from rag_core.prompts.prompt import ANSWER, ENRICH, JUDGE_ANSWER, JUDGE_PASSAGE, Template
 from rag_core.prompts.templates import (
     HYPOTHETICAL,
