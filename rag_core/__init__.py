@@ -45,13 +45,13 @@ from .pipeline.stream import (
     collect,
 )
 from .prompts.prompt import Template
-from .prompts.templates import MOST_TEMPLATES, custom_template
+from .prompts.templates import MAX_TEMPLATES, custom_template
 from .prompts.templates import READY as READY_TEMPLATES
 from .values.errors import RagError, StageError
 from .values.profile import Profile
 from .values.settings import Settings, read_settings
 from .values.trace import Step, Trace
-from .values.types import Answer, Citation, Cost, Hit, ModelCall, Passage, Query, Ranking, Vote, spent
+from .values.types import Answer, Citation, Cost, Hit, ModelCall, Passage, Query, Ranking, Vote, spent_so_far
 
 if TYPE_CHECKING:
     from .lab.lab import Lab
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BUILTIN",
     "MAX_QUESTION",
-    "MOST_TEMPLATES",
+    "MAX_TEMPLATES",
     "READY_TEMPLATES",
     "RECIPES",
     "Answer",
@@ -131,7 +131,7 @@ __all__ = [
     "read_settings",
     "reciprocal_rank_fusion",
     "retrieve_hybrid_rrf",
-    "spent",
+    "spent_so_far",
 ]
 
 _LAZY = {

@@ -26,7 +26,7 @@ from .lab.lab import Lab
 from .lab.opening import open_lab
 from .llamaindex import as_hits, as_nodes
 from .models import LlamaLlm, load_openai
-from .models.custom_llm import wrap_llm
+from .models.custom_llm import wrap_custom_llm
 from .offline.engine import NAME as OFFLINE
 from .prompts.prompt import Sources
 from .runtime.context import Llm
@@ -348,7 +348,7 @@ def _with_models(engines: Engines, settings: Settings, models: Mapping[Role, Any
             case str():
                 paid[role] = _provided(settings, model, engines.prices, role)
             case _:
-                paid[role] = wrap_llm(model, engines.prices)
+                paid[role] = wrap_custom_llm(model, engines.prices)
     return engines if paid == engines.paid else replace(engines, paid=paid)
 
 

@@ -90,7 +90,7 @@ def answer(column: Column, position: int, engine_state: str) -> str:
         what = "The answer broke off here:" if said else "Stopped:"
         return (
             f'{said}<div class="rl-box rl-thin"><b>{what}</b> {escape(column.stopped)}. '
-            "What had finished is kept.</div>"
+            "Finished results are kept.</div>"
         )
     return f'<div class="rl-said">{said}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div></div>'
 

@@ -118,10 +118,10 @@ def _ended(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
             if status.embedded:
                 st.caption(f"Embedding the documents cost {rag_core.Cost.of(status.embedded)}.")
         case "stopped":
-            st.info(f"{title}: {STOPPED[job.kind]} {rag_core.spent(status.calls)}")
+            st.info(f"{title}: {STOPPED[job.kind]} {rag_core.spent_so_far(status.calls)}")
         case _:
             kept = " What was measured is kept." if job.kind == "run" and status.done else ""
-            st.error(f"{title}: {status.error}{kept} {rag_core.spent(status.calls)}")
+            st.error(f"{title}: {status.error}{kept} {rag_core.spent_so_far(status.calls)}")
     with st.container(horizontal=True, vertical_alignment="center"):
         if status.result and job.kind == "run":
             st.page_link(

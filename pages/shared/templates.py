@@ -25,7 +25,7 @@ def templates_editor(control: rag_core.Templates, key: str) -> object:
         with st.expander(f"{place + 1}. {template.name}"):
             _edit(control, key, held, place)
     left = [name for name in rag_core.READY_TEMPLATES if name not in {one.name for one in held}]
-    if len(held) < rag_core.MOST_TEMPLATES:
+    if len(held) < rag_core.MAX_TEMPLATES:
         adding = [*left, "your own"]
         st.pills(
             "Add a rewrite", adding, key=f"{key}.add", on_change=_add, args=(key,), label_visibility="visible"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..prompts.prompt import Template
-from ..prompts.templates import MOST_TEMPLATES, READY, custom_template
+from ..prompts.templates import MAX_TEMPLATES, READY, custom_template
 from ..values.errors import ConfigError
 
 Values = Mapping[str, Any]
@@ -180,10 +180,10 @@ class Weights(Control):
             weights = tuple(float(str(part)) + 0.0 for part in parts)
         except (TypeError, ValueError):
             weights = ()
-        fine = 0 < len(weights) <= MOST_TEMPLATES and all(0 <= weight <= self.max for weight in weights)
+        fine = 0 < len(weights) <= MAX_TEMPLATES and all(0 <= weight <= self.max for weight in weights)
         if not fine or not any(weights):
             raise self._wrong(
-                value, f"1 to {MOST_TEMPLATES} numbers from 0 to {self.max:g}, separated by commas, not all 0"
+                value, f"1 to {MAX_TEMPLATES} numbers from 0 to {self.max:g}, separated by commas, not all 0"
             )
         return weights
 
@@ -219,8 +219,8 @@ class Templates(Control):
                     f"{self.name} is not readable JSON: {error}.", "Check the quotes."
                 ) from error
         parts = value.split(",") if isinstance(value, str) else value
-        if not isinstance(parts, list | tuple) or not 0 < len(parts) <= MOST_TEMPLATES:
-            raise self._wrong(value, f"1 to {MOST_TEMPLATES} templates: {', '.join(READY)}, or your own")
+        if not isinstance(parts, list | tuple) or not 0 < len(parts) <= MAX_TEMPLATES:
+            raise self._wrong(value, f"1 to {MAX_TEMPLATES} templates: {', '.join(READY)}, or your own")
         templates = tuple(self._one(part) for part in parts)
         names = [template.name for template in templates]
         if len(set(names)) < len(names):

@@ -16,7 +16,7 @@ from ..catalog import RECIPES
 from ..data.documents import BUILTIN
 from ..values.errors import ConfigError, RagError, SettingsError, Stopped
 from ..values.trace import Trace
-from ..values.types import spent
+from ..values.types import spent_so_far
 from . import show
 from .evaluate import answers, evaluate, results, sweep
 from .interrupt import interruptible
@@ -276,7 +276,7 @@ def _quieten() -> None:
 
 
 def _fail(error: RagError) -> None:
-    complain(" ".join(f"rag: {error} {spent(error.calls)}".split()))
+    complain(" ".join(f"rag: {error} {spent_so_far(error.calls)}".split()))
     misused = isinstance(error, ConfigError) and not isinstance(error, SettingsError)
     sys.exit(130 if isinstance(error, Stopped) else 2 if misused else 1)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..values.errors import ConfigError, RagError, Stopped, attach_calls
+from ..values.errors import ConfigError, RagError, Stopped, attach_calls_to_errors
 from ..values.types import Cost
 from . import show
 from .interrupt import at_a_prompt, interruptible
@@ -80,7 +80,7 @@ def evaluate(
     )
     folder = run_dir or ev.folder_for(manifest, settings)
     with (
-        attach_calls(lab.calls),
+        attach_calls_to_errors(lab.calls),
         ev.RunFolder.create(folder, manifest, judged) as run,
         interruptible() as stop,
     ):
@@ -136,7 +136,7 @@ def sweep(
     dev, test = ev.read_judged(data, tune, settings), ev.read_judged(data, report, settings)
     planned = ev.plan(recipe, combinations, dev, test, base)
     lab = opened(data, settings, yes=yes)
-    with attach_calls(lab.calls), interruptible() as stop:
+    with attach_calls_to_errors(lab.calls), interruptible() as stop:
         confirm(ev.estimate(planned, lab.rehearsal()), yes=yes)
         result = ev.tune(
             recipe, combinations, measured, dev, test, lab.context, base=base, stop=stop, told=show.progress
@@ -182,13 +182,13 @@ def answers(
     lab = opened(data, settings, yes=yes)
     questions = checks.evenly_spaced(judged.questions, limit)
     asked = ev.Batch(questions, list(chosen.values()), judging=judge)
-    with attach_calls(lab.calls), interruptible() as stop:
+    with attach_calls_to_errors(lab.calls), interruptible() as stop:
         confirm(ev.estimate([asked], lab.rehearsal()), yes=yes)
         report = checks.check_answers(
             lab, judged, chosen, limit=limit, judging=judge, progress=show.progress, stop=stop
         )
     show.progress("ready", 1, 1)
-    with attach_calls([*lab.calls, *report.calls]):
+    with attach_calls_to_errors([*lab.calls, *report.calls]):
         written = checks.write_ragas(ragas, report) if ragas else 0
         if as_json:
             typer.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=2))

@@ -10,10 +10,10 @@ from typing import Any
 import typer
 
 from ..catalog import format_value
-from ..indexing import EnrichmentEstimate, Report, WrittenIndex
+from ..indexing import EnrichmentEstimate, Report, WriteReport
 from ..lab.doctor import Findings
 from ..sessions import Replayed
-from ..values.profile import FILE, named
+from ..values.profile import PROFILE_FILE, language_list
 from ..values.trace import Trace
 from ..values.types import Cost, ModelCall
 from .layout import paragraph, say, width
@@ -146,14 +146,14 @@ def report_json(report: Report) -> dict[str, Any]:
     }
 
 
-def _enriched_json(written: WrittenIndex) -> dict[str, Any]:
+def _enriched_json(written: WriteReport) -> dict[str, Any]:
     return {
         "enricher": written.enricher,
         "passages": written.passages,
         "embedded": written.embedded,
         "calls": len(written.calls),
         "cost_usd": written.cost.usd,
-        "without_context": written.without,
+        "without_context": written.without_context,
     }
 
 
@@ -168,13 +168,15 @@ def report(report: Report) -> None:
         f"now{_cost_of(report.calls)}."
     )
     profile = report.profile
-    about = f"about {profile.subject}" if profile.subject else f"subject unknown (--subject, or a {FILE})"
-    paragraph(f"{about}; in {named(profile.languages) or 'no known language'}")
+    about = (
+        f"about {profile.subject}" if profile.subject else f"subject unknown (--subject, or a {PROFILE_FILE})"
+    )
+    paragraph(f"{about}; in {language_list(profile.languages) or 'no known language'}")
     if written := report.enriched:
         asked = f", {len(written.calls)} calls" if written.calls else ""
         paid = _cost_of((*written.calls, *written.embeddings))
         say(
-            f"  with contexts by {written.enricher.partition('/')[0]}: {written.passages - written.without} of "
+            f"  with contexts by {written.enricher.partition('/')[0]}: {written.passages - written.without_context} of "
             f"{written.passages} passages, {written.embedded} embedded now{asked}{paid}."
         )
     for file, reason in report.failed:

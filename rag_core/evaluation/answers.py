@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 
 from ..catalog import RECIPES, StrategySpec, build
 from ..data.benchmark import Benchmark, Question
-from ..indexing import Progress, silent
+from ..indexing import Progress, no_progress
 from ..lab.lab import Lab
 from ..pipeline.strategy import Strategy
 from ..pipeline.stream import collect
@@ -24,7 +24,7 @@ from ..values.errors import (
     SettingsError,
     Stopped,
     StorageError,
-    attach_calls,
+    attach_calls_to_errors,
 )
 from ..values.trace import Trace
 from ..values.types import Cost, ModelCall
@@ -126,7 +126,7 @@ def check_answers(
     *,
     limit: int | None = None,
     judging: bool = False,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
     stop: threading.Event | None = None,
 ) -> AnswerReport:
     """Ask the questions of a judged set, those without a relevant document too, and check every answer.
@@ -152,7 +152,7 @@ def check_answers(
     questions = evenly_spaced(judged.questions, limit)
     outcomes: dict[str, dict[str, Outcome]] = {label: {} for label in built}
     calls: list[ModelCall] = []
-    with attach_calls(calls):
+    with attach_calls_to_errors(calls):
         for done, question in enumerate(questions):
             progress("checking answers", done, len(questions))
             settled = _ask(lab, question, list(built.values()), judging, stop)
@@ -264,7 +264,7 @@ def _ask(
     checked = [Checked(one, check(one)) if isinstance(one, Trace) else one for one in settled]
     if not judging or any(isinstance(outcome, Stopped) for outcome in settled):
         return checked
-    with attach_calls([call for one in settled for call in one.calls]):
+    with attach_calls_to_errors([call for one in settled for call in one.calls]):
         ctx = lab.context(stop)
 
     def with_score(outcome: Outcome) -> Outcome:

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..catalog import Recipe, StrategySpec
 from ..data.benchmark import Benchmark
 from ..lab.lab import Lab
-from ..values.errors import attach_calls
+from ..values.errors import attach_calls_to_errors
 from ..values.settings import Settings
 from .estimate import Estimate, estimate, plan_of
 from .jobs import Job, Jobs, RunningMean
@@ -55,7 +55,7 @@ def start_run(
         lab = _opened(job, lab_of)
         manifest = describe(judged, strategies, depth=depth, engine=lab.engine, source=source_of(data))
         folder = folder_for(manifest, settings)
-        with attach_calls(job.status.embedded), RunFolder.create(folder, manifest, judged) as run:
+        with attach_calls_to_errors(job.status.embedded), RunFolder.create(folder, manifest, judged) as run:
             billed = lab.engines.billed
             job.ask(estimate(plan_of(run, strategies, share=billed), lab.rehearsal()))
             names = titles(manifest)
@@ -117,7 +117,7 @@ def start_sweep(
 
     def job(job: Job) -> Path:
         lab = _opened(job, lab_of)
-        with attach_calls(job.status.embedded):
+        with attach_calls_to_errors(job.status.embedded):
             job.ask(estimate(planned, lab.rehearsal()))
             job.report(doing="sweeping")
             result = tune(

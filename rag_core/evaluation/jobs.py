@@ -174,7 +174,7 @@ class Job:
         except Exception as error:
             what = RagError(
                 f"{self.title}: {type(error).__name__}: {error}",
-                "This is a fault in the program; please report it with this line.",
+                "This is a bug; please report it with this message.",
             )
             self.report(phase="failed", doing="failed", error=what)
         finally:

@@ -19,7 +19,7 @@ from ..catalog import RECIPES, Number, StrategySpec, build
 from ..data.benchmark import Benchmark, Question
 from ..pipeline.strategy import Strategy
 from ..runtime.context import Context, Once
-from ..values.errors import ConfigError, DataError, RagError, Stopped, attach_calls
+from ..values.errors import ConfigError, DataError, RagError, Stopped, attach_calls_to_errors
 from ..values.types import ModelCall
 from .records import Record, RunFolder, different
 from .runfiles import read_run
@@ -191,7 +191,7 @@ def evaluate(
     yield RunProgress(done, total, None)
     started, before = time.monotonic(), done
     told: set[Future[list[tuple[str, Record]]]] = set()
-    with attach_calls(calls), ThreadPoolExecutor(workers) as pool:
+    with attach_calls_to_errors(calls), ThreadPoolExecutor(workers) as pool:
         pending = [
             pool.submit(_ask, question, labels, strategies, asked_by, share, stop, calls)
             for question, labels in work

@@ -24,7 +24,7 @@ from ..catalog import MAX_PASSAGES, Number, Recipe
 from ..data.benchmark import Benchmark
 from ..pipeline.strategy import Strategy
 from ..runtime.context import Context, Index, Once
-from ..values.errors import ConfigError, Stopped, attach_calls
+from ..values.errors import ConfigError, Stopped, attach_calls_to_errors
 from ..values.types import Hit, ModelCall, Ranking, Vectors
 from .metrics import Metric
 
@@ -204,7 +204,7 @@ def sweep(
     scores = np.empty((len(strategies), len(questions)))
     cost = np.zeros(len(strategies))
     calls: list[ModelCall] = []
-    with attach_calls(calls):
+    with attach_calls_to_errors(calls):
         for column, question in enumerate(questions):
             if stop and stop.is_set():
                 raise Stopped
@@ -219,7 +219,7 @@ def sweep(
                 stop=stop or ctx.stop,
             )
             grades, billed = judged.qrels[question.id], dict[ModelCall, None]()
-            with _no_collection(), attach_calls(billed):
+            with _no_collection(), attach_calls_to_errors(billed):
                 for row, strategy in enumerate(strategies):
                     trace = strategy.run(question.text, ctx)
                     scores[row, column] = metric(_documents(trace.ranking), grades)

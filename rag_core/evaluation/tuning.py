@@ -19,7 +19,7 @@ from ..catalog import Recipe, describe
 from ..data.benchmark import Benchmark, Question
 from ..pipeline.strategy import Strategy
 from ..runtime.context import Context
-from ..values.errors import DataError, Stopped, attach_calls
+from ..values.errors import DataError, Stopped, attach_calls_to_errors
 from ..values.settings import Settings
 from ..values.types import Cost, ModelCall
 from .estimate import Batch
@@ -88,7 +88,7 @@ def tune(
     default = recipe.build(**base).without_answer()
     on_dev, _, finals = plan(recipe, settings, dev, test, base)
     calls: list[ModelCall] = []
-    with attach_calls(calls):
+    with attach_calls_to_errors(calls):
         swept = sweep(
             dev, on_dev.strategies, metric, context, stop=stop, told=partial(told, f"sweeping on {dev.split}")
         )

@@ -3,9 +3,9 @@
 from .build import CorpusStore, Report, chunked
 from .enrich import Enricher, EnrichmentEstimate, LlmEnricher, OfflineEnricher
 from .enriched import EnrichedStore
-from .folder import WrittenIndex
+from .folder import WriteReport
 from .key_value_cache import text_key
-from .pipeline import Progress, silent
+from .pipeline import Progress, no_progress
 from .readers import SourceFiles, read_path
 from .store import CorpusIndex
 from .vectors import read_shipped, write_shipped
@@ -21,11 +21,11 @@ __all__ = [
     "Progress",
     "Report",
     "SourceFiles",
-    "WrittenIndex",
+    "WriteReport",
     "chunked",
+    "no_progress",
     "read_path",
     "read_shipped",
-    "silent",
     "text_key",
     "write_shipped",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..language.analysis import typed
+from ..language.analysis import without_tilde
 
 Scores = NDArray[np.float64]
 
@@ -42,10 +42,10 @@ class Bm25Index:
         average_length: float,
     ) -> None:
         self._vocabulary = vocabulary
-        self._typed: dict[str, list[int]] = {}
+        self._without_tilde: dict[str, list[int]] = {}
         for term, row in vocabulary.items():
-            if typed(term) != term:
-                self._typed.setdefault(typed(term), []).append(row)
+            if without_tilde(term) != term:
+                self._without_tilde.setdefault(without_tilde(term), []).append(row)
         self._idf = idf
         self._frequencies = frequencies
         self._lengths = lengths
@@ -97,11 +97,11 @@ class Bm25Index:
         return scores, matched
 
     def _row(self, term: str) -> int | None:
-        """A term's row. One that no passage has, typed without its ñ, stands for the only term it can be."""
+        """A term's row. One that no passage has, without_tilde without its ñ, stands for the only term it can be."""
         row = self._vocabulary.get(term)
         if row is not None:
             return row
-        meant = self._typed.get(term, ())
+        meant = self._without_tilde.get(term, ())
         return meant[0] if len(meant) == 1 else None
 
     def _compute_impacts(self, k1: float, b: float) -> sp.csr_matrix:

@@ -17,12 +17,12 @@ from ..values.types import Cost, ModelCall, Passage
 from .chunking import PassageParser, passage_in
 from .enrich import Enricher
 from .enriched import EnrichedStore
-from .folder import IndexFolder, WrittenIndex
-from .pipeline import EnrichPassages, Progress, silent
+from .folder import IndexFolder, WriteReport
+from .pipeline import EnrichPassages, Progress, no_progress
 from .readers import SourceFiles
-from .recovery import Lost, lost_rows, read_documents, recover_documents
+from .recovery import Lost, read_documents, recover_documents, report_lost_documents
 from .store import CorpusIndex
-from .vectors import Before, VectorCache
+from .vectors import BeforeEmbedding, VectorCache
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Report:
     embedded: int = 0
     calls: tuple[ModelCall, ...] = ()
     profile: Profile = Profile()
-    enriched: WrittenIndex | None = None
+    enriched: WriteReport | None = None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -75,14 +75,14 @@ class CorpusStore(IndexFolder):
         corpus: str,
         embedder: Embedder,
         shipped: Path | None = None,
-        before: Before = lambda requests: None,
+        before: BeforeEmbedding = lambda requests: None,
     ) -> None:
         prebuilt = shipped / f"{embedder.key}.npz" if shipped else None
         cache = VectorCache(home / "vectors" / f"{embedder.key}.sqlite", embedder, prebuilt, before)
         super().__init__(home / "corpora" / corpus / embedder.key, corpus, "index", embedder, cache)
         self.enriched = EnrichedStore(self.folder, corpus, embedder, cache)
 
-    def update(self, reading: SourceFiles, progress: Progress = silent) -> Report:
+    def update(self, reading: SourceFiles, progress: Progress = no_progress) -> Report:
         """Bring the index to what was read; documents of other roots stay as they are.
 
         Nothing is written when neither a document nor the profile changed. Whatever goes wrong, the index in use stays.
@@ -97,15 +97,15 @@ class CorpusStore(IndexFolder):
             fresh = {document.id: _llama_document(document, reading) for document in reading.documents}
             kept = _kept(self.corpus, old, fresh, reading)
             report = _report(self.corpus, old, kept, fresh, reading)
-            report.failed += lost_rows(self.corpus, lost, fresh, reading.root)
+            report.failed += report_lost_documents(self.corpus, lost, fresh, reading.root)
             report.profile = self.profile if reading.profile is None else reading.profile
             same = not (report.added or report.changed or report.removed)
             if sound and same and report.profile == sound.manifest.profile:
                 report.passages, report.profile = sound.manifest.passages, sound.profile
                 return report
-            return self._told(report, list({**kept, **fresh}.values()), progress, bills)
+            return self._write_report(report, list({**kept, **fresh}.values()), progress, bills)
 
-    def rebuild(self, progress: Progress = silent) -> Report:
+    def rebuild(self, progress: Progress = no_progress) -> Report:
         """Write a new generation from the documents of a damaged one.
 
         Raises:
@@ -119,11 +119,11 @@ class CorpusStore(IndexFolder):
                     f"The documents of corpus {self.corpus!r} are lost with its index.",
                     f"Run `rag index PATH --corpus {self.corpus}` to read them again.",
                 )
-            failed = lost_rows(self.corpus, lost)
+            failed = report_lost_documents(self.corpus, lost)
             report = Report(self.corpus, added=sorted(documents), failed=failed, profile=self.profile)
-            return self._told(report, list(documents.values()), progress, bills)
+            return self._write_report(report, list(documents.values()), progress, bills)
 
-    def _told(
+    def _write_report(
         self,
         report: Report,
         documents: Sequence[LlamaDocument],
@@ -158,7 +158,7 @@ def chunked(
     sources = [_llama_document(document, reading) for document in documents]
     nodes: Sequence[BaseNode] = PassageParser(embedder.count).get_nodes_from_documents(sources)
     if enricher:
-        nodes = EnrichPassages(sources, enricher, silent, [])(nodes)
+        nodes = EnrichPassages(sources, enricher, no_progress, [])(nodes)
     return [passage_in(node) for node in nodes]
 
 

@@ -15,21 +15,21 @@ from ..language.thesaurus import Thesaurus
 from ..offline.contexts import RECIPE, offline_contexts
 from ..prompts.prompt import ENRICH, Block, Prompt
 from ..runtime.context import Llm
-from ..values.errors import RagError, attach_calls
+from ..values.errors import RagError, attach_calls_to_errors
 from ..values.pricing import PriceList
 from ..values.types import ModelCall, Passage
 from .key_value_cache import KeyValueCache, text_key
 
 OFFLINE = "offline"  # begins the key of every offline enricher
-LONGEST = 60  # words of a context; with a passage of 200 word pieces MiniLM reads no more than 256
-DOCUMENT = 24_000  # characters of a document that are sent with a passage, about 6,000 tokens
-BEGINNING = 4_000  # of these, from the beginning of a longer document; the others stand around the passage
-AT_ONCE = 8  # calls
-BATCH = 16  # calls between two saves; when all of them fail, no more are made
-CHARACTERS = 4  # of a token, about, for an estimate
-REPLY = 60  # tokens of a reply, about, for an estimate
+MAX_CONTEXT_WORDS = 60  # plus a passage of 200 word pieces, this stays within the 256 MiniLM reads
+MAX_DOCUMENT = 24_000  # characters of a document sent with a passage, about 6,000 tokens
+DOCUMENT_START = 4_000  # of which from the start of a longer document; the rest surrounds the passage
+CONCURRENCY = 8  # calls at a time
+BATCH = 16  # calls between saves; if a batch fails completely, enrichment stops
+CHARACTERS_PER_TOKEN = 4  # roughly, for estimates
+REPLY_TOKENS = 60  # roughly, for estimates
 
-Told = Callable[[int, int], None]  # (done, total)
+CountProgress = Callable[[int, int], None]  # (done, total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Enriched:
     reason: str = ""
 
     @property
-    def without(self) -> int:
+    def without_context(self) -> int:
         """How many passages could not be given a context."""
         return sum(not context for context in self.contexts) if self.reason else 0
 
@@ -85,8 +85,8 @@ class Enricher(Protocol):
         """Engine and recipe."""
         ...
 
-    def enrich(self, works: Sequence[DocumentPassages], progress: Told) -> Enriched:
-        """One context for each passage of each work."""
+    def enrich(self, documents: Sequence[DocumentPassages], progress: CountProgress) -> Enriched:
+        """One context for each passage of each source."""
         ...
 
 
@@ -97,12 +97,12 @@ class OfflineEnricher:
         self._thesaurus = thesaurus
         self.key = f"{OFFLINE}/{RECIPE}/{thesaurus.digest}"
 
-    def enrich(self, works: Sequence[DocumentPassages], progress: Told) -> Enriched:
-        """One context for each passage of each work."""
+    def enrich(self, documents: Sequence[DocumentPassages], progress: CountProgress) -> Enriched:
+        """One context for each passage of each source."""
         contexts: list[str] = []
-        for done, work in enumerate(works):
-            progress(done, len(works))
-            contexts += offline_contexts(work.document, work.passages, self._thesaurus)
+        for done, source in enumerate(documents):
+            progress(done, len(documents))
+            contexts += offline_contexts(source.document, source.passages, self._thesaurus)
         return Enriched(tuple(contexts))
 
 
@@ -129,24 +129,24 @@ class LlmEnricher:
         self._kept = KeyValueCache(kept, "contexts", "written contexts")
         self._announce = announce
 
-    def enrich(self, works: Sequence[DocumentPassages], progress: Told) -> Enriched:
-        """One context for each passage of each work.
+    def enrich(self, documents: Sequence[DocumentPassages], progress: CountProgress) -> Enriched:
+        """One context for each passage of each source.
 
         Raises:
             StorageError: the file of kept contexts cannot be used.
             Stopped: `progress` raised it. Both carry the calls that were made.
         """
-        prompts = [_prompt(work.document, passage) for work in works for passage in work.passages]
+        prompts = [_prompt(source.document, passage) for source in documents for passage in source.passages]
         keys = [text_key("\0".join((self._llm.name, prompt.system, prompt.render()))) for prompt in prompts]
         calls: list[ModelCall] = []
         reason = ""
-        with attach_calls(calls), self._kept.open() as database:
+        with attach_calls_to_errors(calls), self._kept.open() as database:
             held = self._kept.read(database, keys)
             missing = {key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in held}
             if missing:
                 self._announce(self._estimate(missing, known=len(held)))
             asked = list(missing)
-            with ThreadPoolExecutor(AT_ONCE) as pool:
+            with ThreadPoolExecutor(CONCURRENCY) as pool:
                 for start in range(0, len(asked), BATCH):
                     progress(start, len(asked))
                     batch = asked[start : start + BATCH]
@@ -176,12 +176,12 @@ class LlmEnricher:
         except Exception as error:  # of any provider; one passage must not lose the others
             reason = error.message if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
             return _Reply("", tuple(calls), reason)
-        text = " ".join("".join(said).split()[:LONGEST])
+        text = " ".join("".join(said).split()[:MAX_CONTEXT_WORDS])
         return _Reply(text, tuple(calls), "" if text else f"{self._llm.name} wrote nothing")
 
     def _estimate(self, missing: Mapping[bytes, Prompt], known: int) -> EnrichmentEstimate:
         characters = sum(len(prompt.system) + len(prompt.render()) for prompt in missing.values())
-        sent, received = characters // CHARACTERS, REPLY * len(missing)
+        sent, received = characters // CHARACTERS_PER_TOKEN, REPLY_TOKENS * len(missing)
         cost = self._prices.cost_usd(self._llm.name, sent, received)
         return EnrichmentEstimate(self._llm.name, len(missing), known, sent, received, cost)
 
@@ -201,9 +201,9 @@ def _prompt(document: str, passage: Passage) -> Prompt:
 
 def _around(document: str, passage: Passage) -> str:
     """A document, or of a long one its beginning and what stands around a passage."""
-    if len(document) <= DOCUMENT:
+    if len(document) <= MAX_DOCUMENT:
         return document
-    room = DOCUMENT - BEGINNING
+    room = MAX_DOCUMENT - DOCUMENT_START
     at = max(document.find(passage.text[:80]), 0)
-    start = max(BEGINNING, at - room // 2)
-    return f"{document[:BEGINNING]}\n…\n{document[start : start + room]}"
+    start = max(DOCUMENT_START, at - room // 2)
+    return f"{document[:DOCUMENT_START]}\n…\n{document[start : start + room]}"

@@ -8,8 +8,8 @@ from pathlib import Path
 from ..runtime.context import Embedder
 from ..values.errors import IndexDamaged
 from .enrich import OFFLINE, Enricher
-from .folder import IndexFolder, WrittenIndex
-from .pipeline import Progress, silent
+from .folder import IndexFolder, WriteReport
+from .pipeline import Progress, no_progress
 from .recovery import read_documents
 from .store import CorpusIndex, Manifest, generations
 from .vectors import VectorCache
@@ -27,30 +27,35 @@ class EnrichedStore(IndexFolder):
         super().__init__(folder, corpus, "enriched index", embedder, cache)
 
     def follow(
-        self, plain: CorpusIndex, enricher: Enricher, progress: Progress = silent, *, again: bool = False
-    ) -> WrittenIndex | None:
+        self,
+        plain: CorpusIndex,
+        enricher: Enricher,
+        progress: Progress = no_progress,
+        *,
+        retry_missing: bool = False,
+    ) -> WriteReport | None:
         """Bring it to the documents of the plain index; what was written, None when it was up to date.
 
         Args:
-            again: write it anew also when it only lacks contexts that could not be written before.
+            retry_missing: write it anew also when it only lacks contexts that could not be written before.
 
         Raises:
             IndexBusy: another process is writing it.
             StorageError: the disk is full or the folder cannot be written.
         """
-        if self._follows(plain, enricher, again)[0]:
+        if self._follows(plain, enricher, retry_missing)[0]:
             return None
         with self._writing() as bills:
-            up_to_date, damage = self._follows(plain, enricher, again)
+            up_to_date, damage = self._follows(plain, enricher, retry_missing)
             if up_to_date:  # another process was at it just now
                 return None
             documents = list(read_documents(plain.generation).values())
             written = self._write(documents, progress, bills, enricher)
             return replace(written, damage=damage)
 
-    def keep_up(
-        self, plain: CorpusIndex, offline: Enricher, progress: Progress = silent
-    ) -> tuple[WrittenIndex | None, str]:
+    def sync_if_free(
+        self, plain: CorpusIndex, offline: Enricher, progress: Progress = no_progress
+    ) -> tuple[WriteReport | None, str]:
         """As `follow`, where there is one already and nothing needs paying.
 
         Returns:
@@ -78,13 +83,13 @@ class EnrichedStore(IndexFolder):
     def _command(self) -> str:
         return f"run `rag index PATH --corpus {self.corpus} --enrich`"
 
-    def _follows(self, plain: CorpusIndex, enricher: Enricher, again: bool) -> tuple[bool, str]:
+    def _follows(self, plain: CorpusIndex, enricher: Enricher, retry_missing: bool) -> tuple[bool, str]:
         """Whether it is up to date, and what is wrong with it."""
         try:
             index = self.open()
         except IndexDamaged as error:
             return False, error.message
-        if index is None or (again and index.manifest.without_context):
+        if index is None or (retry_missing and index.manifest.without_context):
             return False, ""
         held = index.manifest
         same = (held.enricher, held.documents) == (enricher.key, plain.manifest.documents)

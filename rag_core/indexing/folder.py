@@ -20,7 +20,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from ..language.analysis import ANALYSER, languages_of, tokens
 from ..runtime.context import Embedder
-from ..values.errors import IndexBusy, IndexDamaged, StorageError, attach_calls
+from ..values.errors import IndexBusy, IndexDamaged, StorageError, attach_calls_to_errors
 from ..values.profile import Profile
 from ..values.types import Cost, ModelCall
 from .bm25 import Bm25Index
@@ -34,9 +34,9 @@ from .store import (
     Manifest,
     checksums,
     chroma_client,
-    current,
+    current_generation,
+    current_name,
     generations,
-    in_use,
     next_number,
 )
 from .vectors import VectorCache
@@ -45,7 +45,7 @@ EF_SEARCH = 1000  # of HNSW: exact on collections of this size, at about 2 ms a 
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenIndex:
+class WriteReport:
     """What writing a generation did.
 
     Args:
@@ -54,7 +54,7 @@ class WrittenIndex:
         enricher: what wrote their contexts; empty for a plain index.
         calls: what a language model wrote for them.
         embeddings: the bills of embedding.
-        without: passages that could not be given a context, and `reason` why.
+        without_context: passages that could not be given a context, and `reason` why.
         damage: what was wrong with the index before; empty when it was whole.
     """
 
@@ -62,7 +62,7 @@ class WrittenIndex:
     embedded: int
     enricher: str = ""
     calls: tuple[ModelCall, ...] = ()
-    without: int = 0
+    without_context: int = 0
     reason: str = ""
     damage: str = ""
     embeddings: tuple[ModelCall, ...] = ()
@@ -95,7 +95,7 @@ class IndexFolder:
             IndexDamaged: naming the corpus and the damaged part.
         """
         try:
-            generation = current(self.folder)
+            generation = current_generation(self.folder)
             if generation is None:
                 return None
             if self._opened is None or self._opened.generation != generation:
@@ -110,7 +110,7 @@ class IndexFolder:
     @property
     def exists(self) -> bool:
         """Whether there is an index to ask."""
-        return in_use(self.folder) is not None
+        return current_name(self.folder) is not None
 
     @contextmanager
     def _writing(self) -> Iterator[list[ModelCall]]:
@@ -119,7 +119,7 @@ class IndexFolder:
         bills: list[ModelCall] = []
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with lock, attach_calls(bills):
+            with lock, attach_calls_to_errors(bills):
                 yield bills
         except Timeout as error:
             raise IndexBusy(
@@ -149,22 +149,22 @@ class IndexFolder:
         bills: list[ModelCall],
         enricher: Enricher | None = None,
         profile: Profile = Profile(),
-    ) -> WrittenIndex:
-        old = in_use(self.folder)
+    ) -> WriteReport:
+        old = current_name(self.folder)
         target = self.folder / f"gen-{next_number(self.folder):06d}"
         try:
             written = self._fill(target, documents, progress, bills, enricher, profile)
             progress("check", 0, 1)
             CorpusIndex.open(target)
             progress("commit", 0, 1)
-            _point(self.folder, target.name)
+            _set_current(self.folder, target.name)
         except ChromaError as error:  # Chroma wraps full disks in errors of its own
             raise StorageError(
                 f"Writing the {self._what} failed: {error}. The index in use is untouched.",
                 "Check the free disk space, then try again.",
             ) from error
         finally:
-            if in_use(self.folder) != target.name:
+            if current_name(self.folder) != target.name:
                 shutil.rmtree(target, ignore_errors=True)
         for path in generations(self.folder):
             if path.name not in (target.name, old):
@@ -180,7 +180,7 @@ class IndexFolder:
         bills: list[ModelCall],
         enricher: Enricher | None,
         profile: Profile,
-    ) -> WrittenIndex:
+    ) -> WriteReport:
         target.mkdir()
         enrich = EnrichPassages(documents, enricher, progress, bills) if enricher else None
         embed = EmbedPassages(self._cache, progress, bills)
@@ -214,16 +214,16 @@ class IndexFolder:
             profile=profile,
             languages=languages_of([(d.get_content(), d.metadata["language"]) for d in documents]),
             enricher=enricher.key if enricher else "",
-            without_context=enriched.without if enriched else 0,
+            without_context=enriched.without_context if enriched else 0,
         ).write(target)
         if enricher is None or enriched is None:
-            return WrittenIndex(len(nodes), embed.embedded, embeddings=embed.calls)
-        return WrittenIndex(
+            return WriteReport(len(nodes), embed.embedded, embeddings=embed.calls)
+        return WriteReport(
             len(nodes),
             embed.embedded,
             enricher.key,
             enriched.calls,
-            enriched.without,
+            enriched.without_context,
             enriched.reason,
             embeddings=embed.calls,
         )
@@ -259,7 +259,7 @@ def _store(
     return nodes
 
 
-def _point(folder: Path, name: str) -> None:
+def _set_current(folder: Path, name: str) -> None:
     """Make CURRENT name a generation, in one step that survives a power cut."""
     draft = folder / "CURRENT.new"
     with draft.open("w", encoding="utf-8") as file:

@@ -19,7 +19,7 @@ from .vectors import VectorCache
 Progress = Callable[[str, int, int], None]  # (what, done, total)
 
 
-def silent(what: str, done: int, total: int) -> None:
+def no_progress(what: str, done: int, total: int) -> None:
     """A progress callback that tells nobody."""
 
 

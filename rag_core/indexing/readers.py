@@ -13,7 +13,7 @@ from tenacity import RetryError
 from ..data.documents import Document, beir_documents, is_beir, read_document
 from ..language.analysis import language_of
 from ..values.errors import DataError, InputError
-from ..values.profile import FILE, Profile, read_profile
+from ..values.profile import PROFILE_FILE, Profile, read_profile
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ def read_path(path: Path) -> SourceFiles:
     reading = SourceFiles(str(path), profile=profile)
     for file in files:
         name = file.relative_to(base).as_posix()
-        if file == base / FILE:
+        if file == base / PROFILE_FILE:
             continue
         if file not in known:
             reading.skipped.append((name, f"{file.suffix or 'a file without ending'} is not read"))

@@ -11,7 +11,7 @@ from llama_index.core.schema import Document as LlamaDocument
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from ..values.errors import IndexDamaged
-from .store import Manifest, generations, in_use
+from .store import Manifest, current_name, generations
 
 Lost = Mapping[str, str] | None  # document id -> root it came from; None when nobody knows what there was
 
@@ -39,7 +39,7 @@ def recover_documents(folder: Path) -> tuple[dict[str, LlamaDocument], Lost]:
     holds unchanged stand in for them.
     """
     kept = generations(folder)
-    named = in_use(folder) or ""
+    named = current_name(folder) or ""
     newest = None if not kept or (named[4:].isdigit() and named > kept[-1].name) else kept[-1]
     if newest:
         with suppress(IndexDamaged):
@@ -60,7 +60,7 @@ def recover_documents(folder: Path) -> tuple[dict[str, LlamaDocument], Lost]:
     return left, {name: str(entry["root"]) for name, entry in listed.items() if name not in left}
 
 
-def lost_rows(
+def report_lost_documents(
     corpus: str, lost: Lost, read_again: Collection[str] = (), root: str = ""
 ) -> list[tuple[str, str]]:
     """(root, reason) of each folder whose documents are lost and have not been read again just now."""

@@ -34,9 +34,9 @@ from .bm25 import Bm25Index
 from .chunking import CHUNKER, content_hash, passage_of
 
 FORMAT = 1
-SPARE = 16  # hits asked for beyond the cut
+TIE_MARGIN = 16  # hits asked for beyond the cut
 PAGE = 10_000  # Chroma fails on reads above 32,766 rows
-PROBE = 1000  # passages the health check asks the vector index for
+CHECKED_NEIGHBOURS = 1000  # passages the health check asks the vector index for
 COLLECTION = "passages"
 
 
@@ -98,13 +98,13 @@ class Manifest:
             raise IndexDamaged(f"{folder.name}: manifest.json cannot be read ({error}).") from error
 
 
-def current(folder: Path) -> Path | None:
+def current_generation(folder: Path) -> Path | None:
     """The generation in use; None when there is no index yet.
 
     Raises:
         IndexDamaged: CURRENT names a generation that is not there.
     """
-    name = in_use(folder)
+    name = current_name(folder)
     if name is None:
         if any((generation / "manifest.json").is_file() for generation in generations(folder)):
             raise IndexDamaged("CURRENT is missing.")
@@ -115,7 +115,7 @@ def current(folder: Path) -> Path | None:
     return held[name]
 
 
-def in_use(folder: Path) -> str | None:
+def current_name(folder: Path) -> str | None:
     """The name in CURRENT, whatever it is worth; None when there is no CURRENT."""
     pointer = folder / "CURRENT"
     return pointer.read_text(encoding="utf-8", errors="replace").strip() if pointer.is_file() else None
@@ -128,7 +128,7 @@ def generations(folder: Path) -> list[Path]:
 
 def next_number(folder: Path) -> int:
     """Number of a new generation; never one that CURRENT names, whose folder may be lost and still open here."""
-    names = [path.name for path in generations(folder)] + [in_use(folder) or ""]
+    names = [path.name for path in generations(folder)] + [current_name(folder) or ""]
     return 1 + max((int(name[4:]) for name in names if name[4:].isdigit()), default=0)
 
 
@@ -240,7 +240,7 @@ class CorpusIndex:
         if not self._order:
             return []
         # a few more than wanted, so that ties at the cut go by id and not by the build of the index
-        wanted = min(k + SPARE, len(self._order))
+        wanted = min(k + TIE_MARGIN, len(self._order))
         found = self._collection.query(
             query_embeddings=[vector.tolist()], n_results=wanted, include=["distances"]
         )
@@ -278,7 +278,7 @@ def _check_vectors(collection: Any, manifest: Manifest) -> None:
     """A vector index can lose rows without an error: ask it for as many neighbours as there are."""
     if collection.configuration_json["hnsw"]["space"] != "cosine":
         raise IndexDamaged("the vector store does not measure cosine.")
-    expected = min(manifest.passages, PROBE)
+    expected = min(manifest.passages, CHECKED_NEIGHBOURS)
     if not expected:
         return
     probe = np.ones(manifest.dimensions, np.float32) / np.sqrt(manifest.dimensions)

@@ -19,7 +19,7 @@ from .key_value_cache import KeyValueCache, text_key
 
 BATCH = 64  # texts embedded between two saves
 Progress = Callable[[int, int], None]  # (done, total)
-Before = Callable[[Sequence[Sequence[str]]], None]
+BeforeEmbedding = Callable[[Sequence[Sequence[str]]], None]
 
 
 def read_shipped(path: Path) -> dict[bytes, bytes]:
@@ -64,7 +64,7 @@ class VectorCache:
         path: Path,
         embedder: Embedder,
         shipped: Path | None = None,
-        before: Before = lambda requests: None,
+        before: BeforeEmbedding = lambda requests: None,
     ) -> None:
         self._before = before
         self._kept = KeyValueCache(path, "vectors", "computed vectors")

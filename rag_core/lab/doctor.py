@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from ..data.documents import BUILTIN
-from ..indexing import Progress, silent
+from ..indexing import Progress, no_progress
 from ..models.embedding import MINILM
 from ..values.errors import RagError
 from ..values.settings import Role, Settings, read_settings
@@ -59,7 +59,7 @@ class Findings:
         }
 
 
-def examine(settings: Settings | None = None, progress: Progress = silent) -> Findings:
+def examine(settings: Settings | None = None, progress: Progress = no_progress) -> Findings:
     """Open the built-in corpus and ask a question, noting what happens on the way."""
     versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
     lines = [Finding(None, ", ".join(f"{name} {number}" for name, number in versions.items()))]

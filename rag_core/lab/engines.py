@@ -11,7 +11,7 @@ from ..language.thesaurus import Thesaurus
 from ..models import LlamaEmbedder, LlamaLlm, load_embedder, load_openai, load_reranker
 from ..offline.loading import load_offline, load_scorer
 from ..offline.scorer import OfflineScorer
-from ..offline.timely import TimeLimited
+from ..offline.time_limit import TimeLimitedAssessor
 from ..runtime.context import Assessor, Index, Llm, Reranker
 from ..values.labels import LabelRules
 from ..values.pricing import PriceList
@@ -76,11 +76,11 @@ class Engines:
 
     @property
     def assessor(self) -> Assessor:
-        """The offline measure for labels; a provider's answer waits for it no longer than `TimeLimited` says.
+        """The offline measure for labels; a provider's answer waits for it no longer than `TimeLimitedAssessor` says.
 
         The offline engine needs what it reads for the answer itself, and waits for all of it.
         """
-        return TimeLimited(self.scorer) if "answer" in self.paid else self.scorer
+        return TimeLimitedAssessor(self.scorer) if "answer" in self.paid else self.scorer
 
     def offline(self, index: Index) -> LlamaLlm:
         """The offline engine, which searches `index` for its rewrites."""

@@ -13,7 +13,7 @@ from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedO
 from ..offline.engine import NAME as OFFLINE
 from ..pipeline.stream import Event, calls_of, collect, stream
 from ..runtime.context import Context, Limits, Llm
-from ..values.errors import ConfigError, IndexDamaged, MissingResource, RagError, attach_calls
+from ..values.errors import ConfigError, IndexDamaged, MissingResource, RagError, attach_calls_to_errors
 from ..values.profile import Profile
 from ..values.settings import Settings
 from ..values.trace import Trace
@@ -175,7 +175,7 @@ class Lab:
                 its own.
         """
         settled = collect(self.stream(question, strategies, stop=stop))
-        with attach_calls(calls_of(settled)):
+        with attach_calls_to_errors(calls_of(settled)):
             return [_trace(one) for one in settled]
 
     def what_if(self, trace: Trace, **controls: object) -> Trace:

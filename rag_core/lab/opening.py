@@ -18,11 +18,18 @@ from ..indexing import (
     Progress,
     Report,
     SourceFiles,
-    WrittenIndex,
+    WriteReport,
+    no_progress,
     read_path,
-    silent,
 )
-from ..values.errors import ConfigError, DataError, IndexBusy, IndexDamaged, InputError, attach_calls
+from ..values.errors import (
+    ConfigError,
+    DataError,
+    IndexBusy,
+    IndexDamaged,
+    InputError,
+    attach_calls_to_errors,
+)
 from ..values.profile import Profile
 from ..values.settings import Settings, read_settings
 from ..values.types import ModelCall
@@ -39,7 +46,7 @@ def open_lab(
     settings: Settings | None = None,
     documents: Path | None = None,
     engines: Engines | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
 ) -> Lab:
     """Open a corpus: load the models, and build or mend the index where needed.
@@ -88,7 +95,7 @@ def open_lab(
         told = "; ".join(f"{file}: {reason.rstrip('.')}" for file, reason in report.failed[:FAILED_TOLD])
         lab.warnings.append(f"Not in corpus {corpus!r} ({len(report.failed)}): {told}.")
     lab.calls += report.calls
-    with attach_calls(report.calls):
+    with attach_calls_to_errors(report.calls):
         lab.warnings += _enriched_too(store, lab, engines, progress)
     progress("ready", 1, 1)
     return lab
@@ -107,11 +114,11 @@ def _enriched_too(store: CorpusStore, lab: Lab, engines: Engines, progress: Prog
 
 def _follow(
     store: CorpusStore, index: CorpusIndex, offline: Enricher, progress: Progress
-) -> tuple[WrittenIndex | None, str]:
+) -> tuple[WriteReport | None, str]:
     """What was written of the enriched index, which the built-in corpus always has, and a note."""
     if store.corpus == BUILTIN:
         return store.enriched.follow(index, offline, progress), ""
-    return store.enriched.keep_up(index, offline, progress)
+    return store.enriched.sync_if_free(index, offline, progress)
 
 
 def _reading(settings: Settings, corpus: str, documents: Path | None) -> SourceFiles | None:
@@ -144,7 +151,7 @@ def index_path(
     subject: str | None = None,
     languages: Sequence[str] | None = None,
     settings: Settings | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
 ) -> Report:
     """Index files into a corpus: a file, a folder, or a BEIR folder.
@@ -173,7 +180,7 @@ def index_path(
         known = reading.profile or store.profile
         reading.profile = replace(known, **{name: getattr(said, name) for name in given})
     report = store.update(reading, progress)
-    with attach_calls(report.calls):
+    with attach_calls_to_errors(report.calls):
         index = store.open()
         assert index is not None  # written just now
         offline = OfflineEnricher(engines.thesaurus)
@@ -181,18 +188,20 @@ def index_path(
             model = engines.paid.get("enrich")
             kept = settings.home / "vectors" / "contexts.sqlite"
             enricher = LlmEnricher(model, engines.prices, kept, announce) if model else offline
-            report.enriched = store.enriched.follow(index, enricher, progress, again=model is not None)
+            report.enriched = store.enriched.follow(
+                index, enricher, progress, retry_missing=model is not None
+            )
         else:
             report.enriched, note = _follow(store, index, offline, progress)
             report.notes += [note] if note else []
-    if report.enriched and report.enriched.without:
+    if report.enriched and report.enriched.without_context:
         report.failed.append(("contexts", _missing_contexts(report.enriched)))
     return report
 
 
-def _missing_contexts(written: WrittenIndex) -> str:
+def _missing_contexts(written: WriteReport) -> str:
     return (
-        f"{written.without} of {written.passages} passages have none and stay plain "
+        f"{written.without_context} of {written.passages} passages have none and stay plain "
         f"({written.reason.rstrip('.')}); run the same command again"
     )
 

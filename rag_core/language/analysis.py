@@ -1,4 +1,4 @@
-"""Words, sentences and languages: one analyser for index, query and highlighting alike."""
+"""Words, sentences and languages: the one analyser for indexing, queries and highlighting."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ LANGUAGES = {"en": "english", "es": "spanish"}  # ISO 639-1 code -> name in NLTK
 ANALYSER = "snowball-stems+nltk-stop-words/3"  # part of an index's identity: change it with the analyser
 
 _TILDE = "\u0303"
-SHORT = 3  # words up to which a question's language is a guess
-# Among these, and a collection's own, a question's language is looked for. Of all the detector knows, misspelt and
-# bare-keyword questions are taken for Latin or Nigerian Pidgin.
-COMMON = (
+SHORT_QUESTION = 3  # words; up to here a question's language is a guess
+# A question's language is one of these or of the collection's. Given every language it knows, the detector takes
+# misspelt and bare-keyword questions for Latin or Nigerian Pidgin.
+COMMON_LANGUAGES = (
     "ca", "cs", "da", "de", "en", "es", "eu", "fi", "fr", "gl", "hu", "id", "it", "nl", "no", "pl", "pt", "ro", "sv",
     "sw", "tr", "vi",
 )  # fmt: skip
-# Probability from which a third language is believed; the highest any of the 315 built-in questions reaches is 0.46.
-SURE = 0.6
-SAMPLE = 200  # documents looked at, spread over a collection
-BEGINNING = 1000  # characters of each
-MAIN_LANGUAGE = 0.1  # share of a collection from which a language counts as one of its languages
+# Lowest probability at which a third language is accepted; the 315 built-in questions reach 0.46 at most.
+MIN_CONFIDENCE = 0.6
+SAMPLE_SIZE = 200  # documents sampled, spread over a collection
+SAMPLE_CHARACTERS = 1000  # characters of each sampled document
+MAIN_LANGUAGE = 0.1  # lowest share of a collection at which a language counts as one of its languages
 
-_WORD = re.compile(r"[\w\u0300-\u036f]+")  # a letter and its separate accent stay together
+_WORD = re.compile(r"[\w\u0300-\u036f]+")  # keeps a letter and its combining accent together
 _KEPT_SINGLE = {"en": {"a", "i"}, "es": {"a", "e", "o", "u", "y"}}  # the only one-letter stop words
-_QUESTION_WORDS = {  # with their accents, which NLTK's list leaves out
+_QUESTION_WORDS = {  # with accents, missing from NLTK's list
     "es": frozenset(
         [
             "cómo",
@@ -55,7 +55,7 @@ _lock = threading.Lock()  # Snowball stemmers keep state between calls
 
 
 class Word(NamedTuple):
-    """A word where it stands in a text: its span, lower-cased, and its stem; both without accents."""
+    """A word in a text: its span, and its lower-cased form and stem without accents."""
 
     start: int
     end: int
@@ -67,9 +67,9 @@ class Word(NamedTuple):
 def language_of(text: str) -> str:
     """The most likely language of a text, as an ISO 639-1 code.
 
-    Text in Latin script is taken to be English or Spanish, the analyser's two languages, because
-    short questions are often misread as a rarer one; other scripts give whatever is detected.
-    Text without a letter gives "en".
+    Latin script is read as English or Spanish, the analyser's two languages, because short questions
+    are often mistaken for a rarer one; other scripts give whatever is detected. Text without letters
+    gives "en".
     """
     if not any(char.isalpha() for char in text):
         return "en"
@@ -77,46 +77,46 @@ def language_of(text: str) -> str:
     return str(code)
 
 
-def sure_language(text: str, expected: Iterable[str] = ()) -> str:
-    """The language of a text, whichever it is; empty when it is a guess.
+def confident_language(text: str, expected: Iterable[str] = ()) -> str:
+    """The language of a text, if the detector is confident; otherwise empty.
 
     Args:
-        expected: languages it may be in beside the common ones.
+        expected: languages to consider besides the common ones.
     """
     if not any(char.isalpha() for char in text):
         return ""
     if not _is_latin(text):
         return language_of(text)
-    code, probability = _detector(tuple(sorted({*COMMON, *expected}))).classify(text)
-    return str(code) if probability >= SURE else ""
+    code, probability = _detector(tuple(sorted({*COMMON_LANGUAGES, *expected}))).classify(text)
+    return str(code) if probability >= MIN_CONFIDENCE else ""
 
 
 def detect_language(text: str) -> str:
-    """The language of a text: a third one where that is sure, else English or Spanish."""
-    return sure_language(text) or language_of(text)
+    """The language of a text: a third language if confident, otherwise English or Spanish."""
+    return confident_language(text) or language_of(text)
 
 
 def languages_of(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The languages of a collection, the most frequent first, from a sample of it.
+    """The languages of a collection, most frequent first, estimated from a sample.
 
     Args:
-        texts: (text, language); a language that `language_of` cannot have guessed was given with the text
-            and is believed.
+        texts: (text, language); languages other than English and Spanish are trusted, since `language_of`
+            would not have guessed them.
     """
-    step = max(1, len(texts) // SAMPLE)
+    step = max(1, len(texts) // SAMPLE_SIZE)
     sample = texts[::step]
     counted = Counter(
-        language if language not in LANGUAGES else detect_language(text[:BEGINNING])
+        language if language not in LANGUAGES else detect_language(text[:SAMPLE_CHARACTERS])
         for text, language in sample
     )
     return tuple(code for code, count in counted.most_common() if count >= MAIN_LANGUAGE * len(sample))
 
 
 def tokens(text: str, language: str) -> list[str]:
-    """The terms of a text: lower-cased words without stop words, stemmed, accents folded but that of ñ.
+    """The terms of a text: lower-cased, stemmed, without stop words or accents except the tilde of ñ.
 
-    One-letter words other than articles and conjunctions are kept ("vitamin D", "anti-D").
-    Languages without a stemmer here keep their words as they are.
+    One-letter words other than articles and conjunctions are kept ("vitamin D", "anti-D"). In languages
+    without a stemmer here, words are not stemmed.
     """
     stop = _stop_words(language)
     words = [word for word in _words(text) if word not in stop]
@@ -124,18 +124,19 @@ def tokens(text: str, language: str) -> list[str]:
 
 
 def query_tokens(question: str, languages: Sequence[str]) -> list[str]:
-    """The terms to search a collection with.
+    """The terms to search a collection for.
 
-    A question of a few words gives no sure sign of its language, so it is analysed in each of the
-    collection's languages; a longer one in its own, or in the collection's first when it is another.
+    The language of a very short question is uncertain, so it is analysed in each of the collection's
+    languages. A longer one is analysed in its own language if the collection has it, otherwise in the
+    collection's first.
 
     Args:
-        languages: the collection's languages, the most frequent first; at least one.
+        languages: the collection's languages, most frequent first; at least one.
     """
     detected = language_of(question)
     first = detected if detected in languages else languages[0]
     terms = tokens(question, first)
-    if len(_WORD.findall(question)) <= SHORT:
+    if len(_WORD.findall(question)) <= SHORT_QUESTION:
         for language in languages:
             terms += [term for term in tokens(question, language) if term not in terms]
     return terms
@@ -143,15 +144,15 @@ def query_tokens(question: str, languages: Sequence[str]) -> list[str]:
 
 def matches(text: str, question: str, language: str) -> list[tuple[int, int]]:
     """Spans (start, end) of the words of `text` that share a term with `question`."""
-    wanted = {*tokens(question, language), *tokens(question, language_of(question))}
+    terms = {*tokens(question, language), *tokens(question, language_of(question))}
     stop = _stop_words(language)
     spans = [match.span() for match in _WORD.finditer(text) if _composed(match[0]) not in stop]
     stems = _stem([_composed(text[start:end]) for start, end in spans], language)
-    return [span for span, stem in zip(spans, stems, strict=True) if _fold(stem) in wanted]
+    return [span for span, stem in zip(spans, stems, strict=True) if _fold(stem) in terms]
 
 
 def words_of(text: str, language: str) -> list[Word]:
-    """Every word of a text in order, stop words among them."""
+    """Every word of a text in order, including stop words."""
     stop = _stop_words(language)
     spans = [match.span() for match in _WORD.finditer(text)]
     words = [_composed(text[start:end]) for start, end in spans]
@@ -163,14 +164,14 @@ def words_of(text: str, language: str) -> list[Word]:
 
 
 def sentences(text: str, language: str) -> list[str]:
-    """The sentences of a text in order; a list item is a sentence of its own."""
+    """The sentences of a text in order; each list item is a separate sentence."""
     splitter = _sentence_splitter(language)
     blocks = (block.strip() for block in _BREAK.split(text))
     return [" ".join(sentence.split()) for block in blocks if block for sentence in splitter.tokenize(block)]
 
 
 def warm_up() -> None:
-    """Load what the functions above load at their first call, which takes about two seconds."""
+    """Load the data that the functions above otherwise load on first use, which takes about two seconds."""
     for language in LANGUAGES:
         sentences("Warm.", language)
         tokens("Warm.", language)
@@ -190,13 +191,13 @@ def _composed(word: str) -> str:
     return unicodedata.normalize("NFC", word).lower()
 
 
-def typed(word: str) -> str:
-    """A folded word as it is typed where the keyboard has no ñ."""
+def without_tilde(word: str) -> str:
+    """A folded word as typed on a keyboard without ñ."""
     return word.replace("ñ", "n")
 
 
 def _fold(word: str) -> str:
-    """A word without its accents; ñ stays, a letter of its own ("año" is no "ano")."""
+    """A word without accents; ñ stays because it is a separate letter ("año" is not "ano")."""
     decomposed = unicodedata.normalize("NFKD", word)
     kept = (
         char
@@ -236,7 +237,7 @@ def _sentence_splitter(language: str) -> Any:
 
 @functools.cache
 def _nltk() -> Any:
-    """NLTK, reading the stop words and sentence models that LlamaIndex ships; nothing is downloaded."""
+    """NLTK with the stop words and sentence models shipped by LlamaIndex; downloads nothing."""
     import nltk
     import nltk.corpus
 
@@ -249,7 +250,7 @@ def _nltk() -> Any:
 
 @functools.cache
 def _detector(languages: tuple[str, ...]) -> Any:
-    """A detector of these languages, of all it knows for none; its probabilities add up to 1."""
+    """A detector for these languages, or for all it knows; probabilities sum to 1."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     detector = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -1,4 +1,4 @@
-"""What a rewrite must not lose: numbers, weeks of pregnancy, negations and the names of medicines."""
+"""Facts a rewrite must keep: numbers, weeks of pregnancy, negations and drug names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .analysis import LANGUAGES, Word, language_of, words_of
 from .thesaurus import Thesaurus
 
 FactKind = Literal["number", "age", "negation", "drug"]
-NEAR = 4  # words before a negated word in which a rewrite's negation counts as its own
+NEAR = 4  # words; a negation this close before a word negates it
 
 _UNITS = {
     "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -30,7 +30,7 @@ _TEN = {
     for code, row in _TENS.items()
 }
 _JOINS = {"en": "", "es": "y"}  # thirty four, treinta y cuatro
-_LEAST = 2  # "one" and "uno" are more often a pronoun than a number
+_LEAST = 2  # "one" and "uno" are usually pronouns
 
 # Not the digits of a name such as B12, T1DM, omega-3 or COVID-19.
 _DIGITS = re.compile(r"(?<![^\W_])(?<![^\W\d_]-)\d+(?:[.,]\d+)*")
@@ -44,11 +44,11 @@ _NEGATIONS = _NEGATES_NEXT | {
     *("not", "never", "none", "nobody", "nothing", "cannot", "t"),  # the t of "don't"
     *("nunca", "jamas", "ninguno", "ningunos", "ningunas", "nada", "nadie", "tampoco"),
 }
-_SAID_OTHERWISE = (  # how words begin in which a rewrite may keep a negation
+_SAID_OTHERWISE = (  # prefixes of words that can replace a negation in a rewrite
     *("avoid", "absen", "lack", "contraind", "exclu", "free", "negat", "unabl", "unnecess"),
     *("evit", "ausen", "libre", "carec", "falta"),
 )
-# Generic names used in maternity care, and what everybody calls them; English, then Spanish where it differs.
+# Generic and common drug names in maternity care, in English and, where it differs, Spanish.
 _DRUG_NAMES = """
     acetaminophen acetaminofen aciclovir acyclovir adrenaline adrenalina amlodipine amlodipino amoxicillin
     amoxicilina ampicillin ampicilina artemether artesunate artesunato aspirin aspirina atenolol atosiban
@@ -83,11 +83,11 @@ DRUGS = frozenset(_DRUG_NAMES.split())
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A piece of a question that every rewrite has to keep: text[start:end].
+    """A part of a question that every rewrite must keep: text[start:end].
 
     Args:
-        values: what it says, comparable between wordings: "34" for a number, a drug's folded name, the
-            word a negation stands before.
+        values: its content in comparable form: "34" for a number, a drug's folded name, the word that a
+            negation negates.
     """
 
     kind: FactKind
@@ -97,10 +97,10 @@ class Fact:
 
 
 def facts(text: str, language: str) -> list[Fact]:
-    """The numbers, weeks of pregnancy, negations and medicines a text names, in its order.
+    """The numbers, weeks of pregnancy, negations and drugs in a text, in order.
 
-    Numbers in words count from two to ninety-nine. A week of pregnancy ("34 weeks", "34+2", "semana
-    34") is one fact and not also a number.
+    Numbers in words are read from two to ninety-nine. A week of pregnancy ("34 weeks", "34+2", "semana
+    34") is a single fact, not also a number.
     """
     words = words_of(text, language)
     numbers = [*_in_digits(text), *_in_words(text, words, language)]
@@ -115,11 +115,11 @@ def facts(text: str, language: str) -> list[Fact]:
 
 
 def lost_in_rewrite(question: str, rewrite: str, thesaurus: Thesaurus | None = None) -> tuple[str, ...]:
-    """What a question says and its rewrite no longer does, in the question's words and order.
+    """The facts of a question that its rewrite lost, in the question's words and order.
 
-    Compared are numbers (in digits or words), weeks of pregnancy, negations and names of medicines. With a
-    thesaurus a medicine may go by another of its names. A negation is kept by any other negation, unless
-    the negated word now stands without one ("no fever" and "fever, no pain").
+    Compares numbers (in digits or words), weeks of pregnancy, negations and drug names; with a thesaurus,
+    any name of a drug will do. Any negation keeps a negation, unless the negated word appears without one
+    ("no fever" and "fever, no pain").
     """
     language = language_of(question)
     wanted = facts(question, language)
@@ -175,7 +175,7 @@ def _in_words(text: str, words: list[Word], language: str) -> Iterator[Fact]:
 
 
 def _ages(text: str, words: list[Word], numbers: list[Fact]) -> Iterator[Fact]:
-    """Weeks of pregnancy: in digits as one piece, in words by the word for weeks behind them."""
+    """Weeks of pregnancy: digits matched as one expression, number words by the word "weeks" after them."""
     for match in _AGE.finditer(text):
         inside = [fact for fact in numbers if match.start() <= fact.start < match.end()]
         if inside:
@@ -212,7 +212,7 @@ def _still_negated(fact: Fact, words: list[Word]) -> bool:
 
 
 def _renamed(name: str, rewrite: str, thesaurus: Thesaurus | None) -> bool:
-    """Whether the rewrite calls a medicine by another of its names."""
+    """Whether the rewrite uses another name of the same drug."""
     if thesaurus is None:
         return False
     asked, said = (

@@ -1,4 +1,4 @@
-"""The bilingual thesaurus: which concepts a text names, and by what other names they go."""
+"""The bilingual thesaurus: finds the concepts a text names, and gives their other names."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..values.errors import DataError
-from .analysis import LANGUAGES, Word, typed, words_of
+from .analysis import LANGUAGES, Word, without_tilde, words_of
 
 TermKind = Literal["term", "lay", "abbreviation"]
 _VOWELS = frozenset("aeiouyáéíóú")
-_SHOUTED = 3  # words in capitals from which capitals say nothing any more
+_MIN_CAPITALS = 3  # words; in a longer text in capitals, capitals no longer mark abbreviations
 
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """One thing and its names.
+    """A concept and its names.
 
     Args:
-        terms: clinical terms by language, the preferred one first; at least one in each.
-        lay: everyday wordings by language.
-        abbreviations: of either language, in their own capitals.
-        narrower: ids of concepts that are kinds of this one.
-        related: ids of concepts that belong with it.
+        terms: clinical terms by language, preferred term first; at least one per language.
+        lay: lay terms by language.
+        abbreviations: of either language, with their usual capitals.
+        narrower: ids of narrower concepts.
+        related: ids of related concepts.
     """
 
     id: str
@@ -38,13 +38,13 @@ class Concept:
     related: tuple[str, ...] = ()
 
     def preferred(self, language: str) -> str:
-        """The clinical term to use first."""
+        """The preferred clinical term."""
         return self.terms[language][0]
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A concept where a text names it: text[start:end], and by which kind of name."""
+    """A concept named at text[start:end], and the kind of name used."""
 
     concept: Concept
     start: int
@@ -53,13 +53,12 @@ class Mention:
 
 
 class Thesaurus:
-    """Concepts, found in a text by any of their names.
+    """Finds concepts in a text by any of their names.
 
-    Names are compared word by word without capitals and accents (a name typed without its ñ counts where it
-    can be no other), plurals count as singulars, and names of
-    several words match by their stems too (stems of single words say too little: "spot" is no
-    "spotting"). The longest name wins; stop words alone name nothing. An abbreviation must have its own
-    capitals unless it cannot be a word (no vowel, or a digit), as in "gbs" and "t1dm".
+    Names match word by word, ignoring case and accents (n matches ñ where that is unambiguous) and plurals.
+    Names of several words also match by their stems; single words do not ("spot" is not "spotting"). The
+    longest name wins, and stop words alone match nothing. An abbreviation needs its capitals unless it
+    cannot be a word (no vowel, or a digit), as in "gbs" and "t1dm".
     """
 
     def __init__(self, concepts: Iterable[Concept]) -> None:
@@ -69,21 +68,23 @@ class Thesaurus:
         self._abbreviations = {
             short: concept for concept in self.concepts.values() for short in concept.abbreviations
         }
-        self._wordless = {
-            short.lower(): concept for short, concept in self._abbreviations.items() if _no_word(short)
+        self._vowelless = {
+            short.lower(): concept
+            for short, concept in self._abbreviations.items()
+            if _cannot_be_a_word(short)
         }
 
     @functools.cached_property
     def digest(self) -> str:
-        """Eight hexadecimal digits of its concepts; part of what rests on them is identified by."""
+        """Hash of the concepts, eight hexadecimal digits; part of the identity of whatever depends on them."""
         return hashlib.sha256(repr(self.concepts).encode()).hexdigest()[:8]
 
     @classmethod
     def read(cls, path: Path) -> Thesaurus:
-        """Read data/thesaurus.toml; `rag index --check` says what is wrong with one.
+        """Read data/thesaurus.toml; `rag index --check` reports its faults.
 
         Raises:
-            DataError: the file is missing, is not TOML, or a concept lacks a field.
+            DataError: the file is missing or not TOML, or a concept lacks a field.
         """
         try:
             rows = tomllib.loads(path.read_text(encoding="utf-8"))["concept"]
@@ -94,30 +95,30 @@ class Thesaurus:
             ) from error
 
     def find(self, text: str, language: str) -> tuple[Mention, ...]:
-        """The concepts a text names, in the order of the text, without overlaps.
+        """The concepts a text names, in text order, without overlaps.
 
-        A language the thesaurus does not have gives abbreviations only.
+        In languages the thesaurus lacks, only abbreviations match.
         """
         return tuple(self._scan(text, words_of(text, language), self._names.get(language, {})))
 
     def narrower(self, concept: Concept) -> list[Concept]:
-        """Its kinds."""
+        """Narrower concepts."""
         return [self.concepts[name] for name in concept.narrower]
 
     def related(self, concept: Concept) -> list[Concept]:
-        """What belongs with it."""
+        """Related concepts."""
         return [self.concepts[name] for name in concept.related]
 
     def _scan(
         self, text: str, words: Sequence[Word], names: Mapping[tuple[str, ...], tuple[Concept, TermKind]]
     ) -> Iterator[Mention]:
-        shouted = text.isupper() and len(words) > _SHOUTED
+        all_capitals = text.isupper() and len(words) > _MIN_CAPITALS
         at = 0
         while at < len(words):
             for end in range(min(at + self._longest, len(words)), at, -1):
                 span = words[at:end]
                 start, stop = span[0].start, span[-1].end
-                found = self._abbreviation(text[start:stop], shouted) or _named(span, names)
+                found = self._abbreviation(text[start:stop], all_capitals) or _named(span, names)
                 if found:
                     yield Mention(found[0], start, stop, found[1])
                     at = end
@@ -125,13 +126,13 @@ class Thesaurus:
             else:
                 at += 1
 
-    def _abbreviation(self, piece: str, shouted: bool) -> tuple[Concept, TermKind] | None:
-        exact = None if shouted else self._abbreviations.get(piece)
-        concept = exact or self._wordless.get(piece.lower())
+    def _abbreviation(self, piece: str, all_capitals: bool) -> tuple[Concept, TermKind] | None:
+        exact = None if all_capitals else self._abbreviations.get(piece)
+        concept = exact or self._vowelless.get(piece.lower())
         return (concept, "abbreviation") if concept else None
 
     def _by_name(self, language: str) -> dict[tuple[str, ...], tuple[Concept, TermKind]]:
-        """Concept by the words of its names, then by their stems; clinical terms go before lay wordings."""
+        """Concepts by the words of their names, then by stems; clinical terms take precedence over lay terms."""
         kinds: list[tuple[TermKind, Callable[[Concept], Mapping[str, tuple[str, ...]]]]] = [
             ("term", lambda concept: concept.terms),
             ("lay", lambda concept: concept.lay),
@@ -142,13 +143,13 @@ class Thesaurus:
             for concept in self.concepts.values()
             for name in names(concept)[language]
         ]
-        held: dict[tuple[str, ...], tuple[Concept, TermKind]] = {}
+        by_form: dict[tuple[str, ...], tuple[Concept, TermKind]] = {}
         for words, found in named:
-            held.setdefault(tuple(word.form for word in words), found)
+            by_form.setdefault(tuple(word.form for word in words), found)
         for words, found in named:
             for key in _other_forms(words):
-                held.setdefault(key, found)
-        return _as_typed(held) | held
+                by_form.setdefault(key, found)
+        return _names_without_tilde(by_form) | by_form
 
 
 def _named(
@@ -160,14 +161,14 @@ def _named(
     return names.get(forms) or (names.get(tuple(word.stem for word in span)) if len(span) > 1 else None)
 
 
-def _as_typed(
+def _names_without_tilde(
     names: Mapping[tuple[str, ...], tuple[Concept, TermKind]],
 ) -> dict[tuple[str, ...], tuple[Concept, TermKind]]:
-    """The names with an ñ as they are typed without it, but those that two concepts would share."""
+    """Names with an ñ, typed without it; ambiguous ones are left out."""
     found: dict[tuple[str, ...], tuple[Concept, TermKind]] = {}
     shared = set()
     for key, named in names.items():
-        plain = tuple(map(typed, key))
+        plain = tuple(map(without_tilde, key))
         if plain != key and found.setdefault(plain, named)[0].id != named[0].id:
             shared.add(plain)
     return {key: named for key, named in found.items() if key not in shared}
@@ -191,5 +192,5 @@ def _concept(row: Mapping[str, Any]) -> Concept:
     )
 
 
-def _no_word(short: str) -> bool:
+def _cannot_be_a_word(short: str) -> bool:
     return len(short) > 1 and (not _VOWELS & set(short.lower()) or any(char.isdigit() for char in short))

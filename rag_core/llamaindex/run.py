@@ -12,7 +12,7 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from ..catalog import StrategySpec
-from ..models.events import listening
+from ..models.events import using_callback_manager
 from ..pipeline.strategy import Strategy
 from ..pipeline.stream import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token
 from ..prompts.prompt import NO_EVIDENCE
@@ -75,7 +75,9 @@ class Run:
         Raises:
             RagError: the strategy failed.
         """
-        with listening(self._manager):  # the threads of the run start at the first event, in this context
+        with using_callback_manager(
+            self._manager
+        ):  # the threads of the run start at the first event, in this context
             for event in self._events:
                 match event:
                     case StageFinished(step=step):

@@ -14,7 +14,7 @@ from ..values.settings import Server
 from .llm import LlamaLlm
 
 
-def wrap_llm(model: Any, prices: PriceList) -> LlamaLlm:
+def wrap_custom_llm(model: Any, prices: PriceList) -> LlamaLlm:
     """A LlamaIndex LLM, or any object with its `stream_chat`, as it was set up: its temperature stands.
 
     OpenAI's are asked for the usage of their streams; of others that tell none, the tokenizer counts it.
@@ -39,13 +39,13 @@ def wrap_llm(model: Any, prices: PriceList) -> LlamaLlm:
     server = Server(str(model.api_base), None) if openai else None
     return LlamaLlm(
         model,
-        name_of(model),
+        model_name_of(model),
         prices,
-        as_it_is=True,
+        keep_settings=True,
         openai=openai,
         server=server,
-        provider=provider_of(model),
-        made=_settings_of(model),
+        provider=provider_name_of(model),
+        configuration=_settings_of(model),
     )
 
 
@@ -55,7 +55,7 @@ def _settings_of(model: Any) -> str:
     return hashlib.sha256(json.dumps(kept, sort_keys=True, default=repr).encode()).hexdigest()[:8]
 
 
-def name_of(model: Any) -> str:
+def model_name_of(model: Any) -> str:
     """What a model calls itself, or its class's name."""
     for told in (
         "model",
@@ -68,7 +68,7 @@ def name_of(model: Any) -> str:
     return type(model).__name__ if name == "unknown" else str(name)
 
 
-def provider_of(model: object) -> str:
+def provider_name_of(model: object) -> str:
     """Who serves a model whose server is not known, by its LlamaIndex package, such as "ollama"."""
     parts = type(model).__module__.split(".")
     return parts[2] if parts[:2] == ["llama_index", "llms"] else parts[0]

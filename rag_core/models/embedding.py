@@ -19,8 +19,8 @@ from ..values.errors import MissingResource, ProviderError, RagError, SettingsEr
 from ..values.pricing import PriceList
 from ..values.settings import Server, Settings
 from ..values.types import ModelCall, Vectors
-from .events import begin
-from .openai.errors import AGAIN, NO_KEY, explain_error, give_up_on_waits, secret_of
+from .events import start_event
+from .openai.errors import PLACEHOLDER_KEY, TRY_AGAIN, api_key_of, limit_retry_wait, to_provider_error
 from .openai.transport import EmbeddingTracker
 from .tokenizer import count_tokens
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 MINILM = "all-MiniLM-L6-v2"
 MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-HUB_PATIENCE_S = 5.0
-AT_ONCE = 100  # texts of one request to a provider, as LlamaIndex has it
-INTERACTIVE = 32  # up to so many texts one thread is as fast, and does not stall others on a busy machine
+HUB_TIMEOUT_S = 5.0
+PROVIDER_BATCH = 100  # texts of one request to a provider, as LlamaIndex has it
+MAX_TEXTS_ONE_THREAD = 32  # up to here one thread is as fast, and leaves a busy machine responsive
 
 
 class LlamaEmbedder:
@@ -57,7 +57,7 @@ class LlamaEmbedder:
         *,
         local: bool,
         server: str = "",
-        line: EmbeddingTracker | None = None,
+        tracker: EmbeddingTracker | None = None,
     ) -> None:
         self.name = name
         self.key = key
@@ -66,12 +66,12 @@ class LlamaEmbedder:
         self._prices = prices
         self.local = local
         self.server = server
-        self._line = line
-        self._secret = secret_of(model)
+        self._tracker = tracker
+        self._secret = api_key_of(model)
         self._lock = threading.Lock() if local else contextlib.nullcontext()
 
     @contextlib.contextmanager
-    def alone(self, texts: int) -> Iterator[BaseEmbedding]:
+    def exclusive(self, texts: int) -> Iterator[BaseEmbedding]:
         """The model while it reads so many texts: a local one serves one thread at a time."""
         with self._lock:
             if self.local:
@@ -91,33 +91,33 @@ class LlamaEmbedder:
             return np.zeros((0, 0), np.float32), ()
         from llama_index.core.callbacks.schema import CBEventType, EventPayload
 
-        if self._line:
-            self._line.begin()
-        end = begin(CBEventType.EMBEDDING, {})
+        if self._tracker:
+            self._tracker.reset()
+        end_event = start_event(CBEventType.EMBEDDING, {})
         raw: list[list[float]] = []
         try:
-            with self.alone(len(texts)) as model:
+            with self.exclusive(len(texts)) as model:
                 if kind == "query":
                     raw = [model.get_query_embedding(text) for text in texts]
                 else:
                     raw = model.get_text_embedding_batch(list(texts))
             if len(raw) != len(texts):
                 what = f"Model {self.name}: {len(raw)} vectors came for {len(texts)} texts."
-                raise ProviderError(what, AGAIN)
+                raise ProviderError(what, TRY_AGAIN)
         except Exception as error:
-            told = error if isinstance(error, RagError) else explain_error(error, self.name, self._secret)
+            told = error if isinstance(error, RagError) else to_provider_error(error, self.name, self._secret)
             told.calls = self._sent()
             raise told from None if self._secret or told is error else error
         finally:
-            end({EventPayload.CHUNKS: list(texts), EventPayload.EMBEDDINGS: raw})
+            end_event({EventPayload.CHUNKS: list(texts), EventPayload.EMBEDDINGS: raw})
         vectors = np.asarray(raw, dtype=np.float32)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-        return vectors, self._sent() if self._line else (self.bill(texts),)
+        return vectors, self._sent() if self._tracker else (self.bill(texts),)
 
     def _sent(self) -> tuple[ModelCall, ...]:
         """The bills of the requests that were not refused."""
-        made = self._line.made if self._line else ()
-        return tuple(self.bill(one.texts, one.tokens) for one in made if one.taken_on)
+        made = self._tracker.requests if self._tracker else ()
+        return tuple(self.bill(one.texts, one.tokens) for one in made if one.accepted)
 
     def bill(self, texts: Sequence[str], told: int | None = None) -> ModelCall:
         """Of one request for texts, which need not have been sent; `told` is the provider's count of tokens."""
@@ -130,7 +130,7 @@ def set_threads(texts: int) -> None:
     """Threads for torch on so many texts: one while a person waits, all for a batch."""
     import torch
 
-    torch.set_num_threads(1 if texts <= INTERACTIVE else os.cpu_count() or 1)
+    torch.set_num_threads(1 if texts <= MAX_TEXTS_ONE_THREAD else os.cpu_count() or 1)
 
 
 def load_embedder(settings: Settings, prices: PriceList) -> LlamaEmbedder:
@@ -200,12 +200,12 @@ def _from_hub() -> Path:
         ) from error
 
 
-def hub_answers() -> bool:
+def hub_reachable() -> bool:
     """Whether the hub can be reached; asked once, since a load without it would retry for a minute."""
     from huggingface_hub import constants, get_session
 
     try:
-        get_session().head(constants.ENDPOINT, timeout=HUB_PATIENCE_S)
+        get_session().head(constants.ENDPOINT, timeout=HUB_TIMEOUT_S)
     except Exception:  # of whatever HTTP library the hub's client uses; also when HF_HUB_OFFLINE is set
         return False
     return True
@@ -217,7 +217,7 @@ def _sentence_transformer(folder: str, name: str, key: str, prices: PriceList) -
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        on_disk = Path(folder).exists() or not hub_answers()
+        on_disk = Path(folder).exists() or not hub_reachable()
         model = HuggingFaceEmbedding(model_name=folder, device="cpu", local_files_only=on_disk)
     except Exception as error:
         raise MissingResource(
@@ -249,11 +249,11 @@ def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
         raise SettingsError(
             f"The embedding model {name} needs a provider.", "Set OPENAI_API_KEY or OPENAI_BASE_URL."
         )
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else NO_KEY
-    line = EmbeddingTracker()
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else PLACEHOLDER_KEY
+    tracker = EmbeddingTracker()
     hooks: dict[str, list[Callable[..., Any]]] = {
-        "request": [line.send],
-        "response": [give_up_on_waits(settings.timeout), line.pick_up],
+        "request": [tracker.on_request],
+        "response": [limit_retry_wait(settings.timeout), tracker.on_response],
     }
     model = OpenAIEmbedding(
         model_name=name,
@@ -261,7 +261,7 @@ def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
         api_base=settings.openai_base_url,
         timeout=settings.timeout,
         max_retries=1,
-        embed_batch_size=AT_ONCE,
+        embed_batch_size=PROVIDER_BATCH,
         http_client=DefaultHttpxClient(event_hooks=hooks),
     )
     return LlamaEmbedder(
@@ -272,5 +272,5 @@ def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
         prices,
         local=False,
         server=Server(settings.openai_base_url, None).address,
-        line=line,
+        tracker=tracker,
     )

@@ -1,6 +1,6 @@
 """LlamaIndex callback events of the calls our models make, such as its TokenCountingHandler counts.
 
-A model serves many runs at once, so the manager belongs to the run: `listening` names it for the calls made
+A model serves many runs at once, so the manager belongs to the run: `using_callback_manager` names it for the calls made
 inside, on threads started there too. (A manager set on a LlamaIndex model itself works beside it.)
 """
 
@@ -19,7 +19,7 @@ _manager: ContextVar[CallbackManager | None] = ContextVar("callback manager", de
 
 
 @contextlib.contextmanager
-def listening(manager: CallbackManager) -> Iterator[None]:
+def using_callback_manager(manager: CallbackManager) -> Iterator[None]:
     """Send the events of the calls made inside to a manager."""
     token = _manager.set(manager)
     try:
@@ -28,7 +28,7 @@ def listening(manager: CallbackManager) -> Iterator[None]:
         _manager.reset(token)
 
 
-def begin(kind: CBEventType, payload: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
+def start_event(kind: CBEventType, payload: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
     """Send the start of a call; returns what sends its end. Nothing is sent when nobody listens."""
     manager = _manager.get()
     if manager is None:

@@ -11,17 +11,17 @@ from ..values.errors import ProviderError, SettingsError
 from ..values.pricing import PriceList
 from ..values.settings import Role, Server, Settings
 from ..values.types import ModelCall
-from .events import begin
+from .events import start_event
 from .openai.errors import (
-    AGAIN,
-    NO_KEY,
-    OPENAI_ITSELF,
-    explain_error,
-    give_up_on_waits,
-    refused_option,
-    secret_of,
+    OPENAI_SERVER,
+    PLACEHOLDER_KEY,
+    TRY_AGAIN,
+    api_key_of,
+    limit_retry_wait,
+    rejected_option,
+    to_provider_error,
 )
-from .openai.transport import Call, RequestTracker, cut_off
+from .openai.transport import Call, RequestTracker, limit_response_time
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 CONTEXT_WINDOW = 32_768  # assumed for models LlamaIndex has no table entry for
-LONGEST = 10  # timeouts a reply may take that keeps coming
+MAX_REPLY_TIMEOUTS = 10  # timeouts a reply may take that keeps coming
 NO_TEMPERATURE = "the server takes no temperature; the model's own stood"
 
 
@@ -42,7 +42,7 @@ class LlamaLlm:
         openai: it speaks OpenAI's protocol: it is asked for the usage of its streams, and says when it has
             finished, so that a reply that broke off is known.
         line: holds the hooks of its HTTP client.
-        as_it_is: a caller's own model keeps its temperature and is asked for no format.
+        keep_settings: a caller's own model keeps its temperature and is asked for no format.
         server: where it is served, if that is known.
         provider: who serves it, where no server says so.
         made: how it was set up, where that is not said with every prompt.
@@ -60,24 +60,26 @@ class LlamaLlm:
         *,
         reads_fields: bool = False,
         openai: bool = False,
-        line: RequestTracker | None = None,
-        as_it_is: bool = False,
+        tracker: RequestTracker | None = None,
+        keep_settings: bool = False,
         server: Server | None = None,
         provider: str = "offline",
-        made: str = "",
+        configuration: str = "",
     ) -> None:
         self.name = name
         self.provider = server.host if server else provider
-        self.key = f"{name} at {server.address if server else provider}{made and f', {made}'}"
-        self._server = server or OPENAI_ITSELF
+        self.key = (
+            f"{name} at {server.address if server else provider}{configuration and f', {configuration}'}"
+        )
+        self._server = server or OPENAI_SERVER
         self.offline = reads_fields
         self.model = model
         self._prices = prices
         self._openai = openai
-        self._line = line or RequestTracker()
-        self._as_it_is = as_it_is
+        self._tracker = tracker or RequestTracker()
+        self._as_it_is = keep_settings
         self._refused: set[str] = set()  # options
-        self._secret = secret_of(model)
+        self._secret = api_key_of(model)
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
         """Yield the reply piece by piece, then a bill for each request that the provider did not refuse.
@@ -97,10 +99,10 @@ class LlamaLlm:
         said: list[str] = []
         usage: dict[str, Any] = {}
         finished = not self._openai
-        call = self._line.call = Call()
+        call = self._tracker.call = Call()
         inside: list[ModelCall] = []  # what the offline engine embeds, which a provider may bill
         told: dict[str, Any] = {EventPayload.MESSAGES: messages}
-        end = begin(CBEventType.LLM, told)
+        end_event = start_event(CBEventType.LLM, told)
         try:
             for chunk in self._chunks(messages, self._options(prompt, inside)):
                 if chunk.delta:
@@ -113,18 +115,18 @@ class LlamaLlm:
                     break
             else:
                 if not finished:
-                    raise ProviderError("the answer broke off before its end", AGAIN)
+                    raise ProviderError("the answer broke off before its end", TRY_AGAIN)
         except Exception as error:
             yield from inside
             yield from (self._bill(prompt, text) for _ in range(call.unanswered))
-            if said or call.taken_on:
+            if said or call.accepted:
                 yield self._bill(prompt, text, "".join(said), usage)
-            failure = explain_error(error, self.name, self._secret, self._server)
+            failure = to_provider_error(error, self.name, self._secret, self._server)
             raise failure from None if self._secret else error
         finally:
             reply = ChatMessage(role="assistant", content="".join(said))
             counted = {name: count for name, count in usage.items() if isinstance(count, int)}
-            end({**told, EventPayload.RESPONSE: ChatResponse(message=reply, raw={"usage": counted})})
+            end_event({**told, EventPayload.RESPONSE: ChatResponse(message=reply, raw={"usage": counted})})
             if call.response is not None:
                 call.response.close()  # also when nobody reads on
         yield from inside
@@ -151,7 +153,7 @@ class LlamaLlm:
                 yield from self.model.stream_chat(messages, **_leaving_out(without, options))
                 return
             except Exception as error:
-                refused = refused_option(error, options.keys() - without)
+                refused = rejected_option(error, options.keys() - without)
                 if refused is None:
                     raise
                 self._refused.add(refused)
@@ -214,19 +216,19 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
         )
     import openai.resources.chat.completions  # otherwise loaded by the first call, while the user waits
 
-    line = RequestTracker()
+    tracker = RequestTracker()
     shared: dict[str, Any] = {
         "model": model,
-        "api_key": server.key.get_secret_value() if server.key else NO_KEY,
+        "api_key": server.key.get_secret_value() if server.key else PLACEHOLDER_KEY,
         "timeout": settings.timeout,
         "max_retries": 1,
         "http_client": openai.DefaultHttpxClient(
             event_hooks={
-                "request": [line.send],
+                "request": [tracker.on_request],
                 "response": [
-                    line.pick_up,
-                    give_up_on_waits(settings.timeout),
-                    cut_off(LONGEST * settings.timeout),
+                    tracker.on_response,
+                    limit_retry_wait(settings.timeout),
+                    limit_response_time(MAX_REPLY_TIMEOUTS * settings.timeout),
                 ],
             }
         ),
@@ -245,9 +247,9 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
             model,
             prices,
             openai=True,
-            line=line,
+            tracker=tracker,
             server=server,
         )
     from llama_index.llms.openai import OpenAI
 
-    return LlamaLlm(OpenAI(**shared), model, prices, openai=True, line=line, server=server)
+    return LlamaLlm(OpenAI(**shared), model, prices, openai=True, tracker=tracker, server=server)

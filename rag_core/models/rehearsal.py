@@ -18,11 +18,11 @@ from ..prompts.prompt import Prompt
 from ..runtime.context import Embedder, Reranker, TextKind
 from ..values.pricing import PriceList
 from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
-from .embedding import AT_ONCE
+from .embedding import PROVIDER_BATCH
 from .tokenizer import count_tokens
 
 REPLY_TOKENS = 200  # assumed of a reply; few are longer
-DEEPEST = 100  # passages a search finds at most, as many as any control asks for
+MAX_DEPTH = 100  # passages a search finds at most, as many as any control asks for
 
 
 class RehearsedLlm:
@@ -89,7 +89,7 @@ class RehearsedEmbedder:
 
     def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
         """(n, d) vectors, and a bill for each request the real model would be sent."""
-        size = 1 if kind == "query" else AT_ONCE
+        size = 1 if kind == "query" else PROVIDER_BATCH
         bills = [self._bill(texts[start : start + size]) for start in range(0, len(texts), size)]
         return np.array([self._vector(text) for text in texts], np.float32), tuple(bills)
 
@@ -127,7 +127,7 @@ class RehearsedIndex:
         self.name = name
         self._dimensions = dimensions
         self._longest = sorted(passages, key=lambda passage: (-len(passage.indexed_text), passage.id))[
-            :DEEPEST
+            :MAX_DEPTH
         ]
 
     def dense(self, vector: Vectors, k: int) -> list[Hit]:

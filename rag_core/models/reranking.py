@@ -12,7 +12,7 @@ from ..runtime.context import Reranker
 from ..values.errors import MissingResource, ProviderError
 from ..values.settings import Settings
 from ..values.types import Hit, ModelCall, Scale
-from .embedding import hub_answers, set_threads, weights_key
+from .embedding import hub_reachable, set_threads, weights_key
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -93,7 +93,7 @@ def _cross_encoder(name: str) -> CrossEncoderReranker:
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        here = Path(name).exists() or not hub_answers()
+        here = Path(name).exists() or not hub_reachable()
         model = CrossEncoder(name, device="cpu", local_files_only=here)
         labels, saved = model.num_labels, model[0].model.config.architectures
     except Exception as error:

@@ -24,21 +24,21 @@ from ..runtime.context import Embedder, Index
 from ..values.errors import ConfigError
 from ..values.types import ModelCall
 from .evidence import AnswerSupport
-from .extract import Candidate, Extractor, candidates_of, read_sources, why_not
+from .extract import Candidate, Extractor, abstention_reason, candidates_of, read_sources
 from .rewriting import Rewriter, full_question
 from .scorer import OfflineScorer
 
-NOTHING = "No answer was found in the context."
+NO_ANSWER = "No answer was found in the context."
 NAME = "offline-extractive"
 # The odds of relevance count threefold when a passage is judged: what is dropped is not read again. With that,
 # nine in ten relevant dev passages reach RAG-MSR's S_final >= 0.5 in both languages, and 36 to 45 % of the
 # irrelevant ones among a dense top 8 do not (tests/benchmarks/fit.py).
-LENIENCE = 3.0
-SUPPOSED = 3  # sentences of a hypothetical passage
+JUDGE_ODDS_FACTOR = 3.0
+HYPOTHETICAL_SENTENCES = 3  # sentences of a hypothetical passage
 
-_ASKED = re.compile(r"(?:query|question)(?: is as follows)?:[ \t]*(\S.*)", re.IGNORECASE)
+_QUESTION = re.compile(r"(?:query|question)(?: is as follows)?:[ \t]*(\S.*)", re.IGNORECASE)
 _FENCED = re.compile(r"^-{5,}$(.*?)^-{5,}$", re.MULTILINE | re.DOTALL)
-_KNOWN = re.compile(r"existing answer:[ \t]*(\S.*)", re.IGNORECASE)
+_EXISTING_ANSWER = re.compile(r"existing answer:[ \t]*(\S.*)", re.IGNORECASE)
 
 Fields = Mapping[str, Any]
 
@@ -63,7 +63,7 @@ class OfflineLLM(CustomLLM):
     _extractor: Extractor = PrivateAttr()
     _rewriter: Rewriter = PrivateAttr()
     _scorer: OfflineScorer | None = PrivateAttr()
-    _evidence: AnswerSupport | None = PrivateAttr()
+    _support: AnswerSupport | None = PrivateAttr()
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class OfflineLLM(CustomLLM):
         self._extractor = Extractor(reader or embedder)
         self._rewriter = Rewriter(embedder, thesaurus, index)
         self._scorer = scorer
-        self._evidence = AnswerSupport(scorer, thesaurus, index) if scorer else None
+        self._support = AnswerSupport(scorer, thesaurus, index) if scorer else None
 
     @property
     def metadata(self) -> LLMMetadata:
@@ -113,9 +113,9 @@ class OfflineLLM(CustomLLM):
     ) -> Iterator[str]:
         """The reply to a prompt; what is embedded for it goes on `bills`."""
         bills = [] if bills is None else bills
-        extractor, rewriter = self._extractor.billed(bills), self._rewriter.billed(bills)
+        extractor, rewriter = self._extractor.metered(bills), self._rewriter.metered(bills)
         if fields is None:
-            yield " ".join(sentence.text for sentence in extractor.best(*_read_text(prompt))) or NOTHING
+            yield " ".join(sentence.text for sentence in extractor.best(*_read_text(prompt))) or NO_ANSWER
             return
         match template:
             case ANSWER.name:
@@ -123,9 +123,9 @@ class OfflineLLM(CustomLLM):
             case JUDGE_PASSAGE.name:
                 yield self._judge(fields["question"], fields["sources"], extractor)
             case ENRICH.name:
-                yield _situate(fields["title"], fields["document"])
+                yield _context_of(fields["title"], fields["document"])
             case HYPOTHETICAL.name:
-                yield self._suppose(fields["question"], extractor, rewriter)
+                yield self._hypothetical_passage(fields["question"], extractor, rewriter)
             case ANALYSIS.name:
                 yield _analysis(fields["question"])
             case _:
@@ -133,14 +133,14 @@ class OfflineLLM(CustomLLM):
                 yield rewriter.rewrite(template, fields["question"], form.kind)
 
     def _answer(self, question: str, sources: Sources, extractor: Extractor) -> Iterator[str]:
-        if self._evidence is None:
+        if self._support is None:
             chosen = extractor.best(question, read_sources(sources))
         else:
-            weighed = self._evidence.weigh(question, sources.hits)
-            candidates = read_sources(sources, weighed.relevance) if weighed.enough else []
-            chosen = extractor.best(question, candidates, self._evidence.terms(question))
+            support = self._support.assess(question, sources.hits)
+            candidates = read_sources(sources, support.relevance) if support.enough else []
+            chosen = extractor.best(question, candidates, self._support.terms(question))
         if not chosen:
-            yield f"{NO_EVIDENCE}. {why_not(question)}"
+            yield f"{NO_EVIDENCE}. {abstention_reason(question)}"
         for i, candidate in enumerate(chosen):
             yield f"{' ' if i else ''}{candidate.text} [{candidate.n}]"
 
@@ -154,7 +154,7 @@ class OfflineLLM(CustomLLM):
             raise ConfigError("This offline engine was made without a scorer and cannot judge passages.")
         (hit,) = sources
         relevance = self._scorer.relevance(question, [hit])[0]
-        score = round(100 * LENIENCE * relevance / (LENIENCE * relevance + 1 - relevance))
+        score = round(100 * JUDGE_ODDS_FACTOR * relevance / (JUDGE_ODDS_FACTOR * relevance + 1 - relevance))
         best = extractor.closest(question, read_sources(sources), 1)
         said = best[0].text if best else hit.passage.full_title
         reason = (
@@ -164,7 +164,7 @@ class OfflineLLM(CustomLLM):
         )
         return json.dumps({"reason": reason, "score": score}, ensure_ascii=False)
 
-    def _suppose(self, question: str, extractor: Extractor, rewriter: Rewriter) -> str:
+    def _hypothetical_passage(self, question: str, extractor: Extractor, rewriter: Rewriter) -> str:
         """A passage as a document would have it: the sentences of a first pass closest to the question.
 
         In place of the model's guess of HyDE (Gao et al., ACL 2023). Without an index, or where nothing is
@@ -176,7 +176,10 @@ class OfflineLLM(CustomLLM):
             for n, passage in enumerate(feedback.best, start=1)
             for candidate in candidates_of(n, passage.text, passage.full_title, passage.language)
         ]
-        return " ".join(found.text for found in extractor.closest(question, candidates, SUPPOSED)) or question
+        return (
+            " ".join(found.text for found in extractor.closest(question, candidates, HYPOTHETICAL_SENTENCES))
+            or question
+        )
 
 
 def _analysis(question: str) -> str:
@@ -186,7 +189,7 @@ def _analysis(question: str) -> str:
     return json.dumps({"form": form, "question": full}, ensure_ascii=False)
 
 
-def _situate(title: str, document: str) -> str:
+def _context_of(title: str, document: str) -> str:
     """Title and first sentence of a document."""
     lead = next(iter(sentences(document, language_of(document))), "")
     return f"{title}: {lead}" if title and lead else title or lead
@@ -199,11 +202,11 @@ def _read_text(prompt: str) -> tuple[str, list[Candidate]]:
     line; the context stands between lines of dashes, or before the question. An answer that is to be
     refined is context too.
     """
-    asked = _ASKED.findall(prompt)
+    asked = _QUESTION.findall(prompt)
     lines = [line.strip() for line in prompt.splitlines() if line.strip() and not line.strip().endswith(":")]
     question = (asked or lines or [""])[-1].strip()
     fenced = _FENCED.findall(prompt)
-    known = [answer for answer in _KNOWN.findall(prompt) if answer.strip() != NOTHING]
+    known = [answer for answer in _EXISTING_ANSWER.findall(prompt) if answer.strip() != NO_ANSWER]
     parts = [*known, *fenced] if fenced else [prompt.rpartition(question)[0] if question else ""]
     paragraphs = [part for text in parts for part in re.split(r"\n\s*\n", text) if part.strip()]
     return question, [

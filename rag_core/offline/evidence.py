@@ -13,16 +13,16 @@ from ..runtime.context import Index
 from ..values.types import Hit
 from .scorer import OfflineScorer
 
-BEST = 3  # passages that count
-SHORT = 3  # terms up to which a question has to find them all in one passage
+TOP_PASSAGES = 3  # passages that count
+MAX_SHORT_TERMS = 3  # terms up to which a question has to find them all in one passage
 COUNTED = 1000  # passages with a term are counted up to here
 # Support below which there is no answer, by language of the question: some nine in ten of the dev questions
 # that the collection cannot answer, and of sixty-one about other matters, stay below
 # (tests/benchmarks/fit_answers.py).
-ENOUGH = {"en": 0.46, "es": 0.33}
+MIN_SUPPORT = {"en": 0.46, "es": 0.33}
 
 
-class Weighed(NamedTuple):
+class Support(NamedTuple):
     """Passages weighed for a question.
 
     Args:
@@ -49,7 +49,7 @@ class AnswerSupport:
         self._index = index
         self._having = functools.lru_cache(maxsize=4096)(self._count)
 
-    def weigh(self, question: str, hits: Sequence[Hit]) -> Weighed:
+    def assess(self, question: str, hits: Sequence[Hit]) -> Support:
         """The passages' relevance and what it amounts to.
 
         Support is the mean relevance of the best three passages: one can match by chance, but a matter
@@ -59,13 +59,13 @@ class AnswerSupport:
         threshold.
         """
         relevance = self._scorer.relevance(question, hits)
-        best = sorted(relevance, reverse=True)[:BEST]
+        best = sorted(relevance, reverse=True)[:TOP_PASSAGES]
         support = sum(best) / len(best) if best else 0.0
-        needed = ENOUGH.get(language_of(question), ENOUGH["en"])
+        needed = MIN_SUPPORT.get(language_of(question), MIN_SUPPORT["en"])
         if self._easily_matched(question):
             support *= self.covered(question, hits)
-            needed = max(ENOUGH.values())
-        return Weighed(relevance, support, support >= needed)
+            needed = max(MIN_SUPPORT.values())
+        return Support(relevance, support, support >= needed)
 
     def covered(self, question: str, hits: Sequence[Hit]) -> float:
         """Idf-weighted share of the question's terms in the passage that has most of it, 0 to 1."""
@@ -92,7 +92,7 @@ class AnswerSupport:
         """Whether a question is short and names nothing that the thesaurus knows."""
         language = language_of(question)
         named = self._thesaurus is not None and self._thesaurus.find(question, language)
-        return not named and len(self.terms(question)) <= SHORT
+        return not named and len(self.terms(question)) <= MAX_SHORT_TERMS
 
     def _count(self, word: str) -> int:
         """Passages with a term; 0 without an index."""

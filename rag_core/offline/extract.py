@@ -17,7 +17,7 @@ from ..language.analysis import detect_language, language_of, sentences, tokens
 from ..prompts.prompt import Sources
 from ..runtime.context import Embedder
 from ..values.types import ModelCall
-from .billed import BilledEmbedder
+from .metered import MeteredEmbedder
 
 SHORTEST = 5  # words; shorter pieces are headings and fragments
 # Of a sentence's cosine, its share of the question's terms, its passage's relevance or cosine. The model reads
@@ -27,15 +27,15 @@ LEAD_BONUS = 0.04  # for a quotation that begins its passage: first sentences na
 LENGTH_BONUS = 0.02  # for each further sentence of a quotation, so that it reads on where it is good
 FIRST_BONUS = 0.03  # for the first passage, the strategy's own first choice
 DEFINES_BONUS = 0.15  # for a sentence that says what something is, when that is asked
-HANGING_LOSS = 0.15  # for a quotation that begins with a word that looks back, or ends before its list
+DANGLING_PENALTY = 0.15  # for a quotation that begins with a word that looks back, or ends before its list
 LONGEST = (4, 2, 2)  # sentences quoted at most from the best passage and the two next
 NEAR_BEST = 0.88  # a further passage is quoted when its run scores at least this share of the best sentence
 URGENT_NEAR_BEST = 0.85  # the same for a sentence that calls for help, in a passage that is quoted
 # A best sentence below this is no answer, where nobody vouches for its passage; by language of the question.
-ENOUGH = {"en": 0.50, "es": 0.53}
+MIN_SCORE = {"en": 0.50, "es": 0.53}
 OTHER_LANGUAGE = 0.15  # taken from sentences not in the question's language, when there are some that are
-REPEATS = 0.82  # cosine to a quoted sentence from which another one says the same
-CACHED = 8192  # sentence vectors kept; strategies side by side share most of their passages
+DUPLICATE_COSINE = 0.82  # cosine to a quoted sentence from which another one says the same
+CACHE_SIZE = 8192  # sentence vectors kept; strategies side by side share most of their passages
 
 _MARK = re.compile(r" ?\[\d+(?:\s*[,;]\s*\d+)*\]")  # a passage's own references are not ours
 _LOOKS_BACK = re.compile(
@@ -83,10 +83,10 @@ class Extractor:
         self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def billed(self, bills: list[ModelCall]) -> Extractor:
+    def metered(self, calls: list[ModelCall]) -> Extractor:
         """The same, its vectors shared, with its embeddings on a bill."""
         own = copy.copy(self)
-        own._embedder = BilledEmbedder(self._embedder, bills)
+        own._embedder = MeteredEmbedder(self._embedder, calls)
         return own
 
     def best(
@@ -107,7 +107,7 @@ class Extractor:
         vectors = self._embed([candidate.text for candidate in candidates])
         scores = self.scores(question, candidates, weights)
         best = float(scores.max())
-        if weights is None and best < ENOUGH.get(language_of(question), ENOUGH["en"]):
+        if weights is None and best < MIN_SCORE.get(language_of(question), MIN_SCORE["en"]):
             return []
         sources = _by_source(candidates)
         worth = [_best_run(rows, candidates, scores, LONGEST[1]).score for rows in sources]
@@ -116,7 +116,7 @@ class Extractor:
 
         def quote(rows: Iterable[int]) -> None:
             for i in rows:
-                if all(float(vectors[i] @ vectors[j]) < REPEATS for j in chosen):
+                if all(float(vectors[i] @ vectors[j]) < DUPLICATE_COSINE for j in chosen):
                     chosen.append(i)
 
         for i, longest in zip(np.argsort(-np.array(worth), kind="stable"), LONGEST, strict=False):
@@ -136,7 +136,7 @@ class Extractor:
         vectors = self._embed([candidate.text for candidate in candidates])
         chosen: list[int] = []
         for i in np.argsort(-self.scores(question, candidates), kind="stable"):
-            if len(chosen) < most and all(float(vectors[i] @ vectors[j]) < REPEATS for j in chosen):
+            if len(chosen) < most and all(float(vectors[i] @ vectors[j]) < DUPLICATE_COSINE for j in chosen):
                 chosen.append(int(i))
         return [candidates[i] for i in sorted(chosen)]
 
@@ -171,12 +171,12 @@ class Extractor:
             held.update(zip(missing, fresh, strict=True))
             with self._lock:
                 self._vectors.update((text, held[text]) for text in missing)
-                while len(self._vectors) > CACHED:
+                while len(self._vectors) > CACHE_SIZE:
                     self._vectors.popitem(last=False)
         return np.array([held[text] for text in texts])
 
 
-def why_not(question: str) -> str:
+def abstention_reason(question: str) -> str:
     """The reason for an abstention, in Spanish to a Spanish question and in English to any other."""
     if detect_language(question) == "es":
         return "Ninguna frase de los pasajes responde con suficiente claridad a la pregunta"
@@ -250,7 +250,7 @@ def _best_run(
             float(scores[list(rows[start:end])].mean())
             + LENGTH_BONUS * (end - start - 1)
             + LEAD_BONUS * (start == 0)
-            - HANGING_LOSS * hanging
+            - DANGLING_PENALTY * hanging
         )
 
     return max(

@@ -11,10 +11,12 @@ from ..runtime.context import Embedder, Index
 from ..values.types import Hit, Passage
 
 DEPTH = 50  # of each of the two searches of the first pass
-PASSAGES = 3  # taken to be relevant at most
-AGREED = 20  # and only when both searches have them among so many; dev: 20 gives more than 10 or no check
+MAX_FEEDBACK_PASSAGES = 3  # taken to be relevant at most
+AGREEMENT_DEPTH = (
+    20  # and only when both searches have them among so many; dev: 20 gives more than 10 or no check
+)
 SMOOTHING = 60  # reciprocal rank fusion's constant (Cormack et al., SIGIR 2009)
-SHORTEST = 4  # letters of a feedback term
+MIN_TERM_LENGTH = 4  # letters of a feedback term
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +71,10 @@ def first_pass(question: str, language: str, embedder: Embedder, index: Index) -
     vectors, _ = embedder.embed([question])
     rankings = [index.dense(vectors[0], DEPTH), index.lexical(question, DEPTH, 1.5, 0.75)]
     found = fused(rankings)
-    agreed = set.intersection(*({hit.id for hit in hits[:AGREED]} for hits in rankings))
+    agreed = set.intersection(*({hit.id for hit in hits[:AGREEMENT_DEPTH]} for hits in rankings))
     own = [hit.passage for hit in found if hit.passage.language == language]
     passages = own or [hit.passage for hit in found]
-    best = [passage for passage in passages[:PASSAGES] if passage.id in agreed]
+    best = [passage for passage in passages[:MAX_FEEDBACK_PASSAGES] if passage.id in agreed]
     return Feedback(tuple(best), tuple(passages))
 
 
@@ -88,4 +90,4 @@ def fused(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
 
 
 def _carries(word: Word) -> bool:
-    return not word.stop and len(word.form) >= SHORTEST and word.form.isalpha()
+    return not word.stop and len(word.form) >= MIN_TERM_LENGTH and word.form.isalpha()

@@ -26,7 +26,7 @@ KEPT_MB = 640  # readings in memory: NFCorpus, 3,633 abstracts, takes 500, the b
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TokenVectors:
+class EncodedText:
     """A text as the model reads it.
 
     Args:
@@ -49,7 +49,7 @@ class TokenVectors:
         return (self.vector.nbytes + self.words.nbytes + self.windows.nbytes + 150 * len(self.terms)) / 2**20
 
 
-def max_sim(question: TokenVectors, passage: TokenVectors) -> float:
+def max_sim(question: EncodedText, passage: EncodedText) -> float:
     """Mean over the question's tokens of the cosine to the passage's nearest token (ColBERT's MaxSim).
 
     ColBERT sums; the mean orders passages alike and compares between questions. 0.0 for a text without tokens.
@@ -60,7 +60,7 @@ def max_sim(question: TokenVectors, passage: TokenVectors) -> float:
     return float(cosines.max(axis=1).mean())
 
 
-def best_window(question: TokenVectors, passage: TokenVectors) -> float:
+def best_window(question: EncodedText, passage: EncodedText) -> float:
     """Highest cosine of the question to a run of WINDOW tokens of the passage.
 
     A passage is as good as its best part: Callan, "Passage-level evidence in document retrieval", SIGIR 1994.
@@ -83,13 +83,13 @@ class TokenEncoder:
     def __init__(self, embedder: LlamaEmbedder, megabytes: float = KEPT_MB) -> None:
         self.embedder = embedder
         self._megabytes = megabytes
-        self._kept: OrderedDict[tuple[str, str], TokenVectors] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], EncodedText] = OrderedDict()
         self._used = 0.0
         self._content: dict[str, NDArray[np.bool_]] = {}
         self._lock = threading.Lock()
         self._reading = threading.Lock()
 
-    def read(self, texts: Sequence[tuple[str, str]]) -> list[TokenVectors]:
+    def read(self, texts: Sequence[tuple[str, str]]) -> list[EncodedText]:
         """Readings of (text, language) pairs, in order."""
         held = self._recall(texts)
         if len(held) < len(set(texts)):
@@ -100,14 +100,14 @@ class TokenEncoder:
             held |= fresh
         return [held[text] for text in texts]
 
-    def _recall(self, texts: Sequence[tuple[str, str]]) -> dict[tuple[str, str], TokenVectors]:
+    def _recall(self, texts: Sequence[tuple[str, str]]) -> dict[tuple[str, str], EncodedText]:
         with self._lock:
             held = {text: self._kept[text] for text in texts if text in self._kept}
             for text in held:
                 self._kept.move_to_end(text)
         return held
 
-    def _keep(self, fresh: Mapping[tuple[str, str], TokenVectors]) -> None:
+    def _keep(self, fresh: Mapping[tuple[str, str], EncodedText]) -> None:
         with self._lock:
             for text, reading in fresh.items():
                 self._kept[text] = reading
@@ -116,10 +116,10 @@ class TokenEncoder:
                 _, oldest = self._kept.popitem(last=False)
                 self._used -= oldest.megabytes
 
-    def _encode(self, texts: Sequence[tuple[str, str]]) -> dict[tuple[str, str], TokenVectors]:
+    def _encode(self, texts: Sequence[tuple[str, str]]) -> dict[tuple[str, str], EncodedText]:
         if not texts:
             return {}
-        with self.embedder.alone(len(texts)) as model:
+        with self.embedder.exclusive(len(texts)) as model:
             # private: HuggingFaceEmbedding gives one vector a text, and has no public way to those of its tokens
             network: Any = model._model  # type: ignore[attr-defined]  # the SentenceTransformer
             features = network.encode([text for text, _ in texts], output_value=None, show_progress_bar=False)
@@ -140,13 +140,13 @@ def _content(tokenizer: Any, language: str) -> NDArray[np.bool_]:
 
 def _reading(
     text: tuple[str, str], features: Mapping[str, Any], special: Sequence[int], content: NDArray[np.bool_]
-) -> TokenVectors:
+) -> EncodedText:
     read = features["attention_mask"].numpy().astype(bool)
     pieces = features["input_ids"].numpy()[read]
     states = features["token_embeddings"].numpy()[read]
     inner = ~np.isin(pieces, special)
     kept = inner & content[pieces]
-    return TokenVectors(
+    return EncodedText(
         vector=_normalised(features["sentence_embedding"].numpy()),
         words=_normalised(states[kept if kept.any() else inner]).astype(np.float16),
         windows=_normalised(_window_means(states[inner])).astype(np.float16),

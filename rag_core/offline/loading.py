@@ -33,7 +33,7 @@ def load_offline(
     known = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
     reader = scorer.embedder if scorer else embedder
     model = OfflineLLM(embedder, scorer, thesaurus, index, reader)
-    return LlamaLlm(model, NAME, prices, reads_fields=True, made=known)
+    return LlamaLlm(model, NAME, prices, reads_fields=True, configuration=known)
 
 
 def load_scorer(settings: Settings, embedder: LlamaEmbedder, prices: PriceList) -> OfflineScorer:

@@ -17,8 +17,8 @@ from ..language.facts import Fact, facts
 from ..language.thesaurus import Concept, Mention, Thesaurus
 from ..runtime.context import Embedder, Index
 from ..values.types import ModelCall
-from .billed import BilledEmbedder
 from .feedback import Feedback, first_pass
+from .metered import MeteredEmbedder
 
 FEW, MANY = 4, 8  # feedback terms put behind a question
 NAMES = 2  # further names of one concept
@@ -77,7 +77,7 @@ WORDINGS = {
 
 
 @dataclass(frozen=True)
-class AnalysedQuestion:
+class RewriteInput:
     """A question with what is known of it; what costs something is found when it is asked for."""
 
     text: str
@@ -131,10 +131,10 @@ class Rewriter:
         self._thesaurus = thesaurus
         self._index = index
 
-    def billed(self, bills: list[ModelCall]) -> Rewriter:
+    def metered(self, calls: list[ModelCall]) -> Rewriter:
         """The same, with its embeddings on a bill."""
         own = copy.copy(self)
-        own._embedder = BilledEmbedder(self._embedder, bills)
+        own._embedder = MeteredEmbedder(self._embedder, calls)
         return own
 
     def rewrite(self, template: str, question: str, form: str = "sentence") -> str:
@@ -153,9 +153,9 @@ class Rewriter:
             asked = full_question(question)
         return " ".join(rule(self._understood(asked, question, language)).split())
 
-    def _understood(self, text: str, question: str, language: str) -> AnalysedQuestion:
+    def _understood(self, text: str, question: str, language: str) -> RewriteInput:
         mentions = self._thesaurus.find(text, language) if self._thesaurus else ()
-        return AnalysedQuestion(
+        return RewriteInput(
             text,
             language,
             mentions,
@@ -171,7 +171,7 @@ class Rewriter:
         return first_pass(question, language, self._embedder, self._index)
 
 
-def _glossed(asked: AnalysedQuestion) -> str:
+def _glossed(asked: RewriteInput) -> str:
     """The preferred clinical term behind every lay wording and abbreviation."""
 
     def name(mention: Mention) -> str:
@@ -183,7 +183,7 @@ def _glossed(asked: AnalysedQuestion) -> str:
     return asked.with_names(name)
 
 
-def _transform(asked: AnalysedQuestion) -> str:
+def _transform(asked: RewriteInput) -> str:
     """The preferred clinical term in place of every lay wording and abbreviation; nothing added."""
 
     def name(mention: Mention) -> str:
@@ -193,7 +193,7 @@ def _transform(asked: AnalysedQuestion) -> str:
     return asked.with_names(name)
 
 
-def _standalone(asked: AnalysedQuestion) -> str:
+def _standalone(asked: RewriteInput) -> str:
     """In clinical terms, with the setting it takes for granted in the words of the best passages.
 
     A fixed setting ("in pregnancy") was tried: it draws every question to the same general passages.
@@ -201,42 +201,42 @@ def _standalone(asked: AnalysedQuestion) -> str:
     return _listed(_glossed(asked), asked.terms(FEW))
 
 
-def _synonyms(asked: AnalysedQuestion) -> str:
+def _synonyms(asked: RewriteInput) -> str:
     """Its clinical terms and the other names of what it speaks of, without the words between them."""
     names = [name for concept in asked.concepts for name in asked.other_names(concept)]
     return " ".join([_condensed(_transform(asked), asked.language), *dict.fromkeys(names)])
 
 
-def _expanded(asked: AnalysedQuestion) -> str:
+def _expanded(asked: RewriteInput) -> str:
     """With what belongs to it: the headings it leads to, or else complications, prevention and care."""
     return _listed(_glossed(asked), asked.feedback.titles() or [asked.wording.wider])
 
 
-def _complications(asked: AnalysedQuestion) -> str:
+def _complications(asked: RewriteInput) -> str:
     return _listed(_transform(asked), [asked.wording.risks])
 
 
-def _paraphrasing(asked: AnalysedQuestion) -> str:
+def _paraphrasing(asked: RewriteInput) -> str:
     return asked.wording.paraphrase.format(_transform(asked))
 
 
-def _aspect_specific(asked: AnalysedQuestion) -> str:
+def _aspect_specific(asked: RewriteInput) -> str:
     """Turned towards the aspect that its own words show."""
     shown = (name for name, words in asked.wording.aspects.items() if words.search(asked.text))
     return f"{next(shown, asked.wording.otherwise).capitalize()}: {_transform(asked)}"
 
 
-def _entity_aware(asked: AnalysedQuestion) -> str:
+def _entity_aware(asked: RewriteInput) -> str:
     """With what the best passages name: conditions, drugs, tests."""
     return _listed(asked.text, asked.terms(MANY))
 
 
-def _clarification(asked: AnalysedQuestion) -> str:
+def _clarification(asked: RewriteInput) -> str:
     """With the place where the best passage stands: which patient, which stage."""
     return _listed(_glossed(asked), asked.feedback.titles()[:1])
 
 
-def _entity_expansion(asked: AnalysedQuestion) -> str:
+def _entity_expansion(asked: RewriteInput) -> str:
     """Each concept with its other names; where it names none, with feedback terms."""
 
     def name(mention: Mention) -> str:
@@ -247,11 +247,11 @@ def _entity_expansion(asked: AnalysedQuestion) -> str:
     return text if text != asked.text else _listed(text, asked.terms(FEW))
 
 
-def _retrieval_condense(asked: AnalysedQuestion) -> str:
+def _retrieval_condense(asked: RewriteInput) -> str:
     return _condensed(asked.text, asked.language)
 
 
-RULES: Mapping[str, Callable[[AnalysedQuestion], str]] = {
+RULES: Mapping[str, Callable[[RewriteInput], str]] = {
     "standalone": _standalone,
     "synonyms": _synonyms,
     "expanded": _expanded,

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.analysis import SHORT, language_of, query_tokens, tokens
+from ..language.analysis import SHORT_QUESTION, language_of, query_tokens, tokens
 from ..values.errors import DataError
 from ..values.types import Hit, ModelCall, Passage, Scale
-from .late_interaction import TokenEncoder, TokenVectors, best_window, max_sim
+from .late_interaction import EncodedText, TokenEncoder, best_window, max_sim
 
 Scores = NDArray[np.float64]
 
@@ -30,8 +30,10 @@ NAME = "offline-scorer"
 K1, B = 1.5, 0.75  # as for the index
 # Chosen on the dev questions of NFCorpus and of the built-in set; all stand on a plateau.
 LEADERS, TERMS, FEEDBACK = 10, 50, 0.5  # passages and terms of the feedback, and what each half of it weighs
-FOREIGN = 0.5  # what the model's say weighs beside BM25's for a query that is not in English, as the model is
-FRAME = {
+NON_ENGLISH_TRUST = (
+    0.5  # what the model's say weighs beside BM25's for a query that is not in English, as the model is
+)
+FRAMING_WORDS = {
     "en": "could would must need want know help please tell",
     "es": "debo debe deben debería hago hace hacer puedo puede pueden podría necesito quiero saber decir",
 }
@@ -238,7 +240,7 @@ class OfflineScorer:
             return [], call
         held = [passage.terms for passage in passages]
         vectors = np.array([passage.vector for passage in passages])
-        trust = 1.0 if _language(query, hits) == "en" else FOREIGN
+        trust = 1.0 if _language(query, hits) == "en" else NON_ENGLISH_TRUST
         words = bm25_among(dict.fromkeys(_terms(query, hits), 1.0), held)
         window = np.array([best_window(question, passage) for passage in passages])
         interaction = np.array([max_sim(question, passage) for passage in passages])
@@ -248,7 +250,7 @@ class OfflineScorer:
     def relevance(self, question: str, hits: Sequence[Hit]) -> list[float]:
         """Estimate of each passage's relevance by itself, 0 to 1; see `Calibration` for what 0.5 means."""
         fitted = {
-            code: self._calibrations.get(_asked_in(question, code)) or self._calibrations["en"]
+            code: self._calibrations.get(_question_language(question, code)) or self._calibrations["en"]
             for code in _languages(hits)
         }
         signals = self.signals(question, hits)
@@ -258,8 +260,10 @@ class OfflineScorer:
         """What speaks for each passage by itself."""
         # without its context, so that a passage is as relevant in an enriched index as in the plain one
         asked, passages = self._read(question, [replace(hit.passage, context="") for hit in hits])
-        asked_in = {code: _asked_in(question, code) for code in _languages(hits)}
-        terms = {code: _asked_for(query_tokens(question, [own, code])) for code, own in asked_in.items()}
+        asked_in = {code: _question_language(question, code) for code in _languages(hits)}
+        terms = {
+            code: _without_framing(query_tokens(question, [own, code])) for code, own in asked_in.items()
+        }
         found = []
         for hit, passage in zip(hits, passages, strict=True):
             code = hit.passage.language
@@ -275,21 +279,21 @@ class OfflineScorer:
             )
         return found
 
-    def _read(self, query: str, passages: Sequence[Passage]) -> tuple[TokenVectors, list[TokenVectors]]:
+    def _read(self, query: str, passages: Sequence[Passage]) -> tuple[EncodedText, list[EncodedText]]:
         texts = [(passage.indexed_text, passage.language) for passage in passages]
         (question,) = self._encoder.read([(query, language_of(query))])
         return question, self._encoder.read(texts)
 
 
-def _asked_for(terms: Sequence[str]) -> set[str]:
+def _without_framing(terms: Sequence[str]) -> set[str]:
     """The terms without those that only frame a question, unless there are no others."""
-    return set(terms) - _frame() or set(terms)
+    return set(terms) - _framing_terms() or set(terms)
 
 
 @functools.cache
-def _frame() -> frozenset[str]:
+def _framing_terms() -> frozenset[str]:
     """Words that stop lists leave: any passage of advice has them, whatever it is about."""
-    return frozenset(term for language, words in FRAME.items() for term in tokens(words, language))
+    return frozenset(term for language, words in FRAMING_WORDS.items() for term in tokens(words, language))
 
 
 def _terms(query: str, hits: Sequence[Hit]) -> list[str]:
@@ -303,9 +307,9 @@ def _language(query: str, hits: Sequence[Hit]) -> str:
     return detected if detected in languages else languages[0]
 
 
-def _asked_in(question: str, passage: str) -> str:
+def _question_language(question: str, passage: str) -> str:
     """The question's language; the passage's for a few words, which give no sure sign of theirs."""
-    return language_of(question) if len(question.split()) > SHORT else passage
+    return language_of(question) if len(question.split()) > SHORT_QUESTION else passage
 
 
 def _languages(hits: Sequence[Hit]) -> list[str]:

@@ -1,1 +1,1 @@
-"""Prompts as values, the rewriting templates, and reading what models reply."""
+"""Prompts as values, rewriting templates, and parsing of replies."""

@@ -1,7 +1,6 @@
-"""Every prompt as a value: a template and its fields.
+"""Prompts as values: a template and its fields.
 
-A language model is sent the rendered text; the offline engine reads the fields. Both go the same
-way through the code.
+A language model gets the rendered text, the offline engine the fields; the code path is the same.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ from pydantic import BaseModel, ConfigDict
 from ..values.profile import Profile
 from ..values.types import Hit
 
-NO_EVIDENCE = "NOT_ENOUGH_EVIDENCE"  # what a model writes instead of an answer
+NO_EVIDENCE = "NOT_ENOUGH_EVIDENCE"  # the reply that means "no answer"
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A prompt's fixed words.
+    """The fixed text of a prompt.
 
     Args:
-        name: what the offline engine goes by.
-        purpose: the role that answers it, and the line it is billed under.
-        system: standing instructions, with {about} and {readers} where a corpus's profile belongs; empty for none.
+        name: identifies the template to the offline engine.
+        purpose: the role that answers it, and the purpose it is billed under.
+        system: system prompt, with {about} and {readers} for the corpus's profile; empty for none.
         text: the message, with {fields}.
-        temperature: 0 for the likeliest reply, up to 2.
-        reply: the shape of a JSON reply, sent along where the server takes a schema; None for text.
+        temperature: sampling temperature, 0 to 2.
+        reply: schema of a JSON reply, sent if the server supports it; None for text.
     """
 
     name: str
@@ -50,7 +49,7 @@ class Prompt:
     """A template and the values of its fields.
 
     Args:
-        profile: of the corpus that is asked.
+        profile: the corpus's profile.
     """
 
     template: Template
@@ -68,14 +67,14 @@ class Prompt:
 
     @property
     def system(self) -> str:
-        """The standing instructions."""
+        """The system prompt."""
         return self.profile.fill(self.template.system)
 
     def render(self) -> str:
-        """The message as a language model is sent it.
+        """The message sent to a language model.
 
-        A string is data, a question above all: it goes in as one line, its tags escaped, so that it cannot
-        add a source or a section to the prompt. A `Block` keeps its lines.
+        Strings, above all the question, are untrusted data: they become one line with tags escaped, so that
+        they cannot add a source or a section to the prompt. A `Block` keeps its line breaks.
         """
         from llama_index.core import PromptTemplate
 
@@ -84,7 +83,7 @@ class Prompt:
 
 
 class Block(str):
-    """Text of several lines, which keeps its line breaks in a prompt."""
+    """Multi-line text that keeps its line breaks in a prompt."""
 
     __slots__ = ()
 
@@ -97,7 +96,7 @@ def _shown(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Passages as a prompt shows them: numbered, fenced, escaped, so that no passage can end its fence."""
+    """Passages in a prompt: numbered, in tags, and escaped so that no passage can close its tag."""
 
     hits: Sequence[Hit]
 
@@ -113,12 +112,12 @@ class Sources:
         )
 
 
-_FENCE = re.compile(r'<source n="\d+" relevance="\w+" title="([^"]*)">\n(.*?)\n</source>', re.DOTALL)
+_SOURCE = re.compile(r'<source n="\d+" relevance="\w+" title="([^"]*)">\n(.*?)\n</source>', re.DOTALL)
 
 
 def contexts_in(rendered: str) -> list[tuple[str, str]]:
-    """The (title, text) of each passage in a rendered prompt: what was really sent."""
-    found = _FENCE.findall(rendered)  # a question's tags are escaped
+    """The (title, text) of each passage in a rendered prompt: what was actually sent."""
+    found = _SOURCE.findall(rendered)  # tags in a question are escaped and do not match
     return [(html.unescape(title), html.unescape(text)) for title, text in found]
 
 
@@ -155,7 +154,7 @@ JUDGE_ANSWER = Template(
 
 
 class PassageJudgement(BaseModel):
-    """What the judge of a passage replies."""
+    """The reply to JUDGE_PASSAGE."""
 
     model_config = ConfigDict(extra="forbid")
 

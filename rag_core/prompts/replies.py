@@ -1,4 +1,7 @@
-"""Reading JSON out of a model's reply. What cannot be read is an error, never a value made up."""
+"""Parsing JSON in model replies. An unreadable reply is an error; values are never made up.
+
+The error messages go back to the model when it is asked again.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 
 
 def read_object(reply: str) -> dict[str, Any]:
-    """The one JSON object of a reply, which may stand in a code fence or between other words.
+    """The only JSON object in a reply, which can be in a code fence or surrounded by text.
 
     Raises:
         ValueError: there is none, or more than one.
@@ -27,19 +30,19 @@ def read_object(reply: str) -> dict[str, Any]:
         raise ValueError("it holds no JSON object")
     try:
         value, end = json.JSONDecoder().raw_decode(text, start)
-    except (ValueError, RecursionError) as error:  # the latter when it is nested without end
+    except (ValueError, RecursionError) as error:  # RecursionError: nested too deeply
         raise ValueError("its JSON is broken") from error
     if "{" in text[end:] or "[" in text[:start]:
         raise ValueError("it holds more than one JSON object")
-    assert isinstance(value, dict)  # it began with a brace
+    assert isinstance(value, dict)  # it starts with a brace
     return value
 
 
 def read_as(shape: type[Shape], reply: str) -> Shape:
-    """The one JSON object of a reply, which must have this shape.
+    """The only JSON object in a reply, validated.
 
     Raises:
-        ValueError: there is none, or it has another shape; the message names the first field that is wrong.
+        ValueError: there is none, or it is invalid; the message names the first invalid field.
     """
     try:
         return shape.model_validate(read_object(reply))
@@ -49,10 +52,10 @@ def read_as(shape: type[Shape], reply: str) -> Shape:
 
 
 def read_score(values: Mapping[str, Any], name: str) -> float:
-    """A score from 0 to 100 in a reply's object.
+    """A score from 0 to 100 in a parsed reply.
 
     Raises:
-        ValueError: it is missing, no number, or out of range.
+        ValueError: it is missing, not a number, or out of range.
     """
     value = values.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:

@@ -1,7 +1,8 @@
-"""The ways of rewriting a question, as prompt templates in our own words.
+"""Prompt templates for rewriting questions, in our own words.
 
 The multi-query set follows the intents of Multi-Query Rewriter RAG (Query Rewriting Templates), the two
-reformulation sets those of RAG-MSR (README, Step 1 and Reformulation Improvement). A template's name is what the offline engine goes by; a language model is sent its text.
+reformulation sets those of RAG-MSR (README, Step 1 and Reformulation Improvement). The offline engine
+uses a template's name, a language model its text.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from ..values.errors import ConfigError
 from .prompt import Template
 
 REWRITER_TEMPERATURE = 0.3  # Multi-Query Rewriter RAG, Rewriter Model Temperature
-MOST_TEMPLATES = 8
-LONGEST = 2000  # characters of a template of the user's own
+MAX_TEMPLATES = 8
+MAX_TEMPLATE = 2000  # characters of a custom template
 
-_FIELD = re.compile(r"\{[^{}]*\}")  # what LlamaIndex's PromptTemplate fills, and what looks like it
+_FIELD = re.compile(r"\{[^{}]*\}")  # anything LlamaIndex's PromptTemplate would fill, or that looks like it
 
 _RULES = (
     "You prepare questions{about}{readers} for a search through documents.\n"
@@ -33,10 +34,10 @@ _RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a rewriting rule is applied to a question, as a prompt says it.
+    """The form of a question, as rewriting prompts state it.
 
     Args:
-        kind: "keywords" or "sentence"; empty when no analysis was made, and the prompt says nothing of it.
+        kind: "keywords" or "sentence"; empty without an analysis, and then absent from the prompt.
     """
 
     kind: str = ""
@@ -130,7 +131,7 @@ TRANSFORM = _rewrite(
 
 
 class QueryAnalysis(BaseModel):
-    """What a model replies to ANALYSIS; `question` is the keywords made a full question."""
+    """The reply to ANALYSIS; `question` is the keywords expanded to a full question."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -157,34 +158,38 @@ ANALYSIS = Template(
 MULTI_QUERY = (STANDALONE, SYNONYMS, EXPANDED)
 ORIGINAL = (PARAPHRASING, ASPECT_SPECIFIC, ENTITY_AWARE)
 IMPROVED = (CLARIFICATION, ENTITY_EXPANSION, RETRIEVAL_CONDENSE)
-# what a user may pick by name, and start their own from
+# templates the user can select by name or start a custom one from
 READY: Mapping[str, Template] = {template.name: template for template in (*MULTI_QUERY, COMPLICATIONS)}
-# the rules of the offline engine, by name, with the texts that they stand for
-OFFLINE_KNOWS: Mapping[str, str] = {
+# the offline engine's rules by name, with the template texts they implement
+OFFLINE_RULES: Mapping[str, str] = {
     template.name: template.text for template in (*READY.values(), *ORIGINAL, *IMPROVED, TRANSFORM)
 }
 
 
 def custom_template(name: str, text: str) -> Template:
-    """A rewriting template of the user's own; a ready one when neither name nor text differs from it.
+    """A custom rewriting template, or the built-in one with the same name and text.
 
     Args:
-        text: the message to the language model; holds {question} once or more and no other field.
+        text: the message to the language model, with {question} at least once and no other field.
 
     Raises:
-        ConfigError: the name or the text cannot be used; the message says why.
+        ConfigError: the name or the text is invalid; the message says why.
     """
     name, text = " ".join(name.split()), text.strip()
     if not name or len(name) > 40:
-        raise ConfigError(f"A template's name has 1 to 40 characters, not {len(name)}.", "Name it shortly.")
-    if len(text) > LONGEST:
-        raise ConfigError(f"Template {name!r} has {len(text):,} characters.", f"Keep to {LONGEST:,}.")
+        raise ConfigError(
+            f"A template name has 1 to 40 characters, not {len(name)}.", "Choose a shorter name."
+        )
+    if len(text) > MAX_TEMPLATE:
+        raise ConfigError(
+            f"Template {name!r} has {len(text):,} characters.", f"The limit is {MAX_TEMPLATE:,}."
+        )
     fields = set(_FIELD.findall(text))
     if fields != {"{question}"}:
         found = ", ".join(sorted(fields)) or "no field"
         raise ConfigError(
-            f"Template {name!r} must hold {{question}} and no other field; it holds {found}.",
-            "Write {question} where the question shall stand, and nothing else in braces.",
+            f"Template {name!r} must contain {{question}} and no other field, not {found}.",
+            "Write {question} where the question belongs, and nothing else in braces.",
         )
     ready = READY.get(name)
     if ready and ready.text == text:
@@ -193,5 +198,5 @@ def custom_template(name: str, text: str) -> Template:
 
 
 def with_temperature(templates: Sequence[Template], temperature: float) -> tuple[Template, ...]:
-    """The templates, asked at a temperature."""
+    """The templates at this temperature."""
     return tuple(replace(template, temperature=temperature) for template in templates)

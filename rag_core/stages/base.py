@@ -173,7 +173,7 @@ class RerankStage(Stage):
 
     def __call__(self, state: State, ctx: Context) -> State:
         def again(ranking: Ranking) -> Ranking:
-            asked = replace(ranking, query=state.asked(ranking))
+            asked = replace(ranking, query=state.scoring_query(ranking))
             hits = self.rerank(asked, ctx) if asked.hits else ()
             return Ranking.sort(asked.query, hits, self.name, ranking.retriever)
 
@@ -193,7 +193,10 @@ class SelectStage(Stage):
         return replace(
             state,
             rankings=tuple(
-                replace(ranking, hits=tuple(self.select(replace(ranking, query=state.asked(ranking)), ctx)))
+                replace(
+                    ranking,
+                    hits=tuple(self.select(replace(ranking, query=state.scoring_query(ranking)), ctx)),
+                )
                 for ranking in state.rankings
             ),
         )

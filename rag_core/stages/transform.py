@@ -12,7 +12,7 @@ from ..language.facts import lost_in_rewrite
 from ..language.questions import form_of
 from ..prompts.prompt import Template
 from ..prompts.replies import read_as
-from ..prompts.templates import ANALYSIS, HYPOTHETICAL, OFFLINE_KNOWS, TRANSFORM, Form, QueryAnalysis
+from ..prompts.templates import ANALYSIS, HYPOTHETICAL, OFFLINE_RULES, TRANSFORM, Form, QueryAnalysis
 from ..runtime.context import Context
 from ..values.errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
 from ..values.types import Query
@@ -207,8 +207,8 @@ def _one_line(reply: str) -> str:
 
 def _note(question: Query, text: str, template: Template, ctx: Context) -> str:
     """What the reader should know of a rewrite; warned of too."""
-    if OFFLINE_KNOWS.get(template.name) != template.text and ctx.llms[template.purpose].offline:
-        rule = "the ready one of this name" if template.name in OFFLINE_KNOWS else "synonyms"
+    if OFFLINE_RULES.get(template.name) != template.text and ctx.llms[template.purpose].offline:
+        rule = "the ready one of this name" if template.name in OFFLINE_RULES else "synonyms"
         ctx.warn(f"The offline engine cannot read your template {template.name!r}: it rewrote by {rule}.")
     return _lost(question, text, template, ctx)
 

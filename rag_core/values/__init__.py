@@ -1,1 +1,1 @@
-"""What everything else speaks in: immutable values, traces, settings, prices, label rules, errors."""
+"""The shared vocabulary: immutable values, traces, settings, prices, label rules and errors."""

@@ -1,16 +1,16 @@
 """Every error rag_core raises on purpose.
 
 RagError                  message: what happened and where; next_step: what to do about it
-├── ConfigError           a strategy, control, metric or value was named that cannot be
-│   └── SettingsError     the environment or rag.toml is at fault, not the call
-├── InputError            the question or a file the user gave cannot be used
+├── ConfigError           an unknown strategy, control or metric, or an invalid value
+│   └── SettingsError     the environment or rag.toml is wrong, not the call
+├── InputError            the user's question or file cannot be used
 ├── DataError             a corpus, document or result file is missing or malformed
-├── IndexDamaged          an index on disk is not whole (names the part)
+├── IndexDamaged          an index on disk is incomplete or corrupt (names the part)
 ├── IndexBusy             another process is writing this index
 ├── StorageError          the state folder cannot be written (permissions, full disk)
-├── MissingResource       a model, key or package this strategy needs is not here
-├── ProviderError         a model provider refused, failed or did not answer in time
-├── LimitReached          the run has made as many calls, or cost as much, as it may
+├── MissingResource       a model, key or package the strategy needs is not installed
+├── ProviderError         a model provider refused, failed or timed out
+├── LimitReached          the run has reached its limit on calls or cost
 ├── StageError            a stage failed while running; names the strategy and the stage
 └── Stopped               the user stopped the run; not a failure
 """
@@ -23,16 +23,16 @@ from typing import Any
 
 
 class RagError(Exception):
-    """Base of the tree.
+    """The base class.
 
     Args:
-        message: what happened and where, one sentence.
-        next_step: what the reader can do about it; empty when there is nothing to do.
-        calls: the model calls (types.ModelCall) that were sent before it: they are billed.
+        message: what happened and where, in one sentence.
+        next_step: what the user can do about it; empty when there is nothing to do.
+        calls: the model calls (types.ModelCall) made before the error, which are billed.
     """
 
     def __init__(self, message: str, next_step: str = "", calls: tuple[Any, ...] = ()) -> None:
-        self.message = " ".join(message.split())  # causes from libraries may have line breaks
+        self.message = " ".join(message.split())  # messages from libraries can contain line breaks
         self.next_step = next_step
         self.calls = calls
         super().__init__(self.message)
@@ -42,15 +42,15 @@ class RagError(Exception):
 
 
 class ConfigError(RagError):
-    """A strategy, control, metric or value was named that cannot be; raised before anything runs."""
+    """An unknown strategy, control or metric, or an invalid value; raised before anything runs."""
 
 
 class SettingsError(ConfigError):
-    """A setting has a value it cannot take, or one that is needed is not set."""
+    """A setting has an invalid value, or a required one is not set."""
 
 
 class InputError(RagError):
-    """The question, or a file or folder the user named, cannot be used."""
+    """The user's question, file or folder cannot be used."""
 
 
 class DataError(RagError):
@@ -58,7 +58,7 @@ class DataError(RagError):
 
 
 class IndexDamaged(RagError):
-    """An index on disk is not whole; the message names the damaged part."""
+    """An index on disk is incomplete or corrupt; the message names the damaged part."""
 
 
 class IndexBusy(RagError):
@@ -70,19 +70,19 @@ class StorageError(RagError):
 
 
 class MissingResource(RagError):
-    """A model, key or package that this run needs is not on this machine."""
+    """A model, key or package this run needs is missing on this machine."""
 
 
 class ProviderError(RagError):
-    """A model provider refused the call, failed, or did not answer in time."""
+    """A model provider refused the call, failed or timed out."""
 
 
 class LimitReached(RagError):
-    """The run has made as many model calls, or cost as much, as the settings allow."""
+    """The run has reached the limit on model calls or cost in the settings."""
 
 
 class StageError(RagError):
-    """A stage failed while running. `__cause__` holds the original error, `calls` those of the whole run."""
+    """A stage failed while running. `__cause__` is the original error; `calls` covers the entire run."""
 
     def __init__(self, strategy: str, stage: str, cause: Exception, calls: tuple[Any, ...] = ()) -> None:
         known = isinstance(cause, RagError)
@@ -90,7 +90,7 @@ class StageError(RagError):
         step = cause.next_step if isinstance(cause, RagError) else ""
         super().__init__(
             f"{strategy}: stage {stage} failed: {what}",
-            step if known else "This is a fault in the program; please report it with this line.",
+            step if known else "This is a bug; please report it with this message.",
             calls,
         )
         self.strategy = strategy
@@ -101,12 +101,12 @@ class Stopped(RagError):
     """The run was stopped before it finished."""
 
     def __init__(self, calls: tuple[Any, ...] = ()) -> None:
-        super().__init__("The run was stopped.", "What had finished is kept.", calls)
+        super().__init__("The run was stopped.", "Finished results are kept.", calls)
 
 
 @contextmanager
-def attach_calls(calls: Iterable[Any]) -> Iterator[None]:
-    """Let every RagError from the block carry these model calls too, as many as there are when it is raised."""
+def attach_calls_to_errors(calls: Iterable[Any]) -> Iterator[None]:
+    """Add these model calls to every RagError raised in the block; `calls` may grow until then."""
     try:
         yield
     except RagError as error:

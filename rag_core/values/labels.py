@@ -1,9 +1,9 @@
 """Relevance labels: High, Medium, Low, by thresholds fitted on judged passages (`data/labels.toml`).
 
-A label never comes from a fused score: RRF values have no scale. The thresholds, and how often
-passages so labelled were judged relevant, are measured per scorer, model and language of the question, and
-hold for no other model. A judge that was never measured is labelled by what its prompt says of its scale;
-scores without a meaning of their own (an unknown model's cosine, a cross-encoder's logits) give no label.
+Labels never come from a fused score: RRF values have no scale. The thresholds, and the share of passages
+with each label that were judged relevant, are measured per scorer, model and question language, and do not
+transfer to other models. An uncalibrated judge is labelled by the scale described in its prompt; scores
+with no inherent meaning (an unknown model's cosine, a cross-encoder's logits) give no label.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .types import Label, Relevance, Scorer
 
 Rule = Literal["calibrated", "rank"]
 LABELS: tuple[Label, ...] = get_args(Label)
-NAMES: Mapping[Scorer, str] = {
+SCORER_NAMES: Mapping[Scorer, str] = {
     "cosine": "cosine similarity to the question",
     "cross_encoder": "cross-encoder score",
     "offline_scorer": "offline measure of relevance",
@@ -31,10 +31,10 @@ NAMES: Mapping[Scorer, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Scores from which a passage is High or Medium, and what was measured with them.
+    """The lowest scores for High and Medium, and how often each label was right.
 
     Args:
-        relevant: label -> share of passages so labelled that were judged relevant, in [0, 1].
+        relevant: label -> share of passages with this label that were judged relevant, in [0, 1].
         judged: label -> number of judged passages behind that share.
     """
 
@@ -48,17 +48,17 @@ class Thresholds:
         return "High" if score >= self.high else "Medium" if score >= self.medium else "Low"
 
 
-# The judge's prompt: 0 has nothing to do with the question, 50 touches it, 100 answers it. High is nearer to
-# an answer than to a touch; Low does not even touch.
-STATED: Mapping[Scorer, Thresholds] = {"judge": Thresholds(0.75, 0.5, {}, {})}
+# From the judge's prompt: 0 is unrelated to the question, 50 touches on it, 100 answers it. High is closer to
+# answering than to touching on it; Low does not even touch on it.
+UNCALIBRATED: Mapping[Scorer, Thresholds] = {"judge": Thresholds(0.75, 0.5, {}, {})}
 
 
 class LabelRules:
-    """Thresholds by (scorer, model, language of the question).
+    """Thresholds by (scorer, model, question language).
 
     Args:
-        thresholds: the model of a cosine is the embedding model's key, its name and version; any other
-            scorer's is its name.
+        thresholds: for cosine, the model is the embedding model's key (name and version); for other
+            scorers, the scorer's name.
     """
 
     def __init__(self, thresholds: Mapping[tuple[str, ...], Thresholds], rule: Rule = "calibrated") -> None:
@@ -67,7 +67,7 @@ class LabelRules:
 
     @functools.cached_property
     def key(self) -> str:
-        """The rule and a hash of its thresholds; part of what a run is identified by."""
+        """The rule and a hash of its thresholds; part of a run's identity."""
         fitted = hashlib.sha256(repr(sorted(self._thresholds.items())).encode()).hexdigest()[:8]
         return self._rule if self._rule == "rank" else f"{self._rule} {fitted}"
 
@@ -91,43 +91,43 @@ class LabelRules:
 
     @property
     def by_rank(self) -> bool:
-        """Whether the position in the list decides, and no score."""
+        """Whether labels depend on rank instead of score."""
         return self._rule == "rank"
 
     def has(self, scorer: Scorer, model: str) -> bool:
-        """Whether scores of this kind, given by this model, can be labelled."""
-        return self.by_rank or scorer in STATED or (scorer, model, "en") in self._thresholds
+        """Whether this model's scores can be labelled."""
+        return self.by_rank or scorer in UNCALIBRATED or (scorer, model, "en") in self._thresholds
 
     def relevance(
         self, scorer: Scorer, scores: Sequence[float], language: str, model: str
     ) -> list[Relevance]:
-        """One label per score; scores stand in rank order.
+        """One label per score, with scores in rank order.
 
-        Languages without thresholds of their own are labelled by the English ones, and the rule says so.
+        Languages without thresholds use the English ones, and the rule says so.
 
         Args:
-            model: the one that gave the scores; see `has`.
+            model: the model that gave the scores; see `LabelRules`.
 
         Raises:
-            ValueError: there are no thresholds for them.
+            ValueError: there are no thresholds for these scores.
         """
         if self.by_rank:
             return [_by_rank(rank, len(scores)) for rank in range(1, len(scores) + 1)]
-        own = self._thresholds.get((scorer, model, language))
-        fitted = own or self._thresholds.get((scorer, model, "en"))
+        native = self._thresholds.get((scorer, model, language))
+        fitted = native or self._thresholds.get((scorer, model, "en"))
         if fitted:
-            elsewhere = "" if own else " Measured with questions in English."
-            return [_explained(fitted, scorer, score, elsewhere) for score in scores]
-        if scorer not in STATED:
-            raise ValueError(f"there are no thresholds for {scorer} scores of {model}")
+            english = "" if native else " Measured on English questions."
+            return [_relevance(fitted, scorer, score, english) for score in scores]
+        if scorer not in UNCALIBRATED:
+            raise ValueError(f"no thresholds for {scorer} scores from {model}")
         stated = (
-            f" Not calibrated for {model}: the bounds follow the scale its prompt describes, on which 0.50 "
-            "touches the question and 1.00 answers it."
+            f" Not calibrated for {model}: the thresholds follow the scale in its prompt, where 0.50 "
+            "touches on the question and 1.00 answers it."
         )
-        return [_explained(STATED[scorer], scorer, score, stated) for score in scores]
+        return [_relevance(UNCALIBRATED[scorer], scorer, score, stated) for score in scores]
 
 
-def _explained(bounds: Thresholds, scorer: Scorer, score: float, remark: str) -> Relevance:
+def _relevance(bounds: Thresholds, scorer: Scorer, score: float, remark: str) -> Relevance:
     label = bounds.label(score)
     bound = {
         "High": f"at least {bounds.high:.2f}",
@@ -139,12 +139,12 @@ def _explained(bounds: Thresholds, scorer: Scorer, score: float, remark: str) ->
         if bounds.judged
         else ""
     )
-    rule = f"{label}: {NAMES[scorer]} {score:.2f}, {bound}.{measured}{remark}"
+    rule = f"{label}: {SCORER_NAMES[scorer]} {score:.2f}, {bound}.{measured}{remark}"
     return Relevance(label, scorer, score, rule)
 
 
 def _rows(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """(scorer, model, language), and the row that stands there."""
+    """Each (scorer, model, language) and its row."""
     for scorer, models in table.items():
         for model, languages in models.items():
             for language, row in languages.items():
@@ -164,7 +164,7 @@ def _thresholds(row: Mapping[str, Any]) -> Thresholds:
 
 
 def _by_rank(rank: int, count: int) -> Relevance:
-    """Position in the list decides; first third High, second third Medium."""
+    """By rank: first third High, second third Medium."""
     label: Label = "High" if 3 * rank <= count + 2 else "Medium" if 3 * rank <= 2 * count + 2 else "Low"
     rule = f"{label}: position {rank} of {count} (labels by rank; not measured)."
     return Relevance(label, "rank", float(rank), rule)

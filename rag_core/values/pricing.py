@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .errors import DataError
 
-PER = 1_000_000  # prices are per million tokens
+TOKENS_PER_PRICE = 1_000_000  # prices are per million tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +23,19 @@ class Price:
     source: str
 
     def cost_usd(self, input_tokens: int, output_tokens: int) -> float:
-        """The bill of one call, in US dollars."""
-        return (input_tokens * self.input + output_tokens * self.output) / PER
+        """The cost of one call in US dollars."""
+        return (input_tokens * self.input + output_tokens * self.output) / TOKENS_PER_PRICE
 
 
 class PriceList:
-    """Prices by model name; a model that is not listed has an unknown price."""
+    """Prices by model name; unlisted models have no known price."""
 
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self._prices = dict(prices)
 
     @classmethod
     def read(cls, path: Path) -> PriceList:
-        """Read a price list: one entry a model, which may name the snapshots sold at the same price.
+        """Read a price list: one entry per model, optionally with snapshots sold at the same price.
 
         Raises:
             DataError: the file is missing, not TOML, an entry lacks a field, or a model is listed twice.
@@ -57,11 +57,11 @@ class PriceList:
     def get(self, model: str) -> Price | None:
         """The price of a model or snapshot; None when it is not listed.
 
-        A snapshot is never given its model's price unasked: gpt-4o-2024-05-13 costs more than gpt-4o.
+        A snapshot never inherits its model's price: gpt-4o-2024-05-13 costs more than gpt-4o.
         """
         return self._prices.get(model)
 
     def cost_usd(self, model: str, input_tokens: int, output_tokens: int) -> float | None:
-        """The bill of one call; None when the model's price is unknown."""
+        """The cost of one call in US dollars; None when the model's price is unknown."""
         price = self.get(model)
         return None if price is None else price.cost_usd(input_tokens, output_tokens)

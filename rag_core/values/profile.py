@@ -1,4 +1,4 @@
-"""What a corpus is about, for whom, and in which languages: prompts and notices take their words from here."""
+"""A corpus's subject, audience and languages, which fill in prompts and notices."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 from .errors import ConfigError, DataError
 
-FILE = "profile.toml"  # beside a corpus's documents
-LONGEST = 200  # characters of subject and audience
+PROFILE_FILE = "profile.toml"  # next to a corpus's documents
+MAX_LENGTH = 200  # characters, of subject and audience each
 LANGUAGE_NAMES: Mapping[str, str] = {
     "ar": "Arabic", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
     "en": "English", "es": "Spanish", "eu": "Basque", "fi": "Finnish", "fr": "French", "gl": "Galician",
@@ -23,7 +23,7 @@ LANGUAGE_NAMES: Mapping[str, str] = {
 }  # fmt: skip
 
 _CODE = re.compile(r"[a-z]{2,3}")
-_NOT_IN_A_PROMPT = re.compile(r"[\n\r{}<>]")
+_UNSAFE_IN_PROMPT = re.compile(r"[\n\r{}<>]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class Profile:
     """What a corpus is about.
 
     Args:
-        subject: a phrase as it stands behind "about" ("pregnancy, birth and the time after it"); empty when
+        subject: a phrase that follows "about" ("pregnancy, birth and the time after it"); empty when
             unknown.
-        audience: a phrase as it stands behind "for" ("health professionals"); empty for anybody.
-        languages: ISO 639-1 codes of the documents, the most frequent first; empty for what is detected.
+        audience: a phrase that follows "for" ("health professionals"); empty for anyone.
+        languages: ISO 639-1 codes of the documents, most frequent first; empty to detect them.
     """
 
     subject: str = ""
@@ -44,9 +44,9 @@ class Profile:
     def __post_init__(self) -> None:
         for name in ("subject", "audience"):
             text = getattr(self, name)
-            if not isinstance(text, str) or len(text) > LONGEST or _NOT_IN_A_PROMPT.search(text):
+            if not isinstance(text, str) or len(text) > MAX_LENGTH or _UNSAFE_IN_PROMPT.search(text):
                 raise ConfigError(
-                    f"{name} must be one line of at most {LONGEST} characters without <, >, {{ or }}, "
+                    f"{name} must be one line of at most {MAX_LENGTH} characters without <, >, {{ or }}, "
                     f"not {text!r}.",
                     'Write a phrase such as "pregnancy and birth".',
                 )
@@ -60,15 +60,15 @@ class Profile:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Profile:
-        """A profile from plain values, a list of languages among them.
+        """A profile from plain TOML or JSON values.
 
         Raises:
-            ConfigError: a name is unknown, or a value is wrong; its message begins with the name.
+            ConfigError: a key is unknown or a value invalid; the message begins with the key.
         """
         known = [field.name for field in fields(cls)]
         for name in values:
             if name not in known:
-                raise ConfigError(f"{name} is no key of a profile.", f"Its keys: {', '.join(known)}.")
+                raise ConfigError(f"{name} is not a profile key.", f"The keys are {', '.join(known)}.")
         languages = values.get("languages", ())
         return cls(**{**values, "languages": tuple(languages) if isinstance(languages, list) else languages})
 
@@ -80,12 +80,12 @@ class Profile:
 
 
 def read_profile(folder: Path) -> Profile | None:
-    """The profile beside the documents of a folder; None when there is none.
+    """The profile of a folder of documents; None when there is none.
 
     Raises:
-        DataError: naming file and line of what is wrong.
+        DataError: the profile is malformed; the message names file and line.
     """
-    path = folder / FILE
+    path = folder / PROFILE_FILE
     if not path.is_file():
         return None
     try:
@@ -95,7 +95,7 @@ def read_profile(folder: Path) -> Profile | None:
         what, _, place = str(error).partition(" (at ")
         line = re.search(r"line (\d+)", place)
         where = f", line {line[1]}" if line else ", last line"
-        raise DataError(f"{path}{where}: {what}.", "Mend the line; values stand in quotes.") from error
+        raise DataError(f"{path}{where}: {what}.", "Fix the line; values need quotes.") from error
     except ConfigError as error:
         name = error.message.partition(" ")[0]
         number = next(
@@ -106,7 +106,7 @@ def read_profile(folder: Path) -> Profile | None:
         raise DataError(f"{path} cannot be read: {error}.", "Check that it is UTF-8.") from error
 
 
-def named(languages: Sequence[str]) -> str:
-    """Languages in words: "English and Spanish"; a code whose name is not known stands as it is."""
+def language_list(languages: Sequence[str]) -> str:
+    """Languages in words, such as "English and Spanish"; unknown codes stay as they are."""
     names = [LANGUAGE_NAMES.get(code, code) for code in languages]
     return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

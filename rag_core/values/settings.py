@@ -1,4 +1,4 @@
-"""Settings, read once: arguments over environment over a TOML file over defaults."""
+"""Settings, read once: arguments override the environment, a TOML file and the defaults."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from pydantic_settings import (
 from .errors import SettingsError
 
 ROOT = Path(__file__).resolve().parents[2]
-OPENAI = "openai"  # what the provider is called when no base URL is set
+OPENAI = "openai"  # the provider's name when no base URL is set
 
 Role = Literal["answer", "rewrite", "judge", "enrich"]
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where the model of a role is served, and the key that is sent there.
+    """The server of a role's model, and the key it is sent.
 
     Args:
         url: base URL of an OpenAI-compatible server; None for OpenAI's own.
@@ -42,7 +42,7 @@ class Server:
 
     @property
     def host(self) -> str:
-        """What the provider is called: "openai", or host and port, such as "localhost:11434"."""
+        """The provider's name: "openai", or host and port, such as "localhost:11434"."""
         return host_of(self.url)
 
     @property
@@ -63,9 +63,8 @@ def host_of(url: str | None) -> str:
 class Settings(BaseSettings):
     """How the lab runs.
 
-    Every field may stand in the environment as RAG_ and its name in capitals (the provider's as
-    OPENAI_API_KEY and OPENAI_BASE_URL), under its own name in `rag.toml` of the working directory, or
-    be given as an argument.
+    Set a field in the environment as RAG_ plus its name in capitals (the provider's as OPENAI_API_KEY and
+    OPENAI_BASE_URL), by its name in `rag.toml` in the working directory, or as an argument.
     """
 
     model_config = SettingsConfigDict(
@@ -79,7 +78,7 @@ class Settings(BaseSettings):
 
     llm: Literal["auto", "offline", "openai"] = Field(
         "auto",
-        description="auto: openai when a key or base URL is set, else the offline engine.",
+        description="auto: openai if a key or base URL is set, otherwise the offline engine.",
     )
     openai_api_key: SecretStr | None = Field(
         None, validation_alias="OPENAI_API_KEY", description="Provider key."
@@ -90,13 +89,13 @@ class Settings(BaseSettings):
         description="Any OpenAI-compatible server (Ollama, vLLM, LM Studio).",
     )
     rewriter_base_url: str | None = Field(
-        None, description="Server of the rewriter model; OPENAI_BASE_URL where unset."
+        None, description="Server of the rewriter model; defaults to OPENAI_BASE_URL."
     )
-    rewriter_api_key: SecretStr | None = Field(None, description="Its key; OPENAI_API_KEY where unset.")
+    rewriter_api_key: SecretStr | None = Field(None, description="Its key; defaults to OPENAI_API_KEY.")
     judge_base_url: str | None = Field(
-        None, description="Server of the judge model; OPENAI_BASE_URL where unset."
+        None, description="Server of the judge model; defaults to OPENAI_BASE_URL."
     )
-    judge_api_key: SecretStr | None = Field(None, description="Its key; OPENAI_API_KEY where unset.")
+    judge_api_key: SecretStr | None = Field(None, description="Its key; defaults to OPENAI_API_KEY.")
     answer_model: str = Field(
         "gpt-4o",
         description="Model that writes answers (Multi-Query Rewriter RAG and Hybrid RRF module, Default Models: gpt-4o, temperature 0).",
@@ -134,21 +133,20 @@ class Settings(BaseSettings):
         30.0,
         gt=0,
         allow_inf_nan=False,
-        description="Seconds a provider may stay silent. A failed request is tried once more, so a call "
-        "that gets no answer ends after about twice this; after three times when the provider first asks "
-        "to wait. Should it ask for a longer wait than this, the call fails at once. A reply that keeps "
-        "coming is broken off after ten times this.",
+        description="Seconds to wait for a provider. A failed request is retried once, so an unanswered call fails "
+        "after about 2x this timeout, or 3x if the provider first asks to wait. If it asks for a longer "
+        "wait than this, the call fails at once. Replies are cut off after 10x this timeout.",
     )
     max_calls: int = Field(
         60,
         ge=1,
-        description="Language model calls of a provider that one strategy may make for one question.",
+        description="Limit on a provider's language model calls per strategy and question.",
     )
     max_cost_usd: float = Field(
         1.0,
         gt=0,
-        description="US dollars one strategy may spend on one question, as far as prices are known; the call "
-        "that passes it is the last.",
+        description="Limit in US dollars per strategy and question, as far as prices are known; the call that "
+        "exceeds it is the last.",
     )
 
     @property
@@ -157,14 +155,14 @@ class Settings(BaseSettings):
         return self.asks_provider("answer")
 
     def asks_provider(self, role: Role) -> bool:
-        """Whether a role is played by a provider's model, and not by the offline engine."""
+        """Whether a provider's model fills a role, instead of the offline engine."""
         return self.llm == "openai" or (self.llm == "auto" and self.server(role) is not None)
 
     def server(self, role: Role) -> Server | None:
-        """Where a role's model is served; None when neither a base URL nor a key is set.
+        """The server of a role's model; None when neither a base URL nor a key is set.
 
-        Passages are enriched by the rewriter model. A role's own key goes to its own server; where one of
-        the two is unset, the common one stands in, so a key for all is sent to every server.
+        The rewriter model also enriches passages. A role's URL and key each default to the common ones, so
+        a common key is sent to every server.
         """
         match role:
             case "rewrite" | "enrich":
@@ -182,7 +180,7 @@ class Settings(BaseSettings):
         return None if server.url is None and server.key is None else server
 
     def model(self, role: Role) -> str:
-        """Name of a role's model."""
+        """The name of a role's model."""
         match role:
             case "rewrite" | "enrich":
                 return self.rewriter_model
@@ -208,23 +206,24 @@ def read_settings(**arguments: Any) -> Settings:
     """Settings from arguments, environment and file.
 
     Raises:
-        SettingsError: naming the setting that has a value it cannot take.
+        SettingsError: a setting has an invalid value; the message names it.
     """
     try:
         return Settings(**arguments)
     except ValidationError as error:
         first = error.errors()[0]
         name = _as_given(str(first["loc"][0]), arguments)
-        given = "so" if "key" in name.lower() else repr(first["input"])  # a key is never repeated
-        raise SettingsError(
-            f"Setting {name} cannot be {given}: {first['msg']}.", "See the README, Settings."
-        ) from (None if given == "so" else error)
+        secret = "key" in name.lower()  # never repeat a key
+        value = "has an invalid value" if secret else f"cannot be {first['input']!r}"
+        raise SettingsError(f"Setting {name} {value}: {first['msg']}.", "See the README, Settings.") from (
+            None if secret else error
+        )
     except ValueError as error:  # the TOML file itself
-        raise SettingsError(f"rag.toml cannot be read: {error}.", "Mend or remove the file.") from error
+        raise SettingsError(f"rag.toml cannot be read: {error}.", "Fix or remove the file.") from error
 
 
 def _as_given(field: str, arguments: Mapping[str, Any]) -> str:
-    """A setting's name where it was given: argument, environment, or rag.toml."""
+    """A setting's name as the user gave it: argument, environment variable or rag.toml key."""
     variable = field if field.isupper() else f"RAG_{field.upper()}"
     if field in arguments:
         return field

@@ -1,4 +1,4 @@
-"""A trace is the list of states a strategy went through. States are immutable, so keeping them is enough."""
+"""A trace: the immutable states a strategy went through."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .types import Answer, Cost, ModelCall, Ranking, State
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stage that ran, and the state it left.
+    """One stage that ran, and the state after it.
 
     Args:
         params: the stage's parameters, as plain JSON values.
         seconds: wall time of this stage.
-        reused: taken over from an earlier run or from a strategy beside it; cost nothing now.
+        reused: taken from an earlier run or a parallel strategy, at no extra cost.
     """
 
     stage: str
@@ -31,10 +31,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One question through one strategy.
+    """One question run through one strategy.
 
     Args:
-        controls: every control of the strategy with the value it ran with.
+        controls: every control of the strategy and its value in this run.
         fingerprint: id of the stages and their parameters.
         engine: names of the models and the index behind this run.
     """
@@ -64,26 +64,26 @@ class Trace:
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
-        """Every model call behind this result, once, those of reused stages included."""
+        """Every model call behind this result, without repeats, including those of reused stages."""
         return tuple(dict.fromkeys(call for step in self.steps for call in step.calls))
 
     @property
     def seconds(self) -> float:
-        """Sum of the stages' seconds, those of reused stages included."""
+        """Total seconds of all stages, including reused ones."""
         return sum(step.seconds for step in self.steps)
 
     @property
     def cost(self) -> Cost:
-        """What this result costs on its own."""
+        """What this result would cost if nothing were reused."""
         return Cost.of(self.calls)
 
     @property
     def cost_usd(self) -> float | None:
-        """The same in US dollars; None when any price is unknown."""
+        """`cost` in US dollars; None when any price is unknown."""
         return self.cost.usd
 
     def as_json(self) -> dict[str, Any]:
-        """The shape `rag query --json` prints."""
+        """The JSON that `rag query --json` prints."""
         answer = self.answer
         return {
             "question": self.question,

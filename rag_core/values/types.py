@@ -1,4 +1,4 @@
-"""Values that flow through a strategy. All are immutable; none knows about a model or an index."""
+"""The values that flow through a strategy: immutable, and independent of models and indexes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Scale = Literal[
     "offline_scorer",
     "judge",
     "s_final",
-    "external",  # of a LlamaIndex retriever
-    "postprocessor",  # of a LlamaIndex node postprocessor
+    "external",  # from a LlamaIndex retriever
+    "postprocessor",  # from a LlamaIndex node postprocessor
 ]
 Label = Literal["High", "Medium", "Low"]
 Scorer = Literal["cosine", "cross_encoder", "offline_scorer", "judge", "rank"]
@@ -33,14 +33,14 @@ class Passage:
     """A chunk of a document, the unit that is retrieved, shown and cited.
 
     Args:
-        id: document id + position + content hash; never derived from a prefix of the text.
+        id: document id, position and content hash.
         doc_id: the document it comes from.
         title: title of the document; may be empty.
         heading: path of headings below the title, joined by " › "; may be empty.
-        text: the words themselves, without title and heading.
+        text: the text itself, without title and heading.
         language: ISO 639-1 code of the text, such as "en".
-        source: one line naming where the document's facts come from; may be empty.
-        context: one or two sentences that situate it in its document, in an enriched collection only.
+        source: one line on where the document's facts come from; may be empty.
+        context: one or two sentences that place it in its document; enriched indexes only.
     """
 
     id: str
@@ -54,12 +54,12 @@ class Passage:
 
     @property
     def full_title(self) -> str:
-        """Title and heading path in one line."""
+        """Title and heading path on one line."""
         return " › ".join(part for part in (self.title, self.heading) if part)
 
     @property
     def indexed_text(self) -> str:
-        """What is embedded and searched: title and headings, the context if there is one, the text."""
+        """What is embedded and searched: title and headings, context if any, and text."""
         return "\n".join(part for part in (self.full_title, self.context, self.text) if part)
 
 
@@ -68,14 +68,14 @@ class Query:
     """A text to search with.
 
     Args:
-        text: what is searched.
-        origin: which transform wrote it; "question" for the user's own words.
-        weight: weight of its votes when rankings are fused, >= 0.
+        text: the query text.
+        origin: the transform that wrote it; "question" for the user's own words.
+        weight: its weight in fusion, >= 0.
         passages: texts to embed instead of `text`, averaged (HyDE); empty for an ordinary query.
         question_text: a question whose embedding is averaged with those of the passages; empty for none.
-        template_index: position of its template among those asked for, from 0; it keeps it when another drops out.
-        form: "sentence" or "keywords", where a query analysis has looked; else empty.
-        note: what the reader should know about how it was made; may be empty.
+        template_index: position of its template in the request, from 0, also when other templates failed.
+        form: "sentence" or "keywords" after query analysis; otherwise empty.
+        note: a remark for the reader on how it was made; may be empty.
     """
 
     text: str
@@ -95,7 +95,7 @@ class Term:
     Args:
         name: "cosine" to the question, "judge", or "similarity": the cosine to another passage.
         weight: negative where the value counts against the passage.
-        passage: id of that other passage; else empty.
+        passage: id of that other passage; otherwise empty.
     """
 
     name: str
@@ -106,11 +106,11 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One score a passage received: at which stage, for which query, at which rank (from 1).
+    """A passage's score and rank (from 1) at one stage, for one query.
 
     Args:
-        note: the judge's reason; else empty.
-        terms: the summands of a score that is a weighted sum of others (S_final, MMR); else none.
+        note: the judge's reason; otherwise empty.
+        terms: the summands if the score is a weighted sum (S_final, MMR); otherwise empty.
     """
 
     stage: str
@@ -124,10 +124,10 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """How relevant a passage is to the question, and which score says so.
+    """How relevant a passage is to the question, and the score behind it.
 
     Args:
-        scorer: the scale of `score`, or "rank" for the rule by position.
+        scorer: the scale of `score`, or "rank" for labels by rank.
         rule: one sentence for the reader: the threshold, and how often it was right.
     """
 
@@ -139,11 +139,11 @@ class Relevance:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage with its present score and every vote it collected on the way.
+    """A passage with its current score and every vote so far.
 
     Args:
-        note: of the present score, as of a vote.
-        terms: of the present score, as of a vote.
+        note: of the current score; see `Vote`.
+        terms: of the current score; see `Vote`.
     """
 
     passage: Passage
@@ -160,7 +160,7 @@ class Hit:
         return self.passage.id
 
     def with_votes(self, *votes: Vote) -> Hit:
-        """The same hit with further votes; sweeps make millions, and `replace` takes four times as long."""
+        """The same hit with more votes. Sweeps create millions; `replace` would take four times as long."""
         return Hit(
             self.passage,
             self.score,
@@ -172,21 +172,21 @@ class Hit:
         )
 
     def with_score(self, score: float, scale: Scale, note: str = "", terms: tuple[Term, ...] = ()) -> Hit:
-        """The same hit with another score; its votes stay."""
+        """The same hit with a new score and its existing votes."""
         return Hit(self.passage, score, scale, self.votes, self.relevance, note, terms)
 
     def vote(self, stage: str) -> Vote | None:
-        """The last vote of a stage; None when it gave none."""
+        """The last vote from a stage; None when there is none."""
         return next((vote for vote in reversed(self.votes) if vote.stage == stage), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Hits for one query, best first. The rank of a hit is its position; it is never stored.
+    """Hits for one query, best first. A hit's rank is its position and is never stored.
 
     Args:
-        retriever: name of the retriever that found them, such as "bm25"; empty once several were fused.
-        seconds: of that one search, the embedding of its query included; 0 for a ranking made of others.
+        retriever: name of the retriever, such as "bm25"; empty after fusion.
+        seconds: duration of the search, including embedding the query; 0 for a fused ranking.
     """
 
     query: Query
@@ -198,14 +198,14 @@ class Ranking:
     def sort(cls, query: Query, hits: Iterable[Hit], stage: str, retriever: str = "") -> Ranking:
         """Order by (-score, passage id) and add one vote to each hit.
 
-        The tie rule is the only one in the library: equal scores never depend on input order.
+        This is the library's only tie-break: input order never decides between equal scores.
         """
         ordered = sorted(hits, key=lambda hit: (-hit.score, hit.id))
         return cls(query, ordered_votes(ordered, query, stage), retriever)
 
     @property
     def scale(self) -> Scale | None:
-        """What its scores are; None for an empty ranking."""
+        """The scale of its scores; None for an empty ranking."""
         return self.hits[0].scale if self.hits else None
 
     def __len__(self) -> int:
@@ -216,7 +216,7 @@ class Ranking:
 
 
 def ordered_votes(hits: Iterable[Hit], query: Query, stage: str) -> tuple[Hit, ...]:
-    """Give hits, in the order they come, the votes of `stage`: ranks from 1 and their scores."""
+    """Add a vote from `stage` to each hit, ranked from 1 in the given order."""
     return tuple(
         hit.with_votes(Vote(stage, query.text, rank, hit.score, hit.scale, hit.note, hit.terms))
         for rank, hit in enumerate(hits, start=1)
@@ -225,13 +225,13 @@ def ordered_votes(hits: Iterable[Hit], query: Query, stage: str) -> tuple[Hit, .
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelCall:
-    """One call to a model. Two equal calls are two bills, so identity decides equality.
+    """One call to a model. Equal calls are billed twice, so equality is identity.
 
     Args:
         purpose: "answer", "rewrite", "judge", "embed", ...
-        cost_usd: US dollars; None when no price is known, never 0 for "unknown".
+        cost_usd: US dollars; None, never 0, when the price is unknown.
         counted_by: who counted the tokens.
-        note: what the reader of the result should know of it.
+        note: a remark for the reader; may be empty.
     """
 
     purpose: str
@@ -244,17 +244,17 @@ class ModelCall:
 
     @property
     def of_language_model(self) -> bool:
-        """Whether a language model, or the offline engine in its place, was asked."""
+        """Whether it went to a language model, or to the offline engine in its place."""
         return self.purpose not in ("embed", "rerank")
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What model calls cost: the one rule for sums in which a price may be unknown.
+    """The cost of model calls, some of which may have no known price.
 
     Args:
-        known: US dollars of the calls whose price is known.
-        unpriced: how many calls have no known price.
+        known: US dollars of the calls with a known price.
+        unpriced: number of calls without one.
     """
 
     known: float = 0.0
@@ -262,13 +262,13 @@ class Cost:
 
     @classmethod
     def of(cls, calls: Iterable[ModelCall]) -> Cost:
-        """The cost of calls, each counted once however often it is given."""
+        """The cost of calls; repeated calls count once."""
         prices = [call.cost_usd for call in dict.fromkeys(calls)]
         return cls(math.fsum(price for price in prices if price is not None), prices.count(None))
 
     @property
     def usd(self) -> float | None:
-        """The sum in US dollars; None when a price is unknown, for the sum of the others is not the cost."""
+        """The total in US dollars; None when any price is unknown."""
         return None if self.unpriced else self.known
 
     def __add__(self, other: Cost) -> Cost:
@@ -282,8 +282,8 @@ class Cost:
         return f"{known} and {without}" if self.known else without
 
 
-def spent(calls: Iterable[ModelCall]) -> str:
-    """What calls have cost so far, as a sentence; empty when they were free."""
+def spent_so_far(calls: Iterable[ModelCall]) -> str:
+    """What calls have cost so far, in a sentence; empty when they were free."""
     billed = [call for call in dict.fromkeys(calls) if call.cost_usd != 0]
     if not billed:
         return ""
@@ -294,12 +294,12 @@ def spent(calls: Iterable[ModelCall]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """The answer's marker [n] stands for passage `context_id`; `quote` is the sentence closest to its claim.
+    """The answer's marker [n] cites passage `context_id`; `quote` is the sentence closest to the claim.
 
     Args:
-        supported: whether the quote shares enough words with the claim (`grounding.resolve_citations`); None
-            where words cannot tell: another language, or a claim of hardly a word.
-        markers: which of the answer's markers stand for it, counted from 0 in the order of the text.
+        supported: whether the quote shares enough words with the claim (`citations.resolve_citations`); None
+            if word overlap cannot tell: another language, or a claim of very few words.
+        markers: positions of its markers among all markers in the answer, from 0.
     """
 
     n: int
@@ -314,13 +314,13 @@ class Answer:
     """A cited answer, or an abstention with its reason.
 
     Args:
-        text: the answer with [n] markers, or the sentence that says there is none.
-        citations: in the order of the text; n is the context's rank.
-        abstained: True when the evidence did not suffice.
+        text: the answer with [n] markers, or the abstention.
+        citations: in text order; n is the context's rank.
+        abstained: True when the evidence was insufficient.
         reason: why it abstained; empty otherwise.
-        evidence: hash of the contexts in the prompt (`grounding.evidence_hash`); empty when no
+        evidence: hash of the contexts in the prompt (`citations.evidence_hash`); empty when no
             prompt was sent.
-        invalid_citations: markers the model wrote that named no context, and were taken out.
+        invalid_citations: number of markers that matched no context and were removed.
     """
 
     text: str
@@ -333,10 +333,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything a strategy holds between two stages.
+    """A strategy's state between two stages.
 
     Args:
-        shortfall: why no passage is left, for the abstention; empty when there is no more to say.
+        shortfall: why no passage is left, for the abstention; may be empty.
     """
 
     question: Query
@@ -347,17 +347,17 @@ class State:
 
     @classmethod
     def start(cls, question: str) -> State:
-        """The state before the first stage: the question is its own only query."""
+        """The state before the first stage, with the question as the only query."""
         query = Query(question)
         return cls(question=query, queries=(query,))
 
-    def asked(self, ranking: Ranking) -> Query:
-        """What a ranking of this state is scored anew against: see `stages.RerankStage`."""
+    def scoring_query(self, ranking: Ranking) -> Query:
+        """The query to rescore a ranking of this state against; see `stages.RerankStage`."""
         return ranking.query if len(self.rankings) > 1 else self.question
 
     @property
     def ranking(self) -> Ranking:
-        """The one ranking left after fusion; an empty one before retrieval."""
+        """The single ranking after fusion; empty before retrieval."""
         if not self.rankings:
             return Ranking(self.question, ())
         (only,) = self.rankings

@@ -97,7 +97,7 @@ class TestTemplates:
         chosen(app, "multi_query")
         key = "0.multi_query.templates.0.standalone.text"
         app.text_area(key=key).set_value("In Latin").run()
-        assert any("must hold {question}" in error.value for error in app.error)
+        assert any("must contain {question}" in error.value for error in app.error)
         assert self.names(app) == ["standalone", "synonyms", "expanded"]
         assert "{question}" in app.session_state["0.multi_query.templates"][0].text
 

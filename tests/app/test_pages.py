@@ -189,7 +189,7 @@ def test_stop_ends_a_model_that_goes_on_and_on(browser: Browser, lab: Lab, real_
         visit.run()
         expect(visit.page.locator(".rl-live")).to_have_count(3, timeout=ANSWER_MS)
         visit.stop_button.click()
-        expect(visit.page.get_by_text("What had finished is kept.")).to_have_count(3)
+        expect(visit.page.get_by_text("Finished results are kept.")).to_have_count(3)
         expect(visit.page.locator(".rl-passage")).to_have_count(15)
         assert server.gone.wait(timeout=30)
         visit.context.close()

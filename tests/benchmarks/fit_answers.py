@@ -91,7 +91,7 @@ OTHER = {
 
 def weighed(lab: Lab, evidence: AnswerSupport, questions: list[str]) -> tuple[np.ndarray, float]:
     """Support of each question, and the share that is enough."""
-    found = [evidence.weigh(text, lab.run(text, "hybrid_rrf").ranking.hits) for text in questions]
+    found = [evidence.assess(text, lab.run(text, "hybrid_rrf").ranking.hits) for text in questions]
     return np.array([each.support for each in found]), float(np.mean([each.enough for each in found]))
 
 

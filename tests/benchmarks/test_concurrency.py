@@ -23,7 +23,7 @@ from helpers.provider_lab import obliging
 from rag_core.data.benchmark import read_builtin
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
-from rag_core.models.llm import LONGEST, load_openai
+from rag_core.models.llm import MAX_REPLY_TIMEOUTS, load_openai
 from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE, Prompt, Sources
 from rag_core.prompts.templates import STANDALONE
 from rag_core.values.errors import ProviderError
@@ -132,8 +132,8 @@ ENDS = {
     "asks to wait, then silent": ([Status(429, headers={"Retry-After": "2"}), Hang()], 2.0, 3),
     "asks to wait for long": ([Status(429, headers={"Retry-After": "60"})], 2.0, 1),
     "silent within the answer": ([Hang(after=2)], 2.0, 2),
-    "answers without end": ([Endless()], 0.5, LONGEST + 1),
-    "keeps the connection alive": ([Drip()], 0.5, LONGEST + 1),
+    "answers without end": ([Endless()], 0.5, MAX_REPLY_TIMEOUTS + 1),
+    "keeps the connection alive": ([Drip()], 0.5, MAX_REPLY_TIMEOUTS + 1),
 }
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rag_core import evaluation as ev
 from rag_core.data.benchmark import Question
 from rag_core.language.analysis import language_of, query_tokens
-from rag_core.offline.late_interaction import TokenVectors, TokenEncoder, best_window, max_sim
+from rag_core.offline.late_interaction import EncodedText, TokenEncoder, best_window, max_sim
 from rag_core.offline.scorer import OfflineScorer, bm25_among, feedback, smoothed, standardised
 from rag_core.stages import ReciprocalRankFusion
 from rag_core.values.settings import Settings
@@ -40,8 +40,8 @@ CHOSEN = "offline scorer"
 class Candidates:
     """What a scorer of the table sees."""
 
-    question: TokenVectors
-    passages: Sequence[TokenVectors]
+    question: EncodedText
+    passages: Sequence[EncodedText]
     asked: Mapping[str, float]
 
     @property

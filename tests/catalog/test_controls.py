@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.catalog import Choice, Control, Number, Switch, Templates, Weights, format_value
-from rag_core.prompts.templates import COMPLICATIONS, EXPANDED, MOST_TEMPLATES, STANDALONE, SYNONYMS
+from rag_core.prompts.templates import COMPLICATIONS, EXPANDED, MAX_TEMPLATES, STANDALONE, SYNONYMS
 from rag_core.values.errors import ConfigError
 
 NUMBER = Number("share", 0.25, "A share.", min=-1, max=1, step=0.25)
@@ -52,8 +52,8 @@ def test_minus_zero_is_zero():
     assert str(WEIGHTS.parse("1,-0.0")) == "(1.0, 0.0)"
 
 
-EIGHT = f"1 to {MOST_TEMPLATES} numbers from 0 to 2, separated by commas, not all 0"
-SOME = f"1 to {MOST_TEMPLATES} templates: standalone, synonyms, expanded, complications, or your own"
+EIGHT = f"1 to {MAX_TEMPLATES} numbers from 0 to 2, separated by commas, not all 0"
+SOME = f"1 to {MAX_TEMPLATES} templates: standalone, synonyms, expanded, complications, or your own"
 ONE = "one of standalone, synonyms, expanded, complications, or a name with a text"
 
 
@@ -80,7 +80,7 @@ ONE = "one of standalone, synonyms, expanded, complications, or a name with a te
         (WEIGHTS, [1, float("nan")], EIGHT, "1,0.95"),
         (WEIGHTS, 1, EIGHT, "1,0.95"),
         (WEIGHTS, None, EIGHT, "1,0.95"),
-        (WEIGHTS, [1] * (MOST_TEMPLATES + 1), EIGHT, "1,0.95"),
+        (WEIGHTS, [1] * (MAX_TEMPLATES + 1), EIGHT, "1,0.95"),
     ],
 )
 def test_what_cannot_be_a_value_is_refused_with_what_can(control: Control, value, wanted: str, default: str):
@@ -111,10 +111,10 @@ def test_what_cannot_be_a_template_is_refused_by_itself(value: object, wanted: s
 
 
 def test_too_many_templates_are_refused():
-    own = [{"name": f"n{i}", "text": "{question}"} for i in range(MOST_TEMPLATES + 1)]
+    own = [{"name": f"n{i}", "text": "{question}"} for i in range(MAX_TEMPLATES + 1)]
     with pytest.raises(ConfigError, match="templates must be 1 to 8 templates"):
         TEMPLATES.parse(own)
-    assert len(TEMPLATES.parse(own[:-1])) == MOST_TEMPLATES
+    assert len(TEMPLATES.parse(own[:-1])) == MAX_TEMPLATES
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_values_are_written_as_the_command_line_takes_them(value: object, text: 
     assert format_value(value) == text
 
 
-@given(st.lists(st.floats(0, 2), min_size=1, max_size=MOST_TEMPLATES).filter(any))
+@given(st.lists(st.floats(0, 2), min_size=1, max_size=MAX_TEMPLATES).filter(any))
 def test_weights_come_back_from_json(weights: list[float]):
     parsed = WEIGHTS.parse(weights)
     assert WEIGHTS.parse(json.loads(json.dumps(WEIGHTS.plain(parsed)))) == parsed

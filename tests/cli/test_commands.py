@@ -327,7 +327,7 @@ def test_a_corpus_gets_its_profile_from_options_or_from_the_file_beside_its_docu
     said = rag(*index).out
     assert "about the sea; in French and English" in said
     (notes / "profile.toml").write_text('subject = "the sea"\ntopic = "tides"\n')
-    assert_one_line(rag(*index), "profile.toml, line 2: topic is no key of a profile.", "subject, audience")
+    assert_one_line(rag(*index), "profile.toml, line 2: topic is not a profile key.", "subject, audience")
     assert "English" in rag(*index, "--languages", "English").err
     assert rag("index", "--check", "--subject", "x").code == 2
 

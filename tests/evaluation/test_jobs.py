@@ -159,7 +159,7 @@ def test_what_goes_wrong_is_kept_with_the_next_step(jobs: ev.Jobs) -> None:
     assert other.wait(SOON)
     assert str(one.status.error) == "The disk is full. Free some space."
     assert str(other.status.error) == (
-        "a run: KeyError: 'x' This is a fault in the program; please report it with this line."
+        "a run: KeyError: 'x' This is a bug; please report it with this message."
     )
 
 

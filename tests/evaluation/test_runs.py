@@ -182,7 +182,7 @@ def test_a_question_that_was_stopped_keeps_its_calls_and_is_asked_again(tmp_path
     with pytest.raises(Stopped):
         list(ev.evaluate(run, paying, lambda: first, stop=stop))
     (record,) = run.records["paying"].values()
-    assert (record.error, record.cost.usd) == ("The run was stopped. What had finished is kept.", 0.25)
+    assert (record.error, record.cost.usd) == ("The run was stopped. Finished results are kept.", 0.25)
     again = dataclasses.replace(ctx, llms={"rewrite": ScriptedLlm("fine", cost_usd=0.25)})
     list(ev.evaluate(run, paying, lambda: dataclasses.replace(again, shared=type(ctx.shared)())))
     assert sum(one.cost.known for one in run.records["paying"].values()) == pytest.approx(4 * 0.25)

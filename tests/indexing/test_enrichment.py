@@ -26,7 +26,14 @@ from rag_core.indexing import (
     SourceFiles,
     text_key,
 )
-from rag_core.indexing.enrich import BATCH, BEGINNING, DOCUMENT, LONGEST, DocumentPassages, Enriched
+from rag_core.indexing.enrich import (
+    BATCH,
+    DOCUMENT_START,
+    MAX_CONTEXT_WORDS,
+    MAX_DOCUMENT,
+    DocumentPassages,
+    Enriched,
+)
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.offline.contexts import key_terms, offline_contexts, other_names
@@ -120,7 +127,7 @@ class TestIndex:
         report = store.enriched.follow(before, Stamp())
         index = enriched(store)
         assert report is not None
-        assert (report.passages, report.embedded, report.without) == (6, 6, 0)
+        assert (report.passages, report.embedded, report.without_context) == (6, 6, 0)
         assert list(index.passages) == list(before.passages)
         for identity, passage in index.passages.items():
             assert passage.context == f"zebra {passage.doc_id}."
@@ -252,7 +259,7 @@ class TestDamage:
         (path,) = store.enriched.folder.rglob("lexical.npz")
         remove(path)
         fresh = CorpusStore(store.folder.parents[2], "animals", WordEmbedder())
-        report, note = fresh.enriched.keep_up(plain(fresh), Stamp())
+        report, note = fresh.enriched.sync_if_free(plain(fresh), Stamp())
         assert report is None
         assert "lexical.npz" in note
         assert "rag index PATH --corpus animals --enrich" in note
@@ -260,12 +267,12 @@ class TestDamage:
 
 class TestKeepUp:
     def test_a_corpus_without_an_enriched_index_gets_none(self, store: CorpusStore) -> None:
-        assert store.enriched.keep_up(plain(store), Stamp()) == (None, "")
+        assert store.enriched.sync_if_free(plain(store), Stamp()) == (None, "")
         assert store.enriched.open() is None
 
     def test_one_the_offline_engine_wrote_is_kept_up(self, store: CorpusStore) -> None:
         store.enriched.follow(plain(store), Stamp())
-        report, note = store.enriched.keep_up(plain(store, DOCUMENTS[:3]), Stamp())
+        report, note = store.enriched.sync_if_free(plain(store, DOCUMENTS[:3]), Stamp())
         assert report is not None
         assert note == ""
         assert set(enriched(store).manifest.documents) == {"a", "b", "c"}
@@ -273,9 +280,9 @@ class TestKeepUp:
     def test_one_a_model_wrote_waits_until_it_is_asked_for(self, store: CorpusStore, tmp_path: Path) -> None:
         llm = ScriptedLlm("About it.")
         store.enriched.follow(plain(store), written(tmp_path, llm))
-        assert store.enriched.keep_up(plain(store), Stamp()) == (None, "")
+        assert store.enriched.sync_if_free(plain(store), Stamp()) == (None, "")
         asked = len(llm.prompts)
-        report, note = store.enriched.keep_up(plain(store, DOCUMENTS[:3]), Stamp())
+        report, note = store.enriched.sync_if_free(plain(store, DOCUMENTS[:3]), Stamp())
         assert report is None
         assert "scripted" in note
         assert "rag index PATH --corpus animals --enrich" in note
@@ -328,7 +335,7 @@ class TestLlmEnricher:
         index = plain(store)
         report = store.enriched.follow(index, written(tmp_path, failing))
         assert report is not None
-        assert (report.without, report.passages) == (2, 6)
+        assert (report.without_context, report.passages) == (2, 6)
         assert report.reason in ("over quota", "scripted wrote nothing")
         contexts = [p.context for p in enriched(store).passages.values()]
         assert sorted(contexts) == ["", "", *["About it."] * 4]
@@ -336,9 +343,9 @@ class TestLlmEnricher:
         assert all(p.indexed_text == index.passages[p.id].indexed_text for p in plain_ones)
         mended = ScriptedLlm("About that.")
         assert store.enriched.follow(index, written(tmp_path, mended)) is None
-        report = store.enriched.follow(index, written(tmp_path, mended), again=True)
+        report = store.enriched.follow(index, written(tmp_path, mended), retry_missing=True)
         assert report is not None
-        assert (len(mended.prompts), report.without) == (2, 0)
+        assert (len(mended.prompts), report.without_context) == (2, 0)
         assert sorted(p.context for p in enriched(store).passages.values()) == sorted(
             ["About it."] * 4 + ["About that."] * 2
         )
@@ -347,7 +354,7 @@ class TestLlmEnricher:
         llm = ScriptedLlm(RuntimeError("no route"))
         passages = tuple(Passage(str(i), "d", "T", f"Text {i}.") for i in range(BATCH + 5))
         done = written(tmp_path, llm).enrich([DocumentPassages("Text.", passages)], lambda done, total: None)
-        assert (len(llm.prompts), done.without) == (BATCH, BATCH + 5)
+        assert (len(llm.prompts), done.without_context) == (BATCH, BATCH + 5)
         assert done.reason == "RuntimeError: no route"
 
     def test_a_long_reply_is_cut_and_an_unknown_price_is_no_number(self, tmp_path: Path) -> None:
@@ -356,7 +363,7 @@ class TestLlmEnricher:
         done = enricher.enrich(
             [DocumentPassages("Text.", (Passage("1", "d", "", "Text."),))], lambda done, total: None
         )
-        assert done.contexts == (" ".join(["word"] * LONGEST),)
+        assert done.contexts == (" ".join(["word"] * MAX_CONTEXT_WORDS),)
         assert told[0].cost_usd is None
 
     def test_a_long_document_is_sent_as_its_beginning_and_what_stands_around_the_passage(
@@ -369,8 +376,8 @@ class TestLlmEnricher:
             [DocumentPassages("\n".join(lines), (passage,))], lambda done, total: None
         )
         sent = llm.prompts[0].fields["document"]
-        assert len(sent) == DOCUMENT + len("\n…\n")
-        assert sent[:BEGINNING] == "\n".join(lines)[:BEGINNING]
+        assert len(sent) == MAX_DOCUMENT + len("\n…\n")
+        assert sent[:DOCUMENT_START] == "\n".join(lines)[:DOCUMENT_START]
         for line in lines[3900:4100]:
             assert line in sent
         assert lines[2000] not in sent

@@ -46,8 +46,8 @@ def test_the_analyser_has_another_name_when_it_gives_other_terms() -> None:
 
 def test_a_word_typed_without_its_enye_finds_the_only_one_it_can_be() -> None:
     index = Bm25Index.fit([["niñ", "duerm"], ["ano", "dolor"], ["año", "dolor"]])
-    for typed, columns in (("nin", [0]), ("ano", [1]), ("año", [2]), ("an", [])):
-        assert [int(column) for column in index.scores([typed])[1].nonzero()[0]] == columns
+    for without_tilde, columns in (("nin", [0]), ("ano", [1]), ("año", [2]), ("an", [])):
+        assert [int(column) for column in index.scores([without_tilde])[1].nonzero()[0]] == columns
     assert index.scores(["nin"])[0].tolist() == index.scores(["niñ"])[0].tolist()
     two = Bm25Index.fit([["peñ", "x"], ["peñ", "y"], ["z"]])
     assert two.scores(["pen"])[1].tolist() == [True, True, False]

@@ -25,11 +25,11 @@ from rag_core.values.errors import InputError
     ],
 )
 def test_a_sentence_is_told_by_the_word_that_shows_it(question: str, sign: str):
-    assert form_of(question) == ("sentence", f"full sentence: it has “{sign}”")
+    assert form_of(question) == ("sentence", f"full sentence: contains “{sign}”")
 
 
 def test_a_question_mark_alone_makes_a_sentence():
-    assert form_of("Cholestasis at 37 weeks?") == ("sentence", "full sentence: it has a question mark")
+    assert form_of("Cholestasis at 37 weeks?") == ("sentence", "full sentence: has a question mark")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_one_or_two_words_are_keywords_whatever_they_are(question: str, words: s
 def test_words_without_a_sentence_are_keywords_and_counted(question: str, words: int):
     assert form_of(question) == (
         "keywords",
-        f"keywords: {words} words, no question word, pronoun or verb form among them",
+        f"keywords: {words} words, with no question word, pronoun or verb form",
     )
 
 
@@ -79,8 +79,8 @@ def test_capitals_do_not_change_the_form(question: str):
     [
         ("", "The question is empty."),
         (" \n\t ", "The question is empty."),
-        ("?!…", "The question holds no letter or digit."),
-        ("x" * (MAX_QUESTION + 1), "The question has 2,001 characters; at most 2,000 can be asked."),
+        ("?!…", "The question has no letter or digit."),
+        ("x" * (MAX_QUESTION + 1), "The question has 2,001 characters; the limit is 2,000."),
         ("a\ud800", "The question is not valid text (UTF-8)."),
     ],
 )

@@ -158,7 +158,7 @@ class TestFailures:
         assert isinstance(failed.error, StageError)
         assert "bm25" in failed.error.message
         assert failed.error.next_step
-        assert "fault in the program" not in failed.error.next_step
+        assert "This is a bug" not in failed.error.next_step
         shown = str(failed.error) + repr(failed.error) + json.dumps(done.trace.as_json()) + repr(done.trace)
         assert KEY not in shown
 

@@ -430,7 +430,7 @@ class TestBills:
 class TestNoCallIsWithoutAnEnd:
     @pytest.mark.parametrize("fault", [Endless(), Drip()], ids=repr)
     def test_a_reply_that_keeps_coming_is_broken_off_and_billed(self, base, prices, monkeypatch, fault):
-        monkeypatch.setattr("rag_core.models.llm.LONGEST", 0.02)
+        monkeypatch.setattr("rag_core.models.llm.MAX_REPLY_TIMEOUTS", 0.02)
         base.script.append(fault)
         bills, error = billed(load_openai(Settings(timeout=20), "gpt-4o", prices))
         assert "no answer in time" in error.message
@@ -557,8 +557,8 @@ class TestEmbeddings:
         assert step in caught.value.next_step
         assert KEY not in str(caught.value)
         assert len(base.requests) == attempts
-        taken_on = [one for one in behaviours if not isinstance(one, Status)]
-        assert [bill.input_tokens for bill in caught.value.calls] == [1] * len(taken_on)
+        accepted = [one for one in behaviours if not isinstance(one, Status)]
+        assert [bill.input_tokens for bill in caught.value.calls] == [1] * len(accepted)
 
     def test_a_wait_longer_than_the_timeout_fails_the_embedding_at_once(self, base, prices):
         base.script.append(Status(429, headers={"Retry-After": "60"}))

@@ -22,7 +22,7 @@ from rag_core.models import (
     load_reranker,
 )
 from rag_core.models.embedding import MINILM, MINILM_SHA256, minilm_folder
-from rag_core.offline.late_interaction import WINDOW, TokenEncoder, TokenVectors, best_window, max_sim
+from rag_core.offline.late_interaction import WINDOW, EncodedText, TokenEncoder, best_window, max_sim
 from rag_core.offline.loading import load_scorer
 from rag_core.offline.scorer import (
     TERMS,
@@ -193,7 +193,7 @@ class TestLoading:
         assert (scorer.name, scorer.scale) == ("offline-scorer", "offline_scorer")
 
     def test_a_name_that_is_nowhere_is_a_missing_resource(self, scorer, monkeypatch):
-        monkeypatch.setattr("rag_core.models.reranking.hub_answers", lambda: False)
+        monkeypatch.setattr("rag_core.models.reranking.hub_reachable", lambda: False)
         with pytest.raises(MissingResource, match=r"nobody/nothing") as missing:
             load_reranker(Settings(reranker="nobody/nothing"), scorer)
         assert "RAG_RERANKER" in missing.value.next_step
@@ -294,8 +294,8 @@ class TestReadingAText:
         assert calls == [4]
 
 
-def reading(words: list[list[float]], windows: list[list[float]], vector: list[float]) -> TokenVectors:
-    return TokenVectors(np.float32(vector), np.float16(words), np.float16(windows), Counter(), len(words))
+def reading(words: list[list[float]], windows: list[list[float]], vector: list[float]) -> EncodedText:
+    return EncodedText(np.float32(vector), np.float16(words), np.float16(windows), Counter(), len(words))
 
 
 class TestTheFormulas:

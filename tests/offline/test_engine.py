@@ -305,9 +305,9 @@ class TestEvidence:
     def test_support_is_the_mean_relevance_of_the_best_three(self):
         evidence = AnswerSupport(Fixed(a=0.9, b=0.1, c=0.6, d=0.3), None, None)
         asked = "Is itching of palms and soles dangerous for babies?"
-        assert evidence.weigh(asked, self.HITS).support == pytest.approx((0.9 + 0.6 + 0.3) / 3)
-        assert evidence.weigh(asked, self.HITS[:2]).support == pytest.approx((0.9 + 0.1) / 2)
-        assert evidence.weigh(asked, ()) == ([], 0.0, False)
+        assert evidence.assess(asked, self.HITS).support == pytest.approx((0.9 + 0.6 + 0.3) / 3)
+        assert evidence.assess(asked, self.HITS[:2]).support == pytest.approx((0.9 + 0.1) / 2)
+        assert evidence.assess(asked, ()) == ([], 0.0, False)
 
     def test_terms_weigh_by_how_few_passages_have_them(self):
         evidence = AnswerSupport(Fixed(), None, Counted(itching=7, palms=2000))
@@ -321,9 +321,9 @@ class TestEvidence:
         blind = AnswerSupport(relevant, None, None)
         knowing = AnswerSupport(relevant, Thesaurus([itching]), None)
         # without an index both terms weigh the same; no passage has both
-        assert blind.weigh("itching insurance", self.HITS).support == pytest.approx(0.8 / 2)
-        assert knowing.weigh("itching insurance", self.HITS).support == pytest.approx(0.8)
-        assert blind.weigh("itching palms insurance soles", self.HITS).support == pytest.approx(0.8)
+        assert blind.assess("itching insurance", self.HITS).support == pytest.approx(0.8 / 2)
+        assert knowing.assess("itching insurance", self.HITS).support == pytest.approx(0.8)
+        assert blind.assess("itching palms insurance soles", self.HITS).support == pytest.approx(0.8)
 
     @pytest.mark.parametrize(("relevance", "abstains"), [(0.9, False), (0.1, True)])
     def test_the_scorer_decides_whether_there_is_an_answer(self, relevance, abstains):

@@ -19,7 +19,7 @@ from rag_core.indexing import CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.models import load_embedder, load_openai
-from rag_core.models.custom_llm import wrap_llm
+from rag_core.models.custom_llm import wrap_custom_llm
 from rag_core.pipeline.stream import collect, stream
 from rag_core.runtime.context import Context, Once
 from rag_core.values.errors import ConfigError
@@ -130,7 +130,7 @@ def test_a_callers_own_model_is_known_by_its_settings():
     from llama_index.llms.openai import OpenAI
 
     def key(**settings: object) -> str:
-        return wrap_llm(OpenAI(model="gpt-4o", **settings), PriceList({})).key
+        return wrap_custom_llm(OpenAI(model="gpt-4o", **settings), PriceList({})).key
 
     cool = key(temperature=0.1, api_key="one")
     assert key(temperature=0.1, api_key="two") == cool

@@ -43,7 +43,7 @@ from rag_core.models import load_embedder
 from rag_core.pipeline.stream import Event, Settled, calls_of
 from rag_core.values.errors import ProviderError, RagError, StageError, Stopped, StorageError
 from rag_core.values.settings import Settings
-from rag_core.values.types import Cost, ModelCall, Passage, spent
+from rag_core.values.types import Cost, ModelCall, Passage, spent_so_far
 
 DEV = Benchmark("animals", "dev", QUESTIONS[:2], GRADES, "dev")
 TEST = Benchmark("animals", "test", QUESTIONS, GRADES, "test")
@@ -95,7 +95,7 @@ def check_everything_is_billed(server: OpenAIServer, settled: Sequence[Settled])
 )
 def test_what_was_spent_in_words(prices: Sequence[float | None], says: str):
     calls = [ModelCall("answer", "m", 1, 1, price, "provider") for price in prices]
-    assert spent([*calls, *calls]) == says, "each call once"
+    assert spent_so_far([*calls, *calls]) == says, "each call once"
 
 
 def test_a_column_that_is_stopped_while_it_judges_is_billed_for_all_it_sent(server, lab: Lab):

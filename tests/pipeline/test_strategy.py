@@ -387,7 +387,7 @@ def test_a_stage_that_fails_is_named_with_its_strategy_and_its_cause(ctx: Contex
     assert failed.value.message == "mine: stage Broken failed: ValueError: no such thing"
     assert (failed.value.strategy, failed.value.stage) == ("mine", "Broken")
     assert failed.value.__cause__ is fault
-    assert failed.value.next_step.startswith("This is a fault in the program")
+    assert failed.value.next_step.startswith("This is a bug")
 
 
 def test_a_known_error_keeps_its_next_step(ctx: Context):

@@ -237,7 +237,7 @@ def test_thresholds_are_those_of_scorer_model_and_language_or_else_the_english_o
     (found,) = RULES.relevance(scorer, [0.55], language, model)
     assert found.label == label
     fitted_for_it = (scorer, language) in {("cosine", "en"), ("cosine", "es")}
-    assert found.rule.endswith(" were relevant." if fitted_for_it else " Measured with questions in English.")
+    assert found.rule.endswith(" were relevant." if fitted_for_it else " Measured on English questions.")
 
 
 @pytest.mark.parametrize("score", [0.0, 0.4999, 0.5, 0.7499, 0.75, 1.0])

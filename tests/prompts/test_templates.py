@@ -11,9 +11,9 @@ from rag_core.prompts.prompt import ANSWER, ENRICH, JUDGE_ANSWER, JUDGE_PASSAGE,
 from rag_core.prompts.templates import (
     HYPOTHETICAL,
     IMPROVED,
-    LONGEST,
+    MAX_TEMPLATE,
     MULTI_QUERY,
-    OFFLINE_KNOWS,
+    OFFLINE_RULES,
     ORIGINAL,
     READY,
     STANDALONE,
@@ -42,8 +42,8 @@ def test_the_sets_are_those_of_the_seeds():
     assert [template.name for template in IMPROVED] == [
         "clarification", "entity_expansion", "retrieval_condense",
     ]  # fmt: skip
-    assert set(OFFLINE_KNOWS) == {template.name for template in REWRITING}
-    assert all(OFFLINE_KNOWS[template.name] == template.text for template in REWRITING)
+    assert set(OFFLINE_RULES) == {template.name for template in REWRITING}
+    assert all(OFFLINE_RULES[template.name] == template.text for template in REWRITING)
 
 
 def test_names_and_texts_are_all_different():
@@ -111,7 +111,7 @@ class TestOwn:
         with pytest.raises(ConfigError) as refused:
             custom_template("mine", text)
         assert refused.value.message == (
-            f"Template 'mine' must hold {{question}} and no other field; it holds {found}."
+            f"Template 'mine' must contain {{question}} and no other field, not {found}."
         )
         assert "{question}" in refused.value.next_step
 
@@ -121,9 +121,9 @@ class TestOwn:
             custom_template(name, "{question}")
 
     def test_a_text_is_no_longer_than_the_limit(self):
-        custom_template("x", "{question}".ljust(LONGEST, "."))
+        custom_template("x", "{question}".ljust(MAX_TEMPLATE, "."))
         with pytest.raises(ConfigError, match=r"has 2,001 characters"):
-            custom_template("x", "{question}".ljust(LONGEST + 1, "."))
+            custom_template("x", "{question}".ljust(MAX_TEMPLATE + 1, "."))
 
     def test_a_ready_one_that_is_not_changed_stays_the_ready_one(self):
         assert custom_template("standalone", STANDALONE.text + "\n") is STANDALONE

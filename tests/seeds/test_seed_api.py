@@ -21,7 +21,7 @@ from rag_core.catalog import RECIPES, recipe_of
 from rag_core.lab.engines import ROLES, Engines, load_paid
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
-from rag_core.models.custom_llm import name_of, wrap_llm
+from rag_core.models.custom_llm import model_name_of, wrap_custom_llm
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
 from rag_core.seed_api import (
     process_hybrid_rrf_query,
@@ -360,14 +360,16 @@ class TestModels:
         assert engines.paid.keys() == set(ROLES) - {"answer"}
 
     def test_names_and_providers_of_models(self, server, host):
-        assert name_of(MockLLM()) == "MockLLM"  # it calls itself "unknown"
-        assert name_of(own(server, "a-model-nobody-knows")) == "a-model-nobody-knows"
+        assert model_name_of(MockLLM()) == "MockLLM"  # it calls itself "unknown"
+        assert model_name_of(own(server, "a-model-nobody-knows")) == "a-model-nobody-knows"
         prices = PriceList({})
-        assert wrap_llm(own(server), prices).provider == host
-        assert wrap_llm(own(server), prices).key.startswith(f"gpt-4o-mini at {server.url}, ")
-        assert wrap_llm(OpenAI(model="gpt-4o", api_key=KEY), prices).provider == "openai"
-        assert wrap_llm(OpenAI(model="gpt-4o", api_key=KEY), prices).key.startswith("gpt-4o at openai, ")
-        assert wrap_llm(MockLLM(), prices).provider == "llama_index"
+        assert wrap_custom_llm(own(server), prices).provider == host
+        assert wrap_custom_llm(own(server), prices).key.startswith(f"gpt-4o-mini at {server.url}, ")
+        assert wrap_custom_llm(OpenAI(model="gpt-4o", api_key=KEY), prices).provider == "openai"
+        assert wrap_custom_llm(OpenAI(model="gpt-4o", api_key=KEY), prices).key.startswith(
+            "gpt-4o at openai, "
+        )
+        assert wrap_custom_llm(MockLLM(), prices).provider == "llama_index"
 
     def test_a_model_in_the_strategys_place_is_refused(self, animals):
         with pytest.raises(TypeError, match="positional"):
@@ -405,7 +407,7 @@ class TestModels:
 
     def test_a_wrapped_model_has_the_prices_of_its_name(self, server):
         prices = PriceList.read(Settings().data / "prices.toml")
-        assert wrap_llm(own(server, "gpt-4o"), prices).name == "gpt-4o"
+        assert wrap_custom_llm(own(server, "gpt-4o"), prices).name == "gpt-4o"
 
 
 class TestProcess:

@@ -317,7 +317,7 @@ def test_models_the_sources_name_are_asked_by_their_names(
 )
 def test_the_sources_rerankers_are_loaded_by_their_names(name: str, monkeypatch: pytest.MonkeyPatch):
     """Here, where no model hub answers, the message names the one that is missing."""
-    monkeypatch.setattr("rag_core.models.reranking.hub_answers", lambda: False)
+    monkeypatch.setattr("rag_core.models.reranking.hub_reachable", lambda: False)
     monkeypatch.setenv("RAG_RERANKER", name)
     with pytest.raises(MissingResource, match=name):
         load_reranker(read_settings(), None)

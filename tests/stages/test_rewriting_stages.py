@@ -181,13 +181,13 @@ class TestForm:
     @pytest.mark.parametrize(
         ("question", "form", "reason"),
         [
-            ("Do cats sleep?", "sentence", "full sentence: it has “do”"),
+            ("Do cats sleep?", "sentence", "full sentence: contains “do”"),
             (
                 "cats night sleep",
                 "keywords",
-                "keywords: 3 words, no question word, pronoun or verb form among them",
+                "keywords: 3 words, with no question word, pronoun or verb form",
             ),
-            ("¿Dónde duermen los gatos?", "sentence", "full sentence: it has “dónde”"),
+            ("¿Dónde duermen los gatos?", "sentence", "full sentence: contains “dónde”"),
             ("gatos noche", "keywords", "keywords: 2 words"),
         ],
     )

@@ -20,7 +20,7 @@ from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.lab.doctor import _labels
 from rag_core.lab.lab import Lab
 from rag_core.models import load_embedder
-from rag_core.offline.timely import TimeLimited
+from rag_core.offline.time_limit import TimeLimitedAssessor
 from rag_core.prompts.prompt import ANSWER, Sources
 from rag_core.runtime.context import Assessor, Context
 from rag_core.stages import Blend, Generate, LlmRerank, Rerank
@@ -165,8 +165,8 @@ class TestTheOrderOfScorers:
 
 class TestTheBudgetOfTime:
     def test_an_assessor_in_time_gives_its_values(self):
-        assert TimeLimited(Measure({"a": 0.7})).relevance("q", [hit("a")]) == [0.7]
-        assert TimeLimited(Measure({})).name == "measure"
+        assert TimeLimitedAssessor(Measure({"a": 0.7})).relevance("q", [hit("a")]) == [0.7]
+        assert TimeLimitedAssessor(Measure({})).name == "measure"
 
     def test_one_that_is_late_gives_no_label_rather_than_a_cosines(self):
         free = threading.Event()
@@ -177,7 +177,7 @@ class TestTheBudgetOfTime:
                 return super().relevance(question, hits)
 
         slow = Slow({"a": 0.1, "b": 0.7, "c": 0.4})
-        ctx = context(COSINE, OFFLINE, assessor=TimeLimited(slow, seconds=0.05))
+        ctx = context(COSINE, OFFLINE, assessor=TimeLimitedAssessor(slow, seconds=0.05))
         started = time.monotonic()
         assert given(ctx) == [None, None, None]
         assert time.monotonic() - started < 10
@@ -189,7 +189,7 @@ class TestTheBudgetOfTime:
 
     def test_a_failure_of_the_assessor_is_a_failure(self):
         with pytest.raises(KeyError):
-            TimeLimited(Measure({})).relevance("q", [hit("a")])
+            TimeLimitedAssessor(Measure({})).relevance("q", [hit("a")])
 
 
 def measured(lab: Lab, measure: Measure) -> Lab:

@@ -17,7 +17,7 @@ from rag_core.prompts.templates import HYPOTHETICAL, IMPROVED, MULTI_QUERY, ORIG
 from rag_core.runtime.context import Context
 from rag_core.stages import Hyde, Rewrite
 from rag_core.values.errors import ConfigError, DataError
-from rag_core.values.profile import FILE, Profile, named, read_profile
+from rag_core.values.profile import PROFILE_FILE, Profile, language_list, read_profile
 from rag_core.values.types import Query
 
 FOOD = Profile("food and nutrition", "dietitians", ("en",))
@@ -28,7 +28,7 @@ TEMPLATES = {
 
 
 def wrong(folder: Path, text: str) -> DataError:
-    (folder / FILE).write_text(text, encoding="utf-8")
+    (folder / PROFILE_FILE).write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as refused:
         read_profile(folder)
     assert refused.value.next_step
@@ -38,7 +38,7 @@ def wrong(folder: Path, text: str) -> DataError:
 class TestFile:
     def test_it_is_read_from_beside_the_documents(self, tmp_path: Path):
         assert read_profile(tmp_path) is None
-        (tmp_path / FILE).write_text(
+        (tmp_path / PROFILE_FILE).write_text(
             'subject = "food and nutrition"\naudience = "dietitians"\nlanguages = ["en"]\n', encoding="utf-8"
         )
         assert read_profile(tmp_path) == FOOD
@@ -51,7 +51,7 @@ class TestFile:
         row = {"_id": "1", "title": "Oats", "text": "Oats hold beta-glucan."}
         (tmp_path / "corpus.jsonl").write_text(json.dumps(row), encoding="utf-8")
         assert read_path(tmp_path).profile is None
-        (tmp_path / FILE).write_text('subject = "food and nutrition"', encoding="utf-8")
+        (tmp_path / PROFILE_FILE).write_text('subject = "food and nutrition"', encoding="utf-8")
         assert read_path(tmp_path).profile == Profile("food and nutrition")
 
     def test_the_built_in_one_stands_beside_its_documents(self):
@@ -62,7 +62,7 @@ class TestFile:
     @pytest.mark.parametrize(
         ("text", "line", "said"),
         [
-            ('subject = "a"\ntopic = "b"\n', 2, "topic is no key of a profile."),
+            ('subject = "a"\ntopic = "b"\n', 2, "topic is not a profile key."),
             ("# food\nsubject = 3\n", 2, "subject must be one line"),
             ('\naudience = "a\\nb"\n', 2, "audience must be one line"),
             (f'subject = "{"x" * 201}"\n', 1, "subject must be one line"),
@@ -74,11 +74,11 @@ class TestFile:
         ],
     )
     def test_what_is_wrong_is_named_with_file_and_line(self, tmp_path: Path, text: str, line: int, said: str):
-        assert wrong(tmp_path, text).message.startswith(f"{tmp_path / FILE}, line {line}: {said}")
+        assert wrong(tmp_path, text).message.startswith(f"{tmp_path / PROFILE_FILE}, line {line}: {said}")
 
     def test_a_file_that_is_no_text_is_named(self, tmp_path: Path):
-        (tmp_path / FILE).write_bytes(b"subject = '\xff'")
-        with pytest.raises(DataError, match=FILE):
+        (tmp_path / PROFILE_FILE).write_bytes(b"subject = '\xff'")
+        with pytest.raises(DataError, match=PROFILE_FILE):
             read_profile(tmp_path)
 
 
@@ -224,8 +224,8 @@ class TestNotice:
         assert question_notice("Wann bekomme ich Anti-D?", ()) == ""
 
     def test_names_of_languages(self):
-        assert named(("en",)) == "English"
-        assert named(("en", "es", "xx")) == "English, Spanish and xx"
+        assert language_list(("en",)) == "English"
+        assert language_list(("en", "es", "xx")) == "English, Spanish and xx"
 
 
 def test_a_phrase_is_checked_wherever_it_comes_from():

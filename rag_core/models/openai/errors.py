@@ -16,14 +16,14 @@ from ...values.settings import Server
 if TYPE_CHECKING:
     import httpx
 
-AGAIN = "Try again."
-NO_KEY = "none"  # sent to servers that ask for no key
-OPENAI_ITSELF = Server(None, None)
-SHORTEST_KEY = 8  # characters
+TRY_AGAIN = "Try again."
+PLACEHOLDER_KEY = "none"  # sent to servers that ask for no key
+OPENAI_SERVER = Server(None, None)
+MIN_KEY_LENGTH = 8  # characters
 
 
-def explain_error(
-    error: Exception, model: str, secret: str = "", server: Server = OPENAI_ITSELF
+def to_provider_error(
+    error: Exception, model: str, secret: str = "", server: Server = OPENAI_SERVER
 ) -> ProviderError:
     """The failure in one sentence, with the next step.
 
@@ -56,9 +56,9 @@ def explain_error(
             what = f"the server failed (HTTP {error.status_code})"
             step = f"Try again {f'in {math.ceil(wait)} s' if wait else 'later'}."
         case httpx.TransportError():
-            what, step = f"the connection broke off ({type(error).__name__})", AGAIN
+            what, step = f"the connection broke off ({type(error).__name__})", TRY_AGAIN
         case json.JSONDecodeError():
-            what, step = "the server's reply could not be understood (broken JSON)", AGAIN
+            what, step = "the server's reply could not be understood (broken JSON)", TRY_AGAIN
         case ProviderError():
             what, step = error.message, error.next_step
     if secret:
@@ -66,7 +66,7 @@ def explain_error(
     return ProviderError(f"Model {model}: {what}.", step)
 
 
-def refused_option(error: Exception, options: Collection[str]) -> str | None:
+def rejected_option(error: Exception, options: Collection[str]) -> str | None:
     """The option because of which a server refused a request; None when it was for another reason.
 
     It stands in the error's `param`, or in its words: then the one named first.
@@ -77,13 +77,13 @@ def refused_option(error: Exception, options: Collection[str]) -> str | None:
     return min((option for option in options if option in told), key=told.index, default=None)
 
 
-def secret_of(model: object) -> str:
+def api_key_of(model: object) -> str:
     """A model's key; empty for a short one, which stands for none ("none", "x") and may be any word's part."""
     key = str(getattr(model, "api_key", None) or "")
-    return key if len(key) >= SHORTEST_KEY else ""
+    return key if len(key) >= MIN_KEY_LENGTH else ""
 
 
-def give_up_on_waits(longest: float) -> Callable[[httpx.Response], None]:
+def limit_retry_wait(longest: float) -> Callable[[httpx.Response], None]:
     """A response hook for httpx: a provider that asks for a longer wait is not tried again.
 
     OpenAI's client would wait up to two minutes before its retry.

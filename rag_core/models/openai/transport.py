@@ -27,7 +27,7 @@ class Call:
     unanswered: int = 0
 
     @property
-    def taken_on(self) -> bool:
+    def accepted(self) -> bool:
         """Whether the last request was answered, and not with a refusal."""
         return self.response is not None and self.response.is_success
 
@@ -42,7 +42,7 @@ class RequestTracker(threading.local):
     def __init__(self) -> None:
         self.call = Call()
 
-    def send(self, request: httpx.Request) -> None:
+    def on_request(self, request: httpx.Request) -> None:
         """An event hook of httpx: a request is about to be sent."""
         call = self.call
         call.response = None
@@ -53,7 +53,7 @@ class RequestTracker(threading.local):
 
         request.extensions["trace"] = trace  # of httpcore: what happens to the request on its way
 
-    def pick_up(self, response: httpx.Response) -> None:
+    def on_response(self, response: httpx.Response) -> None:
         """An event hook of httpx: a response has begun."""
         self.call.response = response
         self.call.unanswered -= 1
@@ -75,7 +75,7 @@ class EmbeddingRequest:
     tokens: int | None = None
 
     @property
-    def taken_on(self) -> bool:
+    def accepted(self) -> bool:
         """Whether the provider may have worked on it."""
         return self.sent and not self.refused
 
@@ -84,17 +84,17 @@ class EmbeddingTracker(threading.local):
     """Follows the requests for embeddings of each thread: LlamaIndex keeps neither usage nor repetitions."""
 
     def __init__(self) -> None:
-        self.made: list[EmbeddingRequest] = []
+        self.requests: list[EmbeddingRequest] = []
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """Forget the requests of earlier calls."""
-        self.made = []
+        self.requests = []
 
-    def send(self, request: httpx.Request) -> None:
+    def on_request(self, request: httpx.Request) -> None:
         """An event hook of httpx: a request is about to be sent."""
-        asked = json.loads(request.content)["input"]
-        made = EmbeddingRequest((asked,) if isinstance(asked, str) else tuple(map(str, asked)))
-        self.made.append(made)
+        inputs = json.loads(request.content)["input"]
+        made = EmbeddingRequest((inputs,) if isinstance(inputs, str) else tuple(map(str, inputs)))
+        self.requests.append(made)
 
         def trace(event: str, info: Mapping[str, Any]) -> None:
             if event.endswith(".send_request_body.complete"):
@@ -102,20 +102,20 @@ class EmbeddingTracker(threading.local):
 
         request.extensions["trace"] = trace  # of httpcore
 
-    def pick_up(self, response: httpx.Response) -> None:
+    def on_response(self, response: httpx.Response) -> None:
         """An event hook of httpx: a response has begun; it is read for its usage."""
-        made = self.made[-1]
+        made = self.requests[-1]
         made.refused = not response.is_success
         if made.refused:
             return
         response.read()
         with suppress(ValueError, KeyError, TypeError):  # it tells none
-            told = response.json()["usage"]["prompt_tokens"]
-            if isinstance(told, int) and not isinstance(told, bool) and told >= 0:
-                made.tokens = told
+            tokens = response.json()["usage"]["prompt_tokens"]
+            if isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0:
+                made.tokens = tokens
 
 
-def cut_off(longest: float) -> Callable[[httpx.Response], None]:
+def limit_response_time(longest: float) -> Callable[[httpx.Response], None]:
     """A response hook for httpx: a body that takes longer to come is broken off.
 
     The timeout of reading holds between two pieces only; a server that goes on without end, or keeps the

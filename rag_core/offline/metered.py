@@ -9,7 +9,7 @@ from ..values.errors import RagError
 from ..values.types import ModelCall, Vectors
 
 
-class BilledEmbedder:
+class MeteredEmbedder:
     """An embedding model and the list that its bills go to, those of failures included."""
 
     def __init__(self, embedder: Embedder, bills: list[ModelCall]) -> None:

@@ -13,7 +13,7 @@ BUDGET_S = 4.0  # eight passages take about half a second on one free core, four
 
 
 @dataclass(frozen=True, slots=True)
-class TimeLimited:
+class TimeLimitedAssessor:
     """An assessor within a budget of time, for where something else waits for it: a provider's answer.
 
     Past the budget it gives no values; the assessor goes on and remembers the passages it has read, so that
