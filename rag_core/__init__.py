@@ -28,6 +28,8 @@ from .catalog import (
     describe,
     describe_changes,
     format_value,
+    register,
+    unregister,
 )
 from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
 from .language.analysis import matches
@@ -130,8 +132,10 @@ __all__ = [
     "ragas_samples",
     "read_settings",
     "reciprocal_rank_fusion",
+    "register",
     "retrieve_hybrid_rrf",
     "spent_so_far",
+    "unregister",
 ]
 
 _LAZY = {

@@ -1,7 +1,7 @@
 """The strategies, each declared once: what it is, its controls, and the stages they build.
 
-To add a strategy, add a Recipe to RECIPES. It then appears in the app, the command line, the tests
-and the docs.
+A new one is a `Recipe`: listed in RECIPES below, brought by a package's entry point, or passed to `register`
+(see `registry`). It then appears in the app, on the command line and in the docs; `rag_core.testing` checks it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ from .advanced import CONTEXTUAL, MULTI_QUERY_REWRITER, RAG_MSR
 from .basic import BM25, HYBRID_RRF, HYDE, SIMPLE_SEMANTIC
 from .controls import MAX_PASSAGES, Choice, Control, Number, Switch, Templates, Values, Weights, format_value
 from .recipe import Preset, Recipe
+from .registry import FailedPlugin, Registry
 
 __all__ = [
     "MAX_PASSAGES",
     "RECIPES",
     "Choice",
     "Control",
+    "FailedPlugin",
     "Number",
     "Preset",
     "Recipe",
+    "Registry",
     "StrategySpec",
     "Switch",
     "Templates",
@@ -34,12 +37,13 @@ __all__ = [
     "describe_changes",
     "format_value",
     "recipe_of",
+    "register",
+    "unregister",
 ]
 
-RECIPES: Mapping[str, Recipe] = {
-    recipe.name: recipe
-    for recipe in (SIMPLE_SEMANTIC, BM25, HYDE, HYBRID_RRF, MULTI_QUERY_REWRITER, CONTEXTUAL, RAG_MSR)
-}
+RECIPES = Registry((SIMPLE_SEMANTIC, BM25, HYDE, HYBRID_RRF, MULTI_QUERY_REWRITER, CONTEXTUAL, RAG_MSR))
+register = RECIPES.register
+unregister = RECIPES.unregister
 
 StrategySpec = str | tuple[str, Mapping[str, object]] | Strategy
 
@@ -92,7 +96,8 @@ def recipe_of(name: str) -> Recipe:
         ConfigError: there is none of this name.
     """
     if name not in RECIPES:
-        raise ConfigError(f"There is no strategy {name!r}.", f"Strategies: {', '.join(RECIPES)}.")
+        missing = "".join(f" {failure}" for failure in RECIPES.failed)
+        raise ConfigError(f"There is no strategy {name!r}.", f"Strategies: {', '.join(RECIPES)}.{missing}")
     return RECIPES[name]
 
 

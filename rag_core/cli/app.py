@@ -46,6 +46,8 @@ Details = Annotated[
 def strategies(as_json: AsJson = False) -> None:
     """List the strategies with their stages and controls."""
     recipes = [recipe.as_json() for recipe in RECIPES.values()]
+    for failure in RECIPES.failed:
+        complain(f"rag: {failure}")
     if as_json:
         _print_json(recipes)
     else:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
+from ..catalog import RECIPES
 from ..data.documents import BUILTIN
 from ..indexing import Progress, no_progress
 from ..models.embedding import MINILM
@@ -63,6 +64,7 @@ def examine(settings: Settings | None = None, progress: Progress = no_progress) 
     """Open the built-in corpus and ask a question, noting what happens on the way."""
     versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
     lines = [Finding(None, ", ".join(f"{name} {number}" for name, number in versions.items()))]
+    lines += _plugins()
     engine: dict[str, str | None] = {}
     try:
         settings = settings or read_settings()
@@ -78,6 +80,15 @@ def examine(settings: Settings | None = None, progress: Progress = no_progress) 
     except RagError as error:
         lines.append(Finding(False, error.message, error.next_step))
         return Findings(False, engine, versions, tuple(lines))
+
+
+def _plugins() -> Iterator[Finding]:
+    """The packages that registered strategies, and those that failed to."""
+    for package, names in RECIPES.packages.items():
+        yield Finding(None, f"strategies of package {package}: {', '.join(names)}")
+    for failure in RECIPES.failed:
+        name = failure.package.partition(" ")[0]
+        yield Finding(None, str(failure), f"pip install --upgrade {name}, or pip uninstall {name}")
 
 
 def _labels(engines: Engines) -> str:

@@ -1,0 +1,200 @@
+"""The registry of strategies: the built-in ones, those of installed packages, and those registered by a program.
+
+A package registers strategies through an entry point of the group `rag_core.strategies`, in its pyproject.toml:
+
+    [project.entry-points."rag_core.strategies"]
+    ward = "ward_rag:STRATEGY"
+
+The object is a `Recipe`, several of them, or a function without arguments that returns either.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import warnings
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+from ..values.errors import ConfigError, RagError
+from .recipe import Recipe
+
+GROUP = "rag_core.strategies"
+BUILT_IN = "rag_core"
+_NAME = re.compile(r"[a-z][a-z0-9_]*")  # `@`, `=`, `.` and `,` have a meaning on the command line
+
+
+@dataclass(frozen=True, slots=True)
+class FailedPlugin:
+    """An entry point that could not register its strategies, and why."""
+
+    package: str
+    entry: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"Package {self.package} could not register {self.entry!r}: {self.reason}"
+
+
+class Registry(Mapping[str, Recipe]):
+    """Strategies by name; a read-only mapping that loads entry points on first use, not at import.
+
+    The built-in strategies come first, then those of installed packages in the order of the packages' names,
+    then those registered by `register`. Safe to use from several threads.
+    """
+
+    def __init__(self, built_in: Iterable[Recipe]) -> None:
+        self._lock = threading.RLock()
+        # Both are replaced, never changed, so that readers need no lock.
+        self._recipes = {recipe.name: recipe for recipe in built_in}
+        self._packages = dict.fromkeys(self._recipes, BUILT_IN)
+        self._failed: tuple[FailedPlugin, ...] = ()
+        self._loaded = self._loading = False
+
+    def __getitem__(self, name: str) -> Recipe:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def keys(self) -> KeysView[str]:
+        """The names; a snapshot, like `values` and `items`."""
+        return self._all().keys()
+
+    def values(self) -> ValuesView[Recipe]:
+        """The recipes."""
+        return self._all().values()
+
+    def items(self) -> ItemsView[str, Recipe]:
+        """Names and recipes."""
+        return self._all().items()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self._all())})"
+
+    @property
+    def packages(self) -> dict[str, tuple[str, ...]]:
+        """Package -> names of the strategies it registered; the built-in ones are left out."""
+        self._all()
+        found: dict[str, tuple[str, ...]] = {}
+        for name, package in self._packages.items():
+            if package != BUILT_IN:
+                found[package] = (*found.get(package, ()), name)
+        return found
+
+    @property
+    def failed(self) -> tuple[FailedPlugin, ...]:
+        """The entry points that could not be loaded."""
+        self._all()
+        return self._failed
+
+    def register(self, recipe: Recipe, *, replace: bool = False) -> None:
+        """Add a strategy for this process: it then appears wherever the built-in ones do.
+
+        Args:
+            replace: take the place of an earlier one of the same name, as a notebook cell run twice does. A
+                built-in strategy cannot be replaced.
+
+        Raises:
+            ConfigError: the name is taken or malformed, or the recipe does not build with its defaults.
+        """
+        with self._lock:
+            self._all()
+            self._add(recipe, _origin(recipe), replace=replace)
+
+    def unregister(self, name: str) -> None:
+        """Take a strategy out again.
+
+        Raises:
+            ConfigError: there is none of this name, or it is built in.
+        """
+        with self._lock:
+            if self._all().get(name) is None:
+                raise ConfigError(f"There is no strategy {name!r}.", f"Strategies: {', '.join(self)}.")
+            if self._packages[name] == BUILT_IN:
+                raise ConfigError(f"Strategy {name!r} is built in and cannot be unregistered.")
+            self._recipes = {key: one for key, one in self._recipes.items() if key != name}
+            self._packages = {key: one for key, one in self._packages.items() if key != name}
+
+    def _all(self) -> dict[str, Recipe]:
+        if not self._loaded:
+            with self._lock:
+                if not (self._loaded or self._loading):  # a plug-in may read the registry while it loads
+                    self._loading = True
+                    self._load()
+                    self._loaded = True
+                    for failure in self._failed:
+                        warnings.warn(str(failure), RuntimeWarning, stacklevel=3)
+        return self._recipes
+
+    def _load(self) -> None:
+        """Register the strategies of installed packages; one that fails is noted in `failed`."""
+        found = [(_package(one), one) for one in entry_points(group=GROUP)]
+        for package, entry in sorted(found, key=lambda pair: (pair[0], pair[1].name)):
+            try:
+                for recipe in _recipes_of(entry):
+                    self._add(recipe, package)
+            except (Exception, SystemExit) as error:  # whatever a plug-in does wrong, the lab must open
+                reason = str(error) if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
+                failure = FailedPlugin(package, f"{entry.name} = {entry.value}", " ".join(reason.split()))
+                self._failed = (*self._failed, failure)
+
+    def _add(self, recipe: Recipe, package: str, *, replace: bool = False) -> None:
+        _check(recipe)
+        taken = self._packages.get(recipe.name)
+        if taken is not None and (taken == BUILT_IN or not replace):
+            raise ConfigError(
+                f"Package {package} cannot register strategy {recipe.name!r}: package {taken} has one of that name.",
+                "Give it another name"
+                + ("." if taken == BUILT_IN else ", or register it with replace=True."),
+            )
+        self._recipes = {**self._recipes, recipe.name: recipe}
+        self._packages = {**self._packages, recipe.name: package}
+
+
+def _check(recipe: object) -> None:
+    """Whether every screen and command can show a recipe.
+
+    Raises:
+        ConfigError: it cannot.
+    """
+    if not isinstance(recipe, Recipe):
+        raise ConfigError(f"A strategy is registered as a Recipe, not as {type(recipe).__name__}.")
+    if not _NAME.fullmatch(recipe.name):
+        raise ConfigError(
+            f"A strategy cannot be called {recipe.name!r}.",
+            "Use lower-case letters, digits and underscores, a letter first.",
+        )
+    try:
+        json.dumps(recipe.as_json())
+    except RagError:
+        raise
+    except Exception as error:
+        raise ConfigError(
+            f"Strategy {recipe.name!r} does not build with its defaults: {type(error).__name__}: {error}.",
+            "Try it with rag_core.testing.check_strategy.",
+        ) from error
+
+
+def _recipes_of(entry: EntryPoint) -> list[Recipe]:
+    """What an entry point gives: a recipe or several, itself or by a call."""
+    found = entry.load()
+    if callable(found):
+        found = found()
+    return [found] if isinstance(found, Recipe) else list(found)
+
+
+def _package(entry: EntryPoint) -> str:
+    """Name and version of the package that declares an entry point."""
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.module.partition(".")[0]
+
+
+def _origin(recipe: Recipe) -> str:
+    """The package whose code builds a recipe's stages."""
+    module = getattr(getattr(recipe, "stages", None), "__module__", None)
+    return str(module or "__main__").partition(".")[0]
