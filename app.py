@@ -1,4 +1,4 @@
-"""The app's frame: page settings and the list of pages; and what `streamlit run app.py` serves."""
+"""The app that `streamlit run app.py` serves: page settings, the list of pages, and one redirect."""
 
 import streamlit as st
 from starlette.requests import Request
@@ -8,7 +8,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from pages.shared.frame import frame
 
-if __name__ == "__main__":  # a run of a browser session
+if __name__ == "__main__":  # runs in every browser session
     st.set_page_config(page_title="Obstetrics RAG lab", page_icon="🤰", layout="wide")
     page = st.navigation(
         [
@@ -24,13 +24,13 @@ if __name__ == "__main__":  # a run of a browser session
     )
     frame()
     page.run()
-else:  # imported once, before the first session
+else:  # imported once by the server, before the first session
     # st.navigation sets this too, but only while the first session runs: until then Streamlit looks for
     # a deep link's page directly in pages/ and opens a "Page not found" dialog over the right page.
     PagesManager.uses_pages_directory = False
 
     def compare(request: Request) -> RedirectResponse:
-        """The default page answers at "/" alone; what is asked of it by its name is sent there."""
+        """Redirect /compare to "/", the only address of the default page."""
         return RedirectResponse(f"./?{request.url.query}".removesuffix("?"))
 
     app = st.App(__file__, routes=[Route("/compare", compare)])

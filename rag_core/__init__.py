@@ -31,8 +31,10 @@ from .catalog import (
     register,
     unregister,
 )
+from .catalog.outline import OutlinedStage, outline
 from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
 from .language.analysis import matches
+from .language.highlight import Segment, highlight
 from .language.questions import MAX_QUESTION, check_question, question_notice
 from .pipeline.strategy import Strategy
 from .pipeline.stream import (
@@ -51,9 +53,23 @@ from .prompts.templates import MAX_TEMPLATES, custom_template
 from .prompts.templates import READY as READY_TEMPLATES
 from .values.errors import RagError, StageError
 from .values.profile import Profile
+from .values.provenance import QueryResults, SharedPassage, results_by_query, shared_passages
 from .values.settings import Settings, read_settings
 from .values.trace import Step, Trace
-from .values.types import Answer, Citation, Cost, Hit, ModelCall, Passage, Query, Ranking, Vote, spent_so_far
+from .values.types import (
+    Answer,
+    Citation,
+    Cost,
+    Hit,
+    ModelCall,
+    Passage,
+    Query,
+    Ranking,
+    State,
+    Vote,
+    spent_so_far,
+    token_counts,
+)
 
 if TYPE_CHECKING:
     from .lab.lab import Lab
@@ -88,17 +104,22 @@ __all__ = [
     "Lab",
     "ModelCall",
     "Number",
+    "OutlinedStage",
     "Passage",
     "Preset",
     "Profile",
     "Query",
+    "QueryResults",
     "RagError",
     "Ranking",
     "Recipe",
+    "Segment",
     "Settings",
+    "SharedPassage",
     "StageError",
     "StageFinished",
     "StageStarted",
+    "State",
     "Step",
     "StoppedEarly",
     "Strategy",
@@ -121,10 +142,12 @@ __all__ = [
     "describe_changes",
     "format_docs",
     "format_value",
+    "highlight",
     "index_path",
     "matches",
     "mmr_select",
     "open_lab",
+    "outline",
     "process_hybrid_rrf_query",
     "process_rewriter_query",
     "query_for_evaluation",
@@ -133,8 +156,11 @@ __all__ = [
     "read_settings",
     "reciprocal_rank_fusion",
     "register",
+    "results_by_query",
     "retrieve_hybrid_rrf",
+    "shared_passages",
     "spent_so_far",
+    "token_counts",
     "unregister",
 ]
 

@@ -19,25 +19,25 @@ from pages.shared.engine import engine
 from pages.shared.live import Column, LiveRun
 
 GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
-TICK_S = 0.08  # between two looks at a running comparison
-ADDRESS_S = 3.0  # within which a browser has surely learned a new comparison's address
+TICK_S = 0.08  # between two redraws of a running comparison
+ADDRESS_S = 3.0  # by then the browser knows a new comparison's address
 LANGUAGES = {"en": "English", "es": "Español"}
 
 
 def main() -> None:
     """Draw the page."""
-    st.header("Which way of retrieving gives the better answer?", anchor=False)
+    st.header("Which retrieval strategy answers best?", anchor=False)
     run = _current()
     if st.session_state.get("forgotten"):
         st.info("The comparison at this address is no longer stored on this server. Ask the question again.")
     with st.expander("Demo questions", expanded=run is None):
         _gallery()
-    asked = _question_box(run)
+    pressed = _question_box(run)
     strategies = strategy_columns(len(run.columns) if run else 0)
-    if asked:
+    if pressed:
         _start(st.session_state["question"], strategies, run)
     if run is None:
-        st.info("Choose a question above, or type your own, and press **Run**. Nothing runs by itself.")
+        st.info("Pick a demo question or type your own, then press **Run**.")
         return
     run.settings = settings()
     with _place():
@@ -45,38 +45,38 @@ def main() -> None:
 
 
 def _current() -> LiveRun | None:
-    """The comparison to show: the one the page's address names, else the session's last; its widgets with it."""
-    held: LiveRun | None = st.session_state.get("run")
-    named = st.query_params.get("run")
-    # what the browser sent before it learned the new address of a comparison just begun is no request for another
-    just_begun = held is not None and time.monotonic() - held.started < ADDRESS_S
-    if named and not just_begun and (held is None or held.id != named):
-        found = comparisons().find(named)
+    """The comparison to show: the one in the page's address, else the session's last. Restores its widgets."""
+    current: LiveRun | None = st.session_state.get("run")
+    requested = st.query_params.get("run")
+    # until the browser knows the address of a comparison just started, it still sends the one before
+    just_started = current is not None and time.monotonic() - current.started < ADDRESS_S
+    if requested and not just_started and (current is None or current.id != requested):
+        found = comparisons().find(requested)
         if found:
             st.session_state.update(found.settings)
             _show(found)
-            held = found
+            current = found
         else:
             st.session_state["forgotten"] = True
             del st.query_params["run"]
-    if held:
-        comparisons().keep(held)
-        if st.query_params.get("run") != held.id:
-            st.query_params["run"] = held.id
-    return held
+    if current:
+        comparisons().keep(current)
+        if st.query_params.get("run") != current.id:
+            st.query_params["run"] = current.id
+    return current
 
 
 def _show(run: LiveRun) -> None:
-    """Make a comparison the session's."""
+    """Make this comparison the session's current one."""
     st.session_state["run"] = run
     st.session_state["forgotten"] = False
     st.session_state["turn"] = 1 - st.session_state.get("turn", 0)
 
 
 def _place() -> DeltaGenerator:
-    """Where results are drawn: comparisons take turns between two places, so that the last one's are gone at once.
+    """Where results are drawn: comparisons alternate between two places, so that old results vanish at once.
 
-    In one place Streamlit would leave them, greyed, until the new ones are complete.
+    In a single place Streamlit would leave them, greyed out, until the new ones are complete.
     """
     mine: int = st.session_state["turn"]
     places = [st.container() if turn == mine else st.empty() for turn in range(2)]
@@ -90,7 +90,7 @@ def _demo() -> list[dict[str, Any]]:
 
 
 def _gallery() -> None:
-    """The demo questions; picking one fills the box and runs nothing."""
+    """The demo questions; picking one fills in the question without running it."""
     texts = {entry["label"]: entry["text"] for entry in _demo()}
     for code, name in LANGUAGES.items():
         labels = [entry["label"] for entry in _demo() if entry["language"] == code]
@@ -107,7 +107,7 @@ def _take(key: str, texts: dict[str, str]) -> None:
 def _question_box(run: LiveRun | None) -> bool:
     """The question and its buttons; whether Run was pressed.
 
-    A form, because a box outside one reruns its page when it is left, and a click on a link to another page is lost.
+    In a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page.
     """
     with st.form("ask", border=False):
         box, go, stop = st.columns([8, 1, 1], vertical_alignment="bottom")
@@ -119,22 +119,22 @@ def _question_box(run: LiveRun | None) -> bool:
             placeholder=_placeholder(),
             persist_state="session",
         )
-        asked = go.form_submit_button("Run", type="primary", width="stretch")
+        pressed = go.form_submit_button("Run", type="primary", width="stretch")
         stop.form_submit_button(
             "Stop", width="stretch", disabled=run is None or run.over, on_click=run.stop if run else None
         )
-    return asked
+    return pressed
 
 
 def _placeholder() -> str:
     profile = _profile()
     about = f"Ask about {profile.subject}" if profile and profile.subject else "Ask a question"
-    return f"{about}, in up to {rag_core.MAX_QUESTION:,} characters"
+    return f"{about} (up to {rag_core.MAX_QUESTION:,} characters)"
 
 
 @st.cache_data
 def _profile() -> rag_core.Profile | None:
-    """What the collection is about; the engine says why when it cannot be read."""
+    """What the collection is about; None when it cannot be read (the engine's status line says why)."""
     try:
         return rag_core.builtin_profile()
     except rag_core.RagError:
@@ -142,25 +142,25 @@ def _profile() -> rag_core.Profile | None:
 
 
 def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: LiveRun | None) -> None:
-    """Begin a comparison; a question that cannot be asked leaves the earlier one on the screen."""
+    """Start a comparison; after an invalid question the earlier one stays on screen."""
     try:
-        asked = rag_core.check_question(question)
+        checked = rag_core.check_question(question)
     except rag_core.RagError as error:
         st.error(str(error))
         return
     if earlier:
         earlier.stop()
-    _show(LiveRun(engine(), asked, strategies, earlier.traces if earlier else ()))
+    _show(LiveRun(engine(), checked, strategies, earlier.traces if earlier else ()))
     _place()
     st.rerun()
 
 
 def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy]) -> None:
     st.divider()
-    st.html(html.asked(run.question))
+    st.html(html.results_heading(run.question))
     for entry in _demo():
         if entry["text"] == run.question:
-            st.info(f"**What to look at.** {entry['look']}")
+            st.info(f"**What to look for.** {entry['look']}")
     profile = _profile()
     if profile and (notice := rag_core.question_notice(run.question, profile.languages)):
         st.warning(notice)
@@ -175,25 +175,25 @@ def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy]) -> None:
     was_running = not run.over
     over = False
     while not over:
-        run.watched()
-        over = run.over  # asked before drawing, so that the last look shows everything
+        run.mark_watched()
+        over = run.over  # read before drawing, so that the last redraw shows everything
         for view in views:
             view.draw(run.question)
-        pulse.empty()  # a look at whether the user wants something: Streamlit gives way to them in its calls only
+        pulse.empty()  # lets Streamlit handle the user's clicks: it does so only inside its own calls
         if not over:
             time.sleep(TICK_S)
     if was_running:
-        st.rerun()  # Stop is off again, and the charts are drawn
+        st.rerun()  # disables Stop and draws the charts
     _below(run)
 
 
 def _changed(run: LiveRun, position: int, strategies: Sequence[rag_core.Strategy]) -> bool:
-    """Whether the settings above a column are no longer those it ran with."""
+    """Whether the settings above a column differ from those it ran with."""
     return position >= len(strategies) or strategies[position] != run.columns[position].strategy
 
 
 class _ColumnView:
-    """One column's places on the page; each is redrawn only when what it shows has changed."""
+    """One column's places on the page; each is redrawn only when its content changes."""
 
     def __init__(self, column: Column, position: int, place: DeltaGenerator, *, changed: bool) -> None:
         self._column = column
@@ -225,7 +225,7 @@ class _ColumnView:
 
 
 def _below(run: LiveRun) -> None:
-    """What concerns all columns: shared passages, time, cost."""
+    """What covers all columns: shared passages, time, cost."""
     traces, cost = run.traces, bills.cost_note(run.calls).replace("$", r"\$")
     st.divider()
     if not traces:
@@ -238,7 +238,7 @@ def _below(run: LiveRun) -> None:
         st.subheader("Where did the time go?", anchor=False)
         st.plotly_chart(charts.waterfall(traces), key="waterfall", config={"displayModeBar": False})
     with right:
-        st.subheader("What was sent to models?", anchor=False)
+        st.subheader("What did the models cost?", anchor=False)
         st.plotly_chart(charts.cost(traces), key="cost", config={"displayModeBar": False})
         st.caption(cost)
 

@@ -1,4 +1,4 @@
-"""The built-in documents, whole, with the guidance each names."""
+"""The built-in documents in full, with the guidance each one cites."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _documents() -> list[rag_core.Document]:
 
 def main() -> None:
     """Draw the page."""
-    st.header("What the answers can draw on", anchor=False)
+    st.header("The documents behind the answers", anchor=False)
     try:
         documents = _documents()
     except rag_core.RagError as error:
@@ -22,7 +22,7 @@ def main() -> None:
         return
     st.caption(
         f"{len(documents)} documents, written for this demonstration and not reviewed by a clinician. "
-        "Each names the guidance its facts come from."
+        "Each cites the guidance it is based on."
     )
     language, topic, words = st.columns([1, 2, 3], vertical_alignment="bottom")
     languages = sorted({document.language for document in documents})
@@ -30,28 +30,28 @@ def main() -> None:
     topics = topic.multiselect(
         "Topic", sorted({document.topic for document in documents}), key="documents.topics"
     )
-    sought = words.text_input("Words in the text", key="documents.words").casefold().split()
+    wanted = words.text_input("Words in the text", key="documents.words")
     found = [
         document
         for document in documents
         if chosen in (None, document.language)
         and (not topics or document.topic in topics)
-        and all(word in f"{document.title} {document.text}".casefold() for word in sought)
+        and document.contains(wanted)
     ]
     if not found:
-        st.info("No document fits. Take a filter away.")
+        st.info("No matches. Remove a filter.")
         return
     document = st.selectbox(
-        f"{len(found)} documents", found, format_func=lambda held: f"{held.title} ({held.language})"
+        f"{len(found)} documents", found, format_func=lambda one: f"{one.title} ({one.language})"
     )
     page = st.container(border=True, width=820)
     page.subheader(document.title, anchor=False)
     page.markdown(document.text.removeprefix(f"# {document.title}").replace("\n## ", "\n#### "))
     page.divider()
     page.markdown(
-        "**Guidance this document names**\n" + "".join(f"\n- {source}" for source in document.sources)
+        "**Guidance cited by this document**\n" + "".join(f"\n- {source}" for source in document.sources)
     )
-    page.caption(f"{document.id} · {document.topic} · {len(document.text.split())} words")
+    page.caption(f"{document.id} · {document.topic} · {document.word_count} words")
 
 
 main()

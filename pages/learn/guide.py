@@ -1,4 +1,4 @@
-"""Every strategy as its stages: when it helps, what it costs, where it comes from, what was claimed of it."""
+"""Every strategy: its stages, when it helps, what it costs, where it comes from and what its source claims."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages.shared.diagram import diagram
 def main() -> None:
     """Draw the page."""
     st.header("How each strategy works", anchor=False)
-    st.caption("Drawn from the declarations that the app, the command line and the tests run on.")
+    st.caption("Generated from the definitions that the app, the command line and the tests use.")
     names = list(rag_core.RECIPES)
     for name, tab in zip(names, st.tabs([rag_core.RECIPES[name].title for name in names]), strict=True):
         with tab:
@@ -37,10 +37,10 @@ def _strategy(recipe: rag_core.Recipe) -> None:
     values = next((one.values for one in recipe.presets if one.name == preset), {})
     st.html(diagram(recipe.build(**values)))
     left, right = st.columns(2)
-    left.markdown(f"**It helps with.** {recipe.helps}")
-    right.markdown(f"**It does not with.** {recipe.hurts}")
+    left.markdown(f"**Good for.** {recipe.helps}")
+    right.markdown(f"**Not good for.** {recipe.hurts}")
     calls = " + ".join(f"{count} {purpose}" for purpose, count in recipe.calls.items())
-    left.markdown(f"**Cost.** Language model calls a question, at most: {calls}.")
+    left.markdown(f"**Cost.** Language model calls per question, at most: {calls}.")
     right.markdown(f"**Source.** {recipe.source}")
     with st.expander("Controls and their defaults"):
         st.html(_controls(recipe))
@@ -73,27 +73,27 @@ def _range(control: rag_core.Control) -> str:
 
 def _claims() -> None:
     results = claims.measured()
-    st.subheader("What the sources claim, and what was measured here", anchor=False)
+    st.subheader("Published claims and our own measurements", anchor=False)
     st.caption(
-        f"Grey: the source's words. Below or beside them: {results['queries']} built-in test questions, offline "
-        "engine, mean with 95 % interval over questions, from `make results`."
+        f"Grey: as published. Below or beside it: our results on {results['queries']} built-in test questions with "
+        "the offline engine (mean and 95 % interval over questions, from `make results`)."
     )
     st.markdown(
-        "**Multi-query beside its rivals** (Multi-Query Rewriter RAG, Comparison with Other Architectures)"
+        "**Multi-query and its alternatives** (Multi-Query Rewriter RAG, Comparison with Other Architectures)"
     )
     st.html(claims.comparison(results))
     st.markdown("**RAG-MSR's ablation** (its README, Experiment Results)")
     st.html(claims.ablation(results))
     st.caption(
-        "The README's figures are of ten chosen questions, with relevance as yes or no and the ideal order taken "
-        "from the retrieved list itself: a measure that gives 1 whenever the relevant finds stand first, however "
-        "many were missed. The last column takes grades and the ideal from the judgements."
+        "The README's figures are for ten selected questions, with yes-or-no relevance and the ideal order taken "
+        "from the retrieved list itself. That metric is 1 whenever the relevant results come first, however many "
+        "were missed. The last column uses graded judgements for both."
     )
     st.markdown(
-        "**Error rate of the reformulations** (RAG-MSR README, Reformulation Error Analysis: the share of irrelevant passages they bring)"
+        "**Error rate of the reformulations** (RAG-MSR README, Reformulation Error Analysis: the share of irrelevant passages they add)"
     )
     st.html(claims.error_rates(results))
-    st.caption("Passages nobody judged count as irrelevant here, so these rates are upper bounds.")
+    st.caption("Unjudged passages count as irrelevant, so these rates are upper bounds.")
 
 
 main()

@@ -288,7 +288,7 @@ def _questions(run: ev.RunFolder, results: Mapping[str, Any], titles: Mapping[st
 
 
 def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str]) -> None:
-    st.html(html.asked(text))
+    st.html(html.results_heading(text))
     titles = ev.document_titles(run)
     for place, (label, title) in zip(st.columns(2), shown.items(), strict=True):
         record = run.records[label][question]

@@ -9,43 +9,44 @@ import rag_core
 
 
 def bill(trace: rag_core.Trace) -> str:
-    """Time, tokens and cost of every stage, and where the numbers come from."""
+    """Time, tokens and cost of every stage, and who counted the tokens."""
     rows = "".join(
-        f"<tr><td>{escape(step.stage)}{' <small>kept</small>' if step.reused else ''}</td>"
+        f"<tr><td>{escape(step.stage)}{' <small>reused</small>' if step.reused else ''}</td>"
         f"<td>{seconds(step.seconds)}</td>{_tokens(step.calls)}<td>{dollars(step.calls)}</td></tr>"
         for step in trace.steps
     )
     total = (
-        f"<tr class='rl-total'><td>total</td><td>{seconds(trace.seconds)}</td>{_tokens(trace.calls)}"
+        f"<tr class='rl-total'><td>Total</td><td>{seconds(trace.seconds)}</td>{_tokens(trace.calls)}"
         f"<td>{dollars(trace.calls)}</td></tr>"
     )
-    counted = sorted({call.counted_by for call in trace.calls})
-    note = f"<p class='rl-note'>Tokens counted by: {escape(', '.join(counted) or 'nobody, no model was called')}.</p>"
+    counters = ", ".join(sorted({call.counted_by for call in trace.calls}))
+    note = f"Tokens counted by: {counters}." if counters else "No model was called."
     return (
         '<div class="rl-scroll"><table class="rl-table"><thead><tr><th>Stage</th><th>Time</th><th>Tokens in</th>'
-        f"<th>out</th><th>Cost</th></tr></thead><tbody>{rows}{total}</tbody></table></div>{note}"
+        f"<th>Tokens out</th><th>Cost</th></tr></thead><tbody>{rows}{total}</tbody></table></div>"
+        f"<p class='rl-note'>{escape(note)}</p>"
     )
 
 
 def cost_note(calls: Sequence[rag_core.ModelCall]) -> str:
-    """What the calls of a comparison cost altogether."""
+    """What all calls of a comparison cost."""
     cost = rag_core.Cost.of(calls)
-    if not (cost.known or cost.unpriced):
-        return "Cost of this comparison: $0; nothing was sent to a paid model."
-    missing = " (its price is not in data/prices.toml)" if cost.unpriced else ""
+    if cost.free:
+        return "Cost of this comparison: $0. No paid model was called."
+    missing = " (no price in data/prices.toml)" if cost.unpriced else ""
     return (
-        f"Cost of this comparison: {cost}{missing}. Failed and stopped strategies are included; calls that "
-        "strategies shared count once."
+        f"Cost of this comparison: {cost}{missing}. Failed and stopped strategies are included; "
+        "calls shared by several strategies count once."
     )
 
 
-def seconds(taken: float) -> str:
-    """A time as a reader takes it in: 1.25 s, 3.4 ms."""
-    return f"{taken:.2f} s" if taken >= 0.1 else f"{1000 * taken:.1f} ms"
+def seconds(duration: float) -> str:
+    """A duration in s, short ones in ms: 1.25 s, 3.4 ms."""
+    return f"{duration:.2f} s" if duration >= 0.1 else f"{1000 * duration:.1f} ms"
 
 
 def dollars(calls: Sequence[rag_core.ModelCall]) -> str:
-    """What calls cost: a dash for none, n/a when a price is unknown."""
+    """What calls cost: a dash for no calls, n/a when a price is unknown."""
     if not calls:
         return "–"
     cost = rag_core.Cost.of(calls).usd
@@ -53,5 +54,5 @@ def dollars(calls: Sequence[rag_core.ModelCall]) -> str:
 
 
 def _tokens(calls: Sequence[rag_core.ModelCall]) -> str:
-    sent, received = sum(call.input_tokens for call in calls), sum(call.output_tokens for call in calls)
+    sent, received = rag_core.token_counts(calls)
     return f"<td>{sent:,}</td><td>{received:,}</td>" if calls else "<td>–</td><td>–</td>"

@@ -1,4 +1,4 @@
-"""Comparisons the server remembers, so that a reloaded page finds its own again."""
+"""Comparisons kept on the server, so that a reloaded page finds its own again."""
 
 from __future__ import annotations
 
@@ -12,39 +12,41 @@ import streamlit as st
 from pages.shared.live import LiveRun
 
 MOST_KEPT = 100
-KEPT_S = 12 * 3600.0  # since a page last showed it
+KEPT_S = 12 * 3600.0  # after a page last showed it
 
 
 class Comparisons:
-    """The comparisons shown last, of all sessions, by id: who has the id finds the run. Safe to share.
+    """The comparisons shown most recently in any session, by id; whoever has the id can see the run. Thread-safe.
 
     Args:
-        most: beyond so many, the one shown longest ago is forgotten.
-        seconds: a comparison not shown for so long is forgotten.
+        most: how many to keep; the one shown longest ago goes first.
+        seconds: how long to keep a comparison after it was last shown.
     """
 
     def __init__(
         self, most: int = MOST_KEPT, seconds: float = KEPT_S, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._most, self._seconds, self._clock = most, seconds, clock
-        self._kept: OrderedDict[str, tuple[LiveRun, float]] = OrderedDict()  # shown last comes last
+        self._kept: OrderedDict[str, tuple[LiveRun, float]] = (
+            OrderedDict()
+        )  # the most recently shown comes last
         self._lock = threading.Lock()
 
     def keep(self, run: LiveRun) -> None:
-        """Remember a comparison, or that it is still being shown."""
+        """Store a comparison, or note that it is still shown."""
         with self._lock:
             self._kept[run.id] = run, self._clock()
             self._kept.move_to_end(run.id)
-            self._forget()
+            self._expire()
 
     def find(self, name: str) -> LiveRun | None:
-        """The comparison of an id; None when there is none or it has been forgotten."""
+        """The comparison with this id; None when there is none or it has expired."""
         with self._lock:
-            self._forget()
+            self._expire()
             run, _ = self._kept.get(name, (None, 0.0))
             return run
 
-    def _forget(self) -> None:
+    def _expire(self) -> None:
         oldest = self._clock() - self._seconds
         while self._kept and (len(self._kept) > self._most or next(iter(self._kept.values()))[1] < oldest):
             self._kept.popitem(last=False)

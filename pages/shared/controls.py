@@ -1,4 +1,4 @@
-"""Widgets made from the catalogue's declarations."""
+"""Widgets generated from the strategies' controls."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SHOWN_COLUMNS = 3  # unless the user says otherwise
 
 
 def strategy_columns(shown: int) -> list[rag_core.Strategy]:
-    """Let the user choose 2 to 4 strategies and set their controls; the strategies as set.
+    """Widgets to choose 2 to 4 strategies and set their controls; returns the strategies as set.
 
     Args:
-        shown: how many columns of results stand below; the chosen strategies stand above theirs.
+        shown: how many columns of results are shown below, so that each strategy sits above its own.
     """
     before = st.session_state.get("columns", SHOWN_COLUMNS)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -41,7 +41,7 @@ def strategy_columns(shown: int) -> list[rag_core.Strategy]:
 
 
 def settings() -> dict[str, object]:
-    """What the page's widgets hold: the question, the strategies and all their controls."""
+    """Current values of the page's widgets: the question, the strategies and all their controls."""
     keys = ["question", "columns"]
     for position in range(MOST_COLUMNS):
         keys.append(f"strategy.{position}")
@@ -54,7 +54,7 @@ def settings() -> dict[str, object]:
 
 
 def _add_columns(before: int) -> None:
-    """Give each column that was added a strategy that does not stand beside it."""
+    """Give each added column a strategy that no other column shows."""
     for position in range(before, st.session_state["columns"]):
         key = f"strategy.{position}"
         beside = [st.session_state.get(f"strategy.{other}") for other in range(position)]
@@ -82,20 +82,20 @@ def _column(position: int, slot: st.delta_generator.DeltaGenerator) -> rag_core.
             st.caption(f"Source: {recipe.source}")
             _presets(recipe, prefix)
             values: dict[str, object] = {}
-            # the editor of templates is long: it comes last
+            # the template editor is long, so it comes last
             for control in sorted(recipe.controls, key=lambda one: isinstance(one, rag_core.Templates)):
-                values[control.name] = widget(control, prefix, control.idle(_settled(recipe, prefix)))
-            st.button("Back to the defaults", key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
+                values[control.name] = widget(control, prefix, control.idle(_current_values(recipe, prefix)))
+            st.button("Reset to defaults", key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
     try:
         return recipe.build(**values)
-    except rag_core.RagError as error:  # values that do not go together
+    except rag_core.RagError as error:  # values that contradict each other
         with slot:
-            st.error(f"{error} The defaults are used until then.")
+            st.error(f"{error} Until this is fixed, the defaults are used.")
         return recipe.build()
 
 
-def _settled(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
-    """The values the widgets hold; the defaults of those that are not drawn yet."""
+def _current_values(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
+    """The widgets' values, or the defaults of widgets not drawn yet."""
     return {
         control.name: st.session_state.get(f"{prefix}.{control.name}", control.default)
         for control in recipe.controls
@@ -125,7 +125,7 @@ def _take_preset(recipe: rag_core.Recipe, prefix: str) -> None:
 
 
 def widget(control: rag_core.Control, prefix: str, idle: str = "") -> object:
-    """The widget of a control and its value; `idle` says why it does nothing now, and switches it off."""
+    """Draw a control's widget; returns its value. `idle` says why the control has no effect, and disables it."""
     key = f"{prefix}.{control.name}"
     shared = {"key": key, "help": f"{control.help} {idle}".strip(), "disabled": bool(idle)}
     match control:
@@ -149,7 +149,7 @@ def widget(control: rag_core.Control, prefix: str, idle: str = "") -> object:
             )
         case rag_core.Weights():
             text = st.text_input(
-                f"{control.name} (separated by commas)",
+                f"{control.name} (comma-separated)",
                 rag_core.format_value(control.default),
                 persist_state="session",
                 **shared,
@@ -162,7 +162,7 @@ def widget(control: rag_core.Control, prefix: str, idle: str = "") -> object:
 
 
 def _parsed(control: rag_core.Control, value: object) -> object:
-    """The value, or the default with the reason on the screen: what was typed stays in its box."""
+    """The parsed value, or the default with the error on screen; the typed text stays in its box."""
     try:
         return control.parse(value)
     except rag_core.RagError as error:
@@ -177,12 +177,12 @@ def preset_column(position: int, strategy: str, values: Mapping[str, object]) ->
 
 
 def _put(recipe: rag_core.Recipe, prefix: str, values: Mapping[str, object]) -> None:
-    """Control values into the state their widgets are drawn from."""
+    """Write control values into the session state of their widgets."""
     for control in recipe.controls:
         if control.name in values:
             value = control.parse(values[control.name])
-            held = rag_core.format_value(value) if isinstance(control, rag_core.Weights) else value
-            st.session_state[f"{prefix}.{control.name}"] = held
+            shown = rag_core.format_value(value) if isinstance(control, rag_core.Weights) else value
+            st.session_state[f"{prefix}.{control.name}"] = shown
 
 
 def _reset(recipe: rag_core.Recipe, prefix: str) -> None:

@@ -1,4 +1,4 @@
-"""The lab behind every session: opened once, in the background, so that no page waits for models."""
+"""The lab shared by all sessions: opened once, in the background, so that no page waits for models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import rag_core
 
 
 class Engine:
-    """A lab that is being opened, is open, or could not be opened."""
+    """A lab that is opening, open, or failed to open."""
 
     def __init__(self) -> None:
         self.lab: rag_core.Lab | None = None
@@ -21,7 +21,7 @@ class Engine:
 
     @property
     def state(self) -> str:
-        """What it is doing, in a few words."""
+        """What it is doing, in a few words, for the status line."""
         if self.lab:
             return "ready"
         what, done, total = self._progress
@@ -31,7 +31,7 @@ class Engine:
         """The lab, once it is open.
 
         Raises:
-            RagError: why it could not be opened.
+            RagError: it could not be opened.
         """
         self.settled.wait()
         if self.error:
@@ -41,7 +41,7 @@ class Engine:
 
     def _open(self) -> None:
         try:
-            self.lab = rag_core.open_lab(progress=self._tell)
+            self.lab = rag_core.open_lab(progress=self._report)
         except rag_core.RagError as error:
             self.error = error
         except Exception as error:
@@ -49,7 +49,7 @@ class Engine:
         finally:
             self.settled.set()
 
-    def _tell(self, what: str, done: int, total: int) -> None:
+    def _report(self, what: str, done: int, total: int) -> None:
         self._progress = (what, done, total)
 
 

@@ -1,6 +1,6 @@
 """A column of the Compare page drawn as HTML. Everything from a question, document or model is escaped.
 
-Citations are plain links to their passage: the browser opens the folded passage by itself.
+Citations are plain links to their passage; following one opens it, even when it is collapsed.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ WAITING = {
     "Generate": "Writing the answer…",
     "Rewrite": "Rewriting the question…",
     "Rephrase": "Rewriting the question…",
-    "Hyde": "Writing a passage that might answer…",
+    "Hyde": "Drafting a hypothetical answer…",
     "Rerank": "Reranking the passages…",
     "LlmRerank": "Judging the passages…",
 }
+CUT_OFF = "The answer was cut off here."
 VERDICTS = {True: "", False: "unsupported", None: "not checked"}  # of a citation
 
 
 def engine_badge(engine: Mapping[str, str | None] | None, state: str, error: rag_core.RagError | None) -> str:
-    """The line that says which models answer, and that this is no medical advice."""
+    """Which models answer, and that this is not medical advice."""
     kind, role = "", "status"
     if error:
         kind, role = " rl-bad", "alert"
@@ -37,30 +38,30 @@ def engine_badge(engine: Mapping[str, str | None] | None, state: str, error: rag
         body = f'<span class="rl-spin"></span><span>Warming up: {escape(state)}</span>'
     else:
         offline = str(engine["llm"]).startswith("offline")
-        answers = "offline engine: no language model" if offline else str(engine["llm"])
+        answers = "offline engine (no language model)" if offline else str(engine["llm"])
         body = (
             f'<span class="rl-dot"></span><span>Answers: <b>{escape(answers)}</b> · embeddings: '
             f"{escape(str(engine['embedding']))} · index: {escape(str(engine['index']))}</span>"
         )
     return (
         f'<div class="rl-engine{kind}" role="{role}">{body}<span class="rl-advice">A demonstration, not medical '
-        "advice. In an emergency call your local emergency number.</span></div>"
+        "advice. In an emergency, call your local emergency number.</span></div>"
     )
 
 
-def asked(question: str) -> str:
-    """The question that the results below belong to."""
+def results_heading(question: str) -> str:
+    """The question that the results below answer."""
     return f'<p class="rl-question"><b>Results for:</b> {escape(question)}</p>'
 
 
 def progress(column: Column, *, changed: bool) -> str:
-    """The column's stages, each done, running or to come; a mark and a time to come have their room already."""
+    """The column's stages: done, running or to come. Space is reserved for marks and times still to come."""
     parts = []
     for position, stage in enumerate(column.strategy.stages):
         state, mark, time = "todo", ROOM.format("✓"), ROOM.format("0.00 s")
         if position < len(column.steps):
             step = column.steps[position]
-            took = "kept from before" if step.reused else seconds(step.seconds)
+            took = "reused" if step.reused else seconds(step.seconds)
             state, mark, time = "done", "✓", f"<small>{took}</small>"
         elif position == len(column.steps) and column.error:
             state, mark = "failed", "✕"
@@ -72,61 +73,63 @@ def progress(column: Column, *, changed: bool) -> str:
 
 
 def answer(column: Column, position: int, engine_state: str) -> str:
-    """The answer as far as it has come, with why it went no further; or what the column is waiting for."""
+    """The answer so far, and why it ended if it is incomplete; or what the column is waiting for."""
     done = column.trace.answer if column.trace else None
     if done and done.abstained:
         return f'<div class="rl-box rl-thin"><b>{escape(done.text)}</b><br>{escape(done.reason)}</div>'
     if done:
         return f'<div class="rl-answer">{_cited(done, position)}</div>'
-    said = f'<div class="rl-answer{"" if column.settled else " rl-live"}">{escape(column.text)}</div>'
-    said = said if column.text else ""
+    partial = ""
+    if column.text:
+        live = "" if column.settled else " rl-live"
+        partial = f'<div class="rl-answer{live}">{escape(column.text)}</div>'
     if column.error:
-        what = "The answer broke off here:" if said else "This strategy failed."
+        what = CUT_OFF if partial else "This strategy failed."
         return (
-            f'{said}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(_reason(column.error))}'
+            f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(_reason(column.error))}'
             f"<br>{escape(column.error.next_step)}{_spent(column.error)}</div>"
         )
     if column.stopped:
-        what = "The answer broke off here:" if said else "Stopped:"
+        what = f"<b>{CUT_OFF}</b> " if partial else ""
         return (
-            f'{said}<div class="rl-box rl-thin"><b>{what}</b> {escape(column.stopped)}. '
+            f'{partial}<div class="rl-box rl-thin">{what}{escape(column.stopped)} '
             "Finished results are kept.</div>"
         )
-    return f'<div class="rl-said">{said}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div></div>'
+    return f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div></div>'
 
 
 def _reason(error: rag_core.RagError) -> str:
-    """What went wrong; which strategy and stage it was can be seen around it."""
+    """What went wrong, without the strategy and stage: the column shows them."""
     cause = error.__cause__
     return cause.message if isinstance(cause, rag_core.RagError) else error.message
 
 
 def _waiting(column: Column, engine_state: str) -> str:
-    """What the column is waiting for, and for how long it has been."""
+    """What the column is waiting for, and for how long so far."""
     if column.stopping:
         what = "Stopping…"
     elif column.steps or column.running or engine_state == "ready":
         what = doing(column)
     else:
-        what = f"The engine is warming up ({engine_state}); this question is next."
+        what = f"The engine is warming up ({engine_state}). Your question runs next."
     return f"{what} {column.waited} s" if column.waited else what
 
 
 def doing(column: Column) -> str:
-    """What the stage that runs now does."""
-    return WAITING.get(column.running, "Looking for passages…")
+    """What the running stage does."""
+    return WAITING.get(column.running, "Searching for passages…")
 
 
 def _spent(error: rag_core.RagError) -> str:
-    """What a failed run had sent before it failed."""
+    """What a failed run cost before it failed; empty when it was free."""
     cost = rag_core.Cost.of(error.calls)
-    if not (cost.known or cost.unpriced):
+    if cost.free:
         return ""
-    return f"<br><small>Sent before that: {len(error.calls)} calls, {cost}.</small>"
+    return f"<br><small>Spent before the failure: {cost} ({len(error.calls)} calls).</small>"
 
 
 def rewrites(column: Column) -> str:
-    """The queries a strategy wrote; empty when it searched with the question itself."""
+    """The queries a strategy wrote; empty when it searched for the question as typed."""
     if not column.steps:
         return ""
     queries = column.steps[-1].after.queries
@@ -142,20 +145,18 @@ def rewrites(column: Column) -> str:
     decided = f'<p class="rl-note">Query analysis: {escape(analysed)}.</p>' if analysed else ""
     if all(query.origin == "question" for query in queries):
         return decided
-    found = _found(column)
-    rows = "".join(_rewrite(query, found) for query in queries)
-    return f'<div class="rl-rewrites"><b>Searched with</b>{decided}<ul>{rows}</ul></div>'
+    searches = next((step.after.rankings for step in column.steps if step.kind == "retrieve"), ())
+    found = rag_core.results_by_query(searches)
+    rows = "".join(_rewrite(query, found.get(query.text), several=len(found) > 1) for query in queries)
+    return f'<div class="rl-rewrites"><b>Queries</b>{decided}<ul>{rows}</ul></div>'
 
 
-def _rewrite(query: rag_core.Query, found: Mapping[str, set[str]]) -> str:
-    """A query with its weight, what it found, and what only it found."""
-    mine = found.get(query.text, set())
-    others = {one for text, ids in found.items() if text != query.text for one in ids}
+def _rewrite(query: rag_core.Query, results: rag_core.QueryResults | None, *, several: bool) -> str:
+    """A query with its weight and how many passages it found; among several, how many no other found."""
     parts = [f"weight {query.weight:g}"] if query.weight != 1 else []
-    if mine:
-        parts.append(
-            f"{len(mine)} passages" + (f", {len(mine - others)} only it found" if len(found) > 1 else "")
-        )
+    if results and results.found:
+        only_here = f", {results.unique} found by no other query" if several else ""
+        parts.append(f"{results.found} passages{only_here}")
     lost = f' <small class="rl-lost">{escape(query.note)}</small>' if query.note.startswith("lost") else ""
     beside = " <small>averaged with the question</small>" if query.question_text else ""
     return (
@@ -164,35 +165,26 @@ def _rewrite(query: rag_core.Query, found: Mapping[str, set[str]]) -> str:
     )
 
 
-def _found(column: Column) -> dict[str, set[str]]:
-    """Query text -> ids of the passages its search returned."""
-    searched = next((step for step in column.steps if step.kind == "retrieve"), None)
-    found: dict[str, set[str]] = {}
-    for ranking in searched.after.rankings if searched else ():
-        found.setdefault(ranking.query.text, set()).update(hit.id for hit in ranking)
-    return found
-
-
 def warnings(column: Column) -> str:
-    """What the strategy wants the reader to know."""
-    told = column.trace.warnings if column.trace else [w for step in column.steps for w in step.warnings]
-    return "".join(f'<p class="rl-box rl-thin">{escape(note)}</p>' for note in told)
+    """The strategy's warnings."""
+    notes = column.trace.warnings if column.trace else [w for step in column.steps for w in step.warnings]
+    return "".join(f'<p class="rl-box rl-thin">{escape(note)}</p>' for note in notes)
 
 
 def _cited(answer: rag_core.Answer, position: int) -> str:
-    """The answer, its markers as links; those that no words support say so."""
-    of = {place: one for one in answer.citations for place in one.markers}
-    places = itertools.count()
+    """The answer with its markers as links; unsupported and unchecked citations say so."""
+    citations = {marker: one for one in answer.citations for marker in one.markers}
+    markers = itertools.count()
 
     def link(match: re.Match[str]) -> str:
-        one = of.get(next(places))
+        one = citations.get(next(markers))
         verdict = VERDICTS[one.supported] if one else ""
-        said = f", {verdict}" if verdict else ""
+        spoken = f", {verdict}" if verdict else ""
         shown = f" <small>{verdict}</small>" if verdict else ""
         css = "rl-cite rl-doubt" if verdict else "rl-cite"
         return (
             f'<a class="{css}" href="#c{position}-p{match[1]}" '
-            f'aria-label="Open passage {match[1]}{said}">{match[1]}{shown}</a>'
+            f'aria-label="Open passage {match[1]}{spoken}">{match[1]}{shown}</a>'
         )
 
     return re.sub(r"\[(\d+)\]", link, escape(answer.text))

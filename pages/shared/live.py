@@ -1,4 +1,4 @@
-"""A comparison that runs in the background and outlives reruns of the page."""
+"""A comparison that runs in the background and survives reruns of the page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import rag_core
 from pages.shared.engine import Engine
 
-UNWATCHED_S = 300.0  # a run nobody looks at is stopped: it may be spending money
+UNWATCHED_S = 300.0  # after which a run that no page shows is stopped: it may be spending money
 
 
 @dataclass
@@ -19,9 +19,9 @@ class Column:
     """One strategy's progress; written by the run's thread, read by the page.
 
     Args:
-        since: when the stage that runs now began, on the monotonic clock.
-        stopping: whether it was asked to stop.
-        stopped: why the column was stopped; empty when it was not.
+        since: when the running stage began, on the monotonic clock.
+        stopping: whether a stop was requested.
+        stopped: why the column was stopped, as a sentence; empty when it was not.
     """
 
     strategy: rag_core.Strategy
@@ -41,23 +41,22 @@ class Column:
 
     @property
     def waited(self) -> int:
-        """Whole seconds the present stage has taken so far."""
+        """Whole seconds the running stage has taken so far."""
         return int(time.monotonic() - self.since)
 
     @property
     def unfinished(self) -> str:
-        """Name of the first stage that has not finished; empty when all have."""
+        """Name of the first unfinished stage; empty when all have finished."""
         return next((stage.name for stage in self.strategy.stages[len(self.steps) :]), "")
 
     @property
     def candidates(self) -> int:
-        """How many passages the newest stage left, each counted once."""
-        rankings = self.steps[-1].after.rankings if self.steps else ()
-        return len({hit.id for ranking in rankings for hit in ranking})
+        """How many passages remain after the latest stage."""
+        return self.steps[-1].after.passage_count if self.steps else 0
 
     @property
     def ranking(self) -> rag_core.Ranking | None:
-        """The newest single ranking, if there is one yet."""
+        """The latest single ranking, if there is one yet."""
         for step in reversed(self.steps):
             if len(step.after.rankings) == 1:
                 return step.after.ranking
@@ -65,20 +64,20 @@ class Column:
 
     @property
     def ranked(self) -> bool:
-        """Whether the ranking is the one the answer is written from."""
-        left = self.strategy.stages[len(self.steps) :]
-        return self.ranking is not None and all(stage.kind == "answer" for stage in left)
+        """Whether the ranking is final: the answer is written from it."""
+        remaining = self.strategy.stages[len(self.steps) :]
+        return self.ranking is not None and all(stage.kind == "answer" for stage in remaining)
 
 
 class LiveRun:
-    """One question, several strategies, on a thread of its own.
+    """One question answered by several strategies, on a background thread.
 
     Args:
-        earlier: traces whose stages may be taken over.
+        earlier: traces whose stages may be reused.
 
     Attributes:
-        id: its name in the page's address; it cannot be guessed.
-        settings: the page's widgets as they stood last, so that a reloaded page shows them again.
+        id: names it in the page's address; cannot be guessed.
+        settings: the latest values of the page's widgets, restored when the page is reloaded.
     """
 
     def __init__(
@@ -98,8 +97,8 @@ class LiveRun:
         self._settled: list[rag_core.Done | rag_core.Failed | rag_core.StoppedEarly] = []
         self._stop = threading.Event()
         self._over = threading.Event()
-        self._why_stopped = "the run was stopped"
-        self._seen = self.started
+        self._why_stopped = "The run was stopped."
+        self._last_watched = self.started
         threading.Thread(target=self._run, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -109,28 +108,28 @@ class LiveRun:
         return self._over.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until every column has settled, at most so long; whether they have."""
+        """Wait up to `seconds` for every column to settle; whether they have."""
         return self._over.wait(seconds)
 
     @property
     def traces(self) -> list[rag_core.Trace]:
-        """The traces there are."""
+        """The traces of the columns that are done."""
         return [column.trace for column in self.columns if column.trace]
 
     @property
     def calls(self) -> tuple[rag_core.ModelCall, ...]:
-        """What was sent for this comparison so far, by failed and stopped columns too; each call once."""
+        """The model calls of this comparison so far, failed and stopped columns included; each call once."""
         return rag_core.calls_of(self._settled, self._earlier)
 
     def stop(self) -> None:
-        """Stop; what has finished is kept."""
+        """Stop; finished stages are kept."""
         for column in self.columns:
             column.stopping = True
         self._stop.set()
 
-    def watched(self) -> None:
-        """Say that somebody is looking."""
-        self._seen = time.monotonic()
+    def mark_watched(self) -> None:
+        """Record that a page shows this run."""
+        self._last_watched = time.monotonic()
 
     def _run(self) -> None:
         try:
@@ -165,6 +164,8 @@ class LiveRun:
 
     def _watch(self) -> None:
         while not self._over.wait(1.0):
-            if time.monotonic() - self._seen > UNWATCHED_S:
-                self._why_stopped = f"nobody had this page open for {UNWATCHED_S / 60:.0f} minutes"
+            if time.monotonic() - self._last_watched > UNWATCHED_S:
+                self._why_stopped = (
+                    f"The run was stopped: nobody had the page open for {UNWATCHED_S / 60:.0f} minutes."
+                )
                 self.stop()

@@ -1,9 +1,7 @@
-"""Ranked passages drawn as HTML: each with its label, score and way through the stages."""
+"""Ranked passages drawn as HTML, each with its label, score and path through the stages."""
 
 from __future__ import annotations
 
-import itertools
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,32 +24,32 @@ SCALES = {
     "postprocessor": "postprocessor",
 }
 SCALE_HELP = {
-    "cosine": "Cosine similarity of question and passage: 1 is the same direction, 0 unrelated.",
-    "bm25": "BM25: grows with every shared rare word, has no upper end; compare only within one list.",
-    "rrf": "Reciprocal rank fusion: Σ 1 / (k + rank) over the lists that found the passage; "
-    "it orders passages and says nothing about how relevant they are.",
-    "weighted_cosine": "Cosine of the passage and a rewrite, times the rewrite's weight, combined over the rewrites "
-    "that found it.",
-    "mmr": "Maximal marginal relevance: λ · cosine to the question − (1 − λ) · cosine to the passage above that "
-    "it is most like; the first passage has nothing to be compared with.",
-    "cross_encoder": "A cross-encoder's reading of query and passage together; compare only within one list.",
-    "offline_scorer": "The offline scorer's measure of query and passage: no cross-encoder, no language model.",
-    "judge": "The judge's score of question and passage, 0 to 1.",
-    "s_final": "S_final = α · cosine + (1 − α) · judge, compared with θ.",
+    "cosine": "Cosine similarity of question and passage embeddings: 1 is the same direction, 0 is unrelated.",
+    "bm25": "BM25: higher when question and passage share rarer words; no upper limit. Compare only within one list.",
+    "rrf": "Reciprocal rank fusion: Σ 1 / (k + rank) over the lists that contain the passage. "
+    "It orders passages; it does not say how relevant they are.",
+    "weighted_cosine": "Cosine of passage and rewrite times the rewrite's weight, combined over the rewrites "
+    "that found the passage.",
+    "mmr": "Maximal marginal relevance: λ · cosine to the question − (1 − λ) · cosine to the most "
+    "similar passage above it. The first passage has none above it.",
+    "cross_encoder": "A cross-encoder's score for query and passage, read together. Compare only within one list.",
+    "offline_scorer": "The offline scorer's score for query and passage; no cross-encoder or language model is involved.",
+    "judge": "The judge's relevance score for the passage, 0 to 1.",
+    "s_final": "S_final = α · cosine + (1 − α) · judge, compared with the threshold θ.",
 }
 
-WEIGHTS = {"s_final": "α", "mmr": "λ"}  # what the weight of a sum's first term is called
-FIRST_WORDS = 60  # characters that tell passages of one title apart
+WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
+FIRST_WORDS = 60  # characters shown to tell passages with the same title apart
 NO_LABEL = (
-    "No relevance label: no score of this passage was calibrated for the model that gave it, or there was no time. "
-    "It says nothing about the passage. The notes on this strategy name the reason."
+    "No relevance label: the model that scored this passage has no calibrated thresholds, or time ran out. "
+    "This says nothing about the passage itself. The notes on this strategy give the reason."
 )
 
 
 def passages(column: Column, position: int, question: str) -> str:
-    """The ranked passages, folded; the question's words marked, supporting sentences underlined.
+    """The ranked passages, collapsed; the question's words highlighted, quoted sentences underlined.
 
-    Candidates still to be reranked or cut are only counted, in the room the final passages will need.
+    Candidates still to be reranked or cut are only counted; space is reserved for the final passages.
     """
     final: int = column.strategy.controls.get("k_final", 5)
     if not (column.ranked or column.settled):
@@ -63,7 +61,7 @@ def passages(column: Column, position: int, question: str) -> str:
     if ranking is None:
         return ""
     if not ranking.hits:
-        return '<p class="rl-none">No passage was found.</p>'
+        return '<p class="rl-none">No passages found.</p>'
     cited: dict[str, list[rag_core.Citation]] = {}
     if column.trace and column.trace.answer:
         for citation in column.trace.answer.citations:
@@ -82,28 +80,22 @@ def passages(column: Column, position: int, question: str) -> str:
 
 
 def shared(columns: Sequence[Column]) -> str:
-    """Which passages which strategies found, with their ranks; those found by most first."""
-    ranks: dict[str, dict[int, int]] = {}
-    found: dict[str, rag_core.Passage] = {}
-    for position, column in enumerate(columns):
-        for rank, hit in enumerate(column.trace.ranking if column.trace else (), start=1):
-            ranks.setdefault(hit.id, {})[position] = rank
-            found[hit.id] = hit.passage
-    order = sorted(ranks, key=lambda name: (-len(ranks[name]), min(ranks[name].values()), name))
-    titles = Counter(passage.full_title for passage in found.values())
+    """A table of the passages and their rank in each strategy, the most widely found first."""
+    rows = rag_core.shared_passages([column.trace.ranking if column.trace else None for column in columns])
+    titles = Counter(row.passage.full_title for row in rows)
     head = "".join(
         f'<th class="rl-rank">{escape(rag_core.describe(column.strategy))}</th>' for column in columns
     )
     body = "".join(
-        f"<tr><td>{_named(found[name], titles)}</td>"
+        f"<tr><td>{_title(row.passage, titles)}</td>"
         + "".join(
-            f'<td class="rl-rank"><a href="#c{position}-p{ranks[name][position]}">#{ranks[name][position]}</a></td>'
-            if position in ranks[name]
+            f'<td class="rl-rank"><a href="#c{position}-p{row.ranks[position]}">#{row.ranks[position]}</a></td>'
+            if position in row.ranks
             else '<td class="rl-rank rl-absent">–</td>'
             for position in range(len(columns))
         )
         + "</tr>"
-        for name in order
+        for row in rows
     )
     return (
         '<div class="rl-scroll"><table class="rl-table"><thead><tr><th>Passage</th>'
@@ -111,8 +103,8 @@ def shared(columns: Sequence[Column]) -> str:
     )
 
 
-def _named(passage: rag_core.Passage, titles: Mapping[str, int]) -> str:
-    """A passage's title, and its first words where another passage has the same title."""
+def _title(passage: rag_core.Passage, titles: Mapping[str, int]) -> str:
+    """A passage's title, with its first words where another passage has the same title."""
     title = escape(passage.full_title)
     if titles[passage.full_title] < 2:
         return title
@@ -143,13 +135,17 @@ def _passage(
         for vote in hit.votes
     )
     reasons = "".join(
-        f'<p class="rl-note"><b>Reason the {SCALES[vote.scale]} gave:</b> {escape(vote.note)}</p>'
+        f'<p class="rl-note"><b>Reason given by the {SCALES[vote.scale]}:</b> {escape(vote.note)}</p>'
         for vote in hit.votes
         if vote.note
     )
-    context = f'<p class="rl-note">Indexed with: {escape(passage.context)}</p>' if passage.context else ""
+    context = (
+        f'<p class="rl-note">Context added for indexing: {escape(passage.context)}</p>'
+        if passage.context
+        else ""
+    )
     source = (
-        f'<p class="rl-note">Sources named by the document: {escape(passage.source)}.</p>'
+        f'<p class="rl-note">Sources cited by the document: {escape(passage.source)}.</p>'
         if passage.source
         else ""
     )
@@ -159,15 +155,15 @@ def _passage(
         f'<div class="rl-body" id="c{position}-p{rank}" tabindex="-1"><p class="rl-text">'
         f"{_marked(passage, question, [one.quote for one in cited if one.supported])}</p>"
         f"{_doubts(cited)}{context}{source}"
-        f'<p class="rl-note">Passage {escape(hit.id)}, in {escape(passage.language)}</p>{reasons}'
-        f'<table class="rl-table rl-votes"><thead><tr><th>Stage</th><th>Rank</th><th>Score there</th>'
+        f'<p class="rl-note">Passage {escape(hit.id)}, language {escape(passage.language)}</p>{reasons}'
+        f'<table class="rl-table rl-votes"><thead><tr><th>Stage</th><th>Rank</th><th>Score</th>'
         f"{'<th>Query</th>' if several else ''}</tr></thead>"
         f"<tbody>{votes}</tbody></table></div></details>"
     )
 
 
 def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
-    """A score with its scale; that of a weighted sum with the sum."""
+    """A score with its scale; a weighted sum with its terms."""
     score = f"{SCALES[vote.scale]} {vote.score:.4f}"
     if not vote.terms:
         return score
@@ -181,12 +177,13 @@ def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
 
 
 def _doubts(cited: Sequence[rag_core.Citation]) -> str:
-    """What the reader should know of citations of this passage that no words support."""
+    """Notes on the citations of this passage that are unsupported or unchecked."""
     notes = dict.fromkeys(
-        "<b>Citation not checked.</b> The answer cites this passage; words cannot tell whether it supports the answer."
+        "<b>Citation not checked.</b> The answer cites this passage, but word overlap cannot show whether it supports "
+        "the claim."
         if one.supported is None
-        else "<b>Unsupported citation.</b> The answer cites this passage, but no sentence of it shares enough words "
-        f"with the answer. The closest is “{escape(one.quote)}”"
+        else "<b>Unsupported citation.</b> The answer cites this passage, but none of its sentences shares enough "
+        f"words with the claim. The closest is “{escape(one.quote)}”"
         for one in cited
         if not one.supported
     )
@@ -194,7 +191,7 @@ def _doubts(cited: Sequence[rag_core.Citation]) -> str:
 
 
 def tip(text: str, explanation: str, css: str) -> str:
-    """A word with an explanation on hover and on focus."""
+    """A word that shows an explanation on hover and on focus."""
     return (
         f'<span class="rl-tip {css}" tabindex="0">{escape(text)}'
         f'<span role="tooltip">{escape(explanation)}</span></span>'
@@ -203,24 +200,12 @@ def tip(text: str, explanation: str, css: str) -> str:
 
 def _marked(passage: rag_core.Passage, question: str, quotes: Iterable[str]) -> str:
     """The passage's text with <mark> on the question's words and <u> on quoted sentences."""
-    text = passage.text
-    words = rag_core.matches(text, question, passage.language)
-    sentences = [
-        match.span()
-        for quote in quotes
-        if (match := re.search(r"\s+".join(map(re.escape, quote.split())), text)) and quote
-    ]
-    cuts = sorted({0, len(text), *(edge for span in (*words, *sentences) for edge in span)})
     parts = []
-    for start, end in itertools.pairwise(cuts):
-        piece = escape(text[start:end])
-        if _inside(start, words):
+    for segment in rag_core.highlight(passage.text, question, passage.language, quotes):
+        piece = escape(segment.text)
+        if segment.matched:
             piece = f"<mark>{piece}</mark>"
-        if _inside(start, sentences):
+        if segment.quoted:
             piece = f"<u>{piece}</u>"
         parts.append(piece)
     return "".join(parts)
-
-
-def _inside(place: int, spans: Sequence[tuple[int, int]]) -> bool:
-    return any(start <= place < end for start, end in spans)

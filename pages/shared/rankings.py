@@ -1,4 +1,4 @@
-"""A recorded ranking drawn as HTML: each stage with its documents and what readers judged them to be."""
+"""A recorded ranking drawn as HTML: each stage with its documents and their grades."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from html import escape
 
 from rag_core import evaluation as ev
 
-SHOWN = 10  # documents of a stage; the others are counted
+SHOWN = 10  # documents per stage; the rest are counted
 
 
 def stages(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
-    """Every stage of a run on one question, in order; relevant documents stand out."""
-    found = set(record.ranked)
-    missed = [name for name, grade in grades.items() if grade > 0 and name not in found]
+    """Every stage of a run on one question, in order, with each document's grade."""
+    missed = record.missed(grades)
     parts = [
         f'<div class="rl-stage"><b>{escape(stage.stage)}</b> '
         f"<small>{1000 * stage.seconds:.1f} ms</small>{_lanes(stage, grades, titles)}</div>"
@@ -23,7 +22,7 @@ def stages(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, st
     if missed:
         rows = "".join(f"<li>{_document(name, grades, titles)}</li>" for name in missed[:SHOWN])
         more = f"<li>and {len(missed) - SHOWN} more</li>" if len(missed) > SHOWN else ""
-        parts.append(f'<div class="rl-stage"><b>Relevant, not returned</b><ul>{rows}{more}</ul></div>')
+        parts.append(f'<div class="rl-stage"><b>Relevant but not returned</b><ul>{rows}{more}</ul></div>')
     return "".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""Editing the rewriting templates of a strategy: order, text, adding and removing."""
+"""Editor for a strategy's rewriting templates: edit, add and remove."""
 
 from __future__ import annotations
 
@@ -10,57 +10,65 @@ OWN_TEXT = "Question: {question}\n\nRewrite it so that …\n\nNew wording:"
 
 
 def templates_editor(control: rag_core.Templates, key: str) -> object:
-    """The templates of a column; what was typed stays until it is right, and the last right ones are used.
+    """Draw the editor; returns the last valid templates, while invalid text stays in its box.
 
     Args:
-        key: where the templates are kept in the session.
+        key: where the session stores the templates.
     """
-    held: tuple[rag_core.Template, ...] = st.session_state.setdefault(key, control.parse(control.default))
+    templates: tuple[rag_core.Template, ...] = st.session_state.setdefault(
+        key, control.parse(control.default)
+    )
     st.markdown("**templates**", help=control.help)
     st.caption(
-        "A language model is sent these texts. The offline engine goes by the names of the ready ones, and "
-        "answers one of your own with synonyms."
+        "These prompts are sent to the language model. The offline engine knows the built-in templates by name; "
+        "for a custom one it substitutes synonyms."
     )
-    for place, template in enumerate(held):
+    for place, template in enumerate(templates):
         with st.expander(f"{place + 1}. {template.name}"):
-            _edit(control, key, held, place)
-    left = [name for name in rag_core.READY_TEMPLATES if name not in {one.name for one in held}]
-    if len(held) < rag_core.MAX_TEMPLATES:
-        adding = [*left, "your own"]
+            _edit(control, key, templates, place)
+    left = [name for name in rag_core.READY_TEMPLATES if name not in {one.name for one in templates}]
+    if len(templates) < rag_core.MAX_TEMPLATES:
         st.pills(
-            "Add a rewrite", adding, key=f"{key}.add", on_change=_add, args=(key,), label_visibility="visible"
+            "Add a template",
+            [*left, "custom"],
+            key=f"{key}.add",
+            on_change=_add,
+            args=(key,),
+            label_visibility="visible",
         )
     return st.session_state[key]
 
 
-def _edit(control: rag_core.Templates, key: str, held: tuple[rag_core.Template, ...], place: int) -> None:
-    template = held[place]
+def _edit(
+    control: rag_core.Templates, key: str, templates: tuple[rag_core.Template, ...], place: int
+) -> None:
+    template = templates[place]
     slot = f"{key}.{place}.{template.name}"
     name = st.text_input("Name", template.name, key=f"{slot}.name")
-    text = st.text_area("What the language model is sent", template.text, key=f"{slot}.text", height=200)
+    text = st.text_area("Prompt sent to the language model", template.text, key=f"{slot}.text", height=200)
     if (name, text) != (template.name, template.text):
-        parts: list[object] = list(held)
+        parts: list[object] = list(templates)
         parts[place] = {"name": name, "text": text}
         try:
             st.session_state[key] = control.parse(parts)
         except rag_core.RagError as error:
-            st.error(f"{error} Until then the earlier wording is used.")
-    if len(held) > 1:
+            st.error(f"{error} Until this is fixed, the earlier version is used.")
+    if len(templates) > 1:
         st.button("Remove", key=f"{slot}.remove", on_click=_remove, args=(key, place))
 
 
 def _remove(key: str, place: int) -> None:
-    held = st.session_state[key]
-    st.session_state[key] = held[:place] + held[place + 1 :]
+    templates = st.session_state[key]
+    st.session_state[key] = templates[:place] + templates[place + 1 :]
 
 
 def _add(key: str) -> None:
     chosen = st.session_state[f"{key}.add"]
     if not chosen:
         return
-    held = st.session_state[key]
-    names = {template.name for template in held}
-    name = next(n for n in (f"own {count}" for count in range(1, 100)) if n not in names)
+    templates = st.session_state[key]
+    names = {template.name for template in templates}
+    name = next(n for n in (f"custom {count}" for count in range(1, 100)) if n not in names)
     new = rag_core.READY_TEMPLATES.get(chosen) or rag_core.custom_template(name, OWN_TEXT)
-    st.session_state[key] = (*held, new)
+    st.session_state[key] = (*templates, new)
     st.session_state[f"{key}.add"] = None

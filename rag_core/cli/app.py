@@ -27,24 +27,24 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Ask one question by several retrieval strategies and see why the answers differ. "
+    help="Compare retrieval strategies on one question and see why the answers differ. "
     "A demonstration, not medical advice.",
 )
 
 DEFAULT = "hybrid_rrf"
-FLAGGED = "contextual"  # has flags of its own: Query System with Contextual Retrieval, Query Command Usage
+FLAGGED = "contextual"  # the strategy with its own flags: Query System with Contextual Retrieval, Query Command Usage
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Corpus = Annotated[str, typer.Option(help="Corpus to ask; see `rag index`.")]
-Question = Annotated[str, typer.Argument(help="The question.", show_default=False)]
+Corpus = Annotated[str, typer.Option(help="Corpus to search; see `rag index`.")]
+Question = Annotated[str, typer.Argument(help="The question to ask.", show_default=False)]
 Details = Annotated[
-    bool, typer.Option("--show-details", help="Also print every stage with its time and cost.")
+    bool, typer.Option("--show-details", help="Also print the time and tokens of every stage.")
 ]
 
 
 @app.command()
 def strategies(as_json: AsJson = False) -> None:
-    """List the strategies with their stages and controls."""
+    """List the strategies with their stages, controls and presets."""
     recipes = [recipe.as_json() for recipe in RECIPES.values()]
     for failure in RECIPES.failed:
         complain(f"rag: {failure}")
@@ -60,32 +60,33 @@ def query(
     strategy: Annotated[
         str | None,
         typer.Option(
-            help="Strategy; see `rag strategies`.", show_default=f"{DEFAULT}, or {FLAGGED} with its flags"
+            help="Strategy to use; see `rag strategies`.",
+            show_default=f"{DEFAULT}; {FLAGGED} if one of its flags is given",
         ),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="CONTROL=VALUE", help="Set a control.")
     ] = None,
     search_type: Annotated[
-        str | None, typer.Option(metavar="bm25|vector|hybrid", help=f"Of {FLAGGED}: which search.")
+        str | None, typer.Option(metavar="bm25|vector|hybrid", help=f"For {FLAGGED}: which search to use.")
     ] = None,
     vector_weight: Annotated[
-        float | None, typer.Option(help=f"Of {FLAGGED}: weight of embedding search.")
+        float | None, typer.Option(help=f"For {FLAGGED}: weight of embedding search.")
     ] = None,
     bm25_weight: Annotated[
-        float | None, typer.Option(help=f"Of {FLAGGED}: weight of keyword search.")
+        float | None, typer.Option(help=f"For {FLAGGED}: weight of keyword search.")
     ] = None,
     transform: Annotated[
-        bool | None, typer.Option("--transform", help=f"Of {FLAGGED}: rewrite the question first.")
+        bool | None, typer.Option("--transform", help=f"For {FLAGGED}: rewrite the question first.")
     ] = None,
     rerank: Annotated[
-        bool | None, typer.Option("--rerank", help=f"Of {FLAGGED}: rerank the candidates.")
+        bool | None, typer.Option("--rerank", help=f"For {FLAGGED}: rerank the candidates.")
     ] = None,
     corpus: Corpus = BUILTIN,
     show_details: Details = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask one question by one strategy."""
+    """Answer a question with one strategy."""
     values: dict[str, object] = dict(assignments(set_ or []))
     flags = {
         "search_type": search_type,
@@ -99,7 +100,7 @@ def query(
         strategy = FLAGGED if given else DEFAULT
     if given and strategy != FLAGGED:
         raise typer.BadParameter(
-            f"--{next(iter(given)).replace('_', '-')} belongs to {FLAGGED}, not to {strategy}"
+            f"--{next(iter(given)).replace('_', '-')} is an option of {FLAGGED}, not of {strategy}"
         )
     built = _strategy(strategy, values | given)
     lab = _lab(corpus)
@@ -120,7 +121,7 @@ def compare(
     show_details: Details = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask one question by several strategies at the same time."""
+    """Answer a question with several strategies, side by side."""
     chosen = parse_strategies(strategies, set_ or [])
     if not chosen:
         raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
@@ -149,33 +150,37 @@ def index(
     corpus: Annotated[str | None, typer.Option(help="Corpus to index into.", show_default=False)] = None,
     enrich: Annotated[
         bool,
-        typer.Option("--enrich", help="Also index the passages with contexts, for strategy contextual."),
+        typer.Option("--enrich", help="Also index each passage with its context, for strategy contextual."),
     ] = False,
     subject: Annotated[
         str | None,
-        typer.Option(metavar="PHRASE", help="What it is about, for prompts; or in PATH/profile.toml."),
+        typer.Option(
+            metavar="PHRASE", help="What the documents are about, for prompts; or in PATH/profile.toml."
+        ),
     ] = None,
     languages: Annotated[
         str | None,
         typer.Option(metavar="en,es", help="Languages of the documents; or in PATH/profile.toml."),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Count and check the built-in collection.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Count and validate the built-in collection.")
+    ] = False,
     vectors: Annotated[
-        bool, typer.Option("--vectors", help="Bring the built-in collection's vectors up to date.")
+        bool, typer.Option("--vectors", help="Update the stored vectors of the built-in collection.")
     ] = False,
     export: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the built-in collection as BEIR folders.")
+        Path | None, typer.Option(metavar="DIR", help="Export the built-in collection as BEIR folders.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Index files into a corpus: md, txt, html, pdf, docx, csv, xlsx, jsonl, or a BEIR folder."""
-    wanted = sum((path is not None, check, vectors, export is not None))
-    if wanted != 1 or (path is None) != (corpus is None):
+    actions = sum((path is not None, check, vectors, export is not None))
+    if actions != 1 or (path is None) != (corpus is None):
         raise typer.BadParameter("give PATH with --corpus NAME, or one of --check, --vectors, --export DIR")
     if enrich and path is None:
-        raise typer.BadParameter("--enrich goes with PATH and --corpus NAME")
+        raise typer.BadParameter("--enrich needs PATH and --corpus NAME")
     if path is None and (subject is not None or languages is not None):
-        raise typer.BadParameter("--subject and --languages go with PATH and --corpus NAME")
+        raise typer.BadParameter("--subject and --languages need PATH and --corpus NAME")
     if path is not None and corpus is not None:
         from ..lab.opening import index_path
 
@@ -224,14 +229,14 @@ app.command()(results)
 
 @app.command()
 def replay(
-    file: Annotated[Path, typer.Argument(help="What `rag query --json` or `rag compare --json` printed.")],
+    file: Annotated[Path, typer.Argument(help="Saved output of `rag query --json` or `rag compare --json`.")],
     corpus: Annotated[
-        str | None, typer.Option(help="Corpus to ask.", show_default="the one that was asked")
+        str | None, typer.Option(help="Corpus to search.", show_default="the one in the session")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="End with 1 when anything differs.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if anything differs.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a saved session again and say what differs."""
+    """Run a saved session again and report what differs."""
     from .. import sessions
 
     saved = sessions.read_session(file)
@@ -245,7 +250,7 @@ def replay(
 
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
-    """Say which engines are active and why, what is missing, and how to mend it."""
+    """Report which engines are active and why, what is missing, and how to fix it."""
     from ..lab.doctor import examine
 
     findings = examine(progress=show.progress)
@@ -257,8 +262,8 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; turns every RagError into one line and exit code 1, 2 for wrong usage, 130 for Ctrl-C."""
-    _quieten()
+    """Run the command line. A RagError becomes one line and exit code 1, 2 for wrong usage, 130 for Ctrl-C."""
+    _silence_libraries()
     try:
         app(args=arguments)
     except RagError as error:
@@ -269,18 +274,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(1)
 
 
-def _quieten() -> None:
-    """Keep the lines of libraries off the screen: what matters of them is in our own reports."""
+def _silence_libraries() -> None:
+    """Silence the warnings of libraries; our own reports include what matters."""
     if not logging.getLogger().handlers:
-        logging.getLogger().addHandler(logging.NullHandler())  # else Python prints warnings on stderr
+        logging.getLogger().addHandler(logging.NullHandler())  # otherwise Python prints warnings on stderr
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
 
 
 def _fail(error: RagError) -> None:
     complain(" ".join(f"rag: {error} {spent_so_far(error.calls)}".split()))
-    misused = isinstance(error, ConfigError) and not isinstance(error, SettingsError)
-    sys.exit(130 if isinstance(error, Stopped) else 2 if misused else 1)
+    wrong_usage = isinstance(error, ConfigError) and not isinstance(error, SettingsError)
+    sys.exit(130 if isinstance(error, Stopped) else 2 if wrong_usage else 1)
 
 
 def _lab(corpus: str) -> Any:
@@ -293,7 +298,7 @@ def _lab(corpus: str) -> Any:
 
 
 def _measured(trace: Trace, corpus: str) -> dict[str, float] | None:
-    """Metrics of a trace's passages at their number, when its question is one of the built-in judged ones."""
+    """Metrics of a trace's passages, cut at their number; None unless the question is a built-in judged one."""
     from .. import evaluation as ev
     from ..values.settings import read_settings
 
@@ -307,7 +312,7 @@ def _measured(trace: Trace, corpus: str) -> dict[str, float] | None:
 
 
 def _strategy(name: str, values: Mapping[str, object]) -> Any:
-    """The built strategy, so that a wrong name or value is reported before any model is loaded."""
+    """Build the strategy, so that a wrong name or value is reported before any model is loaded."""
     from ..catalog import build
 
     return build((name, values))

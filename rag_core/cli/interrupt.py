@@ -1,4 +1,4 @@
-"""Ctrl-C as a request to stop: the command says what was spent, and keeps what had finished."""
+"""Ctrl-C as a request to stop: the command reports what it spent and keeps what has finished."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Interrupt(threading.Event):
     """Set by the first Ctrl-C."""
 
     def progress(self, what: str, done: int, total: int) -> None:
-        """As `show.progress`, for work that looks at no event: it ends here once this is set."""
+        """`show.progress` for work that does not check the event: raises Stopped once it is set."""
         if self.is_set():
             raise Stopped
         show.progress(what, done, total)
@@ -23,28 +23,28 @@ class Interrupt(threading.Event):
 
 @contextmanager
 def at_a_prompt() -> Iterator[None]:
-    """Ctrl-C inside the block ends the program, as it does at any prompt."""
-    held = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Inside the block Ctrl-C ends the program, as at any prompt."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, held)
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager
 def interruptible() -> Iterator[Interrupt]:
-    """What the first Ctrl-C inside the block sets; the second one ends the program at once."""
-    asked = Interrupt()
-    if threading.current_thread() is not threading.main_thread():  # only that one may handle signals
-        yield asked
+    """An event that the first Ctrl-C inside the block sets; the second ends the program at once."""
+    interrupt = Interrupt()
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can handle signals
+        yield interrupt
         return
 
-    def ask(number: int, frame: object) -> None:
-        asked.set()
+    def request_stop(number: int, frame: object) -> None:
+        interrupt.set()
         signal.signal(signal.SIGINT, before)
 
-    before = signal.signal(signal.SIGINT, ask)
+    before = signal.signal(signal.SIGINT, request_stop)
     try:
-        yield asked
+        yield interrupt
     finally:
         signal.signal(signal.SIGINT, before)

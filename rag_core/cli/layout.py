@@ -10,19 +10,19 @@ from typing import Any
 import typer
 from rich.cells import cell_len, chop_cells
 
-NARROWEST = 80  # columns that are filled on any terminal, and where there is none
+NARROWEST = 80  # columns used at least, and where there is no terminal
 
 
 def width() -> int:
-    """Columns to fill: COLUMNS, else the terminal's, and at least NARROWEST."""
+    """Columns to use: COLUMNS, otherwise the terminal's, but at least NARROWEST."""
     return max(shutil.get_terminal_size((NARROWEST, 24)).columns, NARROWEST)
 
 
 def say(text: str = "", *, hang: int = 2, err: bool = False, **style: Any) -> None:
-    """Print lines, each wrapped at the terminal's width.
+    """Print lines, wrapped to the terminal's width.
 
     Args:
-        hang: columns that the continuation of a line stands further in than its beginning.
+        hang: extra indent of continuation lines, in columns.
         style: of `typer.style`, such as `bold=True`.
     """
     for line in text.expandtabs(4).split("\n"):
@@ -31,13 +31,13 @@ def say(text: str = "", *, hang: int = 2, err: bool = False, **style: Any) -> No
 
 
 def paragraph(text: str) -> None:
-    """Print a text, two columns in."""
+    """Print a text, indented by two columns."""
     for line in text.split("\n"):
         say(f"  {line}", hang=0)
 
 
 def complain(text: str) -> None:
-    """Print one line on stderr; on a terminal it is wrapped, elsewhere it stays one line for scripts."""
+    """Print one line on stderr; wrapped on a terminal, but a single line for scripts."""
     if sys.stderr.isatty():
         say(text, err=True)
     else:
@@ -45,9 +45,9 @@ def complain(text: str) -> None:
 
 
 def wrapped(line: str, columns: int, hang: int = 0) -> list[str]:
-    """A line cut between words, in columns as a terminal counts them; too long a word is cut inside.
+    """Wrap a line between words, in columns as a terminal counts them; words that are too long are split.
 
-    Runs of spaces inside a line are kept, so that columns of a table stay where they are.
+    Runs of spaces are kept, so that table columns stay aligned.
     """
     indent = " " * (len(line) - len(line.lstrip(" ")))
     parts, current = [], ""
@@ -58,7 +58,7 @@ def wrapped(line: str, columns: int, hang: int = 0) -> list[str]:
         if current.strip():
             parts.append(current)
         lead = indent + " " * hang if parts else indent
-        *whole, last = chop_cells(piece.lstrip(" "), columns - len(lead))
-        parts += [lead + word for word in whole]
+        *full, last = chop_cells(piece.lstrip(" "), columns - len(lead))
+        parts += [lead + word for word in full]
         current = lead + last
     return [*parts, current]

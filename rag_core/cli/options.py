@@ -1,4 +1,4 @@
-"""What is written in options, as values."""
+"""Parsing of option values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from ..values.errors import ConfigError
 
 Strategies = Annotated[
     str,
-    typer.Option(metavar="A,B,LABEL=C", help="Strategies; LABEL=NAME repeats one with other settings."),
+    typer.Option(
+        metavar="A,B,LABEL=C", help="Strategies to use; LABEL=NAME repeats one with other settings."
+    ),
 ]
 Sets = Annotated[
     list[str] | None, typer.Option("--set", metavar="LABEL.CONTROL=VALUE", help="Set a control.")
@@ -23,16 +25,16 @@ def parse_strategies(text: str, assignments: list[str]) -> dict[str, tuple[str, 
     """Label -> (strategy, control values) from the options' texts.
 
     Raises:
-        ConfigError: a label stands twice, or a value is set for a label that is not there.
+        ConfigError: a label is used twice, or a value is set for an unknown label.
     """
     chosen: dict[str, tuple[str, dict[str, object]]] = {}
     for part in (part.strip() for part in text.split(",") if part.strip()):
         label, equals, name = (piece.strip() for piece in part.partition("="))
         if not label:
-            raise ConfigError(f"{part!r} has no label.", "Write LABEL=STRATEGY, or the strategy alone.")
+            raise ConfigError(f"{part!r} has no label.", "Write LABEL=STRATEGY, or just the strategy.")
         if label in chosen:
             raise ConfigError(
-                f"The label {label!r} stands twice.", "Write LABEL=STRATEGY to tell the two apart."
+                f"The label {label!r} is used twice.", "Write LABEL=STRATEGY to give each one its own label."
             )
         chosen[label] = (name if equals else label, {})
     for pair in assignments:
@@ -40,8 +42,8 @@ def parse_strategies(text: str, assignments: list[str]) -> dict[str, tuple[str, 
         label, dot, control = key.strip().rpartition(".")
         if not equals or not dot or label not in chosen:
             raise ConfigError(
-                f"--set {pair} names none of the strategies chosen.",
-                f"Write LABEL.CONTROL=VALUE with {', '.join(chosen)}.",
+                f"--set {pair} does not match any chosen strategy.",
+                f"Write LABEL.CONTROL=VALUE; the labels are {', '.join(chosen)}.",
             )
         chosen[label][1][control] = value.strip()
     return dict(chosen)
@@ -67,7 +69,8 @@ def parse_pair(written: str, labels: Sequence[str]) -> tuple[str, str]:
     a, colon, b = written.partition(":")
     if not colon or a == b or not {a, b} <= set(labels):
         raise ConfigError(
-            f"--pair {written} names no two that are measured.", f"Write A:B with {', '.join(labels)}."
+            f"--pair {written} does not name two measured strategies.",
+            f"Write A:B; the labels are {', '.join(labels)}.",
         )
     return a, b
 

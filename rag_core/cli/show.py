@@ -1,4 +1,4 @@
-"""What the commands print for people."""
+"""Human-readable output of the commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_ADVICE = "A demonstration, not medical advice."
 
 
 def progress(what: str, done: int, total: int) -> None:
-    """One line that rewrites itself, on a terminal only."""
+    """A progress line that overwrites itself; on a terminal only."""
     if sys.stderr.isatty():
         count = f" {done}/{total}" if total > 1 else ""
         line = "" if what == "ready" else f"{what}{count}"[: width() - 1]
@@ -30,7 +30,7 @@ def progress(what: str, done: int, total: int) -> None:
 
 
 def strategies(recipes: Sequence[dict[str, Any]]) -> None:
-    """Strategies with stages and controls."""
+    """Strategies with stages, controls and presets."""
     for recipe in recipes:
         say(f"{recipe['name']}: {recipe['title']}", bold=True)
         paragraph(recipe["summary"])
@@ -42,13 +42,13 @@ def strategies(recipes: Sequence[dict[str, Any]]) -> None:
         for preset in recipe["presets"]:
             say(f"  preset {preset['name']}: {_assigned(preset['values'])}")
             say(f"      {preset['help']}", hang=0)
-        paragraph(f"Helps: {recipe['helps']}")
+        paragraph(f"Good for: {recipe['helps']}")
         paragraph(f"Not good for: {recipe['hurts']}")
         say()
 
 
 def _span(control: dict[str, Any]) -> str:
-    """What a control can be."""
+    """The values a control can take."""
     if control["choices"]:
         return "|".join(control["choices"])
     if control["min"] is None:
@@ -62,7 +62,7 @@ def _assigned(values: dict[str, Any]) -> str:
 
 
 def heading(label: str, name: str, values: Mapping[str, object]) -> str:
-    """A column's heading: its label, the strategy behind it, and the controls that were set."""
+    """The heading of a result: its label, its strategy, and the controls that were set."""
     title = label if label == name else f"{label} = {name}"
     return ", ".join([title, *(f"{control}={value}" for control, value in values.items())])
 
@@ -70,10 +70,10 @@ def heading(label: str, name: str, values: Mapping[str, object]) -> str:
 def trace(
     trace: Trace, *, details: bool, heading: str = "", measured: Mapping[str, float] | None = None
 ) -> None:
-    """Answer, sources, and on request every stage.
+    """The answer and its sources; with `details`, every stage.
 
     Args:
-        measured: metrics of the passages by their titles; None when the question is not judged.
+        measured: metric title -> value; None when the question has no judgements.
     """
     say(f"{heading or trace.strategy}  [{trace.engine['llm']}]", bold=True)
     answer = trace.answer
@@ -83,7 +83,9 @@ def trace(
             paragraph(f"Why: {answer.reason}")
         for cited in answer.citations:
             if cited.supported is None:
-                paragraph(f"[{cited.n}] not checked: words cannot tell whether it supports the answer.")
+                paragraph(
+                    f"[{cited.n}] not checked: word overlap cannot show whether the passage supports it."
+                )
             elif not cited.supported:
                 paragraph(f"[{cited.n}] unsupported: the closest sentence is “{cited.quote}”")
     for rank, hit in enumerate(trace.ranking, start=1):
@@ -110,7 +112,7 @@ def trace(
                     say(f"    {ranking.retriever + of:<14} {ranking.seconds * 1000:8.1f} ms")
         if measured:
             values = ", ".join(f"{title} {value:.3f}" for title, value in measured.items())
-            say(f"  judged: {values}")
+            say(f"  metrics: {values}")
     for warning in trace.warnings:
         say(f"  warning: {warning}", fg="yellow")
     cost = "n/a (a price is unknown)" if trace.cost_usd is None else f"${trace.cost_usd:.6f}"
@@ -124,7 +126,7 @@ def replayed(found: Sequence[Replayed]) -> None:
         for difference in one.differences:
             say(f"  {difference.what}: {difference.says}", fg="yellow")
         if not one.differences:
-            say("  the same")
+            say("  no differences")
 
 
 def report_json(report: Report) -> dict[str, Any]:
@@ -158,26 +160,29 @@ def _enriched_json(written: WriteReport) -> dict[str, Any]:
 
 
 def report(report: Report) -> None:
-    """Counts, and each failed file with its reason."""
+    """Counts, then each failed or skipped file with its reason."""
     counts = ", ".join(
         f"{len(getattr(report, name))} {name}"
         for name in ("added", "changed", "removed", "unchanged", "failed")
     )
     say(
-        f"{report.corpus}: {counts}; {report.passages} passages, {report.embedded} embedded "
-        f"now{_cost_of(report.calls)}."
+        f"{report.corpus}: {counts}; {report.passages} passages, {report.embedded} newly "
+        f"embedded{_cost_of(report.calls)}."
     )
     profile = report.profile
     about = (
-        f"about {profile.subject}" if profile.subject else f"subject unknown (--subject, or a {PROFILE_FILE})"
+        f"about {profile.subject}"
+        if profile.subject
+        else f"subject unknown (set --subject or {PROFILE_FILE})"
     )
-    paragraph(f"{about}; in {language_list(profile.languages) or 'no known language'}")
+    languages = language_list(profile.languages)
+    paragraph(f"{about}; {f'in {languages}' if languages else 'language unknown'}")
     if written := report.enriched:
-        asked = f", {len(written.calls)} calls" if written.calls else ""
+        calls = f", {len(written.calls)} calls" if written.calls else ""
         paid = _cost_of((*written.calls, *written.embeddings))
         say(
             f"  with contexts by {written.enricher.partition('/')[0]}: {written.passages - written.without_context} of "
-            f"{written.passages} passages, {written.embedded} embedded now{asked}{paid}."
+            f"{written.passages} passages, {written.embedded} newly embedded{calls}{paid}."
         )
     for file, reason in report.failed:
         say(f"  failed {file}: {reason}", fg="yellow")
@@ -188,23 +193,23 @@ def report(report: Report) -> None:
 
 
 def _cost_of(calls: Sequence[ModelCall]) -> str:
-    """What calls cost, to be put behind what they were for; empty when they were free."""
+    """The cost as a phrase, such as " for $0.01"; empty when it was free."""
     billed = [call for call in calls if call.cost_usd != 0]
     return f" for {Cost.of(billed)}" if billed else ""
 
 
 def estimate(what: EnrichmentEstimate) -> None:
-    """What a model is about to be asked for contexts, on stderr."""
+    """The estimated cost of writing contexts with a model, on stderr."""
     cost = "price unknown" if what.cost_usd is None else f"about ${what.cost_usd:.4f}"
     say(
         f"Contexts by {what.model}: {what.calls} calls, about {what.input_tokens:,} tokens in and "
-        f"{what.output_tokens:,} out, {cost}; {what.known} are known.",
+        f"{what.output_tokens:,} out, {cost}; {what.known} already stored.",
         err=True,
     )
 
 
 def collection(counts: dict[str, Any], problems: Sequence[str]) -> None:
-    """Counts of the built-in collection, then what is wrong with it."""
+    """Counts of the built-in collection, then its problems."""
     for name, count in counts.items():
         parts = (
             ", ".join(f"{key} {value:,}" for key, value in count.items()) if isinstance(count, dict) else ""
@@ -217,7 +222,7 @@ def collection(counts: dict[str, Any], problems: Sequence[str]) -> None:
 
 
 def findings(found: Findings) -> None:
-    """One line a finding."""
+    """One line per finding."""
     for finding in found.lines:
         mark = {True: "ok     ", False: "MISSING", None: "note   "}[finding.ok]
         say(f"{mark} {finding.what}", hang=8)

@@ -57,6 +57,16 @@ class Document:
     topic: str = ""
     sources: tuple[Source, ...] = ()
 
+    @property
+    def word_count(self) -> int:
+        """Words of the body."""
+        return len(self.text.split())
+
+    def contains(self, words: str) -> bool:
+        """Whether title or body contains each of these words, in any case, also inside longer words."""
+        text = f"{self.title} {self.text}".casefold()
+        return all(word in text for word in words.casefold().split())
+
 
 def read_document(path: Path) -> Document:
     """Read a Markdown file with the collection's front matter.

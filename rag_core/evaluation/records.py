@@ -95,6 +95,11 @@ class Record:
         """Document ids in the order the strategy ends with."""
         return self.stages[-1].lanes[0].documents if self.stages and self.stages[-1].lanes else ()
 
+    def missed(self, grades: Mapping[str, int]) -> list[str]:
+        """The relevant documents that are not in the final ranking, in the order of `grades`."""
+        found = set(self.ranked)
+        return [name for name, grade in grades.items() if grade > 0 and name not in found]
+
     @property
     def seconds(self) -> float:
         """Sum of the stages' seconds."""

@@ -32,8 +32,8 @@ class Finding:
     """One line of the report.
 
     Args:
-        ok: True all is well, False a question cannot be answered because of it, None a remark.
-        mend: the command that mends it; empty when nothing needs mending.
+        ok: True for good, False when it prevents answering, None for a note.
+        mend: the command that fixes it; empty when nothing needs fixing.
     """
 
     ok: bool | None
@@ -61,21 +61,21 @@ class Findings:
 
 
 def examine(settings: Settings | None = None, progress: Progress = no_progress) -> Findings:
-    """Open the built-in corpus and ask a question, noting what happens on the way."""
+    """Open the built-in corpus, answer a test question, and report what was found on the way."""
     versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
     lines = [Finding(None, ", ".join(f"{name} {number}" for name, number in versions.items()))]
     lines += _plugins()
     engine: dict[str, str | None] = {}
     try:
         settings = settings or read_settings()
-        lines += [Finding(None, told) for told in _roles(settings)]
+        lines += [Finding(None, line) for line in _roles(settings)]
         lab = open_lab(BUILTIN, settings=settings, progress=progress)
         lines += [Finding(None, warning) for warning in lab.warnings]
         engine = lab.engine
         lines.append(Finding(True, f"embedding model {engine['embedding']}, index {engine['index']}"))
         lines.append(Finding(None, _labels(lab.engines)))
         trace = lab.run(PROBE, "hybrid_rrf")
-        lines.append(Finding(True, f"a question was answered in {trace.seconds:.1f} s by {engine['llm']}"))
+        lines.append(Finding(True, f"test question answered in {trace.seconds:.1f} s by {engine['llm']}"))
         return Findings(True, engine, versions, tuple(lines))
     except RagError as error:
         lines.append(Finding(False, error.message, error.next_step))
@@ -92,24 +92,24 @@ def _plugins() -> Iterator[Finding]:
 
 
 def _labels(engines: Engines) -> str:
-    """What rates passages, and what does not because nothing was fitted for it."""
+    """Which scorer the relevance labels come from, and which has no fitted thresholds."""
     if engines.labels.by_rank:
-        return "relevance labels: by position in the list (RAG_LABELS=rank), not measured"
-    by = f"by a judging model where a strategy asks one, otherwise by the {engines.scorer.name} ({MINILM})"
+        return "relevance labels: from the position in the list (RAG_LABELS=rank), not calibrated"
+    source = (
+        f"from the judge model if the strategy uses one, otherwise from the {engines.scorer.name} ({MINILM})"
+    )
     embedder = engines.embedder
     if engines.labels.has("cosine", embedder.key):
-        return f"relevance labels: {by}"
-    return (
-        f"relevance labels: {by}; never by the cosine of {embedder.name}, for which no thresholds were fitted"
-    )
+        return f"relevance labels: {source}"
+    return f"relevance labels: {source}; never from the cosine of {embedder.name}, which has no fitted thresholds"
 
 
 def _roles(settings: Settings) -> Iterator[str]:
-    """Which model plays each role, and where it is served; never a key."""
+    """Which model fills each role, and which server it runs on; never a key."""
     for role, what in WORK.items():
         server = settings.server(role)
         if not settings.asks_provider(role):
-            reason = "RAG_LLM=offline" if settings.llm == "offline" else "no key and no base URL is set"
+            reason = "RAG_LLM=offline" if settings.llm == "offline" else "no key or base URL is set"
             yield f"{what}: offline engine, no language model ({reason})"
         elif server is not None:
             yield f"{what}: {settings.model(role)} at {server.address}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .types import Answer, Cost, ModelCall, Ranking, State
+from .types import Answer, Cost, ModelCall, Ranking, State, token_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,18 +177,14 @@ def metrics(calls: tuple[ModelCall, ...]) -> dict[str, Any]:
     Token totals count language-model calls; `total_cost` counts every call, embeddings included.
     `usage_source` and `cost_source` say where tokens and prices come from.
     """
-
-    def tokens(group: tuple[ModelCall, ...]) -> tuple[int, int]:
-        return sum(call.input_tokens for call in group), sum(call.output_tokens for call in group)
-
     language = tuple(call for call in calls if call.of_language_model)
     rewrite = tuple(call for call in language if call.purpose == "rewrite")
     answer = tuple(call for call in language if call.purpose == "answer")
     counted = sorted({call.counted_by for call in language})
     total = Cost.of(calls).usd
-    rewrite_in, rewrite_out = tokens(rewrite)
-    answer_in, answer_out = tokens(answer)
-    total_in, total_out = tokens(language)
+    rewrite_in, rewrite_out = token_counts(rewrite)
+    answer_in, answer_out = token_counts(answer)
+    total_in, total_out = token_counts(language)
     return {
         "rewrite_input_tokens": rewrite_in,
         "rewrite_output_tokens": rewrite_out,

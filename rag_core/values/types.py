@@ -271,6 +271,11 @@ class Cost:
         """The total in US dollars; None when any price is unknown."""
         return None if self.unpriced else self.known
 
+    @property
+    def free(self) -> bool:
+        """Whether nothing was billed, as far as prices are known."""
+        return not (self.known or self.unpriced)
+
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.known + other.known, self.unpriced + other.unpriced)
 
@@ -282,8 +287,14 @@ class Cost:
         return f"{known} and {without}" if self.known else without
 
 
+def token_counts(calls: Iterable[ModelCall]) -> tuple[int, int]:
+    """Input and output tokens of calls."""
+    counts = [(call.input_tokens, call.output_tokens) for call in calls]
+    return sum(sent for sent, _ in counts), sum(received for _, received in counts)
+
+
 def spent_so_far(calls: Iterable[ModelCall]) -> str:
-    """What calls have cost so far, in a sentence; empty when they were free."""
+    """What calls have cost so far, as a sentence; empty when they were free."""
     billed = [call for call in dict.fromkeys(calls) if call.cost_usd != 0]
     if not billed:
         return ""
@@ -344,6 +355,11 @@ class State:
     rankings: tuple[Ranking, ...] = ()
     answer: Answer | None = None
     shortfall: str = ""
+
+    @property
+    def passage_count(self) -> int:
+        """How many passages the rankings contain, each counted once."""
+        return len({hit.id for ranking in self.rankings for hit in ranking})
 
     @classmethod
     def start(cls, question: str) -> State:

@@ -102,7 +102,7 @@ def test_the_question_and_the_settings_survive_another_page_without_a_run(visit:
     page.get_by_role("slider", name="k_final").press("ArrowLeft")
     page.keyboard.press("Escape")
     tab(page, "Documents").click()
-    expect(page.get_by_role("heading", name="What the answers can draw on")).to_be_visible()
+    expect(page.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
     tab(page, "Compare").click()
     expect(page.get_by_label("Question", exact=True)).to_have_value(SPANISH)
     page.get_by_role("button", name="Settings").first.click()
@@ -134,11 +134,11 @@ def test_a_running_comparison_survives_other_pages_and_reloads(
     page.reload()
     as_it_was()
     tab(page, "Documents").click()
-    expect(page.get_by_role("heading", name="What the answers can draw on")).to_be_visible()
+    expect(page.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
     page.go_back()
     as_it_was()
     tab(page, "Documents").click()
-    expect(page.get_by_role("heading", name="What the answers can draw on")).to_be_visible()
+    expect(page.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
     tab(page, "Compare").click()
     as_it_was()
     paid_visit.wait_until_done(2)
@@ -242,12 +242,12 @@ def test_what_was_streamed_before_the_server_died_stays(paid_visit: Visit, provi
     page = paid_visit.page
     paid_visit.pick(ENGLISH)
     paid_visit.run()
-    expect(page.get_by_text("The answer broke off here:")).to_have_count(3, timeout=ANSWER_MS)
+    expect(page.get_by_text("The answer was cut off here.")).to_have_count(3, timeout=ANSWER_MS)
     expect(page.locator(".rl-answer:not(.rl-live)", has_text="Cats purr when")).to_have_count(3)
     expect(page.locator(".rl-passage")).to_have_count(15)
     expect(page.get_by_text("Cost of this comparison: $0.00")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("The answer broke off here:")).to_have_count(3, timeout=60_000)
+    expect(page.get_by_text("The answer was cut off here.")).to_have_count(3, timeout=60_000)
 
 
 @pytest.mark.parametrize("after", [0, 3])
@@ -268,7 +268,7 @@ def test_a_hanging_server_is_waited_for_by_the_second(
     expect(page.get_by_text("Stopping…")).to_have_count(3)  # the call ends with its timeout
     expect(page.locator(".rl-box")).to_have_count(3, timeout=90_000)
     expect(page.locator(".rl-answer")).to_have_count(3 if after else 0)
-    expect(page.get_by_text("The answer broke off here:")).to_have_count(3 if after else 0)
+    expect(page.get_by_text("The answer was cut off here.")).to_have_count(3 if after else 0)
     assert role_of(provider.requests[-1].body) == "answer"
 
 

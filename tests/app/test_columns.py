@@ -45,7 +45,7 @@ class TestPassages:
         self, full: Context
     ) -> None:
         column = column_at(full, RERANKED, "Rerank")
-        column.stopped = "the run was stopped"
+        column.stopped = "The run was stopped."
         drawn = passages.passages(column, 0, QUESTION)
         assert drawn.count("<details") == 3
         assert f"The first 3 of {column.candidates} candidates, before Rerank" in drawn
@@ -101,7 +101,7 @@ class TestPassages:
             ).groups()
         )
         assert score == pytest.approx(0.4 * cosine + 0.6 * judged, abs=1e-4)
-        assert "<b>Reason the judge gave:</b> " in drawn
+        assert "<b>Reason given by the judge:</b> " in drawn
 
 
 class TestAnswer:
@@ -114,12 +114,12 @@ class TestAnswer:
         )
         drawn = html.answer(column, 0, "ready")
         assert '<div class="rl-answer">Cats sleep &lt;most&gt; of</div>' in drawn
-        assert "<b>The answer broke off here:</b> The stream ended early.<br>Run again." in drawn
+        assert "<b>The answer was cut off here.</b> The stream ended early.<br>Run again." in drawn
 
     def test_what_was_streamed_before_a_stop_stays(self) -> None:
-        drawn = html.answer(self.column(text="Cats sleep", stopped="the run was stopped"), 0, "ready")
+        drawn = html.answer(self.column(text="Cats sleep", stopped="The run was stopped."), 0, "ready")
         assert "Cats sleep" in drawn
-        assert "<b>The answer broke off here:</b> the run was stopped." in drawn
+        assert "<b>The answer was cut off here.</b> The run was stopped." in drawn
 
     def test_a_failure_without_words_is_a_failure(self) -> None:
         drawn = html.answer(self.column(error=ProviderError("No server.", "Start it.")), 0, "ready")
@@ -154,7 +154,7 @@ class TestCost:
         assert "$0.2500 and 2 calls of unknown price" in note
 
     def test_what_ran_here_costs_nothing(self) -> None:
-        assert "$0; nothing was sent" in bills.cost_note((self.call(0.0),))
+        assert "$0. No paid model was called." in bills.cost_note((self.call(0.0),))
 
 
 class TestComparisons:

@@ -63,8 +63,8 @@ def test_results_survive_reruns_and_a_changed_control_runs_only_what_must(visit:
     visit.wait_until_done()
     stages = page.locator(".rl-stages")
     expect(stages).to_have_count(3)
-    kept = [text.count("kept from before") for text in stages.all_inner_texts()]
-    assert kept == [2, 2, 3]  # MMR and the answer ran again
+    reused = [text.count("reused") for text in stages.all_inner_texts()]
+    assert reused == [2, 2, 3]  # MMR and the answer ran again
 
 
 def test_the_page_answers_bad_input_in_one_line_and_keeps_what_is_on_it(visit: Visit) -> None:
@@ -131,10 +131,10 @@ def test_the_documents_page_shows_a_document_and_its_guidance(browser: Browser, 
     page.goto(f"{app}/documents")
     page.get_by_label("Words in the text").fill("anti-D rhesus")
     page.get_by_label("Words in the text").press("Enter")
-    expect(page.get_by_text("Guidance this document names")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Guidance cited by this document")).to_be_visible(timeout=60_000)
     page.get_by_label("Words in the text").fill("zzzz")
     page.get_by_label("Words in the text").press("Enter")
-    expect(page.get_by_text("No document fits")).to_be_visible()
+    expect(page.get_by_text("No matches. Remove a filter.")).to_be_visible()
     context.close()
 
 

@@ -213,7 +213,7 @@ def test_a_question_that_cannot_be_asked_is_one_line(
         (["compare", "q", "--strategies", "bm25,magic"], ["no strategy 'magic'"]),
         (["compare", "q", "--strategies", " , "], ["No strategy was chosen"]),
         (["compare", "q", "--strategies", "bm25", "--set", "k1=1"], ["LABEL.CONTROL=VALUE", "bm25"]),
-        (["compare", "q", "--strategies", "bm25,bm25"], ["label 'bm25' stands twice", "LABEL=STRATEGY"]),
+        (["compare", "q", "--strategies", "bm25,bm25"], ["label 'bm25' is used twice", "LABEL=STRATEGY"]),
         (["compare", "q", "--strategies", "=bm25"], ["'=bm25' has no label"]),
         (["compare", "q", "--strategies", "rag_msr@rare"], ["no preset 'rare'", "raw"]),
         (["compare", "q", "--strategies", "bm25", "--set", "hybrid_rrf.k_final=1"], ["hybrid_rrf.k_final"]),

@@ -62,7 +62,7 @@ def test_the_same_again_is_the_same(rag: Rag, saved: Path) -> None:
     }
     shown = rag("replay", str(saved))
     assert [line.strip() for line in shown.out.splitlines()] == [
-        "a = bm25", "the same", "b = simple_semantic", "the same",
+        "a = bm25", "no differences", "b = simple_semantic", "no differences",
     ]  # fmt: skip
 
 

@@ -707,3 +707,9 @@ def test_sharing_a_context_factory_gives_each_question_its_own(
     make: Callable[[], Context] = factory
     list(ev.evaluate(opened(tmp_path / "run", strategies), strategies, make, workers=2))
     assert len(made) == 3
+
+
+def test_relevant_documents_outside_the_final_ranking_are_missed() -> None:
+    record = Record.ranking("q", ["a", "b"])
+    assert record.missed({"a": 2, "c": 1, "d": 0, "e": 2}) == ["c", "e"]
+    assert Record("q").missed({"a": 1}) == ["a"]

@@ -456,7 +456,7 @@ class TestCommand:
         assert ran.code == 0
         assert "Contexts by gpt-4o: 2 calls, about" in ran.err
         # gpt-4o: 2.50 and 10 dollars a million; twice 1000 in and 200 out = 0.0090
-        assert "2 of 2 passages, 2 embedded now, 2 calls for $0.009000" in " ".join(ran.out.split())
+        assert "2 of 2 passages, 2 newly embedded, 2 calls for $0.009000" in " ".join(ran.out.split())
         (notes / "moon.md").write_text("# Moon\n\nThe moon has no sea.\n")
         later = rag("index", str(notes), "--corpus", "tides")
         assert "rag index PATH --corpus tides --enrich" in later.out

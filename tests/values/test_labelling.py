@@ -283,8 +283,8 @@ def test_no_passage_no_label_and_no_warning():
 @pytest.mark.parametrize(
     ("fitted", "said"),
     [
-        (("cosine", "words-1", "en"), r"by the offline-scorer \(all-MiniLM-L6-v2\)$"),
-        (("cosine", "other", "en"), "never by the cosine of words, for which no thresholds were fitted$"),
+        (("cosine", "words-1", "en"), r"from the offline-scorer \(all-MiniLM-L6-v2\)$"),
+        (("cosine", "other", "en"), "never from the cosine of words, for which no thresholds were fitted$"),
     ],
 )
 def test_the_doctor_says_what_labels_passages(lab: Lab, embedder, fitted, said):

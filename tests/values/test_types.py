@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.values.types import Hit, ModelCall, Passage, Query, Ranking, State, Vote, ordered_votes
+from rag_core.values.types import (
+    Cost,
+    Hit,
+    ModelCall,
+    Passage,
+    Query,
+    Ranking,
+    State,
+    Vote,
+    ordered_votes,
+    token_counts,
+)
 
 QUESTION = Query("which animal?")
 
@@ -142,3 +153,23 @@ def test_a_state_with_several_rankings_has_no_single_one():
     two = replace(State.start("q"), rankings=(Ranking(QUESTION, ()), Ranking(QUESTION, ())))
     with pytest.raises(ValueError, match="too many values"):
         _ = two.ranking
+
+
+def test_tokens_of_calls_are_summed_by_direction() -> None:
+    calls = [
+        ModelCall("answer", "m", 10, 3, None, "provider"),
+        ModelCall("embed", "m", 5, 0, 0.0, "tokenizer"),
+    ]
+    assert token_counts(calls) == (15, 3)
+    assert token_counts([]) == (0, 0)
+
+
+@pytest.mark.parametrize(("cost", "free"), [(Cost(), True), (Cost(0.01), False), (Cost(0.0, 1), False)])
+def test_only_what_is_known_to_cost_nothing_is_free(cost: Cost, free: bool) -> None:
+    assert cost.free is free
+
+
+def test_a_passage_in_several_rankings_counts_once() -> None:
+    rankings = tuple(Ranking(QUESTION, tuple(hit(one, 1.0) for one in ids)) for ids in ("ab", "bc"))
+    assert State(QUESTION, (QUESTION,), rankings).passage_count == 3
+    assert State.start("q").passage_count == 0

@@ -1,0 +1,34 @@
+"""The outline of a strategy: stages, parameters, one sentence each."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag_core.catalog import RECIPES, build
+from rag_core.catalog.outline import outline
+
+
+@pytest.mark.parametrize("name", list(RECIPES))
+def test_every_stage_has_its_kind_its_parts_and_one_sentence(name: str) -> None:
+    strategy = build(name)
+    drawn = outline(strategy)
+    assert [stage.kind for stage in drawn] == [stage.kind for stage in strategy.stages]
+    names = [" ∥ ".join(part.name for part in stage.parts) for stage in drawn]
+    assert names == [stage.name for stage in strategy.stages]
+    for stage in drawn:
+        for part in stage.parts:
+            assert part.summary
+            assert "`" not in part.summary
+            assert not part.summary.endswith(".")
+
+
+def test_parameters_that_are_set_are_shown() -> None:
+    searches, fusion, *_ = outline(build(("contextual", {"k_candidates": 30})))
+    assert [part.params for part in searches.parts] == [
+        "k 30 · k1 1.5 · b 0.75 · enriched true", "k 30 · enriched true",
+    ]  # fmt: skip
+    assert fusion.parts[0].params == "k 60 · bm25 0.4, dense 0.6"
+
+
+def test_templates_are_shown_by_name() -> None:
+    assert outline(build("multi_query"))[0].parts[0].params == "standalone, synonyms, expanded"
