@@ -284,7 +284,7 @@ def test_no_passage_no_label_and_no_warning():
     ("fitted", "said"),
     [
         (("cosine", "words-1", "en"), r"from the offline-scorer \(all-MiniLM-L6-v2\)$"),
-        (("cosine", "other", "en"), "never from the cosine of words, for which no thresholds were fitted$"),
+        (("cosine", "other", "en"), "never from the cosine of words, which has no fitted thresholds$"),
     ],
 )
 def test_the_doctor_says_what_labels_passages(lab: Lab, embedder, fitted, said):
