@@ -238,7 +238,7 @@ def _below(run: LiveRun) -> None:
         st.subheader("Where did the time go?", anchor=False)
         st.plotly_chart(charts.waterfall(traces), key="waterfall", config={"displayModeBar": False})
     with right:
-        st.subheader("What did the models cost?", anchor=False)
+        st.subheader("What did it cost?", anchor=False)
         st.plotly_chart(charts.cost(traces), key="cost", config={"displayModeBar": False})
         st.caption(cost)
 
