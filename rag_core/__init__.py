@@ -33,7 +33,6 @@ from .catalog import (
 )
 from .catalog.outline import OutlinedStage, outline
 from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
-from .language.analysis import matches
 from .language.highlight import Segment, highlight
 from .language.questions import MAX_QUESTION, check_question, question_notice
 from .pipeline.strategy import Strategy
@@ -144,7 +143,6 @@ __all__ = [
     "format_value",
     "highlight",
     "index_path",
-    "matches",
     "mmr_select",
     "open_lab",
     "outline",
