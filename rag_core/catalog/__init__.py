@@ -49,9 +49,9 @@ StrategySpec = str | tuple[str, Mapping[str, object]] | Strategy
 
 
 def build(chosen: StrategySpec) -> Strategy:
-    """A strategy from its name, from (name, control values), or as it is.
+    """A strategy from its name, or from (name, control values); a `Strategy` is returned as it is.
 
-    A name may go with a preset, as in "rag_msr@raw"; the control values stand above the preset's.
+    A name can include a preset, as in "rag_msr@raw"; control values override the preset's.
 
     Raises:
         ConfigError: an unknown strategy, preset or control, or a value out of range.
@@ -65,8 +65,8 @@ def build(chosen: StrategySpec) -> Strategy:
 def describe_changes(chosen: StrategySpec) -> str:
     """How a strategy differs from its defaults, in a few words: "λ 0.3, k_final 8"; empty when it does not.
 
-    Controls that do nothing beside the others' values are left out: they set nothing apart. Values that an
-    older version stored, and strategies outside the catalogue, are no error.
+    Idle controls are left out. Values stored by an older version, and strategies outside the catalogue,
+    are not errors.
     """
     name, values = _named(chosen)
     recipe = RECIPES.get(name)
@@ -81,7 +81,7 @@ def describe(chosen: StrategySpec) -> str:
 
 
 def _named(chosen: StrategySpec) -> tuple[str, Mapping[str, object]]:
-    """Name and control values, a preset's included."""
+    """Name and control values, including those of a preset."""
     if isinstance(chosen, Strategy):
         return chosen.name, chosen.controls
     written, values = (chosen, {}) if isinstance(chosen, str) else chosen
@@ -93,7 +93,7 @@ def recipe_of(name: str) -> Recipe:
     """A strategy's declaration.
 
     Raises:
-        ConfigError: there is none of this name.
+        ConfigError: there is no such strategy.
     """
     if name not in RECIPES:
         missing = "".join(f" {failure}" for failure in RECIPES.failed)

@@ -1,4 +1,4 @@
-"""Strategies of several steps: rewritten queries, enriched passages, reranking and judging."""
+"""Multi-step strategies: query rewriting, enriched passages, reranking and judging."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from .recipe import Preset, Recipe
 TEMPERATURE = Number(
     "rewriter_temperature",
     REWRITER_TEMPERATURE,
-    "Of the rewriting model: 0.1 faithful, 0.3 balanced, 0.5 creative (Multi-Query Rewriter RAG, Rewriter Model Temperature); the offline engine has none.",
+    "Temperature of the rewriting model: 0.1 faithful, 0.3 balanced, 0.5 creative (Multi-Query Rewriter RAG, Rewriter Model Temperature); no effect on the offline engine.",
     min=0,
     max=1.5,
     step=0.05,
@@ -49,46 +49,46 @@ TEMPERATURE = Number(
 MULTI_QUERY_REWRITER = Recipe(
     name="multi_query",
     title="Multi-query",
-    summary="The question is rewritten several ways, each is searched by embedding, the finds are merged by weight.",
+    summary="Rewrites the question several ways, searches with each by embedding, and fuses the results by weight.",
     source="Multi-Query Rewriter RAG (src.rag.rewriter), obstetrics-rag-benchmark documentation.",
     controls=(
         Templates(
             "templates",
             tuple(template.name for template in MULTI_QUERY),
-            "The rewrites to make, in order of trust (Multi-Query Rewriter RAG, Query Rewriting Templates: standalone, synonyms, expanded); edit, remove, add.",
+            "Rewriting templates, most trusted first; you can edit, remove or add them (Multi-Query Rewriter RAG, Query Rewriting Templates: standalone, synonyms, expanded).",
         ),
         TEMPERATURE,
         count(
-            "k_per_query", 5, "Passages each rewrite brings (Multi-Query Rewriter RAG, Pipeline Steps: 5)."
+            "k_per_query", 5, "Passages retrieved per rewrite (Multi-Query Rewriter RAG, Pipeline Steps: 5)."
         ),
         Choice(
             "weighting",
             "linear",
-            "How much later rewrites count: linear 1, 0.95, 0.90; exponential 1, 0.9, 0.81; equal (Multi-Query Rewriter RAG, Query Weighting Strategy); or custom.",
+            "Weights of the rewrites, in order: linear 1, 0.95, 0.90; exponential 1, 0.9, 0.81; equal (Multi-Query Rewriter RAG, Query Weighting Strategy); or custom.",
             choices=("linear", "exponential", "equal", "custom"),
         ),
         share(
             "weight_step",
             0.05,
-            "Taken from the weight at each further rewrite (Multi-Query Rewriter RAG, Query Weighting Strategy: 0.05).",
+            "How much less each further rewrite weighs (Multi-Query Rewriter RAG, Query Weighting Strategy: 0.05).",
             needs=(("weighting", ("linear",)),),
         ),
         Weights(
             "query_weights",
             (1.0, 0.95, 0.9),
-            "One weight per template, in their order; those that are missing are 1.",
+            "One weight per template, in the same order; missing weights are 1.",
             needs=(("weighting", ("custom",)),),
         ),
         Choice(
             "merge",
             "max",
-            "Score of a passage several rewrites found: its best one, that of the first rewrite (Multi-Query Rewriter RAG, Core Processing Function), or the sum.",
+            "Score of a passage that several rewrites found: the highest, the first rewrite's (Multi-Query Rewriter RAG, Core Processing Function), or the sum.",
             choices=("max", "first", "sum"),
         ),
         count(
             "k_final",
             8,
-            "Passages the answer is written from (Multi-Query Rewriter RAG, Number of Final Documents: 8).",
+            "Passages given to the answer (Multi-Query Rewriter RAG, Number of Final Documents: 8).",
         ),
     ),
     stages=lambda c: (
@@ -98,8 +98,8 @@ MULTI_QUERY_REWRITER = Recipe(
         Top(c["k_final"], "k_final"),
         Generate(),
     ),
-    helps="Everyday or ambiguous wording, half-said questions, subjects with many names; when nothing may be missed.",
-    hurts="Exact questions, which rewriting can only blur; three more calls, and finds of speculative rewrites among the passages.",
+    helps="Everyday or ambiguous wording, incomplete questions and subjects with many names; when recall matters most.",
+    hurts="Exact questions, which rewriting only blurs; it makes three more calls, and speculative rewrites bring in noise.",
     calls={"rewrite": 3, "answer": 1},
     presets=(
         Preset(
@@ -115,7 +115,7 @@ MULTI_QUERY_REWRITER = Recipe(
         Preset(
             "comprehensive",
             {"k_final": 12},
-            "12 passages: the most evidence (Multi-Query Rewriter RAG, Number of Final Documents).",
+            "12 passages: most evidence (Multi-Query Rewriter RAG, Number of Final Documents).",
         ),
     ),
 )
@@ -123,13 +123,13 @@ MULTI_QUERY_REWRITER = Recipe(
 CONTEXTUAL = Recipe(
     name="contextual",
     title="Contextual retrieval",
-    summary="Passages are indexed with a sentence that places them in their document; keyword and embedding search are fused by weight.",
+    summary="Indexes each passage with a sentence on its place in the document, then fuses keyword and embedding search by weight.",
     source="Query System with Contextual Retrieval (Epic Documentation RAG), after Anthropic's Contextual Retrieval (2024).",
     controls=(
         Switch(
             "transform",
             False,
-            "Put the question in the documents' terminology first (Query System with Contextual Retrieval, Query Transformation: optional).",
+            "First rewrite the question in the documents' terminology (Query System with Contextual Retrieval, Query Transformation: optional).",
         ),
         Choice(
             "search_type",
@@ -137,28 +137,32 @@ CONTEXTUAL = Recipe(
             "Keyword search, embedding search, or both (Query System with Contextual Retrieval, Query Command Usage: both).",
             choices=("bm25", "vector", "hybrid"),
         ),
-        Switch("enriched", True, "Search the passages with their contexts; off: the same passages without."),
+        Switch(
+            "enriched",
+            True,
+            "Search passages together with their contexts; off searches the same passages without.",
+        ),
         count(
             "k_candidates",
             50,
-            "Candidates of each search, and of the fused list that is reranked (chosen on dev questions).",
+            "Candidates from each search, and in the fused list for reranking (chosen on dev questions).",
         ),
         share(
             "vector_weight",
             0.6,
-            "Weight of embedding search in the fusion (Query System with Contextual Retrieval, Rank Fusion: 0.6); 0 leaves it out.",
+            "Weight of embedding search in the fusion; 0 turns it off (Query System with Contextual Retrieval, Rank Fusion: 0.6).",
             needs=(("search_type", ("hybrid",)),),
         ),
         share(
             "bm25_weight",
             0.4,
-            "Weight of keyword search in the fusion (Query System with Contextual Retrieval, Rank Fusion: 0.4); 0 leaves it out.",
+            "Weight of keyword search in the fusion; 0 turns it off (Query System with Contextual Retrieval, Rank Fusion: 0.4).",
             needs=(("search_type", ("hybrid",)),),
         ),
         Number(
             "rrf_k",
             60,
-            "RRF constant (2009 paper: 60). Query System with Contextual Retrieval, Rank Fusion, has weight/(k + rank + 1) with ranks from 0: the same as weight/(k + rank) here, from 1.",
+            "RRF constant (2009 paper: 60). Query System with Contextual Retrieval, Rank Fusion, writes weight/(k + rank + 1) with ranks from 0, which equals weight/(k + rank) with ranks from 1.",
             min=0,
             max=200,
             step=1,
@@ -168,24 +172,24 @@ CONTEXTUAL = Recipe(
         Switch(
             "rerank",
             False,
-            "Order the candidates by the reranker before the cut (Query System with Contextual Retrieval, Reranking: optional).",
+            "Rerank the candidates before keeping the top ones (Query System with Contextual Retrieval, Reranking: optional).",
         ),
         K_FINAL,
     ),
     stages=lambda c: _contextual(c),
-    helps="Long documents whose passages do not name their own subject; with reranking, the best order measured here.",
-    hurts="Short documents with telling headings, where the context repeats what is there; indexing costs a call per passage with a language model.",
+    helps="Long documents whose passages do not name their subject; with reranking, the best ranking measured here.",
+    hurts="Short documents with informative headings, which the context only repeats; with a language model, indexing costs one call per passage.",
     calls={"answer": 1},
     presets=(
         Preset(
             "hybrid",
             {"search_type": "hybrid"},
-            "Both searches, 60 to 40: the default (Query System with Contextual Retrieval, Rank Fusion).",
+            "Both searches, weighted 60 to 40: the default (Query System with Contextual Retrieval, Rank Fusion).",
         ),
         Preset(
             "everything",
             {"transform": True, "rerank": True},
-            "With transformation and reranking (Query System with Contextual Retrieval, Query Command Usage).",
+            "With question rewriting and reranking (Query System with Contextual Retrieval, Query Command Usage).",
         ),
     ),
 )
@@ -193,7 +197,7 @@ CONTEXTUAL = Recipe(
 RAG_MSR = Recipe(
     name="rag_msr",
     title="RAG-MSR",
-    summary="Three reformulations, each searched and reranked; every find is judged, and only those above a threshold are used.",
+    summary="Searches with three reformulations, reranks each, then scores every passage and uses only those that reach a threshold.",
     source="RAG-MSR, README (torijune/RAG-MSR on GitHub); α and θ are defaults of its code (scoring.py).",
     controls=(
         Choice(
@@ -206,8 +210,8 @@ RAG_MSR = Recipe(
         Choice(
             "dynamic_analysis",
             "rules",
-            "Who tells keywords, made a full question first, from a sentence: rules, the rewriting model in one more "
-            "call (RAG-MSR README, Reformulation Improvement), or nobody (off).",
+            "Detect keyword queries and expand them to a full question first: by rules, by the rewriting model in one "
+            "more call (RAG-MSR README, Reformulation Improvement), or off.",
             choices=("rules", "model", "off"),
             needs=(("prompt_set", ("original", "improved")),),
         ),
@@ -220,50 +224,50 @@ RAG_MSR = Recipe(
             step=0.05,
             needs=(("prompt_set", ("original", "improved")),),
         ),
-        count("k_per_query", 5, "Passages each reformulation brings (RAG-MSR README, Step 2: 5)."),
+        count("k_per_query", 5, "Passages retrieved per reformulation (RAG-MSR README, Step 2: 5)."),
         Switch("rerank", True, "Rerank each reformulation's passages against it (RAG-MSR README, Step 2)."),
         count(
             "m_per_query",
             3,
-            "Reranked passages each reformulation keeps (RAG-MSR README, Step 2: m, without a figure).",
+            "Reranked passages kept per reformulation (RAG-MSR README, Step 2: m, no value given).",
             needs=(("rerank", (True,)),),
         ),
         Switch(
             "judge",
             True,
-            "Score every passage by S_final and drop those below θ; off: the merged order stands.",
+            "Score every passage by S_final and drop those below θ; off keeps the fused order.",
         ),
         share(
             "alpha",
             0.4,
-            "S_final = α · cosine + (1 − α) · judge (RAG-MSR README, Step 3, gives no figure; its code, scoring.py: 0.4); 1 asks no judge.",
+            "S_final = α · cosine + (1 − α) · judge (RAG-MSR README, Step 3, gives no value; its code, scoring.py: 0.4); 1 skips the judge.",
             symbol="α",
             needs=(("judge", (True,)),),
         ),
         share(
             "theta",
             0.5,
-            "Least S_final of a passage that is used (RAG-MSR README, Step 3, gives no figure; its code, scoring.py: 0.5); 0 keeps all.",
+            "Lowest S_final a passage needs to be used (RAG-MSR README, Step 3, gives no value; its code, scoring.py: 0.5); 0 keeps all.",
             symbol="θ",
             needs=(("judge", (True,)),),
         ),
-        count("k_final", 5, "Passages the answer is written from, at most."),
+        count("k_final", 5, "Maximum number of passages given to the answer."),
     ),
     stages=lambda c: _rag_msr(c),
-    helps="Short, vague or many-sided questions; when a wrong passage is worse than none: it abstains by itself.",
-    hurts="The most calls of all; a judge that is too strict drops what was needed.",
+    helps="Short, vague or many-sided questions; when a wrong passage is worse than none, since it can abstain.",
+    hurts="Makes the most calls; a judge that is too strict drops passages the answer needs.",
     calls={"rewrite": 3, "judge": 9, "answer": 1},
     presets=(
-        Preset("full", {}, "Everything (RAG-MSR README, Experiment Results: “Origin RAG-MSR”)."),
+        Preset("full", {}, "All steps (RAG-MSR README, Experiment Results: “Origin RAG-MSR”)."),
         Preset(
             "raw",
             {"prompt_set": "none", "rerank": False, "judge": False},
-            "The question's own five passages (RAG-MSR README, Experiment Results: “Raw Retrieval”).",
+            "The question's top five passages (RAG-MSR README, Experiment Results: “Raw Retrieval”).",
         ),
         Preset(
             "reformulation only",
             {"rerank": False, "judge": False},
-            "Three reformulations, merged by best score (RAG-MSR README, Experiment Results: “Reformulation Retrieval”).",
+            "Three reformulations, fused by best score (RAG-MSR README, Experiment Results: “Reformulation Retrieval”).",
         ),
         Preset(
             "reranking only",
@@ -275,7 +279,7 @@ RAG_MSR = Recipe(
 
 
 def _weights(c: Mapping[str, Any]) -> tuple[float, tuple[float, ...]]:
-    """Step and custom weights, each only where the weighting uses it: equal behaviour, equal fingerprint."""
+    """Step and custom weights, each only where the weighting uses it, so equal behaviour has an equal fingerprint."""
     linear, custom = c["weighting"] == "linear", c["weighting"] == "custom"
     return (c["weight_step"] if linear else 0.0, c["query_weights"] if custom else ())
 

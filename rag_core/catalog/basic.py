@@ -1,4 +1,4 @@
-"""Strategies that search with the question itself, and HyDE."""
+"""Strategies that search with the question as asked, and HyDE."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from ..stages import Bm25, Dense, Generate, Hyde, Mmr, ReciprocalRankFusion, Ret
 from .controls import Number, Switch, count, share
 from .recipe import Recipe
 
-K_FINAL = count("k_final", 5, "Passages the answer is written from.")
+K_FINAL = count("k_final", 5, "Passages given to the answer.")
 RRF_K = Number(
     "rrf_k",
     60,
-    "RRF constant; higher flattens the first ranks (2009 paper: 60).",
+    "RRF constant; higher values flatten the top ranks (2009 paper: 60).",
     min=0,
     max=200,
     step=1,
@@ -20,36 +20,36 @@ RRF_K = Number(
 SIMPLE_SEMANTIC = Recipe(
     name="simple_semantic",
     title="Simple semantic",
-    summary="Passages whose embedding is nearest to the question's, by cosine similarity.",
+    summary="Finds the passages whose embeddings are closest to the question's, by cosine similarity.",
     source="The baseline in Multi-Query Rewriter RAG, Comparison with Other Architectures (obstetrics-rag-benchmark documentation).",
     controls=(K_FINAL,),
     stages=lambda c: (Retrieve((Dense(k=c["k_final"], control="k_final"),)), Generate()),
-    helps="Clear questions in whole sentences, in the documents' language; the cheapest and fastest.",
-    hurts="Rare names, abbreviations and numbers, which an embedding blurs.",
+    helps="Clear, full-sentence questions in the documents' language; the cheapest and fastest.",
+    hurts="Rare names, abbreviations and numbers, which embeddings blur.",
     calls={"answer": 1},
 )
 
 BM25 = Recipe(
     name="bm25",
     title="BM25 keywords",
-    summary="Passages that share the question's words, rare words counting more.",
+    summary="Finds passages that share words with the question; rare words count more.",
     source="Robertson and Zaragoza 2009; k1 and b as in rank_bm25.",
     controls=(
         K_FINAL,
-        Number("k1", 1.5, "How much a repeated word adds; 0 counts it once.", min=0, max=3, step=0.05),
-        share("b", 0.75, "How much long passages are held back; 0 not at all."),
+        Number("k1", 1.5, "Term-frequency saturation; 0 counts each word once.", min=0, max=3, step=0.05),
+        share("b", 0.75, "Length normalisation; 0 turns it off."),
     ),
     stages=lambda c: (Retrieve((Bm25(k=c["k_final"], k1=c["k1"], b=c["b"], control="k_final"),)), Generate()),
-    helps="Exact terms: drug names, abbreviations, numbers; languages the embedding model does not know.",
-    hurts="Everyday words for what the documents say in clinical ones.",
+    helps="Exact terms such as drug names, abbreviations and numbers; languages the embedding model does not know.",
+    hurts="Everyday words where the documents use clinical terms.",
     calls={"answer": 1},
 )
 
 HYDE = Recipe(
     name="hyde",
     title="HyDE",
-    summary="A passage that might answer the question is written first, and its embedding searched with.",
-    source="Gao et al. 2023 (HyDE), who average with the question; a rival in Multi-Query Rewriter RAG, Comparison with Other Architectures.",
+    summary="Writes a passage that might answer the question, then searches with its embedding.",
+    source="Gao et al. 2023 (HyDE), who average it with the question; a rival in Multi-Query Rewriter RAG, Comparison with Other Architectures.",
     controls=(
         K_FINAL,
         Switch(
@@ -63,15 +63,15 @@ HYDE = Recipe(
         Retrieve((Dense(k=c["k_final"], control="k_final"),)),
         Generate(),
     ),
-    helps="A gap between the asker's words and the documents': an answer resembles its passage more than a question does.",
-    hurts="When the model imagines a wrong answer, it searches for that; the offline engine only quotes a first search.",
+    helps="Questions worded unlike the documents: a hypothetical answer resembles the right passage more than the question does.",
+    hurts="A wrong guess sends the search astray; the offline engine can only quote a first search.",
     calls={"rewrite": 1, "answer": 1},
 )
 
 HYBRID_RRF = Recipe(
     name="hybrid_rrf",
     title="Hybrid RRF + MMR",
-    summary="Keyword and embedding search side by side, fused by rank, then picked for variety.",
+    summary="Runs keyword and embedding search side by side, fuses them by rank, then picks diverse passages.",
     source="Hybrid RRF module (src.rag.hybrid_rrf), obstetrics-rag-benchmark documentation; Cormack et al. 2009 (RRF); Carbonell and Goldstein 1998 (MMR).",
     controls=(
         count(
@@ -88,13 +88,13 @@ HYBRID_RRF = Recipe(
         count(
             "k_rrf_pool",
             10,
-            "Fused passages that MMR picks from (Hybrid RRF module, Retrieval Settings: 10).",
+            "Size of the fused pool MMR picks from (Hybrid RRF module, Retrieval Settings: 10).",
         ),
-        Switch("mmr", True, "Pick from the pool for variety; off: RRF's order stands."),
+        Switch("mmr", True, "Pick diverse passages from the pool; off keeps the RRF order."),
         share(
             "mmr_lambda",
             0.7,
-            "Lower picks for variety (Hybrid RRF module, Retrieval Settings: 0.7); 0 by novelty alone; 1 by cosine to the question alone.",
+            "Relevance against diversity: 1 uses cosine to the question alone, 0 novelty alone (Hybrid RRF module, Retrieval Settings: 0.7).",
             symbol="λ",
             needs=(("mmr", (True,)),),
         ),
@@ -112,7 +112,7 @@ HYBRID_RRF = Recipe(
         Mmr(c["k_final"], c["mmr_lambda"], "k_final") if c["mmr"] else Top(c["k_final"], "k_final"),
         Generate(),
     ),
-    helps="Questions that mix exact terms with meaning; answers that need several sides of a subject.",
-    hurts="When one search is much better than the other, the worse one dilutes it; variety costs precision.",
+    helps="Questions that mix exact terms with meaning; answers that cover several sides of a subject.",
+    hurts="One search much weaker than the other, which then dilutes it; diversity costs precision.",
     calls={"answer": 1},
 )

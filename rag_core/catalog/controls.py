@@ -1,4 +1,4 @@
-"""Controls: what the user may set. One declaration feeds the sliders, the command line and the docs."""
+"""Controls: the settings of a strategy. One declaration feeds the sliders, the command line and the docs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ..prompts.templates import MAX_TEMPLATES, READY, custom_template
 from ..values.errors import ConfigError
 
 Values = Mapping[str, Any]
-MAX_PASSAGES = 100  # upper bound of every candidate count
+MAX_PASSAGES = 100  # upper bound of every number of passages
 
 
 @dataclass(frozen=True, slots=True)
 class Control(ABC):
-    """Something the user may set.
+    """A setting of a strategy.
 
     Args:
-        help: one line: what it does, and where the default comes from.
-        needs: (control, values) pairs: it acts only while each of these has one of its values.
-        symbol: what stands for the name where space is short; empty for the name itself.
+        help: one line on what it does, with the source of the default.
+        needs: (control, values) pairs; the control is idle unless each of these controls has one of its values.
+        symbol: replaces the name where space is short; empty to use the name.
     """
 
     name: str
@@ -35,22 +35,22 @@ class Control(ABC):
     @property
     @abstractmethod
     def type(self) -> str:
-        """What kind of value it takes: int, float, bool, choice, weights or templates."""
+        """Type of its value: int, float, bool, choice, weights or templates."""
 
     @abstractmethod
     def parse(self, value: object) -> Any:
-        """A value of this control, from a value or its text.
+        """A valid value, from a value or its text.
 
         Raises:
-            ConfigError: it cannot be one; the message says what can.
+            ConfigError: it is not valid; the message says what is.
         """
 
     def idle(self, values: Values) -> str:
-        """Why it does nothing with these values of the other controls; empty when it acts."""
+        """Why it has no effect with these values of the other controls; empty when it has one."""
         for other, acting in self.needs:
             if values.get(other) not in acting:
-                wanted = " or ".join(format_value(value) for value in acting)
-                return f"Acts only when {other} is {wanted}."
+                needed = " or ".join(format_value(value) for value in acting)
+                return f"Acts only when {other} is {needed}."
         return ""
 
     def plain(self, value: Any) -> Any:
@@ -58,7 +58,7 @@ class Control(ABC):
         return value
 
     def brief(self, value: Any) -> str:
-        """A plain value with what it is the value of, in as few words as possible."""
+        """Name and plain value, as short as possible: "λ 0.3"."""
         return f"{self.symbol or self.name} {format_value(value)}"
 
     def as_json(self) -> dict[str, Any]:
@@ -75,9 +75,9 @@ class Control(ABC):
             "help": self.help,
         }
 
-    def _wrong(self, value: object, wanted: str) -> ConfigError:
+    def _wrong(self, value: object, expected: str) -> ConfigError:
         default = format_value(self.plain(self.parse(self.default)))
-        return ConfigError(f"{self.name} must be {wanted}, not {value!r}.", f"Its default is {default}.")
+        return ConfigError(f"{self.name} must be {expected}, not {value!r}.", f"Its default is {default}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ class Number(Control):
     """A number in a range.
 
     Args:
-        whole: only whole numbers.
-        unit: what is counted; empty for a plain number.
+        whole: accepts only whole numbers.
+        unit: such as "passages"; empty for a plain number.
     """
 
     min: float = 0.0
@@ -127,7 +127,7 @@ class Switch(Control):
         return "bool"
 
     def parse(self, value: object) -> bool:
-        """A truth value, from one or its text: true, false, yes, no, on, off, 1, 0."""
+        """True or False, from a boolean or its text: true, false, yes, no, on, off, 1, 0."""
         text = str(value).strip().casefold()
         if text in ("true", "yes", "on", "1"):
             return True
@@ -164,7 +164,7 @@ class Choice(Control):
 
 @dataclass(frozen=True, slots=True)
 class Weights(Control):
-    """Weights from 0 to a maximum, one for each query in its place; the text form has commas."""
+    """One weight per query, in order, each from 0 to a maximum; separated by commas when written as text."""
 
     max: float = 2.0
 
@@ -174,7 +174,7 @@ class Weights(Control):
         return "weights"
 
     def parse(self, value: object) -> tuple[float, ...]:
-        """The weights; at least one is above 0."""
+        """The weights; at least one must be above 0."""
         parts: Sequence[object] = value.split(",") if isinstance(value, str) else value  # type: ignore[assignment]
         try:
             weights = tuple(float(str(part)) + 0.0 for part in parts)
@@ -202,7 +202,7 @@ class Weights(Control):
 
 @dataclass(frozen=True, slots=True)
 class Templates(Control):
-    """Rewriting templates in order: names of ready ones, or a name with the text of the user's own."""
+    """Rewriting templates in order: names of ready ones, or names and texts of custom ones."""
 
     @property
     def type(self) -> str:
@@ -210,7 +210,7 @@ class Templates(Control):
         return "templates"
 
     def parse(self, value: object) -> tuple[Template, ...]:
-        """Templates from names separated by commas, a JSON list, or a list of names and {"name", "text"}."""
+        """Templates, from comma-separated names, a JSON list, or a list of names and {"name", "text"} objects."""
         if isinstance(value, str) and value.lstrip().startswith("["):
             try:
                 value = json.loads(value)
@@ -239,7 +239,7 @@ class Templates(Control):
         return custom_template(str(part["name"]), str(part["text"]))
 
     def plain(self, value: Any) -> list[Any]:
-        """Names of ready templates, names and texts of the others."""
+        """Names of ready templates; names and texts of custom ones."""
         return [
             template.name
             if READY.get(template.name) == template
@@ -248,8 +248,8 @@ class Templates(Control):
         ]
 
     def brief(self, value: Any) -> str:
-        """With the templates' names; the user's own are marked."""
-        names = [part if isinstance(part, str) else f"{part['name']} (own text)" for part in value]
+        """With the names of the templates; custom ones are marked."""
+        names = [part if isinstance(part, str) else f"{part['name']} (custom text)" for part in value]
         return f"{self.symbol or self.name} {' + '.join(names)}"
 
     def as_json(self) -> dict[str, Any]:
@@ -258,7 +258,7 @@ class Templates(Control):
 
 
 def format_value(value: object) -> str:
-    """A control's value as the command line takes it."""
+    """A control's value as you write it on the command line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -271,10 +271,10 @@ def format_value(value: object) -> str:
 
 
 def count(name: str, default: int, help: str, **more: Any) -> Number:  # noqa: A002  # the field's name
-    """A control that counts passages."""
+    """A control for a number of passages."""
     return Number(name, default, help, min=1, max=MAX_PASSAGES, step=1, unit="passages", whole=True, **more)
 
 
 def share(name: str, default: float, help: str, **more: Any) -> Number:  # noqa: A002
-    """A control from 0 to 1."""
+    """A control with a range of 0 to 1."""
     return Number(name, default, help, **more)

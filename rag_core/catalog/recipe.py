@@ -14,10 +14,10 @@ from .controls import Control, Values, format_value
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Control values under a name.
+    """Named control values.
 
     Args:
-        help: one line: what it is for, and its source.
+        help: one line on what it is for, with its source.
     """
 
     name: str
@@ -30,14 +30,14 @@ class Recipe:
     """A strategy's declaration.
 
     Args:
-        name: what code and command line call it.
-        title: what screens call it.
-        summary: one sentence: how it finds passages.
-        source: where strategy and defaults come from.
-        stages: builds the stages from a value for every control.
-        helps: when it is worth choosing.
-        hurts: when it is not.
-        calls: language model calls of one question with the defaults, at most, by purpose.
+        name: its name in code and on the command line.
+        title: its name on screen.
+        summary: one sentence on how it finds passages.
+        source: where the strategy and its defaults come from.
+        stages: builds the stages from the values of all controls.
+        helps: what it is good for.
+        hurts: what it is not good for.
+        calls: the most language model calls per question with the defaults, by purpose.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Recipe:
     presets: tuple[Preset, ...] = field(default=())
 
     def build(self, **values: object) -> Strategy:
-        """The strategy with these control values; the others stand at their defaults.
+        """The strategy with these control values, and defaults for the rest.
 
         Raises:
             ConfigError: an unknown control, a value out of range, or values that do not go together.
@@ -62,10 +62,10 @@ class Recipe:
         return Strategy(self.name, self.stages(settled), plain)
 
     def preset(self, name: str) -> Preset:
-        """A preset by its name; "_" or "-" may stand for a space.
+        """A preset by name; "_" and "-" count as spaces.
 
         Raises:
-            ConfigError: there is none of this name.
+            ConfigError: there is no such preset.
         """
         wanted = name.replace("_", " ").replace("-", " ")
         for preset in self.presets:
@@ -89,10 +89,10 @@ class Recipe:
         return {name: control.parse(values.get(name, control.default)) for name, control in known.items()}
 
     def changes(self, values: Values) -> tuple[str, ...]:
-        """The control values that differ from the defaults and act, each in a few words.
+        """The active control values that differ from the defaults, each in a few words.
 
         Args:
-            values: of any controls, also those of an older version.
+            values: may name controls of an older version.
         """
         known = {control.name: control for control in self.controls}
         plain = {name: control.plain(control.parse(control.default)) for name, control in known.items()}
@@ -123,7 +123,7 @@ class Recipe:
 
 
 def _plain(control: Control | None, value: object) -> Any:
-    """A value as JSON; as it is when the control is unknown, or can no longer take it."""
+    """A value as JSON; unchanged when the control is unknown or no longer accepts it."""
     try:
         return control.plain(control.parse(value)) if control else value
     except ConfigError:

@@ -304,7 +304,7 @@ def test_a_control_as_json_has_every_field_and_null_where_it_does_not_apply(reci
         ("rag_msr@raw", "prompt_set none, rerank off, judge off"),
         (
             ("multi_query", {"templates": ["standalone", {"name": "mine", "text": "{question}?"}]}),
-            "templates standalone + mine (own text)",
+            "templates standalone + mine (custom text)",
         ),
         (("multi_query", {"weighting": "custom", "query_weights": [1, 0.5]}),
          "weighting custom, query_weights 1 / 0.5"),

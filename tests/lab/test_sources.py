@@ -86,7 +86,7 @@ def test_a_strategy_names_a_document_or_a_paper(recipe):
 @pytest.mark.parametrize(("control", "default"), [("alpha", "0.4"), ("theta", "0.5")])
 def test_alpha_and_theta_are_ascribed_to_rag_msrs_code_and_not_to_its_readme(control: str, default: str):
     line = told()[f"rag_msr.{control}"]
-    assert "Step 3, gives no figure" in line
+    assert "Step 3, gives no value" in line
     assert f"scoring.py: {default}" in line
 
 

@@ -205,7 +205,7 @@ def test_the_rerankers_scale_is_on_the_passages(full: Context):
 def test_multi_query_is_best_for_what_its_source_lists_and_says_what_it_costs():
     """Best For: ambiguous, incomplete, maximum recall, many synonyms. Trade-offs: cost, noise."""
     recipe = RECIPES["multi_query"]
-    for best_for in ("ambiguous wording", "half-said questions", "nothing may be missed", "many names"):
+    for best_for in ("ambiguous wording", "incomplete questions", "recall matters most", "many names"):
         assert best_for in recipe.helps
     for trade_off in ("three more calls", "speculative rewrites"):
         assert trade_off in recipe.hurts
