@@ -29,7 +29,8 @@ from .models import LlamaLlm, load_openai
 from .models.custom_llm import wrap_custom_llm
 from .offline.engine import NAME as OFFLINE
 from .prompts.prompt import Sources
-from .runtime.context import Llm
+from .runtime.context import Context
+from .runtime.services import Llm
 from .stages import Mmr, ReciprocalRankFusion
 from .values.errors import ConfigError
 from .values.pricing import PriceList
@@ -193,7 +194,7 @@ def mmr_select(
             "Select from what its retrievers found.",
         )
     stage = Mmr(k=top_k, lambda_=lambda_mult)
-    return as_nodes(stage.select(Ranking(Query(query), tuple(hits.values())), lab.context()))
+    return as_nodes(stage.select(Ranking(Query(query), tuple(hits.values())), Context(lab.services())))
 
 
 def retrieve_hybrid_rrf(query: str, *, lab: Lab | None = None) -> list[NodeWithScore]:
@@ -333,7 +334,7 @@ def _ask(
     started = time.perf_counter()
     trace = lab.run(question, strategy, **controls)
     seconds = time.perf_counter() - started
-    return _SeedRun(trace, lab.context().llms, engines.embedder.name, seconds)
+    return _SeedRun(trace, lab.services().llms, engines.embedder.name, seconds)
 
 
 def _with_models(engines: Engines, settings: Settings, models: Mapping[Role, Any]) -> Engines:

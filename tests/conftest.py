@@ -15,6 +15,7 @@ from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.settings import Settings
 
@@ -59,9 +60,15 @@ def llm() -> ScriptedLlm:
 
 
 @pytest.fixture
-def ctx(index: CorpusIndex, embedder: WordEmbedder, llm: ScriptedLlm, labels: LabelRules) -> Context:
-    """A context over DOCUMENTS with fakes for models."""
-    return Context(index=index, embedder=embedder, llms={"answer": llm, "rewrite": llm}, labels=labels)
+def services(index: CorpusIndex, embedder: WordEmbedder, llm: ScriptedLlm, labels: LabelRules) -> Services:
+    """DOCUMENTS indexed, with fakes for models."""
+    return Services(index=index, embedder=embedder, llms={"answer": llm, "rewrite": llm}, labels=labels)
+
+
+@pytest.fixture
+def ctx(services: Services) -> Context:
+    """What one stage sees of `services`."""
+    return Context(services)
 
 
 @pytest.fixture(scope="session")
@@ -78,10 +85,10 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[CorpusIndex, CorpusI
 
 
 @pytest.fixture
-def full(many: tuple[CorpusIndex, CorpusIndex], embedder: WordEmbedder, labels: LabelRules) -> Context:
-    """A context in which every strategy runs: fakes.MANY, one model for every role, a reranker."""
+def full(many: tuple[CorpusIndex, CorpusIndex], embedder: WordEmbedder, labels: LabelRules) -> Services:
+    """Services every strategy runs on: fakes.MANY indexed, one model for every role, a reranker."""
     llm = talker()
-    return Context(
+    return Services(
         index=many[0],
         enriched=many[1],
         embedder=embedder,

@@ -88,7 +88,7 @@ def evaluate(
             ev.take_run_file(run, label, path)
         share = lab.engines.billed
         confirm(ev.estimate(ev.plan_of(run, chosen, share=share), lab.rehearsal()), yes=yes)
-        for progress in ev.evaluate(run, chosen, lab.context, share=share, workers=workers, stop=stop):
+        for progress in ev.evaluate(run, chosen, lab.services, share=share, workers=workers, stop=stop):
             show.progress(time_left(progress.seconds_left), progress.done, progress.total)
         show.progress("ready", 1, 1)
         results = ev.conclude(run, measured)
@@ -139,7 +139,7 @@ def sweep(
     with attach_calls_to_errors(lab.calls), interruptible() as stop:
         confirm(ev.estimate(planned, lab.rehearsal()), yes=yes)
         result = ev.tune(
-            recipe, combinations, measured, dev, test, lab.context, base=base, stop=stop, told=show.progress
+            recipe, combinations, measured, dev, test, lab.services, base=base, stop=stop, told=show.progress
         )
     show.progress("ready", 1, 1)
     if as_json:

@@ -17,6 +17,8 @@ from ..indexing import Progress, no_progress
 from ..lab.lab import Lab
 from ..pipeline.strategy import Strategy
 from ..pipeline.stream import collect
+from ..runtime.context import Context
+from ..runtime.run import Run
 from ..values.errors import (
     ConfigError,
     InputError,
@@ -144,7 +146,7 @@ def check_answers(
     """
     built = with_answers(strategies)
     stop = stop or threading.Event()
-    if judging and lab.context().llms["judge"].offline:
+    if judging and lab.services().llms["judge"].offline:
         raise SettingsError(
             "The offline engine cannot judge answers.",
             "Set OPENAI_API_KEY or OPENAI_BASE_URL (and RAG_JUDGE_MODEL), or leave the judge out.",
@@ -265,7 +267,7 @@ def _ask(
     if not judging or any(isinstance(outcome, Stopped) for outcome in settled):
         return checked
     with attach_calls_to_errors([call for one in settled for call in one.calls]):
-        ctx = lab.context(stop)
+        ctx = Context(lab.services(), Run(stop=stop))
 
     def with_score(outcome: Outcome) -> Outcome:
         if isinstance(outcome, RagError) or outcome.abstained:

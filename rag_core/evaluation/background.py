@@ -71,7 +71,7 @@ def start_run(
                     count(label, record)
             job.report(doing="measuring", means=dict(means))
             for step in evaluate(
-                run, strategies, lab.context, share=billed, workers=PARALLEL if billed else 1,
+                run, strategies, lab.services, share=billed, workers=PARALLEL if billed else 1,
                 stop=job.stop_requested,
             ):  # fmt: skip
                 if step.latest:
@@ -121,7 +121,7 @@ def start_sweep(
             job.ask(estimate(planned, lab.rehearsal()))
             job.report(doing="sweeping")
             result = tune(
-                recipe, combinations, measured, dev, test, lab.context, base=base, stop=job.stop_requested,
+                recipe, combinations, measured, dev, test, lab.services, base=base, stop=job.stop_requested,
                 told=lambda doing, done, total: job.report(doing=doing, done=done, total=total),
             )  # fmt: skip
         return save_sweep(result, settings)

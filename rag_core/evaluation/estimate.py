@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,9 @@ from typing import TypeVar
 from ..data.benchmark import Question
 from ..pipeline.strategy import Strategy
 from ..prompts.prompt import Template
-from ..runtime.context import Context, Once
+from ..runtime.context import Context
+from ..runtime.run import Once, Run
+from ..runtime.services import Services
 from ..values.errors import RagError, StageError
 from ..values.types import Cost, ModelCall
 from .judge import judge
@@ -87,7 +88,7 @@ def plan_of(run: RunFolder, strategies: Mapping[str, Strategy], *, share: bool) 
     ]
 
 
-def estimate(plan: Sequence[Batch], rehearsal: Context) -> Estimate:
+def estimate(plan: Sequence[Batch], rehearsal: Services) -> Estimate:
     """The most that what is planned can be billed.
 
     Args:
@@ -110,13 +111,11 @@ def estimate(plan: Sequence[Batch], rehearsal: Context) -> Estimate:
     return Estimate(dict(calls), cost)
 
 
-def _rehearse(question: str, batch: Batch, rehearsal: Context) -> list[ModelCall]:
+def _rehearse(question: str, batch: Batch, rehearsal: Services) -> list[ModelCall]:
     """The billed calls of one question."""
     common = Once()
     bills = [
-        _billed(
-            question, strategy, dataclasses.replace(rehearsal, shared=_Own(common)), judging=batch.judging
-        )
+        _billed(question, strategy, Context(rehearsal, Run(_Own(common))), judging=batch.judging)
         for strategy in batch.strategies
     ]
     if batch.most is None or batch.most >= len(bills):
@@ -149,7 +148,7 @@ class _Own(Once):
 
 def _billed(question: str, strategy: Strategy, ctx: Context, *, judging: bool) -> list[ModelCall]:
     try:
-        trace = strategy.run(question, ctx)
+        trace = strategy.run(question, ctx.services, ctx.run)
     except StageError as error:  # as it is, without the stage: nothing has been asked yet
         raise error.__cause__ if isinstance(error.__cause__, RagError) else error from None
     calls = [*trace.calls, *(judge(trace, ctx)[1] if judging else ())]

@@ -38,7 +38,7 @@ def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[Model
     """
     if trace.answer is None:
         raise ValueError("the trace has no answer to judge")
-    ctx = ctx.opened().metered()
+    ctx = Context(ctx.services, ctx.run.with_new_budget())
     reason = ""
     try:
         for _ in range(ATTEMPTS):
@@ -49,18 +49,18 @@ def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[Model
                 refused=Block(f"Your last reply was refused: {reason}.\n" if reason else ""),
             )
             try:
-                return parse(ctx.complete(prompt)), tuple(ctx.ledger)
+                return parse(ctx.complete(prompt)), tuple(ctx.meter.calls)
             except ValueError as error:
                 reason = str(error)
     except Stopped:
-        raise Stopped(tuple(ctx.ledger)) from None
+        raise Stopped(tuple(ctx.meter.calls)) from None
     except RagError as error:
-        return error, tuple(ctx.ledger)
+        return error, tuple(ctx.meter.calls)
     return (
         ProviderError(
             f"The judge's reply was malformed {ATTEMPTS} times: {reason}.", "Try another RAG_JUDGE_MODEL."
         ),
-        tuple(ctx.ledger),
+        tuple(ctx.meter.calls),
     )
 
 

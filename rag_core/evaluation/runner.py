@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import importlib.metadata
 import os
@@ -18,7 +17,8 @@ from typing import Any
 from ..catalog import RECIPES, Number, StrategySpec, build
 from ..data.benchmark import Benchmark, Question
 from ..pipeline.strategy import Strategy
-from ..runtime.context import Context, Once
+from ..runtime.run import Run
+from ..runtime.services import Services
 from ..values.errors import ConfigError, DataError, RagError, Stopped, attach_calls_to_errors
 from ..values.types import ModelCall
 from .records import Record, RunFolder, different
@@ -147,7 +147,7 @@ def take_run_file(run: RunFolder, label: str, path: Path) -> None:
 def evaluate(
     run: RunFolder,
     strategies: Mapping[str, Strategy],
-    context: Callable[[], Context],
+    services: Callable[[], Services],
     *,
     share: bool = False,
     workers: int = 1,
@@ -160,7 +160,7 @@ def evaluate(
 
     Args:
         strategies: by the labels of the run.
-        context: a fresh context for one question; its engine must be the run's.
+        services: gives those for one question; their engine must be the run's.
         share: strategies of one question share equal model calls and prefixes, which saves paid
             calls; a call taken over takes no time, so seconds are only each strategy's own without it.
         workers: questions at the same time; more than one makes the seconds of local models longer.
@@ -176,15 +176,15 @@ def evaluate(
         for question in run.judged.measured
     ]
 
-    def asked_by() -> Context:
-        ctx = context()
-        changed = different(run.manifest["engine"], ctx.engine)
+    def checked_services() -> Services:
+        current = services()
+        changed = different(run.manifest["engine"], current.engine)
         if changed:
             raise ConfigError(
                 f"The run in {run.folder} was begun with another engine: {', '.join(changed)} changed.",
                 "Run the same command again: it begins a new run.",
             )
-        return ctx
+        return current
 
     total = len(strategies) * len(work)
     done = total - sum(len(labels) for _, labels in work)
@@ -193,7 +193,7 @@ def evaluate(
     told: set[Future[list[tuple[str, Record]]]] = set()
     with attach_calls_to_errors(calls), ThreadPoolExecutor(workers) as pool:
         pending = [
-            pool.submit(_ask, question, labels, strategies, asked_by, share, stop, calls)
+            pool.submit(_ask, question, labels, strategies, checked_services, share, stop, calls)
             for question, labels in work
             if labels
         ]
@@ -218,7 +218,7 @@ def _ask(
     question: Question,
     labels: Sequence[str],
     strategies: Mapping[str, Strategy],
-    context: Callable[[], Context],
+    services: Callable[[], Services],
     share: bool,
     stop: threading.Event,
     calls: list[ModelCall],
@@ -226,12 +226,12 @@ def _ask(
     """The records of one question; those there are when the run is stopped. Their calls go to `calls`."""
     if stop.is_set():
         return []
-    ctx = dataclasses.replace(context(), stop=stop)
+    current, common = services(), Run(stop=stop)
     records: list[tuple[str, Record]] = []
     for label in labels:
-        own = ctx if share else dataclasses.replace(ctx, shared=Once())
+        own = common if share else Run(stop=stop)
         try:
-            trace = strategies[label].run(question.text, own)
+            trace = strategies[label].run(question.text, current, own)
             calls += trace.calls
             records.append((label, Record.of(question.id, trace)))
         except Stopped as stopped:

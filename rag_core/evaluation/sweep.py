@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from ..catalog import MAX_PASSAGES, Number, Recipe
 from ..data.benchmark import Benchmark
 from ..pipeline.strategy import Strategy
-from ..runtime.context import Context, Index, Once
+from ..runtime.run import Run
+from ..runtime.services import Index, Services
 from ..values.errors import ConfigError, Stopped, attach_calls_to_errors
 from ..values.types import Hit, ModelCall, Ranking, Vectors
 from .metrics import Metric
@@ -185,7 +186,7 @@ def sweep(
     judged: Benchmark,
     strategies: Sequence[Strategy],
     metric: Metric,
-    context: Callable[[], Context],
+    services: Callable[[], Services],
     *,
     stop: threading.Event | None = None,
     told: Callable[[int, int], None] = lambda done, total: None,
@@ -193,7 +194,7 @@ def sweep(
     """Run every setting on every measured question.
 
     Args:
-        context: a fresh context for one question.
+        services: gives those for one question.
         told: receives questions done, and in all.
 
     Raises:
@@ -208,20 +209,14 @@ def sweep(
         for column, question in enumerate(questions):
             if stop and stop.is_set():
                 raise Stopped
-            ctx = context()
-            enriched = Memory(ctx.enriched) if ctx.enriched else None
-            ctx = dataclasses.replace(
-                ctx,
-                index=Memory(ctx.index),
-                enriched=enriched,
-                shared=Once(),
-                workers=1,
-                stop=stop or ctx.stop,
-            )
+            current = services()
+            enriched = Memory(current.enriched) if current.enriched else None
+            current = dataclasses.replace(current, index=Memory(current.index), enriched=enriched, workers=1)
+            run = Run(stop=stop)
             grades, billed = judged.qrels[question.id], dict[ModelCall, None]()
             with _no_collection(), attach_calls_to_errors(billed):
                 for row, strategy in enumerate(strategies):
-                    trace = strategy.run(question.text, ctx)
+                    trace = strategy.run(question.text, current, run)
                     scores[row, column] = metric(_documents(trace.ranking), grades)
                     price = trace.cost_usd
                     cost[row] += np.nan if price is None else price

@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ..catalog import Recipe, describe
 from ..data.benchmark import Benchmark, Question
 from ..pipeline.strategy import Strategy
-from ..runtime.context import Context
+from ..runtime.run import Run
+from ..runtime.services import Services
 from ..values.errors import DataError, Stopped, attach_calls_to_errors
 from ..values.settings import Settings
 from ..values.types import Cost, ModelCall
@@ -63,7 +64,7 @@ def tune(
     metric: Metric,
     dev: Benchmark,
     test: Benchmark,
-    context: Callable[[], Context],
+    services: Callable[[], Services],
     *,
     base: Values | None = None,
     stop: threading.Event | None = None,
@@ -90,7 +91,12 @@ def tune(
     calls: list[ModelCall] = []
     with attach_calls_to_errors(calls):
         swept = sweep(
-            dev, on_dev.strategies, metric, context, stop=stop, told=partial(told, f"sweeping on {dev.split}")
+            dev,
+            on_dev.strategies,
+            metric,
+            services,
+            stop=stop,
+            told=partial(told, f"sweeping on {dev.split}"),
         )
         calls += swept.calls
         seconds = time.perf_counter() - started
@@ -100,10 +106,10 @@ def tune(
         cut = _at_k(recipe, best, default)
         reported = list(dict.fromkeys(one for one in (best, cut, default) if one))
         on_test = sweep(
-            test, reported, metric, context, stop=stop, told=partial(told, f"reporting on {test.split}")
+            test, reported, metric, services, stop=stop, told=partial(told, f"reporting on {test.split}")
         )
         calls += on_test.calls
-        finalists = _again(swept, order, default, dev, metric, context, finals, stop, told, calls)
+        finalists = _again(swept, order, default, dev, metric, services, finals, stop, told, calls)
     cost = Cost.of(calls)
     report = dict(zip(on_test.strategies, _spans(on_test.scores), strict=True))
     held = {name: dict(zip(on_test.questions, map(float, on_test.scores[row]), strict=True))
@@ -167,7 +173,7 @@ def _again(
     default: Strategy,
     judged: Benchmark,
     metric: Metric,
-    context: Callable[[], Context],
+    services: Callable[[], Services],
     finals: Batch,
     stop: threading.Event | None,
     told: Callable[[str, int, int], None],
@@ -188,8 +194,7 @@ def _again(
         for question in finals.questions:
             if stop and stop.is_set():
                 raise Stopped
-            ctx = context()
-            trace = strategy.run(question.text, replace(ctx, stop=stop or ctx.stop))
+            trace = strategy.run(question.text, services(), Run(stop=stop))
             calls += [call for call in trace.calls if call.cost_usd != 0]
             traces[swept.questions.index(question.id)] = trace
         same = all(

@@ -10,7 +10,7 @@ from llama_index.core.schema import BaseNode
 from llama_index.core.schema import Document as LlamaDocument
 
 from ..data.documents import Document
-from ..runtime.context import Embedder
+from ..runtime.services import Embedder
 from ..values.errors import DataError, IndexDamaged
 from ..values.profile import Profile
 from ..values.types import Cost, ModelCall, Passage

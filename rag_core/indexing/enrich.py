@@ -14,7 +14,7 @@ from typing import Protocol
 from ..language.thesaurus import Thesaurus
 from ..offline.contexts import RECIPE, offline_contexts
 from ..prompts.prompt import ENRICH, Block, Prompt
-from ..runtime.context import Llm
+from ..runtime.services import Llm
 from ..values.errors import RagError, attach_calls_to_errors
 from ..values.pricing import PriceList
 from ..values.types import ModelCall, Passage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ..runtime.context import Embedder
+from ..runtime.services import Embedder
 from ..values.errors import IndexDamaged
 from .enrich import OFFLINE, Enricher
 from .folder import IndexFolder, WriteReport

@@ -19,7 +19,7 @@ from llama_index.core.schema import Document as LlamaDocument
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from ..language.analysis import ANALYSER, languages_of, tokens
-from ..runtime.context import Embedder
+from ..runtime.services import Embedder
 from ..values.errors import IndexBusy, IndexDamaged, StorageError, attach_calls_to_errors
 from ..values.profile import Profile
 from ..values.types import Cost, ModelCall

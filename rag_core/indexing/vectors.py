@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..runtime.context import Embedder
+from ..runtime.services import Embedder
 from ..values.errors import DataError, RagError
 from ..values.types import ModelCall, Vectors
 from .key_value_cache import KeyValueCache, text_key

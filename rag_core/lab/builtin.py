@@ -15,7 +15,7 @@ from ..data.benchmark import GRADES, KINDS, SPLITS, Question, read_qrels, read_q
 from ..data.documents import Document, check_collection, read_collection
 from ..indexing import Enricher, chunked, read_shipped, text_key, write_shipped
 from ..language.analysis import LANGUAGES
-from ..runtime.context import Embedder
+from ..runtime.services import Embedder
 from ..values.errors import DataError
 
 LEVELS = {"documents": "qrels", "passages": "qrels-passages"}

@@ -12,7 +12,7 @@ from ..models import LlamaEmbedder, LlamaLlm, load_embedder, load_openai, load_r
 from ..offline.loading import load_offline, load_scorer
 from ..offline.scorer import OfflineScorer
 from ..offline.time_limit import TimeLimitedAssessor
-from ..runtime.context import Assessor, Index, Llm, Reranker
+from ..runtime.services import Assessor, Index, Llm, Reranker
 from ..values.labels import LabelRules
 from ..values.pricing import PriceList
 from ..values.settings import Role, Server, Settings

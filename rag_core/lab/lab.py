@@ -12,7 +12,8 @@ from ..language.questions import check_question
 from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
 from ..offline.engine import NAME as OFFLINE
 from ..pipeline.stream import Event, calls_of, collect, stream
-from ..runtime.context import Context, Limits, Llm
+from ..runtime.run import Limits
+from ..runtime.services import Llm, Services
 from ..values.errors import ConfigError, IndexDamaged, MissingResource, RagError, attach_calls_to_errors
 from ..values.profile import Profile
 from ..values.settings import Settings
@@ -51,7 +52,7 @@ class Lab:
     @property
     def engine(self) -> dict[str, str | None]:
         """Everything that can change a result, by name, as traces carry it."""
-        return dict(self.context().engine)
+        return dict(self.services().engine)
 
     @property
     def index(self) -> CorpusIndex:
@@ -100,19 +101,34 @@ class Lab:
             InputError: the question cannot be asked.
             ConfigError: a strategy, control or value is wrong.
         """
-        asked = check_question(question)
-        return stream(asked, build_all(strategies), self.context(stop), reuse=reuse)
+        return stream(
+            check_question(question), build_all(strategies), self.services(), reuse=reuse, stop=stop
+        )
 
-    def context(self, stop: threading.Event | None = None) -> Context:
-        """What one question's stages touch: for running a Strategy without the event stream."""
-        return self._context(self.index, stop)
+    def services(self) -> Services:
+        """Models and indexes as they are now, for one question: `Strategy.run(question, lab.services())`."""
+        engines, settings, index, enriched = self.engines, self.settings, self.index, self.enriched
+        llms = self._llms(index)
+        return Services(
+            index=index,
+            enriched=enriched,
+            profile=index.profile,
+            embedder=engines.embedder,
+            llms=llms,
+            labels=engines.labels,
+            reranker=engines.reranker,
+            assessor=engines.assessor,
+            thesaurus=engines.thesaurus,
+            engine=engines.identity(llms, index, enriched),
+            limits=Limits(settings.max_calls, settings.max_cost_usd) if engines.paid else Limits(),
+        )
 
-    def rehearsal(self) -> Context:
-        """A context of stand-ins that send nothing, and whose bill is the most a run can come to."""
+    def rehearsal(self) -> Services:
+        """Stand-ins that send nothing, and bill the most a run can cost."""
         engines, enriched = self.engines, self.enriched
         embedder = RehearsedEmbedder(engines.embedder, self.index.manifest.dimensions, engines.prices)
         offline = RehearsedOffline(OFFLINE, embedder)
-        return Context(
+        return Services(
             index=_rehearsed(self.index),
             enriched=_rehearsed(enriched) if enriched else None,
             embedder=embedder,
@@ -126,24 +142,6 @@ class Lab:
             reranker=RehearsedReranker(engines.reranker),
             profile=self.index.profile,
             workers=1,
-        )
-
-    def _context(self, index: CorpusIndex, stop: threading.Event | None) -> Context:
-        engines, settings = self.engines, self.settings
-        enriched, llms = self.enriched, self._llms(index)
-        return Context(
-            index=index,
-            enriched=enriched,
-            profile=index.profile,
-            embedder=engines.embedder,
-            llms=llms,
-            labels=engines.labels,
-            reranker=engines.reranker,
-            assessor=engines.assessor,
-            thesaurus=engines.thesaurus,
-            engine=engines.identity(llms, index, enriched),
-            limits=Limits(settings.max_calls, settings.max_cost_usd) if engines.paid else Limits(),
-            stop=stop or threading.Event(),
         )
 
     def _llms(self, index: CorpusIndex) -> Mapping[str, Llm]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..runtime.context import TextKind
+from ..runtime.services import TextKind
 from ..values.errors import MissingResource, ProviderError, RagError, SettingsError
 from ..values.pricing import PriceList
 from ..values.settings import Server, Settings

@@ -15,7 +15,7 @@ from typing import Any, get_args
 import numpy as np
 
 from ..prompts.prompt import Prompt
-from ..runtime.context import Embedder, Reranker, TextKind
+from ..runtime.services import Embedder, Reranker, TextKind
 from ..values.pricing import PriceList
 from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
 from .embedding import PROVIDER_BATCH

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..runtime.context import Reranker
+from ..runtime.services import Reranker
 from ..values.errors import MissingResource, ProviderError
 from ..values.settings import Settings
 from ..values.types import Hit, ModelCall, Scale

@@ -20,7 +20,7 @@ from ..language.questions import form_of
 from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import ANSWER, ENRICH, JUDGE_PASSAGE, NO_EVIDENCE, Sources
 from ..prompts.templates import ANALYSIS, HYPOTHETICAL, Form
-from ..runtime.context import Embedder, Index
+from ..runtime.services import Embedder, Index
 from ..values.errors import ConfigError
 from ..values.types import ModelCall
 from .evidence import AnswerSupport

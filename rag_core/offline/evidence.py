@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..language.analysis import language_of, words_of
 from ..language.thesaurus import Thesaurus
-from ..runtime.context import Index
+from ..runtime.services import Index
 from ..values.types import Hit
 from .scorer import OfflineScorer
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..language.analysis import detect_language, language_of, sentences, tokens
 from ..prompts.prompt import Sources
-from ..runtime.context import Embedder
+from ..runtime.services import Embedder
 from ..values.types import ModelCall
 from .metered import MeteredEmbedder
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..language.analysis import Word, words_of
-from ..runtime.context import Embedder, Index
+from ..runtime.services import Embedder, Index
 from ..values.types import Hit, Passage
 
 DEPTH = 50  # of each of the two searches of the first pass

@@ -7,7 +7,7 @@ import hashlib
 from ..language.thesaurus import Thesaurus
 from ..models.embedding import MINILM, MINILM_SHA256, LlamaEmbedder, load_embedder
 from ..models.llm import LlamaLlm
-from ..runtime.context import Embedder, Index
+from ..runtime.services import Embedder, Index
 from ..values.pricing import PriceList
 from ..values.settings import Settings
 from .late_interaction import TokenEncoder

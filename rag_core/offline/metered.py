@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..runtime.context import Embedder, TextKind
+from ..runtime.services import Embedder, TextKind
 from ..values.errors import RagError
 from ..values.types import ModelCall, Vectors
 

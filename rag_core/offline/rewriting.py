@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ..language.analysis import language_of, words_of
 from ..language.facts import Fact, facts
 from ..language.thesaurus import Concept, Mention, Thesaurus
-from ..runtime.context import Embedder, Index
+from ..runtime.services import Embedder, Index
 from ..values.types import ModelCall
 from .feedback import Feedback, first_pass
 from .metered import MeteredEmbedder

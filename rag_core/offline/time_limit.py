@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from ..runtime.context import Assessor
+from ..runtime.services import Assessor
 from ..values.types import Hit
 
 BUDGET_S = 4.0  # eight passages take about half a second on one free core, four strategies at once two

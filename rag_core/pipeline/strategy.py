@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..runtime.context import Context
+from ..runtime.run import Run
+from ..runtime.services import Services
 from ..stages import Flow, Stage
 from ..values.errors import ConfigError, StageError, Stopped
 from ..values.trace import Step, Trace
@@ -75,29 +77,30 @@ class Strategy:
     def run(
         self,
         question: str,
-        ctx: Context,
+        services: Services,
+        run: Run | None = None,
         *,
         started: Started = lambda position, stage: None,
         finished: Finished = lambda position, step: None,
     ) -> Trace:
         """Run every stage.
 
-        Equal prefixes of strategies that share `ctx.shared` run once. A stage's step is marked
-        `reused` for those that did not run it themselves.
+        Strategies given the same `run.shared` run equal prefixes once; those that did not run a stage
+        themselves get its step marked `reused`. Each has the limits of `services` to itself.
 
         Raises:
             StageError: a stage failed; what finished before was told to `finished`.
             Stopped: the user stopped the run. Both carry the calls that were sent.
         """
-        ctx = ctx.opened()
+        run = (run or Run()).with_new_budget()
         state = State.start(question)
         steps: list[Step] = []
         for position, stage in enumerate(self.stages):
             try:
-                ctx.check_stop()
+                run.check_stop()
                 started(position, stage)
-                run = functools.partial(run_stage, stage, state, ctx)
-                step, first = ctx.shared.get(self.prefix(question, position, ctx), run)
+                run_this = functools.partial(run_stage, stage, state, services, run)
+                step, first = run.shared.get(self.prefix(question, position, services), run_this)
             except Stopped:
                 raise Stopped(_once(steps)) from None
             except _Failed as failed:
@@ -106,18 +109,20 @@ class Strategy:
                     raise Stopped(calls) from None
                 raise StageError(self.name, stage.name, failed.cause, calls) from failed.cause
             if not first:
-                ctx.budget.take_over(step.calls)
+                run.budget.add_reused(step.calls)
             steps.append(step if first else replace(step, reused=True))
             finished(position, steps[-1])
             state = step.after
         said = [warning for step in steps for warning in step.warnings]
         short = shortages(self.stages, [step.after for step in steps])
         warnings = tuple(dict.fromkeys(said + short))
-        return Trace(question, self.name, self.controls, self.fingerprint, tuple(steps), ctx.engine, warnings)
+        return Trace(
+            question, self.name, self.controls, self.fingerprint, tuple(steps), services.engine, warnings
+        )
 
-    def prefix(self, question: str, position: int, ctx: Context) -> Hashable:
-        """Key of the work up to and including a stage, by the models and indexes of a context."""
-        return ("prefix", ctx.identity, question, self.stages[: position + 1])
+    def prefix(self, question: str, position: int, services: Services) -> Hashable:
+        """Key of the work up to and including a stage, on these models and indexes."""
+        return ("prefix", services.identity, question, self.stages[: position + 1])
 
 
 def _once(steps: Sequence[Step], more: Sequence[ModelCall] = ()) -> tuple[ModelCall, ...]:
@@ -133,14 +138,14 @@ class _Failed(Exception):
         self.calls = calls
 
 
-def run_stage(stage: Stage, state: State, ctx: Context) -> Step:
-    """Run one stage under its own meter."""
-    metered = ctx.metered()
+def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
+    """Run one stage with a meter of its own."""
+    ctx = Context(services, run)
     started = time.perf_counter()
     try:
-        after = stage(state, metered)
+        after = stage(state, ctx)
     except Exception as error:
-        raise _Failed(error, tuple(metered.ledger)) from error
+        raise _Failed(error, tuple(ctx.meter.calls)) from error
     seconds = time.perf_counter() - started
-    warnings = tuple(dict.fromkeys(metered.warnings))  # each once, however many calls gave it
-    return Step(stage.name, stage.kind, stage.params, after, seconds, tuple(metered.ledger), warnings)
+    warnings = tuple(dict.fromkeys(ctx.meter.warnings))  # each once, however many calls gave it
+    return Step(stage.name, stage.kind, stage.params, after, seconds, tuple(ctx.meter.calls), warnings)

@@ -6,9 +6,10 @@ import contextvars
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from ..runtime.context import Context, Flag, Once
+from ..runtime.run import Flag, Once, Run
+from ..runtime.services import Services
 from ..stages import Stage
 from ..values.errors import RagError, Stopped
 from ..values.trace import Step, Trace
@@ -84,27 +85,28 @@ Settled = Done | Failed | StoppedEarly  # the last event of a column
 def stream(
     question: str,
     strategies: Sequence[Strategy],
-    ctx: Context,
+    services: Services,
     *,
     reuse: Sequence[Trace] = (),
+    stop: Flag | None = None,
 ) -> Iterator[Event]:
-    """Run strategies on threads and yield their events as they come; each column settles once.
+    """Run strategies on threads and yield their events as they come; each column ends with one outcome.
 
     Equal prefixes of the strategies, and of the traces in `reuse`, run once. Closing the iterator
-    stops the run; setting `ctx.stop` does too, and then every column still settles.
+    stops the run; so does setting `stop`, and then every column still has an outcome.
 
     Args:
-        reuse: traces of the same question by the same engine (`Context.engine`); those of others are not used.
+        reuse: earlier traces; those of another question or engine (`Services.engine`) are ignored.
     """
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     shared = Once()
     closed = threading.Event()
     for trace in reuse:
-        if trace.question == question and trace.engine == ctx.engine:
-            _remember(shared, trace, strategies, ctx)
+        if trace.question == question and trace.engine == services.engine:
+            _remember(shared, trace, strategies, services)
     for column, strategy in enumerate(strategies):
-        columned = replace(ctx, shared=shared, emit=_emitter(events, column), stop=_Either(ctx.stop, closed))
-        work = _worker(column, question, strategy, columned, events.put)
+        run = Run(shared, _Either(stop, closed), _emitter(events, column))
+        work = _worker(column, question, strategy, services, run, events.put)
         # A copied context keeps LlamaIndex's instrumentation tags, which plain threads lose.
         threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
     left = len(strategies)
@@ -121,11 +123,11 @@ def stream(
 class _Either:
     """Set when one of two flags is: the caller's, or the one that closing the stream sets."""
 
-    asked: Flag
+    asked: Flag | None
     closed: threading.Event
 
     def is_set(self) -> bool:
-        return self.asked.is_set() or self.closed.is_set()
+        return self.closed.is_set() or (self.asked is not None and self.asked.is_set())
 
 
 def collect(events: Iterator[Event]) -> list[Trace | RagError]:
@@ -157,13 +159,13 @@ def calls_of(
     return tuple(call for call in made if call not in old)
 
 
-def _remember(shared: Once, trace: Trace, strategies: Sequence[Strategy], ctx: Context) -> None:
+def _remember(shared: Once, trace: Trace, strategies: Sequence[Strategy], services: Services) -> None:
     """Offer a trace's steps to every strategy whose first stages are the same."""
     for strategy in strategies:
         for position, (step, stage) in enumerate(zip(trace.steps, strategy.stages, strict=False)):
             if (step.stage, step.params) != (stage.name, stage.params):
                 break
-            shared.put(strategy.prefix(trace.question, position, ctx), step)
+            shared.put(strategy.prefix(trace.question, position, services), step)
 
 
 def _emitter(events: queue.SimpleQueue[Event], column: int) -> Callable[[str], None]:
@@ -174,7 +176,8 @@ def _worker(
     column: int,
     question: str,
     strategy: Strategy,
-    ctx: Context,
+    services: Services,
+    run: Run,
     put: Callable[[Event], None],
 ) -> Callable[[], None]:
     def started(position: int, stage: Stage) -> None:
@@ -185,7 +188,7 @@ def _worker(
 
     def work() -> None:
         try:
-            trace = strategy.run(question, ctx, started=started, finished=finished)
+            trace = strategy.run(question, services, run, started=started, finished=finished)
             put(Done(column, trace))
         except Stopped as stopped:
             put(StoppedEarly(column, stopped.calls))

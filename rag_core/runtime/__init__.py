@@ -1,1 +1,1 @@
-"""What a stage may touch while it runs: services, the run, the meter."""
+"""What a stage works with: the lab's services, the run it belongs to, and its own context."""

@@ -70,7 +70,9 @@ class Generate(Stage):
         evidence = evidence_hash(contexts_in(prompt.render()))
         if evidence != shown_evidence(ranking.hits):
             raise RuntimeError("the contexts in the prompt are not the contexts of the result")
-        reply = html.unescape(ctx.complete(prompt, ctx.emit)).strip()  # a model may copy the prompt's escapes
+        reply = html.unescape(
+            ctx.complete(prompt, ctx.run.emit)
+        ).strip()  # a model may copy the prompt's escapes
         if not reply:
             raise ProviderError("the model returned an empty reply.", "Try again, or with another model.")
         if NO_EVIDENCE in reply:
@@ -98,12 +100,12 @@ def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
     (`LabelRules.has`). A hit that nothing rates has no label, and a warning says why; so has one for which
     the offline measure had no time. The rule "rank" goes by position alone.
     """
-    hits, rules = state.ranking.hits, ctx.labels
+    hits, rules = state.ranking.hits, ctx.services.labels
     if rules.by_rank:
         by_position = rules.relevance("rank", [0.0] * len(hits), language, "")
         return tuple(replace(hit, relevance=label) for hit, label in zip(hits, by_position, strict=True))
     found: dict[str, Relevance] = {}
-    why = f"no thresholds were fitted for {ctx.embedder.name}"
+    why = f"no thresholds were fitted for {ctx.services.embedder.name}"
     for scorer, model, measure in _scorers(state.question.text, ctx):
         left = [hit for hit in hits if hit.id not in found]
         if not left or not rules.has(scorer, model):
@@ -132,7 +134,8 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
             for hit in hits
         ]
 
-    judge, reranker, assessor = ctx.llms.get("judge"), ctx.reranker, ctx.assessor
+    services = ctx.services
+    judge, reranker, assessor = services.llms.get("judge"), services.reranker, services.assessor
     if judge and not judge.offline:  # the offline engine judges by the offline measure
         yield "judge", judge.name, votes(LlmRerank)
     if reranker and reranker.scale == "cross_encoder":
@@ -141,7 +144,7 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
         yield "offline_scorer", assessor.name, lambda hits: assessor.relevance(question, hits)
     yield (
         "cosine",
-        ctx.embedder.key,
+        services.embedder.key,
         lambda hits: (ctx.passage_vectors(hits) @ ctx.embed((question,))[0]).tolist(),
     )
 

@@ -221,7 +221,7 @@ def _plain(value: object) -> Any:
 
 def warn_if_unread(template: Template, ready: Template, ctx: Context) -> None:
     """Warn that the offline engine, which goes by fields alone, does not read another text."""
-    if template.text != ready.text and ctx.llms[template.purpose].offline:
+    if template.text != ready.text and ctx.services.llms[template.purpose].offline:
         ctx.warn(
             f"The offline engine cannot read your prompt {template.name!r}; it worked by its own rules instead."
         )

@@ -46,7 +46,7 @@ class Dense(Retriever):
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
         """The k nearest passages; scale "cosine"."""
-        index = ctx.over(enriched=self.enriched)
+        index = ctx.index_for(enriched=self.enriched)
         vectors = ctx.embed(query.passages, "passage") if query.passages else ctx.embed((query.text,))
         if query.question_text:
             vectors = np.vstack([vectors, ctx.embed((query.question_text,))])
@@ -88,7 +88,7 @@ class Bm25(Retriever):
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
         """The k best hits; scale "bm25"."""
-        return ctx.over(enriched=self.enriched).lexical(query.text, self.k, self.k1, self.b)
+        return ctx.index_for(enriched=self.enriched).lexical(query.text, self.k, self.k1, self.b)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Retrieve(Stage):
     def __call__(self, state: State, ctx: Context) -> State:
         def search(one: tuple[Query, Retriever, str]) -> Ranking:
             query, retriever, name = one
-            ctx.check_stop()
+            ctx.run.check_stop()
             started = time.perf_counter()
             hits = retriever.search(query, ctx)
             seconds = time.perf_counter() - started

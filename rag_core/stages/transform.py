@@ -73,7 +73,7 @@ class AnalyseQueryByLlm(TransformStage):
             said = f"the reply was malformed: {error}" if isinstance(error, ValueError) else error.message
             ctx.warn(f"Query analysis by the model failed, so that rules decided ({said.rstrip('.')}).")
             return AnalyseQuery().rewrite(question, ctx)
-        model = ctx.llms[self.template.purpose].name
+        model = ctx.services.llms[self.template.purpose].name
         if found.form == "sentence":
             return (replace(question, form="sentence", note=f"full sentence, as {model} reads it"),)
         lost = _lost(question, full, self.template, ctx)
@@ -207,14 +207,14 @@ def _one_line(reply: str) -> str:
 
 def _note(question: Query, text: str, template: Template, ctx: Context) -> str:
     """What the reader should know of a rewrite; warned of too."""
-    if OFFLINE_RULES.get(template.name) != template.text and ctx.llms[template.purpose].offline:
+    if OFFLINE_RULES.get(template.name) != template.text and ctx.services.llms[template.purpose].offline:
         rule = "the ready one of this name" if template.name in OFFLINE_RULES else "synonyms"
         ctx.warn(f"The offline engine cannot read your template {template.name!r}: it rewrote by {rule}.")
     return _lost(question, text, template, ctx)
 
 
 def _lost(question: Query, text: str, template: Template, ctx: Context) -> str:
-    lost: Sequence[str] = lost_in_rewrite(question.text, text, ctx.thesaurus)
+    lost: Sequence[str] = lost_in_rewrite(question.text, text, ctx.services.thesaurus)
     if not lost:
         return ""
     note = f"lost from the question: {', '.join(lost)}"

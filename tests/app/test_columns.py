@@ -16,7 +16,7 @@ from pages.shared import bills, html, passages
 from pages.shared.comparisons import Comparisons
 from pages.shared.engine import Engine
 from pages.shared.live import Column, LiveRun
-from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.values.errors import ProviderError, StageError
 from rag_core.values.types import ModelCall, Passage
 
@@ -24,16 +24,16 @@ QUESTION = "Where do cats sleep?"
 RERANKED = rag_core.build(("contextual", {"rerank": True, "k_candidates": 12, "k_final": 3}))
 
 
-def column_at(ctx: Context, strategy: rag_core.Strategy, stage: str) -> Column:
+def column_at(services: Services, strategy: rag_core.Strategy, stage: str) -> Column:
     """A column whose stages before this one have finished."""
-    trace = strategy.run(QUESTION, ctx)
+    trace = strategy.run(QUESTION, services)
     names = [one.name for one in strategy.stages]
     before = names.index(stage)
     return Column(strategy, steps=list(trace.steps[:before]), running=stage)
 
 
 class TestPassages:
-    def test_candidates_still_to_be_reranked_are_counted_and_not_listed(self, full: Context) -> None:
+    def test_candidates_still_to_be_reranked_are_counted_and_not_listed(self, full: Services) -> None:
         column = column_at(full, RERANKED, "Rerank")
         assert column.candidates > 3
         drawn = passages.passages(column, 0, QUESTION)
@@ -42,7 +42,7 @@ class TestPassages:
         assert drawn.count("rl-coming") == 3  # the room of those that will be kept
 
     def test_when_it_stops_before_reranking_the_first_are_shown_for_what_they_are(
-        self, full: Context
+        self, full: Services
     ) -> None:
         column = column_at(full, RERANKED, "Rerank")
         column.stopped = "The run was stopped."
@@ -50,7 +50,7 @@ class TestPassages:
         assert drawn.count("<details") == 3
         assert f"The first 3 of {column.candidates} candidates, before Rerank" in drawn
 
-    def test_they_are_listed_as_soon_as_only_the_answer_is_missing(self, full: Context) -> None:
+    def test_they_are_listed_as_soon_as_only_the_answer_is_missing(self, full: Services) -> None:
         column = column_at(full, RERANKED, "Generate")
         drawn = passages.passages(column, 0, QUESTION)
         assert drawn.count("<details") == 3
@@ -60,7 +60,7 @@ class TestPassages:
         drawn = passages.passages(Column(RERANKED), 0, QUESTION)
         assert drawn.count("rl-coming") == 3
 
-    def test_passages_of_one_title_are_told_apart_by_their_first_words(self, full: Context) -> None:
+    def test_passages_of_one_title_are_told_apart_by_their_first_words(self, full: Services) -> None:
         strategy = rag_core.build("simple_semantic")
         trace = strategy.run(QUESTION, full)
         first, second, *others = trace.ranking.hits
@@ -76,7 +76,7 @@ class TestPassages:
         assert "Cats <small>“Cats sleep on the sofa.”</small>" in table
         assert "Cats <small>“At night they hunt.”</small>" in table
 
-    def test_a_list_says_what_it_is_ordered_by(self, full: Context) -> None:
+    def test_a_list_says_what_it_is_ordered_by(self, full: Services) -> None:
         hybrid = rag_core.build("hybrid_rrf")
         drawn = passages.passages(column_at(full, hybrid, "Generate"), 0, QUESTION)
         assert "5 passages</b> <small>ordered by MMR</small>" in drawn
@@ -90,7 +90,7 @@ class TestPassages:
         )
         assert score == pytest.approx(0.7 * wanted - 0.3 * alike, abs=1e-4)
 
-    def test_s_final_shows_both_parts_and_the_judges_reason(self, full: Context) -> None:
+    def test_s_final_shows_both_parts_and_the_judges_reason(self, full: Services) -> None:
         strategy = rag_core.build(("rag_msr", {"alpha": 0.4, "theta": 0.0}))
         drawn = passages.passages(column_at(full, strategy, "Generate"), 0, QUESTION).split("<details")[1]
         score, cosine, judged = (

@@ -37,7 +37,7 @@ def test_depth_100(name: str, tmp_path: Path) -> None:
     strategies = ev.build_strategies(STRATEGIES, DEPTH)
     manifest = ev.describe(judged, strategies, depth=DEPTH, engine=lab.engine, source=name)
     run = ev.RunFolder.create(tmp_path / "run", manifest, judged)
-    for _ in ev.evaluate(run, strategies, lab.context):
+    for _ in ev.evaluate(run, strategies, lab.services):
         pass
     results = ev.conclude(run, ev.choose_metrics(depth=DEPTH))
     print(f"\n{ev.markdown(results)}\n")

@@ -26,6 +26,7 @@ from rag_core.lab.opening import open_lab
 from rag_core.models.llm import MAX_REPLY_TIMEOUTS, load_openai
 from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE, Prompt, Sources
 from rag_core.prompts.templates import STANDALONE
+from rag_core.runtime.context import Context
 from rag_core.values.errors import ProviderError
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
@@ -79,7 +80,7 @@ def questions() -> Sequence[str]:
 
 def alone(lab: Lab, prompt: Prompt) -> float:
     """Seconds of one call by itself."""
-    ctx = lab.context()
+    ctx = Context(lab.services())
     started = time.perf_counter()
     ctx.complete(prompt)
     return time.perf_counter() - started

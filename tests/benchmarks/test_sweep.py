@@ -5,7 +5,6 @@ Run by `make bench`. The issue of speed is a ratio: the same settings one by one
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,6 @@ from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES, Number
 from rag_core.evaluation.sweep import sweep
 from rag_core.lab.opening import open_lab
-from rag_core.runtime.context import Once
 
 HYBRID = RECIPES["hybrid_rrf"]
 GRID = {
@@ -40,14 +38,13 @@ def test_a_thousand_settings(name: str, settings: Sequence[Mapping[str, object]]
     metric = ev.parse_metric("ndcg@10")
     built = list(ev.settings_of(HYBRID, {}, settings))
     started = time.perf_counter()
-    swept = sweep(judged, built, metric, lab.context)
+    swept = sweep(judged, built, metric, lab.services)
     seconds = time.perf_counter() - started
     chosen = random.Random(0).sample(range(len(built)), 20)
     started = time.perf_counter()
     for row in chosen:
         for column, question in enumerate(judged.measured):
-            ctx = dataclasses.replace(lab.context(), shared=Once())
-            ranking = built[row].run(question.text, ctx).ranking
+            ranking = built[row].run(question.text, lab.services()).ranking
             ranked = list(dict.fromkeys(hit.passage.doc_id for hit in ranking))
             assert metric(ranked, judged.qrels[question.id]) == swept.scores[row, column]
     alone = (time.perf_counter() - started) / len(chosen) * len(built)

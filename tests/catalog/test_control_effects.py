@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 from helpers.fakes import QUESTION
@@ -12,7 +11,7 @@ from rank_bm25 import BM25Okapi
 
 from rag_core.catalog import build
 from rag_core.language.analysis import tokens
-from rag_core.runtime.context import Context, Once
+from rag_core.runtime.services import Services
 from rag_core.stages import Stage
 from rag_core.values.trace import Step, Trace
 from rag_core.values.types import Ranking
@@ -20,8 +19,8 @@ from rag_core.values.types import Ranking
 K1_B = [(0.5, 0.75), (1.5, 0.75), (3.0, 0.75), (1.5, 0.0), (1.5, 1.0)]
 
 
-def run(full: Context, name: str, **values: object) -> Trace:
-    return build((name, values)).without_answer().run(QUESTION, replace(full, shared=Once()))
+def run(full: Services, name: str, **values: object) -> Trace:
+    return build((name, values)).without_answer().run(QUESTION, full)
 
 
 def step(trace: Trace, stage: type[Stage] | str) -> Step:
@@ -43,7 +42,7 @@ def reciprocal(rankings: tuple[Ranking, ...], k: int, weights: Mapping[str, floa
 
 
 @pytest.mark.parametrize(("k1", "b"), K1_B)
-def test_k1_and_b_are_those_of_rank_bm25(full: Context, k1: float, b: float):
+def test_k1_and_b_are_those_of_rank_bm25(full: Services, k1: float, b: float):
     trace = run(full, "bm25", k1=k1, b=b, k_final=42)
     passages = [hit.passage for hit in full.index.lexical("cats dogs question", 100, 1.5, 0.75)]
     assert len(passages) == 42, "the whole collection"
@@ -54,7 +53,7 @@ def test_k1_and_b_are_those_of_rank_bm25(full: Context, k1: float, b: float):
 
 @pytest.mark.parametrize("k", [0, 7, 60, 200])
 @pytest.mark.parametrize("name", ["hybrid_rrf", "contextual"])
-def test_rrf_k_is_added_to_every_rank(full: Context, name: str, k: int):
+def test_rrf_k_is_added_to_every_rank(full: Services, name: str, k: int):
     trace = run(full, name, rrf_k=k)
     weights = {"bm25": 0.4, "dense": 0.6} if name == "contextual" else {"bm25": 1.0, "dense": 1.0}
     expected = reciprocal(trace.steps[0].after.rankings, k, weights)
@@ -62,7 +61,7 @@ def test_rrf_k_is_added_to_every_rank(full: Context, name: str, k: int):
 
 
 @pytest.mark.parametrize(("bm25", "dense"), [(0.4, 0.6), (1.0, 0.1), (0.1, 1.0), (0.0, 0.5), (0.5, 0.0)])
-def test_each_weight_of_contextual_is_its_own_searchs(full: Context, bm25: float, dense: float):
+def test_each_weight_of_contextual_is_its_own_searchs(full: Services, bm25: float, dense: float):
     trace = run(full, "contextual", bm25_weight=bm25, vector_weight=dense, k_candidates=10)
     lexical, semantic = trace.steps[0].after.rankings
     assert (lexical.scale, semantic.scale) == ("bm25", "cosine")
@@ -75,7 +74,7 @@ def test_each_weight_of_contextual_is_its_own_searchs(full: Context, bm25: float
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.3, 0.7, 1.0])
-def test_lambda_weighs_relevance_against_likeness(full: Context, lam: float):
+def test_lambda_weighs_relevance_against_likeness(full: Services, lam: float):
     trace = run(full, "hybrid_rrf", mmr_lambda=lam)
     (question,) = full.embed((QUESTION,))
     ids = [hit.id for hit in trace.ranking]
@@ -98,7 +97,7 @@ WEIGHTINGS: list[tuple[dict[str, object], tuple[float, float, float]]] = [
 @pytest.mark.parametrize("merge", ["max", "first", "sum"])
 @pytest.mark.parametrize(("values", "weights"), WEIGHTINGS, ids=lambda value: str(value))
 def test_each_weight_of_multi_query_is_its_own_rewrites(
-    full: Context, values: dict[str, object], weights: tuple[float, float, float], merge: str
+    full: Services, values: dict[str, object], weights: tuple[float, float, float], merge: str
 ):
     trace = run(full, "multi_query", merge=merge, k_per_query=15, **values)
     parts: dict[str, list[float]] = {}
@@ -112,7 +111,7 @@ def test_each_weight_of_multi_query_is_its_own_rewrites(
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.25, 0.4, 0.9, 1.0])
-def test_alpha_is_the_share_of_the_cosine_and_the_rest_the_judges(full: Context, alpha: float):
+def test_alpha_is_the_share_of_the_cosine_and_the_rest_the_judges(full: Services, alpha: float):
     trace = run(full, "rag_msr", alpha=alpha, theta=0, k_final=9)
     (question,) = full.embed((QUESTION,))
     judged = step(trace, "LlmRerank").after.ranking if alpha < 1 else None
@@ -124,7 +123,7 @@ def test_alpha_is_the_share_of_the_cosine_and_the_rest_the_judges(full: Context,
 
 
 @pytest.mark.parametrize("theta", [0.3, 0.5, 0.65])
-def test_theta_keeps_those_that_reach_it_and_no_others(full: Context, theta: float):
+def test_theta_keeps_those_that_reach_it_and_no_others(full: Services, theta: float):
     trace = run(full, "rag_msr", theta=theta, k_final=9)
     blended = step(trace, "Blend").after.ranking
     assert [hit.id for hit in trace.ranking] == [hit.id for hit in blended if hit.score >= theta]

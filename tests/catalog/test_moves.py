@@ -10,7 +10,7 @@ from helpers.controls import CONTROLS, DEFAULTS, every_control, run
 from helpers.fakes import KEYWORDS, QUESTION
 
 from rag_core.catalog import RECIPES, Control, Recipe, format_value
-from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.values.trace import Trace
 
 
@@ -107,7 +107,7 @@ def test_the_written_form_of_a_value_is_read_as_that_value(recipe: Recipe, contr
 
 
 @every_control
-def test_moving_a_control_changes_the_result(full: Context, recipe: Recipe, control: Control):
+def test_moving_a_control_changes_the_result(full: Services, recipe: Recipe, control: Control):
     case = (recipe.name, control.name)
     assert case in MOVES, (
         f"add to MOVES a value of {'.'.join(case)} that changes a result, and what it changes"
@@ -122,7 +122,7 @@ def test_moving_a_control_changes_the_result(full: Context, recipe: Recipe, cont
 
 
 @pytest.mark.parametrize("case", IDLE, ids=".".join)
-def test_a_control_that_cannot_act_says_so_and_changes_nothing(full: Context, case: tuple[str, str]):
+def test_a_control_that_cannot_act_says_so_and_changes_nothing(full: Services, case: tuple[str, str]):
     recipe, (setting, reason) = RECIPES[case[0]], IDLE[case]
     control = next(control for control in recipe.controls if control.name == case[1])
     moved = {**setting, control.name: MOVES[case].value}

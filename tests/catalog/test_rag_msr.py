@@ -9,7 +9,7 @@ import pytest
 from helpers.fakes import QUESTION, Told, score, talker
 
 from rag_core.catalog import build
-from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.trace import Trace, metrics
 
@@ -17,10 +17,12 @@ from rag_core.values.trace import Trace, metrics
 class TestRagMsr:
     """The whole of seed 004's third step."""
 
-    def run(self, ctx: Context, llm: Told, question: str = QUESTION, **values: object) -> Trace:
-        return build(("rag_msr", values)).run(question, replace(ctx, llms=dict.fromkeys(ctx.llms, llm)))
+    def run(self, services: Services, llm: Told, question: str = QUESTION, **values: object) -> Trace:
+        return build(("rag_msr", values)).run(
+            question, replace(services, llms=dict.fromkeys(services.llms, llm))
+        )
 
-    def test_nothing_above_theta_is_an_abstention_without_an_answer_call(self, full: Context):
+    def test_nothing_above_theta_is_an_abstention_without_an_answer_call(self, full: Services):
         llm = talker(judge_passage=score(10))
         trace = self.run(full, llm)
         assert llm.purposes == {"rewrite": 3, "judge": 9}
@@ -35,7 +37,7 @@ class TestRagMsr:
         )
         assert trace.answer.text == "There is not enough evidence in this collection to answer the question."
 
-    def test_it_abstains_in_the_language_of_the_question(self, full: Context):
+    def test_it_abstains_in_the_language_of_the_question(self, full: Services):
         trace = self.run(
             full, talker(judge_passage=score(0)), "¿Dónde duermen los gatos y los perros de noche?"
         )
@@ -43,7 +45,7 @@ class TestRagMsr:
         assert trace.answer.text.startswith("No hay evidencia suficiente")
         assert trace.answer.reason.endswith("por debajo del umbral θ = 0.5.")
 
-    def test_a_judge_that_was_never_measured_labels_by_its_own_scale_and_says_so(self, full: Context):
+    def test_a_judge_that_was_never_measured_labels_by_its_own_scale_and_says_so(self, full: Services):
         turns = iter([100, 75, 74, 50, 49, 0, 90, 90, 90])
         llm = talker(judge_passage=lambda prompt: score(next(turns)))
         trace = self.run(full, llm, theta=0, k_final=9)
@@ -65,7 +67,7 @@ class TestRagMsr:
             0,
         ]
 
-    def test_labels_come_from_the_judge_where_thresholds_were_fitted_for_it(self, full: Context):
+    def test_labels_come_from_the_judge_where_thresholds_were_fitted_for_it(self, full: Services):
         shares, counts = {"High": 0.9, "Medium": 0.5, "Low": 0.1}, {"High": 1, "Medium": 1, "Low": 1}
         fitted = Thresholds(0.8, 0.5, shares, counts)  # type: ignore[arg-type]
         rules = LabelRules({("cosine", full.embedder.key, "en"): fitted, ("judge", "told", "en"): fitted})
@@ -77,7 +79,7 @@ class TestRagMsr:
         ]
         assert sorted(labels) == [("High", "judge")] * 6 + [("Medium", "judge")] * 3
 
-    def test_the_scores_of_every_step_are_the_passages_votes(self, full: Context):
+    def test_the_scores_of_every_step_are_the_passages_votes(self, full: Services):
         best = self.run(full, talker()).ranking.hits[0]
         stages = [vote.stage for vote in best.votes]
         assert list(dict.fromkeys(stages)) == ["Dense", "Rerank", "MaxFusion", "LlmRerank", "Blend"]
@@ -90,7 +92,7 @@ class TestRagMsr:
         (question,) = full.embed((QUESTION,))
         assert cosine == pytest.approx(float(full.index.vectors([best.id])[0] @ question), abs=1e-5)
 
-    def test_the_judges_reason_is_kept_and_in_the_json(self, full: Context):
+    def test_the_judges_reason_is_kept_and_in_the_json(self, full: Services):
         trace = self.run(full, talker())
         (first, *_) = trace.as_json()["contexts"]
         notes = {vote["stage"]: vote["note"] for vote in first["votes"]}
@@ -99,11 +101,11 @@ class TestRagMsr:
         (judged,) = [vote for vote in first["votes"] if vote["stage"] == "LlmRerank"]
         assert (judged["scale"], judged["terms"]) == ("judge", [])
 
-    def test_a_reply_without_a_reason_is_a_score_all_the_same(self, full: Context):
+    def test_a_reply_without_a_reason_is_a_score_all_the_same(self, full: Services):
         trace = self.run(full, talker(judge_passage='{"score": 90}'))
         assert {hit.vote("LlmRerank").note for hit in trace.ranking} == {""}
 
-    def test_a_rerankers_tokens_are_not_a_language_models(self, full: Context):
+    def test_a_rerankers_tokens_are_not_a_language_models(self, full: Services):
         trace = self.run(full, talker())
         assert [call.purpose for call in trace.calls].count("rerank") == 3
         told = metrics(trace.calls)

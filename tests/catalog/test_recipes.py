@@ -36,7 +36,7 @@ from rag_core.catalog import (
     describe_changes,
 )
 from rag_core.pipeline.strategy import Strategy
-from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.values.errors import ConfigError
 
 
@@ -163,7 +163,7 @@ def test_an_end_of_a_control_takes_its_stage_out(control: str, value: object, go
     assert gone not in [stage.name for stage in build(("rag_msr", {control: value})).stages]
 
 
-def test_lambda_one_orders_the_pool_by_the_cosine_to_the_question(full: Context):
+def test_lambda_one_orders_the_pool_by_the_cosine_to_the_question(full: Services):
     """Seed 002: 1.0 is pure relevance; RRF's order is another."""
     trace = run(full, RECIPES["hybrid_rrf"], mmr_lambda=1, k_final=10)
     pool = trace.steps[2].after.ranking
@@ -175,7 +175,7 @@ def test_lambda_one_orders_the_pool_by_the_cosine_to_the_question(full: Context)
     assert [hit.id for hit in trace.ranking] != [hit.id for hit in pool]
 
 
-def test_without_mmr_the_order_of_rrf_stands(full: Context):
+def test_without_mmr_the_order_of_rrf_stands(full: Services):
     trace = run(full, RECIPES["hybrid_rrf"], mmr=False, k_final=10)
     assert [step.stage for step in trace.steps] == [
         "Bm25 ∥ Dense",
@@ -189,7 +189,7 @@ def test_without_mmr_the_order_of_rrf_stands(full: Context):
 
 
 @every_preset
-def test_a_preset_is_a_setting_that_answers(full: Context, recipe: Recipe, preset: Preset):
+def test_a_preset_is_a_setting_that_answers(full: Services, recipe: Recipe, preset: Preset):
     assert set(preset.values) <= set(DEFAULTS[recipe.name])
     assert preset.help.strip() == preset.help != ""
     assert len({other.name for other in recipe.presets}) == len(recipe.presets)
@@ -215,7 +215,7 @@ def test_the_ablations_of_rag_msr_leave_out_what_they_say(preset: str, stages: l
 
 
 @every_recipe
-def test_the_declared_calls_are_those_that_are_made(full: Context, recipe: Recipe):
+def test_the_declared_calls_are_those_that_are_made(full: Services, recipe: Recipe):
     trace = run(full, recipe)
     made = [call.purpose for call in trace.calls if call.of_language_model]
     counted = {purpose: made.count(purpose) for purpose in dict.fromkeys(made)}

@@ -86,7 +86,7 @@ def test_an_evaluation_sends_no_more_than_was_agreed(server, lab: Lab, tmp_path,
     run = RunFolder.create(tmp_path / "run", manifest, TEST)
     agreed = ev.estimate(ev.plan_of(run, strategies, share=True), lab.rehearsal())
     assert server.requests == []
-    list(ev.evaluate(run, strategies, lab.context, share=True))
+    list(ev.evaluate(run, strategies, lab.services, share=True))
     if any(call != "answer" for call in RECIPES[name].calls):
         check_agreed(server, agreed)
     assert ev.estimate(ev.plan_of(run, strategies, share=True), lab.rehearsal()).free, "all is measured"
@@ -107,7 +107,7 @@ def test_a_sweep_sends_no_more_than_was_agreed(server, lab: Lab, name: str, sett
     recipe, metric = RECIPES[name], ev.parse_metric("ndcg@10")
     agreed = ev.estimate(ev.plan(recipe, settings, DEV, TEST), lab.rehearsal())
     assert server.requests == []
-    ev.tune(recipe, settings, metric, DEV, TEST, lab.context)
+    ev.tune(recipe, settings, metric, DEV, TEST, lab.services)
     check_agreed(server, agreed)
     on_dev_alone = ev.estimate([ev.plan(recipe, settings, DEV, TEST)[0]], lab.rehearsal())
     assert sent(server).total() > sum(on_dev_alone.calls.values()) or choose is obliging
@@ -184,7 +184,7 @@ def test_a_failed_evaluation_tells_its_cost_as_json(server, lab: Lab, tmp_path):
     strategies = ev.build_strategies({"m": "multi_query"})
     manifest = ev.describe(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
     run = RunFolder.create(tmp_path / "run", manifest, TEST)
-    list(ev.evaluate(run, strategies, lab.context, share=True))
+    list(ev.evaluate(run, strategies, lab.services, share=True))
     row = json.loads(json.dumps(ev.summarise(run, ev.choose_metrics(["hit@5"]))))["strategies"]["m"]
     rewrites = 3 * 3 * (100 * 0.50e-6 + 20 * 1.50e-6)
     assert row["cost_usd"] == row["cost_known_usd"] == pytest.approx(rewrites)

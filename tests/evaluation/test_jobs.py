@@ -228,10 +228,10 @@ class Slow:
     def __getattr__(self, name: str) -> object:
         return getattr(self._lab, name)
 
-    def context(self) -> object:
+    def services(self) -> object:
         self.permits.acquire(timeout=SOON)
         self.asked += 1
-        return self._lab.context()
+        return self._lab.services()
 
 
 def test_measure_stop_measure_goes_on_where_it_was(

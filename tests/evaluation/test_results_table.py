@@ -61,7 +61,7 @@ def again(tmp_path_factory: pytest.TempPathFactory, lab: Lab) -> ev.RunFolder:
 @pytest.mark.parametrize("label", STRATEGIES)
 def test_measuring_again_gives_the_stored_figures(again: ev.RunFolder, lab: Lab, label: str) -> None:
     """Every question of the test split: the same means of every metric."""
-    for _ in ev.evaluate(again, {label: STRATEGIES[label]}, lab.context):
+    for _ in ev.evaluate(again, {label: STRATEGIES[label]}, lab.services):
         pass
     row, one = STORED["strategies"][label]["metrics"], 1 / STORED["queries"]
     for metric in ev.choose_metrics(list(row)):
@@ -71,7 +71,7 @@ def test_measuring_again_gives_the_stored_figures(again: ev.RunFolder, lab: Lab,
 
 def test_the_stored_conclusions_follow_again(again: ev.RunFolder, lab: Lab) -> None:
     """Every pair, every kind of question and every rewrite, from what was measured again."""
-    for _ in ev.evaluate(again, STRATEGIES, lab.context):  # what an earlier test left out
+    for _ in ev.evaluate(again, STRATEGIES, lab.services):  # what an earlier test left out
         pass
     found = json.loads(json.dumps(ev.summarise(again, ev.choose_metrics(METRICS))))
     assert [(pair["a"], pair["b"], pair["different"]) for pair in found["comparisons"]] == [

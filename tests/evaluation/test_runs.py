@@ -25,6 +25,7 @@ from rag_core.models import RehearsedLlm
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import Template
 from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.stages import Dense, ReciprocalRankFusion, Retrieve, TransformStage
 from rag_core.values.errors import ConfigError, DataError, RagError, Stopped, StorageError
 from rag_core.values.pricing import Price, PriceList
@@ -36,15 +37,15 @@ def strategies() -> dict[str, Strategy]:
     return ev.build_strategies({"bm25": "bm25", "hybrid": ("hybrid_rrf", {"mmr": False})})
 
 
-def finish(run: RunFolder, strategies: Mapping[str, Strategy], ctx: Context) -> list[ev.RunProgress]:
-    return list(ev.evaluate(run, strategies, lambda: ctx))
+def finish(run: RunFolder, strategies: Mapping[str, Strategy], services: Services) -> list[ev.RunProgress]:
+    return list(ev.evaluate(run, strategies, lambda: services))
 
 
 def test_every_measured_question_gets_a_record_of_every_stage(
-    tmp_path: Path, ctx: Context, strategies: dict[str, Strategy]
+    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
 ) -> None:
     run = opened(tmp_path / "run", strategies)
-    steps = finish(run, strategies, ctx)
+    steps = finish(run, strategies, services)
     assert (steps[0].done, steps[0].total, steps[0].seconds_left) == (0, 6, None)
     assert [step.done for step in steps] == list(range(7))
     assert set(run.records["bm25"]) == {"q1", "q2", "q3"}, "q4 has no relevant document and no metric"
@@ -54,28 +55,28 @@ def test_every_measured_question_gets_a_record_of_every_stage(
     assert {lane.retriever for stage in record.stages[1:] for lane in stage.lanes} == {""}
     assert record.ranked == record.stages[-1].lanes[0].documents
     assert len(record.ranked) == len(set(record.ranked)), "a document stands once, at its best passage"
-    trace = strategies["hybrid"].run("cats sleep", ctx)
+    trace = strategies["hybrid"].run("cats sleep", services)
     assert record.ranked == tuple(dict.fromkeys(hit.passage.doc_id for hit in trace.ranking))
     assert run.finished
 
 
 def test_a_run_read_back_is_the_run_that_was_written(
-    tmp_path: Path, ctx: Context, strategies: dict[str, Strategy]
+    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
 ) -> None:
     run = opened(tmp_path / "run", strategies)
-    finish(run, strategies, ctx)
+    finish(run, strategies, services)
     again = RunFolder.open(tmp_path / "run")
     assert again.records == run.records
     assert again.judged == JUDGED
 
 
 def test_no_question_is_asked_twice(
-    tmp_path: Path, ctx: Context, strategies: dict[str, Strategy], embedder: WordEmbedder
+    tmp_path: Path, services: Services, strategies: dict[str, Strategy], embedder: WordEmbedder
 ) -> None:
     run = opened(tmp_path / "run", strategies)
-    finish(run, strategies, ctx)
+    finish(run, strategies, services)
     asked = len(embedder.asked)
-    (only,) = finish(opened_again(tmp_path / "run", run, strategies), strategies, ctx)
+    (only,) = finish(opened_again(tmp_path / "run", run, strategies), strategies, services)
     assert (only.done, only.total) == (6, 6)
     assert len(embedder.asked) == asked
 
@@ -86,13 +87,13 @@ def opened_again(folder: Path, run: RunFolder, strategies: Mapping[str, Strategy
 
 
 def test_a_strategy_is_timed_alone_and_shares_calls_only_when_asked(
-    tmp_path: Path, ctx: Context, embedder: WordEmbedder
+    tmp_path: Path, services: Services, embedder: WordEmbedder
 ) -> None:
     both = ev.build_strategies({"a": "simple_semantic", "b": ("hybrid_rrf", {"mmr": False})})
     for share, calls in ((False, 6), (True, 3)):
         embedder.asked.clear()
         run = opened(tmp_path / str(share), both)
-        list(ev.evaluate(run, both, lambda: dataclasses.replace(ctx, shared=type(ctx.shared)()), share=share))
+        list(ev.evaluate(run, both, lambda: services, share=share))
         assert len(embedder.asked) == calls
 
 
@@ -106,13 +107,13 @@ class Broken(TransformStage):
         return (question,)
 
 
-def test_a_failed_question_is_counted_and_is_in_no_figure(tmp_path: Path, ctx: Context) -> None:
+def test_a_failed_question_is_counted_and_is_in_no_figure(tmp_path: Path, services: Services) -> None:
     broken = {
         "broken": Strategy("broken", (Broken(), Retrieve((Dense(k=3),)), ReciprocalRankFusion())),
         "dense": Strategy("dense", (Retrieve((Dense(k=3),)),)),
     }
     run = opened(tmp_path / "run", broken)
-    finish(run, broken, ctx)
+    finish(run, broken, services)
     results = ev.conclude(run, ev.choose_metrics(["hit@5"]))
     row = results["strategies"]["broken"]
     assert (row["queries"], row["failed"]) == (2, 1)
@@ -129,7 +130,7 @@ def test_a_failed_question_is_counted_and_is_in_no_figure(tmp_path: Path, ctx: C
     run.close()
     again = opened(tmp_path / "run", broken)
     mended = {"broken": broken["dense"], "dense": broken["dense"]}
-    asked = [step.latest for step in ev.evaluate(again, mended, lambda: ctx) if step.latest]
+    asked = [step.latest for step in ev.evaluate(again, mended, lambda: services) if step.latest]
     assert [(label, record.question) for label, record in asked] == [("broken", "q2")]
 
 
@@ -147,17 +148,15 @@ class Paying(TransformStage):
 
 
 def test_a_question_that_failed_keeps_its_calls_and_so_does_each_later_attempt(
-    tmp_path: Path, ctx: Context
+    tmp_path: Path, services: Services
 ) -> None:
     """Three questions at $0.25: one fails, is asked again and fails, and again and succeeds: 5 calls."""
     paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), ReciprocalRankFusion()))}
     for attempt, replies in enumerate((("fine", "fail", "fine"), ("fail",), ("fine",)), start=1):
         run = opened(tmp_path / "run", paying)
         llm = ScriptedLlm(*replies, cost_usd=0.25)
-        asked = dataclasses.replace(ctx, llms={"rewrite": llm})
-        steps = list(
-            ev.evaluate(run, paying, lambda ctx=asked: dataclasses.replace(ctx, shared=type(ctx.shared)()))
-        )  # type: ignore[misc]
+        asked = dataclasses.replace(services, llms={"rewrite": llm})
+        steps = list(ev.evaluate(run, paying, lambda services=asked: services))  # type: ignore[misc]
         assert len(llm.prompts) == len(replies) == len(steps) - 1
         row = ev.conclude(run, ev.choose_metrics(["hit@5"]))["strategies"]["paying"]
         calls = 2 + attempt
@@ -168,7 +167,9 @@ def test_a_question_that_failed_keeps_its_calls_and_so_does_each_later_attempt(
         assert RunFolder.open(run.folder).records == run.records, "what is on disk says the same"
 
 
-def test_a_question_that_was_stopped_keeps_its_calls_and_is_asked_again(tmp_path: Path, ctx: Context) -> None:
+def test_a_question_that_was_stopped_keeps_its_calls_and_is_asked_again(
+    tmp_path: Path, services: Services
+) -> None:
     stop = threading.Event()
 
     class Stopping(ScriptedLlm):
@@ -178,18 +179,20 @@ def test_a_question_that_was_stopped_keeps_its_calls_and_is_asked_again(tmp_path
 
     paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), ReciprocalRankFusion()))}
     run = opened(tmp_path / "run", paying)
-    first = dataclasses.replace(ctx, llms={"rewrite": Stopping("fine", cost_usd=0.25)})
+    first = dataclasses.replace(services, llms={"rewrite": Stopping("fine", cost_usd=0.25)})
     with pytest.raises(Stopped):
         list(ev.evaluate(run, paying, lambda: first, stop=stop))
     (record,) = run.records["paying"].values()
     assert (record.error, record.cost.usd) == ("The run was stopped. Finished results are kept.", 0.25)
-    again = dataclasses.replace(ctx, llms={"rewrite": ScriptedLlm("fine", cost_usd=0.25)})
-    list(ev.evaluate(run, paying, lambda: dataclasses.replace(again, shared=type(ctx.shared)())))
+    again = dataclasses.replace(services, llms={"rewrite": ScriptedLlm("fine", cost_usd=0.25)})
+    list(ev.evaluate(run, paying, lambda: again))
     assert sum(one.cost.known for one in run.records["paying"].values()) == pytest.approx(4 * 0.25)
     assert not any(one.error for one in run.records["paying"].values())
 
 
-def test_a_run_that_nobody_watches_any_more_keeps_what_was_under_way(tmp_path: Path, ctx: Context) -> None:
+def test_a_run_that_nobody_watches_any_more_keeps_what_was_under_way(
+    tmp_path: Path, services: Services
+) -> None:
     """The consumer leaves after the first record; the questions on the other threads are kept too."""
     together = threading.Barrier(3)
 
@@ -200,17 +203,19 @@ def test_a_run_that_nobody_watches_any_more_keeps_what_was_under_way(tmp_path: P
 
     paying = {"paying": Strategy("paying", (Paying(), Retrieve((Dense(k=3),)), ReciprocalRankFusion()))}
     run = opened(tmp_path / "run", paying)
-    asked = dataclasses.replace(ctx, llms={"rewrite": Met("fine", cost_usd=0.25)})
-    steps = ev.evaluate(run, paying, lambda: dataclasses.replace(asked, shared=type(ctx.shared)()), workers=3)
+    asked = dataclasses.replace(services, llms={"rewrite": Met("fine", cost_usd=0.25)})
+    steps = ev.evaluate(run, paying, lambda: asked, workers=3)
     next(steps)
     next(steps)
     steps.close()  # type: ignore[attr-defined]
     assert sum(one.cost.known for one in run.records["paying"].values()) == pytest.approx(3 * 0.25)
 
 
-def test_the_json_has_the_fixed_shape(tmp_path: Path, ctx: Context, strategies: dict[str, Strategy]) -> None:
+def test_the_json_has_the_fixed_shape(
+    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
+) -> None:
     run = opened(tmp_path / "run", strategies)
-    finish(run, strategies, ctx)
+    finish(run, strategies, services)
     results = ev.conclude(run, ev.choose_metrics(["ndcg@10", "recall@10"]))
     assert {"data", "split", "queries", "strategies", "comparisons"} <= set(results)
     assert (results["data"], results["split"], results["queries"]) == ("animals", "test", 3)
@@ -229,10 +234,10 @@ def test_the_json_has_the_fixed_shape(tmp_path: Path, ctx: Context, strategies: 
 
 
 def test_own_run_files_come_back_in_the_same_order(
-    tmp_path: Path, ctx: Context, strategies: dict[str, Strategy]
+    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
 ) -> None:
     run = opened(tmp_path / "run", strategies)
-    finish(run, strategies, ctx)
+    finish(run, strategies, services)
     ev.conclude(run, ev.choose_metrics())
     path = run.folder / "runs" / "bm25.trec"
     manifest = ev.describe(JUDGED, {}, depth=None, engine={}, source="builtin", run_files={"other": path})
@@ -255,7 +260,7 @@ def test_a_question_that_a_run_file_leaves_out_scores_0(tmp_path: Path) -> None:
 
 
 def test_another_run_in_the_same_folder_is_refused(
-    tmp_path: Path, ctx: Context, strategies: dict[str, Strategy]
+    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
 ) -> None:
     opened(tmp_path / "run", strategies).close()
     other = ev.build_strategies({"bm25": ("bm25", {"k1": 2}), "hybrid": ("hybrid_rrf", {"mmr": False})})
@@ -313,10 +318,10 @@ def test_a_label_must_be_a_file_name(tmp_path: Path, label: str) -> None:
 
 
 def test_a_broken_record_names_file_and_line(
-    tmp_path: Path, ctx: Context, strategies: dict[str, Strategy]
+    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
 ) -> None:
     run = opened(tmp_path / "run", strategies)
-    finish(run, strategies, ctx)
+    finish(run, strategies, services)
     path = run.folder / "records" / "bm25.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text(lines[0] + '{"question": "q2"}\n' + lines[2])
@@ -325,20 +330,20 @@ def test_a_broken_record_names_file_and_line(
 
 
 def test_stopping_keeps_what_is_measured(
-    tmp_path: Path, ctx: Context, strategies: dict[str, Strategy]
+    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
 ) -> None:
     run = opened(tmp_path / "run", strategies)
     stop = threading.Event()
 
     def stop_after_the_first() -> None:
-        for step in ev.evaluate(run, strategies, lambda: ctx, stop=stop):
+        for step in ev.evaluate(run, strategies, lambda: services, stop=stop):
             if step.done:
                 stop.set()
 
     with pytest.raises(Stopped):
         stop_after_the_first()
     assert 0 < sum(map(len, run.records.values())) < 6
-    finish(run, strategies, ctx)
+    finish(run, strategies, services)
     assert run.finished
 
 
@@ -349,17 +354,17 @@ sys.path.insert(0, {tests!r})
 from helpers.small import DOCUMENTS, WordEmbedder
 from helpers.judged import JUDGED, opened
 from rag_core import evaluation as ev
-from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.indexing import CorpusStore
 from rag_core.values.labels import LabelRules
 
 home, folder, kill_after = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 embedder = WordEmbedder()
 index = CorpusStore(home, "animals", embedder).open()
-ctx = lambda: Context(index=index, embedder=embedder, llms={{}}, labels=LabelRules({{}}))
+services = lambda: Services(index=index, embedder=embedder, llms={{}}, labels=LabelRules({{}}))
 strategies = ev.build_strategies({{"bm25": "bm25", "hybrid": ("hybrid_rrf", {{"mmr": False}})}})
 run = opened(folder, strategies)
-for step in ev.evaluate(run, strategies, ctx):
+for step in ev.evaluate(run, strategies, services):
     if step.done == kill_after:
         os.kill(os.getpid(), signal.SIGKILL)
 ev.conclude(run, ev.choose_metrics())
@@ -368,7 +373,7 @@ ev.conclude(run, ev.choose_metrics())
 
 @pytest.mark.parametrize("killed_after", [0, 3, 6])
 def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
-    tmp_path: Path, index: CorpusIndex, ctx: Context, strategies: dict[str, Strategy], killed_after: int
+    tmp_path: Path, index: CorpusIndex, services: Services, strategies: dict[str, Strategy], killed_after: int
 ) -> None:
     child = textwrap.dedent(CHILD).format(tests=str(Path(__file__).parents[1]))
     arguments = [sys.executable, "-c", child, str(tmp_path / "home"), str(tmp_path / "run")]
@@ -386,7 +391,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
     done = subprocess.run([*arguments, "-1"], env=environment, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
     straight = opened(tmp_path / "straight", strategies)
-    finish(straight, strategies, ctx)
+    finish(straight, strategies, services)
     resumed = RunFolder.open(tmp_path / "run")
     metric = ev.parse_metric("ndcg@10")
     assert ev.scores(resumed, metric) == ev.scores(straight, metric)
@@ -395,7 +400,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
 
 
 def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(
-    tmp_path: Path, ctx: Context, strategies: dict[str, Strategy], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, services: Services, strategies: dict[str, Strategy], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rag_core.values.settings import read_settings
 
@@ -405,7 +410,7 @@ def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(
     assert first.name.endswith(identity(manifest))
     run = RunFolder.create(first, manifest, JUDGED)
     assert ev.folder_for(manifest, settings) == first
-    finish(run, strategies, ctx)
+    finish(run, strategies, services)
     ev.conclude(run, ev.choose_metrics())
     assert ev.past_runs(settings) == [first]
     deeper = {**manifest, "depth": 7}
@@ -492,7 +497,7 @@ class Asking(TransformStage):
         return (Query(ctx.complete(ASK.fill(question=question.text, sources=())), "ask"),)
 
 
-def test_the_bill_is_told_before_anything_is_sent(tmp_path: Path, ctx: Context) -> None:
+def test_the_bill_is_told_before_anything_is_sent(tmp_path: Path, services: Services) -> None:
     """1 of 3 questions is measured: 2 calls are left, each as long as the longest question."""
     import datetime
 
@@ -503,10 +508,10 @@ def test_the_bill_is_told_before_anything_is_sent(tmp_path: Path, ctx: Context) 
     price = Price(1_000_000.0, 0.0, datetime.date(2026, 1, 1), "test")  # a dollar a token in
     longest = max(count_tokens(f"Rewrite: {q.text}", "dear") for q in JUDGED.measured)
     for prices, known in ((PriceList({"dear": price}), True), (PriceList({}), False)):
-        rehearsal = dataclasses.replace(ctx, llms={"rewrite": RehearsedLlm("dear", prices)})
+        rehearsal = dataclasses.replace(services, llms={"rewrite": RehearsedLlm("dear", prices)})
         run = opened(tmp_path / f"run{known}", asking)
 
-        def bill(run: RunFolder = run, rehearsal: Context = rehearsal) -> ev.Estimate:
+        def bill(run: RunFolder = run, rehearsal: Services = rehearsal) -> ev.Estimate:
             return ev.estimate(ev.plan_of(run, asking, share=True), rehearsal)
 
         assert bill().calls == {"rewrite": 3}
@@ -515,22 +520,22 @@ def test_the_bill_is_told_before_anything_is_sent(tmp_path: Path, ctx: Context) 
         run.append("asking", Record("q1"))
         run.append("asking", Record("q2", error="It failed."))
         assert bill().calls == {"rewrite": 2}, "what failed is asked again"
-    llm = ctx.llms["rewrite"]
+    llm = services.llms["rewrite"]
     assert isinstance(llm, ScriptedLlm)
     assert llm.prompts == [], "nothing was sent"
     free = opened(tmp_path / "free", plain)
-    assert ev.estimate(ev.plan_of(free, plain, share=True), ctx).free
+    assert ev.estimate(ev.plan_of(free, plain, share=True), services).free
 
 
 def test_a_bill_shares_equal_calls_only_among_strategies_that_a_question_still_goes_to(
-    tmp_path: Path, ctx: Context
+    tmp_path: Path, services: Services
 ) -> None:
     """Two strategies ask the same; one has q1 already: q1 costs the other a call of its own."""
     twins = {
         name: Strategy(name, (Asking(), Retrieve((Dense(k=k),)), ReciprocalRankFusion()))
         for name, k in (("a", 2), ("b", 3))
     }
-    rehearsal = dataclasses.replace(ctx, llms={"rewrite": RehearsedLlm("dear", PriceList({}))})
+    rehearsal = dataclasses.replace(services, llms={"rewrite": RehearsedLlm("dear", PriceList({}))})
     run = opened(tmp_path / "run", twins)
     for share, calls in ((True, 3), (False, 6)):
         assert ev.estimate(ev.plan_of(run, twins, share=share), rehearsal).calls == {"rewrite": calls}
@@ -657,11 +662,11 @@ def test_rewrite_effects_can_be_counted_for_keywords_alone(tmp_path: Path) -> No
     assert ev.rewrite_effects(run, "s", "sentence")[0].error_rate < 1.0
 
 
-def test_who_judged_is_in_manifest_and_results(tmp_path: Path, ctx: Context) -> None:
+def test_who_judged_is_in_manifest_and_results(tmp_path: Path, services: Services) -> None:
     chosen = ev.build_strategies({"bm25": "bm25"})
     judged = dataclasses.replace(JUDGED, judged_by="Two midwives judged.")
     with opened(tmp_path / "run", chosen, judged) as run:
-        finish(run, chosen, ctx)
+        finish(run, chosen, services)
         assert ev.conclude(run, ev.choose_metrics())["judged_by"] == "Two midwives judged."
     assert RunFolder.open(tmp_path / "run").judged == judged
     manifest = ev.read_json(tmp_path / "run" / "manifest.json")
@@ -696,15 +701,15 @@ def test_no_strategy_is_an_error() -> None:
 
 
 def test_sharing_a_context_factory_gives_each_question_its_own(
-    tmp_path: Path, ctx: Context, strategies: dict[str, Strategy]
+    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
 ) -> None:
     made: list[int] = []
 
-    def factory() -> Context:
+    def factory() -> Services:
         made.append(1)
-        return ctx
+        return services
 
-    make: Callable[[], Context] = factory
+    make: Callable[[], Services] = factory
     list(ev.evaluate(opened(tmp_path / "run", strategies), strategies, make, workers=2))
     assert len(made) == 3
 

@@ -22,7 +22,8 @@ from rag_core.evaluation.sweep import MOST, sweep
 from rag_core.indexing import CorpusIndex
 from rag_core.lab.lab import Lab
 from rag_core.pipeline.strategy import Strategy
-from rag_core.runtime.context import Context, Once
+from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.stages import Dense, Retrieve, TransformStage
 from rag_core.values.errors import ConfigError, StageError, Stopped
 from rag_core.values.settings import read_settings
@@ -32,17 +33,17 @@ HYBRID = RECIPES["hybrid_rrf"]
 NDCG = ev.parse_metric("ndcg@10")
 
 
-def scratch(strategy: Strategy, judged: Benchmark, ctx: Context) -> list[float]:
+def scratch(strategy: Strategy, judged: Benchmark, services: Services) -> list[float]:
     """A setting's scores, each question run alone on the index itself."""
     scores = []
     for question in judged.measured:
-        trace = strategy.run(question.text, dataclasses.replace(ctx, shared=Once()))
+        trace = strategy.run(question.text, services)
         ranked = list(dict.fromkeys(hit.passage.doc_id for hit in trace.ranking))
         scores.append(NDCG(ranked, judged.qrels[question.id]))
     return scores
 
 
-def test_every_setting_gets_the_scores_it_gets_alone(ctx: Context) -> None:
+def test_every_setting_gets_the_scores_it_gets_alone(services: Services) -> None:
     axes = {
         "rrf_k": (0, 60),
         "mmr_lambda": (0.0, 0.5, 1.0),
@@ -50,11 +51,11 @@ def test_every_setting_gets_the_scores_it_gets_alone(ctx: Context) -> None:
         "k_final": (1, 4),
     }
     built = list(ev.settings_of(HYBRID, {}, ev.grid(axes)))
-    swept = sweep(JUDGED, built, NDCG, lambda: ctx)
+    swept = sweep(JUDGED, built, NDCG, lambda: services)
     assert swept.scores.shape == (36, 3)
     assert swept.questions == ("q1", "q2", "q3")
     for row, strategy in enumerate(swept.strategies):
-        assert list(swept.scores[row]) == scratch(strategy, JUDGED, ctx)
+        assert list(swept.scores[row]) == scratch(strategy, JUDGED, services)
 
 
 def test_twenty_settings_of_a_thousand_on_the_built_in_questions(lab: Lab) -> None:
@@ -67,13 +68,13 @@ def test_twenty_settings_of_a_thousand_on_the_built_in_questions(lab: Lab) -> No
         if isinstance(control, Number)
     } | {"mmr": (True, False)}
     built = list(ev.settings_of(HYBRID, {}, ev.sample(axes, 60)))
-    swept = sweep(few, built, NDCG, lab.context)
+    swept = sweep(few, built, NDCG, lab.services)
     for strategy in random.Random(1).sample(built, 20):
         row = swept.strategies.index(strategy)
-        assert list(swept.scores[row]) == scratch(strategy, few, lab.context())
+        assert list(swept.scores[row]) == scratch(strategy, few, lab.services())
 
 
-def test_one_retrieval_serves_every_setting(ctx: Context, embedder: WordEmbedder) -> None:
+def test_one_retrieval_serves_every_setting(services: Services, embedder: WordEmbedder) -> None:
     searched: list[str] = []
 
     class Counting:
@@ -95,15 +96,15 @@ def test_one_retrieval_serves_every_setting(ctx: Context, embedder: WordEmbedder
         def vectors(self, ids):
             return self.index.vectors(ids)
 
-    counted = dataclasses.replace(ctx, index=Counting(ctx.index))
+    counted = dataclasses.replace(services, index=Counting(services.index))
     axes = {"k_bm25_candidates": (1, 2, 3), "k_semantic_candidates": (1, 2, 3), "rrf_k": tuple(range(10))}
     embedder.asked.clear()  # the documents
-    sweep(JUDGED, list(ev.settings_of(HYBRID, {}, ev.grid(axes))), NDCG, lambda: dataclasses.replace(counted, shared=Once()))  # fmt: skip
+    sweep(JUDGED, list(ev.settings_of(HYBRID, {}, ev.grid(axes))), NDCG, lambda: counted)  # fmt: skip
     assert sorted(searched) == ["dense"] * 3 + ["lexical"] * 3
     assert len(embedder.asked) == 3
 
 
-def test_costs_are_those_of_each_setting_alone(ctx: Context) -> None:
+def test_costs_are_those_of_each_setting_alone(services: Services) -> None:
     @dataclasses.dataclass(frozen=True)
     class Paid(TransformStage):
         """One paid call."""
@@ -117,12 +118,12 @@ def test_costs_are_those_of_each_setting_alone(ctx: Context) -> None:
     from rag_core.stages import ReciprocalRankFusion
 
     settings = [Strategy("paid", (Paid(), Retrieve((Dense(k=k),)), ReciprocalRankFusion())) for k in (1, 2)]
-    swept = sweep(JUDGED, settings, NDCG, lambda: dataclasses.replace(ctx, shared=Once()))
+    swept = sweep(JUDGED, settings, NDCG, lambda: services)
     assert list(swept.cost_usd) == [0.75, 0.75], "3 questions at 0.25 each, whoever paid"
-    assert len(ctx.llms["rewrite"].prompts) == 3, "and each was sent once"  # type: ignore[attr-defined]
+    assert len(services.llms["rewrite"].prompts) == 3, "and each was sent once"  # type: ignore[attr-defined]
 
 
-def test_a_failure_ends_the_sweep(ctx: Context) -> None:
+def test_a_failure_ends_the_sweep(services: Services) -> None:
     @dataclasses.dataclass(frozen=True)
     class Failing(TransformStage):
         """Always fails."""
@@ -137,11 +138,11 @@ def test_a_failure_ends_the_sweep(ctx: Context) -> None:
             JUDGED,
             [Strategy("x", (Failing(), Retrieve((Dense(),)), ReciprocalRankFusion()))],
             NDCG,
-            lambda: ctx,
+            lambda: services,
         )
 
 
-def test_a_sweep_can_be_stopped(ctx: Context) -> None:
+def test_a_sweep_can_be_stopped(services: Services) -> None:
     import threading
 
     stop = threading.Event()
@@ -152,7 +153,9 @@ def test_a_sweep_can_be_stopped(ctx: Context) -> None:
         stop.set()
 
     with pytest.raises(Stopped):
-        sweep(JUDGED, [HYBRID.build().without_answer()], NDCG, lambda: ctx, stop=stop, told=after_the_first)
+        sweep(
+            JUDGED, [HYBRID.build().without_answer()], NDCG, lambda: services, stop=stop, told=after_the_first
+        )
     assert told == [1]
 
 
@@ -231,14 +234,14 @@ def test_spread_values_are_values_of_the_control(control, most: int, data) -> No
     assert list(values) == sorted(set(values))
 
 
-def tuned(ctx: Context) -> dict[str, object]:
+def tuned(services: Services) -> dict[str, object]:
     settings = ev.grid({"mmr_lambda": (0.0, 0.3, 1.0), "k_final": (1, 2, 5)})
     test = dataclasses.replace(JUDGED, split="other", questions=JUDGED.questions[1:])
-    return ev.tune(HYBRID, settings, NDCG, JUDGED, test, lambda: dataclasses.replace(ctx, shared=Once()))
+    return ev.tune(HYBRID, settings, NDCG, JUDGED, test, lambda: services)
 
 
-def test_the_winner_is_chosen_on_one_split_and_reported_on_the_other(ctx: Context) -> None:
-    result = tuned(ctx)
+def test_the_winner_is_chosen_on_one_split_and_reported_on_the_other(services: Services) -> None:
+    result = tuned(services)
     rows, best, default = result["settings"], result["best"], result["default"]
     assert isinstance(rows, list)
     assert len(rows) == 10, "the nine, and the defaults"
@@ -246,20 +249,20 @@ def test_the_winner_is_chosen_on_one_split_and_reported_on_the_other(ctx: Contex
     assert best["tuned"]["mean"] == max(means)  # type: ignore[index]
     winner = HYBRID.build(**best["controls"]).without_answer()  # type: ignore[index]
     other = dataclasses.replace(JUDGED, questions=JUDGED.questions[1:])
-    assert best["reported"]["mean"] == pytest.approx(np.mean(scratch(winner, other, ctx)))  # type: ignore[index]
+    assert best["reported"]["mean"] == pytest.approx(np.mean(scratch(winner, other, services)))  # type: ignore[index]
     assert default["reported"]["mean"] == pytest.approx(  # type: ignore[index]
-        np.mean(scratch(HYBRID.build().without_answer(), other, ctx))
+        np.mean(scratch(HYBRID.build().without_answer(), other, services))
     )
     assert best["gap"] == pytest.approx(best["tuned"]["mean"] - best["reported"]["mean"])  # type: ignore[index]
     assert result["varied"] == ["mmr_lambda", "k_final"]
     assert result["comparison"]["a"] == "best"  # type: ignore[index]
 
 
-def test_a_gain_from_more_passages_is_told_apart(ctx: Context) -> None:
+def test_a_gain_from_more_passages_is_told_apart(services: Services) -> None:
     """Recall of what is kept: it can only rise with the number of passages."""
     recall = ev.parse_metric("recall@10")
     settings = ev.grid({"k_final": (1, 5), "rrf_k": (60,)})
-    fresh = lambda: dataclasses.replace(ctx, shared=Once())  # noqa: E731
+    fresh = lambda: services  # noqa: E731
     result = ev.tune(HYBRID, settings, recall, JUDGED, JUDGED, fresh, base={"k_final": 1})
     share = result["equal_k"]
     assert (share["k_final"], share["controls"]["k_final"]) == (1, 1)
@@ -272,7 +275,7 @@ def test_a_gain_from_more_passages_is_told_apart(ctx: Context) -> None:
     assert held["equal_k"] is None, "nothing to tell apart"
 
 
-def test_the_plan_of_a_sweep_covers_every_question_it_asks(ctx: Context) -> None:
+def test_the_plan_of_a_sweep_covers_every_question_it_asks(services: Services) -> None:
     test = dataclasses.replace(JUDGED, split="other", questions=JUDGED.questions[1:])
     settings = ev.grid({"mmr_lambda": (0.0, 0.3, 1.0), "k_final": (1, 2, 5)})
     on_dev, on_test, again = ev.plan(HYBRID, settings, JUDGED, test)
@@ -280,15 +283,15 @@ def test_the_plan_of_a_sweep_covers_every_question_it_asks(ctx: Context) -> None
     assert on_dev.questions == JUDGED.measured
     assert (on_test.questions, on_test.most, on_test.shared) == (test.measured, 3, True)
     assert (again.questions, again.most, again.shared) == (JUDGED.measured, 9, False)
-    result = ev.tune(HYBRID, settings, NDCG, JUDGED, test, lambda: dataclasses.replace(ctx, shared=Once()))
+    result = ev.tune(HYBRID, settings, NDCG, JUDGED, test, lambda: services)
     assert len(result["finalists"]) <= again.most
     reported = [result["best"], result["default"], *([result["equal_k"]] if result["equal_k"] else [])]
     built = {HYBRID.build(**row["controls"]).without_answer() for row in reported}
     assert built <= set(on_test.strategies)
 
 
-def test_settings_run_again_from_scratch_agree(ctx: Context) -> None:
-    finalists = tuned(ctx)["finalists"]
+def test_settings_run_again_from_scratch_agree(services: Services) -> None:
+    finalists = tuned(services)["finalists"]
     assert isinstance(finalists, list)
     assert len(finalists) >= 8
     assert all(row["same"] for row in finalists)
@@ -297,18 +300,18 @@ def test_settings_run_again_from_scratch_agree(ctx: Context) -> None:
     assert any(row["front"] for row in finalists)
 
 
-def test_a_scratch_run_that_differs_is_shown(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scratch_run_that_differs_is_shown(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     """An index that answers otherwise the second time, as one that loses rows would."""
     from rag_core.evaluation import sweep as module
 
     honest = module.Memory.dense
     monkeypatch.setattr(module.Memory, "dense", lambda self, vector, k: honest(self, vector, k)[2:])
-    assert not all(row["same"] for row in tuned(ctx)["finalists"])  # type: ignore[attr-defined]
+    assert not all(row["same"] for row in tuned(services)["finalists"])  # type: ignore[attr-defined]
 
 
-def test_a_sweep_is_kept_and_read_back(tmp_path: Path, ctx: Context) -> None:
+def test_a_sweep_is_kept_and_read_back(tmp_path: Path, services: Services) -> None:
     settings = read_settings(home=tmp_path)
-    result = tuned(ctx)
+    result = tuned(services)
     path = ev.save_sweep(result, settings)
     assert ev.list_sweeps(settings) == [path]
     held: Mapping[str, object] = ev.read_sweep(path)

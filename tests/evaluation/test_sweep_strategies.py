@@ -23,7 +23,7 @@ from rag_core.catalog import (
     format_value,
 )
 from rag_core.data.benchmark import Benchmark, Question
-from rag_core.runtime.context import Context, Once
+from rag_core.runtime.services import Services
 from rag_core.values.settings import read_settings
 
 NDCG = ev.parse_metric("ndcg@10")
@@ -57,10 +57,10 @@ def values_of(control: Control) -> list[object]:
     raise TypeError(type(control))
 
 
-def fresh(ctx: Context) -> Callable[[], Context]:
+def fresh(services: Services) -> Callable[[], Services]:
     llm = talker(plainly=rewritten)
     roles = {"answer": llm, "rewrite": llm, "judge": llm}
-    return lambda: dataclasses.replace(ctx, llms=roles, shared=Once())
+    return lambda: dataclasses.replace(services, llms=roles)
 
 
 CONTROLS = [
@@ -71,7 +71,7 @@ CONTROLS = [
 
 
 @pytest.mark.parametrize(("recipe", "control"), CONTROLS)
-def test_every_control_of_every_strategy_sweeps(recipe: Recipe, control: Control, full: Context) -> None:
+def test_every_control_of_every_strategy_sweeps(recipe: Recipe, control: Control, full: Services) -> None:
     base = {other: acting[0] for other, acting in control.needs}
     settings = ev.grid({control.name: values_of(control)})
     result = ev.tune(recipe, settings, NDCG, DEV, TEST, fresh(full), base=base)
@@ -86,7 +86,7 @@ def test_every_control_of_every_strategy_sweeps(recipe: Recipe, control: Control
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_a_sweep_of_several_controls_is_kept_and_read_back(
-    recipe: Recipe, full: Context, tmp_path: Path
+    recipe: Recipe, full: Services, tmp_path: Path
 ) -> None:
     axes = {control.name: values_of(control)[:2] for control in recipe.controls}
     settings = read_settings(home=tmp_path)

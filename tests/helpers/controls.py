@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from rag_core.catalog import (
     Number,
     Recipe,
 )
-from rag_core.runtime.context import Context, Once
+from rag_core.runtime.services import Services
 from rag_core.values.trace import Trace
 
 from .fakes import QUESTION
@@ -168,5 +167,5 @@ def shown(params: Any) -> Any:
     return [shown(value) for value in params] if isinstance(params, list) else params
 
 
-def run(ctx: Context, recipe: Recipe, question: str = QUESTION, **values: object) -> Trace:
-    return recipe.build(**values).run(question, replace(ctx, shared=Once()))
+def run(services: Services, recipe: Recipe, question: str = QUESTION, **values: object) -> Trace:
+    return recipe.build(**values).run(question, services)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from rag_core.data.documents import Document
 from rag_core.prompts.prompt import Prompt
 from rag_core.prompts.templates import REWRITER_TEMPERATURE, Form
+from rag_core.runtime.run import Run
 from rag_core.values.errors import ProviderError
 from rag_core.values.types import Hit, ModelCall, Scale
 
@@ -97,6 +98,13 @@ class Scores:
 
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[tuple[float, ...], ModelCall]:
         return self.scores, ModelCall("rerank", self.name, 7, 0, 0.5, "tokenizer")
+
+
+def stopped() -> Run:
+    """A run that the user has stopped."""
+    flag = threading.Event()
+    flag.set()
+    return Run(stop=flag)
 
 
 class Unfitted:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.values.labels import LabelRules
 from rag_core.values.types import Hit, ModelCall, Passage, Query, Ranking, Vectors
 
@@ -60,5 +62,7 @@ def ranking(ids: Sequence[str], query: Query = QUESTION, retriever: str = "") ->
     return Ranking(query, tuple(hit(name) for name in ids), retriever)
 
 
-def context(plane: Plane) -> Context:
-    return Context(index=plane, embedder=plane, llms={}, labels=LabelRules({}))
+def context(plane: Plane, **more: Any) -> Context:
+    return Context(
+        Services(**{"index": plane, "embedder": plane, "llms": {}, "labels": LabelRules({}), **more})
+    )

@@ -14,7 +14,7 @@ from rag_core.lab.engines import Engines, load_paid
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models.tokenizer import count_tokens
-from rag_core.runtime.context import Reranker
+from rag_core.runtime.services import Reranker
 from rag_core.values.labels import LabelRules
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings

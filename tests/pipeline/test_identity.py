@@ -21,7 +21,9 @@ from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.models import load_embedder, load_openai
 from rag_core.models.custom_llm import wrap_custom_llm
 from rag_core.pipeline.stream import collect, stream
-from rag_core.runtime.context import Context, Once
+from rag_core.runtime.context import Context
+from rag_core.runtime.run import Run
+from rag_core.runtime.services import Services
 from rag_core.values.errors import ConfigError
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.pricing import PriceList
@@ -156,18 +158,18 @@ def test_what_if_writes_the_rewrites_anew_when_another_model_writes_them(
     assert same.steps[0].reused
 
 
-def test_columns_by_other_models_share_no_first_stages(full: Context):
+def test_columns_by_other_models_share_no_first_stages(full: Services):
     """Two streams over one store of shared work, as by two models under one name."""
-    shared, strategy = Once(), build("simple_semantic")
-    one = replace(full, shared=shared, engine={"embedding_model": "words-1"})
-    strategy.run(QUESTION, one)
-    again = strategy.run(QUESTION, one)
-    other = strategy.run(QUESTION, replace(one, engine={"embedding_model": "words-2"}))
+    run, strategy = Run(), build("simple_semantic")
+    one = replace(full, engine={"embedding_model": "words-1"})
+    strategy.run(QUESTION, one, run)
+    again = strategy.run(QUESTION, one, run)
+    other = strategy.run(QUESTION, replace(one, engine={"embedding_model": "words-2"}), run)
     assert [step.reused for step in again.steps] == [True, True]
     assert [step.reused for step in other.steps] == [False, False]
 
 
-def test_one_name_on_two_servers_is_asked_twice(full: Context):
+def test_one_name_on_two_servers_is_asked_twice(full: Services):
     """The same prompt to both models of a run is not one call."""
     from fakes import talker
 
@@ -176,7 +178,7 @@ def test_one_name_on_two_servers_is_asked_twice(full: Context):
     one, other = talker(), talker()
     one.replies["ask"] = other.replies["ask"] = ["cats"]
     other.key = "told at http://127.0.0.1:2/v1"
-    ctx = replace(full, llms={"answer": one, "judge": other})
+    ctx = Context(replace(full, llms={"answer": one, "judge": other}))
     for purpose in ("answer", "judge"):
         ctx.complete(Template("ask", purpose, "", "Say {what}").fill(what="x"))
     assert (one.asked["ask"], other.asked["ask"]) == (1, 1)
@@ -206,7 +208,7 @@ class TestRuns:
         more = Document("g", "Geese", "en", "Geese walk in a row.")
         store.update(SourceFiles("test", [*DOCUMENTS, more]))
         with pytest.raises(ConfigError, match="begun with another engine: index, index_content changed"):
-            list(ev.evaluate(run, strategies, lab.context))
+            list(ev.evaluate(run, strategies, lab.services))
         assert run.records["one"] == {}
 
 
@@ -222,7 +224,7 @@ def test_a_trace_says_who_wrote_and_judged(lab: Lab, server: OpenAIServer):
     assert shown["judge"] == shown["answer_model"] == f"gpt-4o at {server.url}"
 
 
-def test_a_stream_without_an_engine_says_none(ctx: Context):
-    (trace,) = collect(stream(QUESTION, [build("bm25")], ctx))
+def test_a_stream_without_an_engine_says_none(services: Services):
+    (trace,) = collect(stream(QUESTION, [build("bm25")], services))
     assert isinstance(trace, Trace)
     assert trace.engine == {}

@@ -211,7 +211,7 @@ def test_a_sweep_that_fails_carries_the_calls_of_all_it_asked(server, lab: Lab, 
     server.choose = Calls(most)
     recipe, settings = RECIPES["rag_msr"], [{"alpha": 0.1, "k_per_query": 1, "m_per_query": 1}]
     with pytest.raises(StageError) as failed:
-        ev.tune(recipe, settings, ev.parse_metric("mrr"), DEV, TEST, lab.context, base=settings[0])
+        ev.tune(recipe, settings, ev.parse_metric("mrr"), DEV, TEST, lab.services, base=settings[0])
     assert billed(failed.value.calls) == owed(server.requests)
     assert len([call for call in failed.value.calls if call.of_language_model]) >= most
 
@@ -221,7 +221,7 @@ def test_a_sweep_that_is_stopped_carries_the_calls_of_all_it_asked(server, lab: 
     recipe = RECIPES["multi_query"]
     with pytest.raises(Stopped) as stopped:
         ev.tune(
-            recipe, [{}], ev.parse_metric("mrr"), DEV, TEST, lab.context, stop=stop,
+            recipe, [{}], ev.parse_metric("mrr"), DEV, TEST, lab.services, stop=stop,
             told=lambda doing, done, total: stop.set() if doing == "reporting on test" else None,
         )  # fmt: skip
     # three rewrites for each of two dev questions and of one test question
@@ -237,7 +237,7 @@ def test_a_sweeps_result_has_its_whole_bill(server, lab: Lab):
         ev.parse_metric("mrr"),
         DEV,
         TEST,
-        lab.context,
+        lab.services,
     )
     assert result["cost_usd"] == result["cost_known_usd"] == pytest.approx(dollars(server), rel=1e-12)
     # once on dev (2 questions), once on test (3), and three settings from scratch on dev: 3 rewrites each
@@ -247,7 +247,7 @@ def test_a_sweeps_result_has_its_whole_bill(server, lab: Lab):
 
 def test_a_sweep_by_a_model_without_a_price_says_so(server, store, index, embedder, labels):
     lab = provider_lab(server, store, embedder, labels, rewriter_model="my-local-model")
-    result = ev.tune(RECIPES["multi_query"], [{}], ev.parse_metric("mrr"), DEV, TEST, lab.context)
+    result = ev.tune(RECIPES["multi_query"], [{}], ev.parse_metric("mrr"), DEV, TEST, lab.services)
     assert (result["cost_usd"], result["cost_known_usd"]) == (None, 0)
     assert result["calls_without_price"] == len(server.requests) > 0
 
@@ -256,7 +256,7 @@ def test_an_evaluation_that_is_stopped_carries_its_calls(server, lab: Lab, tmp_p
     strategies = ev.build_strategies({"m": "multi_query"})
     manifest = ev.describe(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
     run, stop = RunFolder.create(tmp_path / "run", manifest, TEST), threading.Event()
-    steps = ev.evaluate(run, strategies, lab.context, share=True, stop=stop)
+    steps = ev.evaluate(run, strategies, lab.services, share=True, stop=stop)
     assert next(steps).done == 0
     assert next(steps).done == 1
     stop.set()

@@ -10,12 +10,12 @@ from helpers.fakes import QUESTION, score, talker
 
 from rag_core.catalog import RECIPES, build
 from rag_core.pipeline.strategy import Strategy
-from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.stages import Bm25, Dense, ReciprocalRankFusion, Retrieve, Top
 from rag_core.values.trace import Trace
 
 
-def run(full: Context, name: str, values: Mapping[str, object], question: str = QUESTION) -> Trace:
+def run(full: Services, name: str, values: Mapping[str, object], question: str = QUESTION) -> Trace:
     llm = talker(judge_passage=score(90))
     return build((name, values)).run(question, replace(full, llms=dict.fromkeys(full.llms, llm)))
 
@@ -61,7 +61,7 @@ CAPPED = [
 
 @pytest.mark.parametrize(("name", "values", "warnings"), CAPPED, ids=lambda value: str(value)[:60])
 def test_a_control_that_another_one_caps_is_named_with_it(
-    full: Context, name: str, values: dict[str, object], warnings: list[str]
+    full: Services, name: str, values: dict[str, object], warnings: list[str]
 ):
     if name == "contextual":
         values = {**values, "search_type": "vector"}
@@ -70,7 +70,7 @@ def test_a_control_that_another_one_caps_is_named_with_it(
     assert trace.as_json()["warnings"] == warnings
 
 
-def test_what_several_searches_find_twice_is_counted_once(full: Context):
+def test_what_several_searches_find_twice_is_counted_once(full: Services):
     """3 × 15 passages of a collection of 42: some are found twice."""
     trace = run(full, "multi_query", {"k_final": 45, "k_per_query": 15})
     different = len({hit.id for ranking in trace.steps[1].after.rankings for hit in ranking})
@@ -80,19 +80,19 @@ def test_what_several_searches_find_twice_is_counted_once(full: Context):
     ]
 
 
-def test_a_collection_smaller_than_asked_is_no_controls_fault(full: Context):
+def test_a_collection_smaller_than_asked_is_no_controls_fault(full: Services):
     trace = run(full, "simple_semantic", {"k_final": 100})
     assert list(trace.warnings) == ["k_final is 100, but only 42 passages were found."]
 
 
-def test_few_matching_passages_are_no_controls_fault(full: Context):
+def test_few_matching_passages_are_no_controls_fault(full: Services):
     trace = run(full, "bm25", {"k_final": 40}, "horses snow")
     found = len(trace.ranking)
     assert 0 < found < 40
     assert list(trace.warnings) == [f"k_final is 40, but only {found} passages were found."]
 
 
-def test_what_theta_drops_is_no_shortage(full: Context):
+def test_what_theta_drops_is_no_shortage(full: Services):
     llm = talker()
     trace = build(("rag_msr", {"theta": 0.6})).run(
         QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm))
@@ -101,16 +101,16 @@ def test_what_theta_drops_is_no_shortage(full: Context):
     assert trace.warnings == ()
 
 
-def test_nothing_found_has_its_own_sentence(full: Context):
+def test_nothing_found_has_its_own_sentence(full: Services):
     assert run(full, "bm25", {}, "zebra xylophone").warnings == ()
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_the_defaults_warn_of_nothing(full: Context, name: str):
+def test_the_defaults_warn_of_nothing(full: Services, name: str):
     assert [one for one in run(full, name, {}).warnings if " is " in one and ", but " in one] == []
 
 
-def test_stages_without_controls_are_named_by_themselves(full: Context):
+def test_stages_without_controls_are_named_by_themselves(full: Services):
     stages = (Retrieve((Bm25(k=2), Dense(k=2))), ReciprocalRankFusion(), Top(9))
     trace = Strategy("mine", stages).run(QUESTION, full)
     assert trace.warnings == ("k of Top is 9, but k of bm25 and k of dense pass on only 4 (2 × 2).",)

@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import pytest
+from helpers.fakes import stopped
 
 from rag_core.catalog import RECIPES
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import ANSWER, Prompt, Template
 from rag_core.prompts.templates import custom_template
 from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.stages import (
     AnalyseQuery,
     Blend,
@@ -380,43 +382,43 @@ def test_a_fingerprint_is_the_same_in_another_process():
     assert set(fingerprint) <= set("0123456789abcdef")
 
 
-def test_a_stage_that_fails_is_named_with_its_strategy_and_its_cause(ctx: Context):
+def test_a_stage_that_fails_is_named_with_its_strategy_and_its_cause(services: Services):
     fault = ValueError("no such thing")
     with pytest.raises(StageError) as failed:
-        Strategy("mine", (Broken(fault), ONE, ReciprocalRankFusion(), Generate())).run("q", ctx)
+        Strategy("mine", (Broken(fault), ONE, ReciprocalRankFusion(), Generate())).run("q", services)
     assert failed.value.message == "mine: stage Broken failed: ValueError: no such thing"
     assert (failed.value.strategy, failed.value.stage) == ("mine", "Broken")
     assert failed.value.__cause__ is fault
     assert failed.value.next_step.startswith("This is a bug")
 
 
-def test_a_known_error_keeps_its_next_step(ctx: Context):
+def test_a_known_error_keeps_its_next_step(services: Services):
     fault = ProviderError("The provider refused.", "Check the key.")
     with pytest.raises(StageError) as failed:
-        Strategy("mine", (Broken(fault), ONE, ReciprocalRankFusion(), Generate())).run("q", ctx)
+        Strategy("mine", (Broken(fault), ONE, ReciprocalRankFusion(), Generate())).run("q", services)
     assert failed.value.message == "mine: stage Broken failed: The provider refused."
     assert failed.value.next_step == "Check the key."
 
 
-def test_stopping_is_not_a_failure_of_a_stage(ctx: Context):
+def test_stopping_is_not_a_failure_of_a_stage(services: Services):
     with pytest.raises(Stopped):
-        Strategy("mine", (Broken(Stopped()), ONE, ReciprocalRankFusion(), Generate())).run("q", ctx)
+        Strategy("mine", (Broken(Stopped()), ONE, ReciprocalRankFusion(), Generate())).run("q", services)
 
 
-def test_what_finished_before_a_failure_was_told(ctx: Context):
+def test_what_finished_before_a_failure_was_told(services: Services):
     told: list[tuple[str, int, str]] = []
     with pytest.raises(StageError, match="stage Wrong failed: ValueError: no score for"):
         Strategy("mine", (ONE, Wrong(), Generate())).run(
             "cats",
-            ctx,
+            services,
             started=lambda position, stage: told.append(("started", position, stage.name)),
             finished=lambda position, step: told.append(("finished", position, step.stage)),
         )
     assert told == [("started", 0, "Dense"), ("finished", 0, "Dense"), ("started", 1, "Wrong")]
 
 
-def test_a_run_leaves_one_step_per_stage_with_its_parameters(ctx: Context):
-    trace = Strategy("mine", BASE, {"k": 2}).run("cats", replace(ctx, engine={"llm": "scripted"}))
+def test_a_run_leaves_one_step_per_stage_with_its_parameters(services: Services):
+    trace = Strategy("mine", BASE, {"k": 2}).run("cats", replace(services, engine={"llm": "scripted"}))
     assert [(step.stage, step.kind, step.params) for step in trace.steps] == [
         (
             "Bm25 ∥ Dense",
@@ -436,12 +438,11 @@ def test_a_run_leaves_one_step_per_stage_with_its_parameters(ctx: Context):
     assert (trace.controls, trace.engine) == ({"k": 2}, {"llm": "scripted"})
     assert trace.fingerprint == Strategy("mine", BASE).fingerprint
     assert not any(step.reused for step in trace.steps)
-    assert ctx.ledger == []
 
 
-def test_without_its_answer_stage_a_strategy_retrieves_the_same_and_asks_no_model(ctx: Context, llm):
-    whole = Strategy("mine", BASE).run("cats", replace(ctx, llms={"answer": Replying()}))
-    short = Strategy("mine", BASE).without_answer().run("cats", ctx)
+def test_without_its_answer_stage_a_strategy_retrieves_the_same_and_asks_no_model(services: Services, llm):
+    whole = Strategy("mine", BASE).run("cats", replace(services, llms={"answer": Replying()}))
+    short = Strategy("mine", BASE).without_answer().run("cats", services)
     assert [hit.id for hit in short.ranking] == [hit.id for hit in whole.ranking]
     assert short.answer is None
     assert llm.prompts == []
@@ -455,9 +456,11 @@ class Replying(Upper):
         yield ModelCall(prompt.purpose, self.name, 1, 1, 0.0, "provider")
 
 
-def test_rewrites_are_in_the_trace_with_origin_and_weight(ctx: Context):
+def test_rewrites_are_in_the_trace_with_origin_and_weight(services: Services):
     strategy = Strategy("mine", (Reword(("cats", "dogs")), ONE, ReciprocalRankFusion(), Generate()))
-    trace = strategy.run("who lives here?", replace(ctx, llms={"rewrite": Upper(), "answer": Replying()}))
+    trace = strategy.run(
+        "who lives here?", replace(services, llms={"rewrite": Upper(), "answer": Replying()})
+    )
     assert trace.steps[0].after.queries == (
         Query("who lives here?", "question", 1.0),
         Query("CATS", "Reword", 0.5),
@@ -468,11 +471,11 @@ def test_rewrites_are_in_the_trace_with_origin_and_weight(ctx: Context):
     assert trace.question == "who lives here?"
 
 
-def test_every_rewrite_is_searched_on_its_own_and_votes_with_its_weight(ctx: Context):
+def test_every_rewrite_is_searched_on_its_own_and_votes_with_its_weight(services: Services):
     strategy = Strategy(
         "mine", (Reword(("fish", "dogs")), Retrieve((Dense(k=2),)), ReciprocalRankFusion(k=9))
     )
-    trace = strategy.run("cats", replace(ctx, llms={"rewrite": Upper()}))
+    trace = strategy.run("cats", replace(services, llms={"rewrite": Upper()}))
     searched = trace.steps[1].after.rankings
     assert [ranking.query.text for ranking in searched] == ["cats", "FISH", "DOGS"]
     assert [len(ranking) for ranking in searched] == [2, 2, 2]
@@ -484,11 +487,11 @@ def test_every_rewrite_is_searched_on_its_own_and_votes_with_its_weight(ctx: Con
         )
 
 
-def test_reranking_before_fusion_scores_every_ranking_by_its_own_query(ctx: Context):
+def test_reranking_before_fusion_scores_every_ranking_by_its_own_query(services: Services):
     strategy = Strategy(
         "mine", (Reword(("birds swim",)), Retrieve((Dense(k=6),)), Overlap(), ReciprocalRankFusion())
     )
-    trace = strategy.run("dogs bark", replace(ctx, llms={"rewrite": Upper()}))
+    trace = strategy.run("dogs bark", replace(services, llms={"rewrite": Upper()}))
     by_query = {ranking.query.text: ranking for ranking in trace.steps[2].after.rankings}
     best = {
         text: (ranking.hits[0].passage.doc_id, ranking.hits[0].score) for text, ranking in by_query.items()
@@ -502,14 +505,14 @@ def test_reranking_before_fusion_scores_every_ranking_by_its_own_query(ctx: Cont
         }
 
 
-def test_reranking_ties_are_ordered_by_id_and_nothing_is_lost(ctx: Context):
-    trace = Strategy("mine", (Retrieve((Dense(k=6),)), Overlap())).run("zebra", ctx)
+def test_reranking_ties_are_ordered_by_id_and_nothing_is_lost(services: Services):
+    trace = Strategy("mine", (Retrieve((Dense(k=6),)), Overlap())).run("zebra", services)
     assert [hit.passage.doc_id for hit in trace.ranking] == list("abcdef")
     assert {hit.score for hit in trace.ranking} == {0.0}
 
 
 @pytest.mark.parametrize("texts", [[], ["one"], ["one", "two", "three"]])
-def test_replies_come_in_the_order_of_their_prompts(ctx: Context, texts: list[str]):
+def test_replies_come_in_the_order_of_their_prompts(services: Services, texts: list[str]):
     last_asked = threading.Event()
 
     def hold_back(text: str) -> None:
@@ -517,13 +520,13 @@ def test_replies_come_in_the_order_of_their_prompts(ctx: Context, texts: list[st
             last_asked.set()
         assert last_asked.wait(timeout=20)
 
-    replies = replace(ctx, llms={"rewrite": Upper(hold_back)}).complete_all(
+    replies = Context(replace(services, llms={"rewrite": Upper(hold_back)})).complete_all(
         [REWRITE.fill(text=text) for text in texts]
     )
     assert replies == [text.upper() for text in texts]
 
 
-def test_a_failed_call_is_its_exception_and_the_others_are_replies(ctx: Context):
+def test_a_failed_call_is_its_exception_and_the_others_are_replies(services: Services):
     fault = ProviderError("refused")
 
     def fail(text: str) -> None:
@@ -531,31 +534,35 @@ def test_a_failed_call_is_its_exception_and_the_others_are_replies(ctx: Context)
             raise fault
 
     prompts = [REWRITE.fill(text=text) for text in ("one", "two", "three")]
-    assert replace(ctx, llms={"rewrite": Upper(fail)}).complete_all(prompts) == ["ONE", fault, "THREE"]
+    assert Context(replace(services, llms={"rewrite": Upper(fail)})).complete_all(prompts) == [
+        "ONE",
+        fault,
+        "THREE",
+    ]
 
 
-def test_equal_prompts_are_asked_once(ctx: Context):
+def test_equal_prompts_are_asked_once(services: Services):
     upper = Upper()
     prompts = [REWRITE.fill(text=text) for text in ("same", "other", "same", "same")]
-    replies = replace(ctx, llms={"rewrite": upper}).complete_all(prompts)
+    replies = Context(replace(services, llms={"rewrite": upper})).complete_all(prompts)
     assert replies == ["SAME", "OTHER", "SAME", "SAME"]
     assert sorted(upper.asked) == ["other", "same"]
 
 
-def test_a_purpose_without_a_model_is_a_named_error(ctx: Context):
-    (reply,) = replace(ctx, llms={}).complete_all([REWRITE.fill(text="x")])
+def test_a_purpose_without_a_model_is_a_named_error(services: Services):
+    (reply,) = Context(replace(services, llms={})).complete_all([REWRITE.fill(text="x")])
     assert isinstance(reply, ConfigError)
     assert reply.message == "No language model is set for 'rewrite'."
 
 
-def test_a_stopped_call_is_not_swallowed_as_a_failed_one(ctx: Context):
-    ctx.stop.set()
+def test_a_stopped_call_is_not_swallowed_as_a_failed_one(services: Services):
+    ctx = Context(services, stopped())
     with pytest.raises(Stopped):
         ctx.complete_all([REWRITE.fill(text="one"), REWRITE.fill(text="two")])
 
 
-def test_a_state_is_never_changed_by_a_later_stage(ctx: Context):
-    trace = Strategy("mine", BASE).run("cats", replace(ctx, llms={"answer": Replying()}))
+def test_a_state_is_never_changed_by_a_later_stage(services: Services):
+    trace = Strategy("mine", BASE).run("cats", replace(services, llms={"answer": Replying()}))
     states: list[State] = [step.after for step in trace.steps]
     assert [len(state.rankings) for state in states] == [2, 1, 1, 1, 1]
     assert [len(state.ranking) for state in states[1:]] == [len(states[1].ranking), 3, 2, 2]

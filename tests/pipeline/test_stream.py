@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -22,6 +22,7 @@ from rag_core.pipeline.strategy import Strategy
 from rag_core.pipeline.stream import stream
 from rag_core.prompts.prompt import Prompt
 from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.stages import Dense, Generate, Retrieve, Stage, TransformStage
 from rag_core.values.errors import RagError, StageError, Stopped
 from rag_core.values.pricing import PriceList
@@ -102,18 +103,16 @@ def counting(index: CorpusIndex) -> CountingIndex:
 
 
 @pytest.fixture
-def counted(ctx: Context, counting: CountingIndex, embedder: WordEmbedder) -> Context:
+def counted(services: Services, counting: CountingIndex, embedder: WordEmbedder) -> Services:
     embedder.asked.clear()
-    return replace(ctx, index=counting)
+    return replace(services, index=counting)
 
 
-def fresh(ctx: Context, engine: Mapping[str, str | None] = ENGINE) -> Context:
-    return replace(ctx, stop=threading.Event(), engine=engine)
-
-
-def events_of(strategies: Sequence[object], ctx: Context, question: str = QUESTION, **more) -> list[Event]:
+def events_of(
+    strategies: Sequence[object], services: Services, question: str = QUESTION, **more
+) -> list[Event]:
     built = [build(one) for one in strategies]  # type: ignore[arg-type]
-    return list(stream(question, built, fresh(ctx, more.pop("engine", ENGINE)), **more))
+    return list(stream(question, built, replace(services, engine=more.pop("engine", ENGINE)), **more))
 
 
 def traces_of(*args, **more) -> list[Trace]:
@@ -140,9 +139,9 @@ def named(event: Event) -> str:
             return type(event).__name__
 
 
-def test_the_events_of_every_column_come_in_order_and_end_once(ctx: Context):
+def test_the_events_of_every_column_come_in_order_and_end_once(services: Services):
     strategies = ["simple_semantic", "bm25", "hybrid_rrf"]
-    events = events_of(strategies, replace(ctx, llms={"answer": Echo()}))
+    events = events_of(strategies, replace(services, llms={"answer": Echo()}))
     names = [
         ["Dense", "Generate"],
         ["Bm25", "Generate"],
@@ -156,33 +155,33 @@ def test_the_events_of_every_column_come_in_order_and_end_once(ctx: Context):
     assert settled_columns(events) == [0, 1, 2]
 
 
-def test_the_tokens_of_a_column_are_its_answer(ctx: Context):
-    events = events_of(["simple_semantic", "bm25"], replace(ctx, llms={"answer": Echo()}))
+def test_the_tokens_of_a_column_are_its_answer(services: Services):
+    events = events_of(["simple_semantic", "bm25"], replace(services, llms={"answer": Echo()}))
     for column in (0, 1):
         told = [event.text for event in of_column(events, column) if isinstance(event, Token)]
         assert "".join(told) == f"{QUESTION} [1]"
 
 
-def test_the_steps_told_are_the_steps_of_the_trace(ctx: Context):
-    events = events_of(["hybrid_rrf"], ctx)
+def test_the_steps_told_are_the_steps_of_the_trace(services: Services):
+    events = events_of(["hybrid_rrf"], services)
     (done,) = [event for event in events if isinstance(event, Done)]
     told = tuple(event.step for event in events if isinstance(event, StageFinished))
     assert done.trace.steps == told
     assert done.trace.engine == ENGINE
 
 
-def test_no_strategy_is_no_event(ctx: Context):
-    assert events_of([], ctx) == []
+def test_no_strategy_is_no_event(services: Services):
+    assert events_of([], services) == []
 
 
 BAD = Strategy("bad", (Broken(ValueError("no")), Retrieve((Dense(),)), Generate()))
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_failing_column_leaves_the_others_as_they_are(ctx: Context, place: int):
+def test_a_failing_column_leaves_the_others_as_they_are(services: Services, place: int):
     strategies: list[object] = ["simple_semantic", "bm25"]
     strategies.insert(place, BAD)
-    events = events_of(strategies, ctx)
+    events = events_of(strategies, services)
     settled = collect(iter(events))
     assert settled_columns(events) == [0, 1, 2]
     assert isinstance(settled[place], StageError)
@@ -192,48 +191,49 @@ def test_a_failing_column_leaves_the_others_as_they_are(ctx: Context, place: int
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), MemoryError("full"), RagError("odd")])
-def test_a_column_settles_whatever_is_raised(ctx: Context, error: BaseException):
+def test_a_column_settles_whatever_is_raised(services: Services, error: BaseException):
     bad = Strategy("bad", (Broken(error), Retrieve((Dense(),)), Generate()))
-    events = events_of([bad, "bm25"], ctx)
+    events = events_of([bad, "bm25"], services)
     failed, fine = collect(iter(events))
     assert isinstance(failed, RagError)
     assert (str(error) or type(error).__name__) in str(failed)
     assert isinstance(fine, Trace)
 
 
-def test_a_failure_in_a_shared_stage_is_named_after_each_column(ctx: Context):
+def test_a_failure_in_a_shared_stage_is_named_after_each_column(services: Services):
     twin = replace(BAD, name="twin")
-    settled = collect(iter(events_of([BAD, twin], ctx)))
+    settled = collect(iter(events_of([BAD, twin], services)))
     assert [str(one).partition(":")[0] for one in settled] == ["bad", "twin"]
 
 
 def test_stopped_before_it_begins_every_column_settles_and_nothing_is_asked(counted, counting, embedder, llm):
-    counted.stop.set()
-    events = list(stream(QUESTION, [build("bm25"), build("hybrid_rrf")], counted))
+    stop = threading.Event()
+    stop.set()
+    events = list(stream(QUESTION, [build("bm25"), build("hybrid_rrf")], counted, stop=stop))
     assert sorted(events, key=lambda event: event.column) == [StoppedEarly(0), StoppedEarly(1)]
     assert (counting.asked, embedder.asked, llm.prompts) == ([], [], [])
 
 
-def test_stopped_during_tokens_every_column_settles_and_the_model_stops(ctx: Context):
-    endless = Endless()
-    ctx = replace(ctx, llms={"answer": endless})
+def test_stopped_during_tokens_every_column_settles_and_the_model_stops(services: Services):
+    endless, stop = Endless(), threading.Event()
+    services = replace(services, llms={"answer": endless})
     events: list[Event] = []
-    for event in stream(QUESTION, [build("simple_semantic"), build("bm25")], ctx):
+    for event in stream(QUESTION, [build("simple_semantic"), build("bm25")], services, stop=stop):
         events.append(event)
         if {told.column for told in events if isinstance(told, Token)} == {0, 1}:
-            ctx.stop.set()
+            stop.set()
     assert [event for event in events if isinstance(event, Done | Failed)] == []
     assert settled_columns(events) == [0, 1]
     assert [endless.stopped.acquire(timeout=SECONDS) for _ in range(2)] == [True, True]
     assert all(isinstance(one, Stopped) for one in collect(iter(events)))
 
 
-def test_closing_the_iterator_stops_every_model(ctx: Context):
+def test_closing_the_iterator_stops_every_model(services: Services):
     endless = Endless()
     events = stream(
         QUESTION,
         [build("simple_semantic"), build("bm25")],
-        replace(ctx, llms={"answer": endless}),
+        replace(services, llms={"answer": endless}),
     )
     talking: set[int] = set()
     while talking != {0, 1}:
@@ -245,14 +245,14 @@ def test_closing_the_iterator_stops_every_model(ctx: Context):
     assert list(events) == []
 
 
-def test_defect_one_stop_flag_serves_one_question_after_the_other(ctx: Context):
+def test_defect_one_stop_flag_serves_one_question_after_the_other(services: Services):
     strategies = [build("bm25")]
-    first = collect(stream(QUESTION, strategies, ctx))
-    second = collect(stream("Do fish swim?", strategies, ctx))
+    first = collect(stream(QUESTION, strategies, services))
+    second = collect(stream("Do fish swim?", strategies, services))
     assert [type(one) for one in (*first, *second)] == [Trace, Trace]
 
 
-def test_equal_strategies_run_once_and_only_one_column_pays(counted: Context, counting, embedder, llm):
+def test_equal_strategies_run_once_and_only_one_column_pays(counted: Services, counting, embedder, llm):
     traces = traces_of(["hybrid_rrf", "hybrid_rrf"], counted)
     assert sorted(counting.asked) == ["dense", "lexical"]
     assert embedder.asked == [(QUESTION,)]
@@ -263,7 +263,7 @@ def test_equal_strategies_run_once_and_only_one_column_pays(counted: Context, co
         assert one.after is other.after
 
 
-def test_strategies_share_their_first_stages_up_to_the_first_difference(counted: Context, counting):
+def test_strategies_share_their_first_stages_up_to_the_first_difference(counted: Services, counting):
     plain, varied = traces_of(["hybrid_rrf", ("hybrid_rrf", {"mmr_lambda": 0.0})], counted)
     assert sorted(counting.asked) == ["dense", "lexical"]
     pairs = list(zip(plain.steps, varied.steps, strict=True))
@@ -271,12 +271,12 @@ def test_strategies_share_their_first_stages_up_to_the_first_difference(counted:
     assert [one.reused + other.reused for one, other in pairs] == [1, 1, 1, 0, 0]
 
 
-def test_the_question_is_embedded_once_for_all_columns(counted: Context, embedder):
+def test_the_question_is_embedded_once_for_all_columns(counted: Services, embedder):
     traces_of(["simple_semantic", ("simple_semantic", {"k_final": 2}), "bm25", "hybrid_rrf"], counted)
     assert embedder.asked == [(QUESTION,)]
 
 
-def test_defect_equal_answer_prompts_of_two_columns_are_asked_once(counted: Context, llm):
+def test_defect_equal_answer_prompts_of_two_columns_are_asked_once(counted: Services, llm):
     traces = traces_of([("bm25", {"k1": 1.5}), ("bm25", {"k1": 1.6})], counted)
     assert [hit.id for hit in traces[0].ranking] == [hit.id for hit in traces[1].ranking]
     assert len({prompt.render() for prompt in llm.prompts}) == 1
@@ -389,7 +389,7 @@ def test_the_lab_answers_what_if_from_the_old_trace(animals: Lab):
         ("contextual", {"transform": True}, {"rewrite": 1, "answer": 1}),
     ],
 )
-def test_what_if_asks_only_for_what_has_changed(full: Context, strategy: str, controls: dict, asked: dict):
+def test_what_if_asks_only_for_what_has_changed(full: Services, strategy: str, controls: dict, asked: dict):
     (old,) = traces_of([strategy], full)
     llm = talker()
     shared = replace(full, llms=dict.fromkeys(full.llms, llm))
@@ -399,11 +399,11 @@ def test_what_if_asks_only_for_what_has_changed(full: Context, strategy: str, co
     assert [step.after for step in new.steps] == [step.after for step in alone.steps]
 
 
-def test_two_streams_at_the_same_time_never_mix(ctx: Context):
-    ctx = replace(ctx, llms={"answer": Echo()})
+def test_two_streams_at_the_same_time_never_mix(services: Services):
+    services = replace(services, llms={"answer": Echo()})
     questions = ["Do cats sleep?", "Do fish swim in schools?"]
     strategies = [build("simple_semantic"), build("bm25"), build("hybrid_rrf")]
-    streams = [stream(question, strategies, fresh(ctx)) for question in questions]
+    streams = [stream(question, strategies, services) for question in questions]
     told: list[list[Event]] = [[], []]
     for events in itertools.zip_longest(*streams):
         for mine, event in zip(told, events, strict=True):
@@ -423,10 +423,10 @@ def test_two_streams_at_the_same_time_never_mix(ctx: Context):
             assert "".join(words) == f"{question} [1]"
 
 
-def test_stopping_one_stream_leaves_the_other(ctx: Context):
+def test_stopping_one_stream_leaves_the_other(services: Services):
     endless = Endless()
-    stopped = stream(QUESTION, [build("bm25")], replace(fresh(ctx), llms={"answer": endless}))
-    other = stream(QUESTION, [build("bm25")], replace(fresh(ctx), llms={"answer": Echo()}))
+    stopped = stream(QUESTION, [build("bm25")], replace(services, llms={"answer": endless}))
+    other = stream(QUESTION, [build("bm25")], replace(services, llms={"answer": Echo()}))
     next(other)
     next(event for event in stopped if isinstance(event, Token))
     stopped.close()  # type: ignore[attr-defined]
@@ -435,8 +435,8 @@ def test_stopping_one_stream_leaves_the_other(ctx: Context):
     assert isinstance(finished, Trace)
 
 
-def test_settled_columns_are_collected_in_their_order(ctx: Context):
-    (trace,) = traces_of(["bm25"], replace(ctx, llms={"answer": ScriptedLlm("Yes [1].")}))
+def test_settled_columns_are_collected_in_their_order(services: Services):
+    (trace,) = traces_of(["bm25"], replace(services, llms={"answer": ScriptedLlm("Yes [1].")}))
     error = RagError("no")
     settled = collect(iter([StoppedEarly(2), Failed(1, error), Token(0, "x"), Done(0, trace)]))
     assert settled[:2] == [trace, error]

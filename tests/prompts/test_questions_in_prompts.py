@@ -18,7 +18,7 @@ from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts import prompt as prompts
 from rag_core.prompts import templates
 from rag_core.prompts.prompt import Block, Prompt, Sources, Template, contexts_in
-from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.stages import Dense, Generate, Hyde, LlmRerank, Retrieve, Rewrite
 from rag_core.stages.citations import evidence_hash, shown_evidence
 from rag_core.values.types import Hit, Passage, State
@@ -99,10 +99,10 @@ def test_the_offline_engine_reads_the_question_as_it_was_asked():
 
 
 @pytest.mark.parametrize("question", HOSTILE)
-def test_a_hostile_question_is_answered_from_the_evidence_shown(ctx: Context, question: str):
+def test_a_hostile_question_is_answered_from_the_evidence_shown(services: Services, question: str):
     llm = ScriptedLlm("Cats purr [1].")
     trace = Strategy("plain", (Retrieve((Dense(),)), Generate())).run(
-        f"cats {question}", replace(ctx, llms={"answer": llm})
+        f"cats {question}", replace(services, llms={"answer": llm})
     )
     sent = llm.prompts[0].render()
     assert sent.count("<source ") == sent.count("</source>") == len(trace.ranking) > 0
@@ -110,10 +110,10 @@ def test_a_hostile_question_is_answered_from_the_evidence_shown(ctx: Context, qu
     assert trace.answer.evidence == shown_evidence(trace.ranking) == evidence_hash(contexts_in(sent))
 
 
-def test_judge_and_rewriter_are_sent_hostile_questions_fenced(ctx: Context):
+def test_judge_and_rewriter_are_sent_hostile_questions_fenced(services: Services):
     question = f"cats {HOSTILE[1]}"
     llm = Told({"synonyms": "cats purring", "hypothetical": "Cats purr.", "judge_passage": score(90)})
-    full = replace(ctx, llms={"rewrite": llm, "judge": llm})
+    full = replace(services, llms={"rewrite": llm, "judge": llm})
     Strategy("rewritten", (Rewrite((templates.SYNONYMS,)), Retrieve((Dense(),)))).run(question, full)
     Strategy("hyde", (Hyde(), Retrieve((Dense(),)))).run(question, full)
     Strategy("judged", (Retrieve((Dense(k=2),)), LlmRerank())).run(question, full)
@@ -123,12 +123,12 @@ def test_judge_and_rewriter_are_sent_hostile_questions_fenced(ctx: Context):
         assert prompt.render().count("<source ") == prompt.render().count("</source>") == expected
 
 
-def test_the_judge_of_answers_is_sent_question_and_answer_fenced(ctx: Context):
+def test_the_judge_of_answers_is_sent_question_and_answer_fenced(services: Services):
     wrote = ScriptedLlm("Cats purr [1].\n</answer>\n</source>")
     strategy = Strategy("plain", (Retrieve((Dense(),)), Generate()))
-    trace = strategy.run(f"cats {HOSTILE[1]}", replace(ctx, llms={"answer": wrote}))
+    trace = strategy.run(f"cats {HOSTILE[1]}", replace(services, llms={"answer": wrote}))
     told = Told({"judge_answer": '{"faithfulness": 1, "relevance": 2}'})
-    judge(trace, replace(ctx, llms={"judge": told}))
+    judge(trace, replace(services, llms={"judge": told}))
     sent = told.prompts[0].render()
     assert sent.count("</source>") == len(trace.ranking)
     assert sent.count("<answer>\nCats purr [1].\n&lt;/answer&gt;\n&lt;/source&gt;\n</answer>") == 1
@@ -138,17 +138,17 @@ def test_the_judge_of_answers_is_sent_question_and_answer_fenced(ctx: Context):
     "stage", [Rewrite((templates.SYNONYMS,)), Hyde(include_question=False)], ids=["rewrite", "HyDE"]
 )
 def test_a_rewriter_that_copies_the_escapes_does_not_search_with_them(
-    ctx: Context, stage: Callable[[State, Context], State]
+    services: Services, stage: Callable[..., State]
 ):
     told = Told(dict.fromkeys(["synonyms", "hypothetical"], "BP &lt;140 &amp; rising"))
-    state = stage(State.start("BP <140 & rising?"), replace(ctx, llms={"rewrite": told}))
+    state = stage(State.start("BP <140 & rising?"), replace(services, llms={"rewrite": told}))
     assert [query.text for query in state.queries] == ["BP <140 & rising"]
 
 
-def test_an_answer_that_copies_the_escapes_is_shown_without_them(ctx: Context):
+def test_an_answer_that_copies_the_escapes_is_shown_without_them(services: Services):
     llm = ScriptedLlm("Cats purr at &lt;140 &amp; sleep [1].")
     trace = Strategy("plain", (Retrieve((Dense(),)), Generate())).run(
-        "cats <140?", replace(ctx, llms={"answer": llm})
+        "cats <140?", replace(services, llms={"answer": llm})
     )
     assert trace.answer
     assert trace.answer.text == "Cats purr at <140 & sleep [1]."

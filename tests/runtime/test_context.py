@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from helpers.fakes import QUESTION, Told, WordReranker, refused, talker
+from helpers.fakes import QUESTION, Told, WordReranker, refused, stopped, talker
 from helpers.plane import hit
 
 from rag_core.catalog import build
@@ -16,7 +16,9 @@ from rag_core.evaluation.judge import Judgement, judge
 from rag_core.pipeline.strategy import Strategy
 from rag_core.pipeline.stream import collect, stream
 from rag_core.prompts.prompt import Prompt, Template
-from rag_core.runtime.context import Budget, Context, Limits, Once
+from rag_core.runtime.context import Context
+from rag_core.runtime.run import Budget, Limits, Once
+from rag_core.runtime.services import Services
 from rag_core.values.errors import (
     ConfigError,
     LimitReached,
@@ -30,6 +32,11 @@ from rag_core.values.trace import Trace
 from rag_core.values.types import ModelCall, Passage, Vote
 
 SECONDS = 20  # to wait for what must come; nothing waits this long when it does
+
+
+def beside(ctx: Context) -> Context:
+    """Another stage's context in the same run."""
+    return Context(ctx.services, ctx.run)
 
 
 @pytest.mark.parametrize("threads", [1, 8])
@@ -97,34 +104,34 @@ def test_the_same_texts_are_embedded_once_and_other_texts_and_kinds_on_their_own
 
 
 def test_a_metered_copy_has_its_own_ledger_and_warnings(ctx: Context):
-    one, other = ctx.metered(), ctx.metered()
+    one, other = beside(ctx), beside(ctx)
     one.embed(("cats",))
     one.warn("careful")
-    assert (len(one.ledger), one.warnings) == (1, ["careful"])
-    assert (other.ledger, other.warnings, ctx.ledger, ctx.warnings) == ([], [], [], [])
+    assert (len(one.meter.calls), one.meter.warnings) == (1, ["careful"])
+    assert (other.meter.calls, other.meter.warnings, ctx.meter.calls, ctx.meter.warnings) == ([], [], [], [])
 
 
 class TestRerank:
     def test_the_same_passages_are_scored_once_a_question_and_billed_where_they_are_used(self, ctx: Context):
         reranker = WordReranker()
-        ctx = replace(ctx, reranker=reranker)
+        ctx = Context(replace(ctx.services, reranker=reranker))
         hits = [hit("a"), hit("b")]
-        one, two = ctx.metered(), ctx.metered()
+        one, two = beside(ctx), beside(ctx)
         first, again = one.rerank("text", hits), two.rerank("text", hits)
         assert first == again == ([1.0, 1.0], "cross_encoder")
         assert len(reranker.asked) == 1
-        assert one.ledger[0] is two.ledger[0]
+        assert one.meter.calls[0] is two.meter.calls[0]
 
     def test_passages_that_came_another_way_are_the_same_passages(self, ctx: Context):
         reranker = WordReranker()
-        ctx = replace(ctx, reranker=reranker)
+        ctx = Context(replace(ctx.services, reranker=reranker))
         ctx.rerank("text", [hit("a", 0.9)])
         ctx.rerank("text", [hit("a", 0.1).with_votes(Vote("Bm25", "q", 1, 3.0, "bm25"))])
         assert len(reranker.asked) == 1
 
     def test_another_query_order_or_context_is_scored_anew(self, ctx: Context):
         reranker = WordReranker()
-        ctx = replace(ctx, reranker=reranker)
+        ctx = Context(replace(ctx.services, reranker=reranker))
         situated = replace(hit("a"), passage=Passage("a", "a", "", "text of a", context="About a."))
         for query, hits in (
             ("text", [hit("a"), hit("b")]),
@@ -137,18 +144,17 @@ class TestRerank:
 
     def test_it_does_not_begin_once_the_run_was_stopped(self, ctx: Context):
         reranker = WordReranker()
-        ctx = replace(ctx, reranker=reranker)
-        ctx.stop.set()
+        ctx = Context(replace(ctx.services, reranker=reranker), stopped())
         with pytest.raises(Stopped):
             ctx.rerank("text", [hit("a")])
         assert reranker.asked == []
 
 
-def test_the_enriched_index_is_searched_or_missed_by_name(full: Context):
-    assert full.over(enriched=True) is full.enriched
-    assert full.over(enriched=False) is full.index
+def test_the_enriched_index_is_searched_or_missed_by_name(full: Services):
+    assert Context(full).index_for(enriched=True) is full.enriched
+    assert Context(full).index_for(enriched=False) is full.index
     with pytest.raises(MissingResource, match="'many' has no enriched index") as missing:
-        replace(full, enriched=None).over(enriched=True)
+        Context(replace(full, enriched=None)).index_for(enriched=True)
     assert "rag index PATH --corpus many --enrich" in missing.value.next_step
     assert "enriched=false" in missing.value.next_step
 
@@ -171,11 +177,11 @@ class Breaking:
 class TestComplete:
     def test_the_same_prompt_is_asked_once_and_on_both_bills(self, ctx: Context):
         llm = Told({"ask": "cats"})
-        ctx = replace(ctx, llms={"answer": llm})
-        one, two = ctx.metered(), ctx.metered()
+        ctx = Context(replace(ctx.services, llms={"answer": llm}))
+        one, two = beside(ctx), beside(ctx)
         assert one.complete(ASK.fill(what="x")) == two.complete(ASK.fill(what="x")) == "cats"
         assert len(llm.prompts) == 1
-        assert one.ledger[0] is two.ledger[0]
+        assert one.meter.calls[0] is two.meter.calls[0]
 
     @pytest.mark.parametrize(
         "other",
@@ -184,19 +190,20 @@ class TestComplete:
     )
     def test_a_prompt_that_differs_in_anything_is_asked_too(self, ctx: Context, other: Template):
         llm = Told({"ask": "cats"})
-        ctx = replace(ctx, llms={"answer": llm})
+        ctx = Context(replace(ctx.services, llms={"answer": llm}))
         ctx.complete(ASK.fill(what="x"))
         ctx.complete(other.fill(what="x"))
         assert len(llm.prompts) == 2
 
     def test_a_call_that_broke_off_is_billed_and_its_words_are_no_reply(self, ctx: Context):
-        ctx = replace(ctx, llms={"answer": Breaking()}).metered()
+        ctx = Context(replace(ctx.services, llms={"answer": Breaking()}))
         with pytest.raises(ProviderError, match="broke off"):
             ctx.complete(ASK.fill(what="x"))
-        assert [call.cost_usd for call in ctx.ledger] == [0.75]
+        assert [call.cost_usd for call in ctx.meter.calls] == [0.75]
 
     def test_of_several_calls_a_refused_one_is_its_error_and_the_others_are_replies(self, ctx: Context):
-        ctx = replace(ctx, llms={"answer": Told({"ask": "cats", "other": refused("No quota.")})})
+        llm = Told({"ask": "cats", "other": refused("No quota.")})
+        ctx = Context(replace(ctx.services, llms={"answer": llm}))
         other = replace(ASK, name="other")
         first, second = ctx.complete_all([ASK.fill(what="x"), other.fill(what="x")])
         assert first == "cats"
@@ -204,7 +211,7 @@ class TestComplete:
 
     @pytest.mark.parametrize("fault", [TypeError("a fault"), Stopped(), LimitReached("too many")])
     def test_a_fault_a_stop_and_a_limit_are_no_failed_call(self, ctx: Context, fault: Exception):
-        ctx = replace(ctx, llms={"answer": Told({"ask": "cats", "other": fault})})
+        ctx = Context(replace(ctx.services, llms={"answer": Told({"ask": "cats", "other": fault})}))
         with pytest.raises(type(fault)):
             ctx.complete_all([ASK.fill(what="x"), replace(ASK, name="other").fill(what="x")])
 
@@ -219,107 +226,109 @@ def paid(cost: float | None = 0.25, purpose: str = "answer") -> ModelCall:
 
 class TestBudget:
     def test_as_many_calls_are_allowed_as_the_limit_says(self):
-        budget = Budget(Limits(calls=2))
-        budget.ask()
-        budget.ask()
+        budget, limits = Budget(), Limits(calls=2)
+        budget.start_call(limits)
+        budget.start_call(limits)
         with pytest.raises(LimitReached, match="This run has made 2 language model calls") as reached:
-            budget.ask()
+            budget.start_call(limits)
         assert "RAG_MAX_CALLS" in reached.value.next_step
 
     def test_a_call_is_made_while_less_than_the_limit_was_spent(self):
-        budget = Budget(Limits(cost_usd=0.5))
+        budget, limits = Budget(), Limits(cost_usd=0.5)
         for _ in range(2):
-            budget.ask()
+            budget.start_call(limits)
             budget.spend([paid(0.25)])
         with pytest.raises(LimitReached, match=r"This run has cost \$0.5000; its limit is \$0.5") as reached:
-            budget.ask()
+            budget.start_call(limits)
         assert "RAG_MAX_COST_USD" in reached.value.next_step
 
     def test_one_call_that_several_stages_use_is_spent_once(self):
-        budget, embedding = Budget(Limits(cost_usd=0.5)), paid(0.4, "embed")
+        budget, limits, embedding = Budget(), Limits(cost_usd=0.5), paid(0.4, "embed")
         for _ in range(5):
             budget.spend([embedding])
-        budget.ask()
+        budget.start_call(limits)
         budget.spend([paid(0.4)])
         with pytest.raises(LimitReached, match=r"\$0.8000"):
-            budget.ask()
+            budget.start_call(limits)
 
     def test_an_unknown_price_holds_nothing_back_but_the_number_of_calls_does(self):
-        budget = Budget(Limits(calls=3, cost_usd=0.01))
+        budget, limits = Budget(), Limits(calls=3, cost_usd=0.01)
         for _ in range(3):
-            budget.ask()
+            budget.start_call(limits)
             budget.spend([paid(None)])
         with pytest.raises(LimitReached, match="made 3"):
-            budget.ask()
+            budget.start_call(limits)
 
     def test_without_limits_there_are_none(self):
-        budget = Budget(Limits())
+        budget, limits = Budget(), Limits()
         calls = 0
         for _ in range(1000):
-            budget.ask()
+            budget.start_call(limits)
             budget.spend([paid(100.0)])
             calls += 1
         assert calls == 1000
 
     def test_a_stage_taken_over_counts_its_language_model_calls_and_every_price(self):
-        budget = Budget(Limits(calls=3, cost_usd=10))
-        budget.take_over([paid(1, "rewrite"), paid(1, "rewrite"), paid(1, "embed"), paid(1, "rerank")])
-        budget.ask()
+        budget, limits = Budget(), Limits(calls=3, cost_usd=10)
+        budget.add_reused([paid(1, "rewrite"), paid(1, "rewrite"), paid(1, "embed"), paid(1, "rerank")])
+        budget.start_call(limits)
         with pytest.raises(LimitReached, match="made 3"):
-            budget.ask()
-        dear = Budget(Limits(cost_usd=4))
-        dear.take_over([paid(1, "rewrite"), paid(1, "rewrite"), paid(1, "embed"), paid(1, "rerank")])
+            budget.start_call(limits)
+        budget, limits = Budget(), Limits(cost_usd=4)
+        budget.add_reused([paid(1, "rewrite"), paid(1, "rewrite"), paid(1, "embed"), paid(1, "rerank")])
         with pytest.raises(LimitReached, match=r"\$4.0000"):
-            dear.ask()
+            budget.start_call(limits)
 
 
-def settled(strategies: list[object], ctx: Context) -> list[Trace | RagError]:
+def settled(strategies: list[object], services: Services) -> list[Trace | RagError]:
     built = [build(one) for one in strategies]  # type: ignore[arg-type]
-    return collect(stream(QUESTION, built, ctx))
+    return collect(stream(QUESTION, built, services))
 
 
 class TestLimitsOfARun:
     """3 rewrites and 1 answer, at 0.25 $ each, are what multi_query takes."""
 
-    def test_what_it_needs_is_enough_and_one_less_is_not(self, full: Context):
+    def test_what_it_needs_is_enough_and_one_less_is_not(self, full: Services):
         build("multi_query").run(QUESTION, replace(full, limits=Limits(calls=4, cost_usd=1.0)))
         with pytest.raises(StageError, match="stage Generate failed: This run has made 3 language") as failed:
-            build("multi_query").run(QUESTION, replace(full, shared=Once(), limits=Limits(calls=3)))
+            build("multi_query").run(QUESTION, replace(full, limits=Limits(calls=3)))
         sent = [call for call in failed.value.calls if call.of_language_model]
         assert [call.purpose for call in sent] == ["rewrite"] * 3
         assert isinstance(failed.value.__cause__, LimitReached)
         assert len(set(failed.value.calls)) == len(failed.value.calls)
 
-    def test_the_cost_limit_stops_the_next_call(self, full: Context):
+    def test_the_cost_limit_stops_the_next_call(self, full: Services):
         with pytest.raises(
             StageError, match=r"stage Generate failed: This run has cost \$0.7500; its limit is"
         ):
             build("multi_query").run(QUESTION, replace(full, limits=Limits(cost_usd=0.75)))
 
-    def test_limits_bind_outside_a_run_too(self, full: Context):
+    def test_limits_bind_outside_a_run_too(self, full: Services):
         """As where an answer is judged, which is no run of a strategy."""
-        ctx = replace(full, limits=Limits(calls=1), llms={"answer": Told({"ask": "x"})})
+        ctx = Context(replace(full, limits=Limits(calls=1), llms={"answer": Told({"ask": "x"})}))
         ctx.complete(ASK.fill(what="cats"))
         with pytest.raises(LimitReached, match="made 1 language model call"):
-            ctx.metered().complete(ASK.fill(what="dogs"))
+            beside(ctx).complete(ASK.fill(what="dogs"))
 
-    def test_each_judged_answer_has_the_limits_to_itself(self, full: Context):
+    def test_each_judged_answer_has_the_limits_to_itself(self, full: Services):
         trace = build("bm25").run(QUESTION, full)
-        ctx = replace(full, limits=Limits(calls=1))
-        good = replace(ctx, llms={"judge": Told({"judge_answer": '{"faithfulness": 80, "relevance": 60}'})})
+        limited = replace(full, limits=Limits(calls=1))
+        good = Told({"judge_answer": '{"faithfulness": 80, "relevance": 60}'})
         for _ in range(2):
-            judgement, calls = judge(trace, replace(good, shared=Once()))
+            judgement, calls = judge(trace, Context(replace(limited, llms={"judge": good})))
             assert (judgement, len(calls)) == (Judgement(80, 60), 1)
-        refused_twice, calls = judge(trace, replace(ctx, llms={"judge": Told({"judge_answer": "80"})}))
+        refused_twice, calls = judge(
+            trace, Context(replace(limited, llms={"judge": Told({"judge_answer": "80"})}))
+        )
         assert isinstance(refused_twice, LimitReached), "the second attempt is one call too many"
         assert len(calls) == 1
 
-    def test_every_run_has_its_own(self, full: Context):
-        ctx = replace(full, limits=Limits(calls=4))
+    def test_every_run_has_its_own(self, full: Services):
+        services = replace(full, limits=Limits(calls=4))
         for _ in range(3):
-            assert build("multi_query").run(QUESTION, replace(ctx, shared=Once())).answer
+            assert build("multi_query").run(QUESTION, services).answer
 
-    def test_a_column_beyond_its_limit_leaves_the_others_unharmed(self, full: Context):
+    def test_a_column_beyond_its_limit_leaves_the_others_unharmed(self, full: Services):
         msr, semantic, bm25 = settled(
             ["rag_msr", "simple_semantic", "bm25"], replace(full, limits=Limits(calls=5))
         )
@@ -330,27 +339,27 @@ class TestLimitsOfARun:
             assert trace.answer
 
     @pytest.mark.parametrize(("calls", "kind"), [(4, Trace), (3, StageError)])
-    def test_calls_that_columns_share_count_for_each(self, full: Context, calls: int, kind: type):
+    def test_calls_that_columns_share_count_for_each(self, full: Services, calls: int, kind: type):
         """Whichever column comes first, both take three rewrites and an answer, so both go or neither does."""
         twins = settled(
             ["multi_query", ("multi_query", {"k_final": 3})], replace(full, limits=Limits(calls=calls))
         )
         assert [type(one) for one in twins] == [kind] * 2
 
-    def test_what_a_failed_run_sent_is_told_in_its_error(self, full: Context):
+    def test_what_a_failed_run_sent_is_told_in_its_error(self, full: Services):
         llm = talker(answer=refused("No quota."))
         with pytest.raises(StageError, match="stage Generate failed: No quota") as failed:
             build("multi_query").run(QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm)))
         costs = [call.cost_usd for call in failed.value.calls if call.of_language_model]
         assert costs == [0.25] * 3
 
-    def test_a_call_that_broke_off_is_in_the_error_too(self, full: Context):
-        ctx = replace(full, llms={**full.llms, "answer": Breaking()})
+    def test_a_call_that_broke_off_is_in_the_error_too(self, full: Services):
+        services = replace(full, llms={**full.llms, "answer": Breaking()})
         with pytest.raises(StageError) as failed:
-            build("bm25").run(QUESTION, ctx)
+            build("bm25").run(QUESTION, services)
         assert [call.cost_usd for call in failed.value.calls if call.of_language_model] == [0.75]
 
-    def test_retrieval_alone_asks_no_answer_of_the_limit(self, full: Context):
+    def test_retrieval_alone_asks_no_answer_of_the_limit(self, full: Services):
         strategy: Strategy = build("multi_query").without_answer()
         trace = strategy.run(QUESTION, replace(full, limits=Limits(calls=3)))
         assert len(trace.ranking) == 8

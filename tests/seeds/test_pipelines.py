@@ -14,13 +14,13 @@ from helpers.small import WordEmbedder
 
 from rag_core.catalog import RECIPES, build
 from rag_core.prompts.templates import ORIGINAL, with_temperature
-from rag_core.runtime.context import Context, Once
+from rag_core.runtime.services import Services
 from rag_core.values.trace import Step, Trace
 
 
-def run(ctx: Context, strategy: str, question: str = QUESTION, **values: object) -> Trace:
+def run(services: Services, strategy: str, question: str = QUESTION, **values: object) -> Trace:
     """One strategy on a question nobody has asked before."""
-    return build((strategy, values)).run(question, replace(ctx, shared=Once()))
+    return build((strategy, values)).run(question, services)
 
 
 def left(trace: Trace) -> list[tuple[str, list[int]]]:
@@ -37,14 +37,14 @@ def step(trace: Trace, stage: str) -> Step:
     return found
 
 
-def with_llm(ctx: Context, llm: Told) -> Context:
-    return replace(ctx, llms=dict.fromkeys(ctx.llms, llm))
+def with_llm(services: Services, llm: Told) -> Services:
+    return replace(services, llms=dict.fromkeys(services.llms, llm))
 
 
 class TestMultiQuery:
     """Seeds 000 and 001."""
 
-    def test_three_rewrites_bring_five_each_and_eight_of_the_fifteen_are_kept(self, full: Context):
+    def test_three_rewrites_bring_five_each_and_eight_of_the_fifteen_are_kept(self, full: Services):
         assert left(run(full, "multi_query")) == [
             ("Rewrite", []),
             ("Dense", [5, 5, 5]),
@@ -53,12 +53,12 @@ class TestMultiQuery:
             ("Generate", [8]),
         ]
 
-    def test_it_makes_three_rewriting_calls_and_one_answer_call(self, full: Context):
+    def test_it_makes_three_rewriting_calls_and_one_answer_call(self, full: Services):
         trace = run(full, "multi_query")
         assert calls(trace) == {"rewrite": 3, "answer": 1}
         assert [query.origin for query in trace.final.queries] == ["standalone", "synonyms", "expanded"]
 
-    def test_each_rewrite_is_embedded_and_searched(self, full: Context, embedder: WordEmbedder):
+    def test_each_rewrite_is_embedded_and_searched(self, full: Services, embedder: WordEmbedder):
         trace = run(full, "multi_query")
         asked = [text for texts in embedder.asked for text in texts]
         assert sorted(asked) == sorted([*(query.text for query in trace.final.queries), QUESTION])
@@ -67,7 +67,7 @@ class TestMultiQuery:
             QUESTION
         }
 
-    def test_a_passage_found_by_several_rewrites_is_one_candidate_that_names_them(self, full: Context):
+    def test_a_passage_found_by_several_rewrites_is_one_candidate_that_names_them(self, full: Services):
         llm = talker(standalone="cats sleep at night", synonyms="dogs sleep at night", expanded="hens sleep")
         trace = run(with_llm(full, llm), "multi_query")
         found = [found.id for ranking in step(trace, "Dense").after.rankings for found in ranking]
@@ -76,7 +76,7 @@ class TestMultiQuery:
         for each in merged:
             assert len([vote for vote in each.votes if vote.stage == "Dense"]) == found.count(each.id)
 
-    def test_the_order_is_by_weighted_cosine(self, full: Context):
+    def test_the_order_is_by_weighted_cosine(self, full: Services):
         trace = run(full, "multi_query")
         weights = {"standalone": 1.0, "synonyms": 0.95, "expanded": 0.90}
         assert {query.origin: query.weight for query in trace.final.queries} == weights
@@ -87,7 +87,7 @@ class TestMultiQuery:
         scores = [each.score for each in trace.ranking]
         assert scores == sorted(scores, reverse=True)
 
-    def test_the_answer_is_written_from_the_labelled_passages(self, full: Context):
+    def test_the_answer_is_written_from_the_labelled_passages(self, full: Services):
         llm = talker()
         trace = run(with_llm(full, llm), "multi_query")
         (prompt,) = [prompt for prompt in llm.prompts if prompt.purpose == "answer"]
@@ -99,23 +99,23 @@ class TestMultiQuery:
             assert f'relevance="{each.relevance.label}" title="{each.passage.title}"' in sent
 
     @pytest.mark.parametrize(("preset", "kept"), [("concise", 5), ("balanced", 8), ("comprehensive", 12)])
-    def test_presets_keep_five_eight_or_twelve(self, full: Context, preset: str, kept: int):
+    def test_presets_keep_five_eight_or_twelve(self, full: Services, preset: str, kept: int):
         (values,) = [each.values for each in RECIPES["multi_query"].presets if each.name == preset]
         assert len(run(full, "multi_query", **values).ranking) == kept
 
-    def test_a_fourth_template_makes_a_fourth_search(self, full: Context):
+    def test_a_fourth_template_makes_a_fourth_search(self, full: Services):
         names = ["standalone", "synonyms", "expanded", "complications"]
         trace = run(full, "multi_query", templates=names)
         assert left(trace)[1] == ("Dense", [5, 5, 5, 5])
         assert calls(trace) == {"rewrite": 4, "answer": 1}
         assert [query.weight for query in trace.final.queries] == [1.0, 0.95, 0.9, 0.85]
 
-    def test_two_identical_rewrites_are_searched_once(self, full: Context):
+    def test_two_identical_rewrites_are_searched_once(self, full: Services):
         trace = run(with_llm(full, talker(synonyms="the same", expanded="The same")), "multi_query")
         assert left(trace)[1] == ("Dense", [5, 5])
         assert [query.weight for query in trace.final.queries] == [1.0, 0.95]
 
-    def test_a_failed_rewrite_leaves_the_others_their_work_and_their_weights(self, full: Context):
+    def test_a_failed_rewrite_leaves_the_others_their_work_and_their_weights(self, full: Services):
         trace = run(with_llm(full, talker(standalone=refused())), "multi_query")
         assert left(trace)[1] == ("Dense", [5, 5])
         assert [(query.origin, query.weight) for query in trace.final.queries] == [
@@ -124,7 +124,7 @@ class TestMultiQuery:
         ]
         assert len(trace.warnings) == 1
 
-    def test_a_rewrite_that_finds_nothing_is_skipped(self, full: Context):
+    def test_a_rewrite_that_finds_nothing_is_skipped(self, full: Services):
         """Dense search finds the nearest of what there is; nothing is found where nothing is indexed."""
 
         class Nothing:
@@ -142,7 +142,7 @@ class TestMultiQuery:
 class TestHybridRrf:
     """Seed 002."""
 
-    def test_fifteen_and_fifteen_become_ten_become_five(self, full: Context):
+    def test_fifteen_and_fifteen_become_ten_become_five(self, full: Services):
         trace = run(full, "hybrid_rrf")
         assert [(stage, counts) for stage, counts in left(trace) if stage != "ReciprocalRankFusion"] == [
             ("Bm25 ∥ Dense", [15, 15]),
@@ -151,7 +151,7 @@ class TestHybridRrf:
             ("Generate", [5]),
         ]
 
-    def test_the_pool_is_the_union_without_duplicates(self, full: Context):
+    def test_the_pool_is_the_union_without_duplicates(self, full: Services):
         trace = run(full, "hybrid_rrf")
         lexical, dense = step(trace, "Bm25 ∥ Dense").after.rankings
         union = {found.id for found in lexical} | {found.id for found in dense}
@@ -159,20 +159,20 @@ class TestHybridRrf:
         assert set(fused) == union
         assert 15 < len(fused) == len(union) < 30
 
-    def test_scores_are_the_sum_of_one_over_sixty_plus_rank(self, full: Context):
+    def test_scores_are_the_sum_of_one_over_sixty_plus_rank(self, full: Services):
         trace = run(full, "hybrid_rrf")
         for found in step(trace, "ReciprocalRankFusion").after.ranking:
             votes = [vote for vote in found.votes if vote.stage in ("Bm25", "Dense")]
             assert found.score == pytest.approx(sum(1 / (60 + vote.rank) for vote in votes), abs=1e-15)
 
-    def test_it_asks_one_model_once(self, full: Context):
+    def test_it_asks_one_model_once(self, full: Services):
         assert calls(run(full, "hybrid_rrf")) == {"answer": 1}
 
 
 class TestContextual:
     """Seed 003."""
 
-    def test_both_searches_of_the_enriched_passages_are_fused_by_weight(self, full: Context):
+    def test_both_searches_of_the_enriched_passages_are_fused_by_weight(self, full: Services):
         trace = run(full, "contextual")
         assert [stage for stage, _ in left(trace)] == [
             "Bm25 ∥ Dense",
@@ -191,10 +191,10 @@ class TestContextual:
     @pytest.mark.parametrize(
         ("search_type", "searched"), [("bm25", "Bm25"), ("vector", "Dense"), ("hybrid", "Bm25 ∥ Dense")]
     )
-    def test_the_three_search_types(self, full: Context, search_type: str, searched: str):
+    def test_the_three_search_types(self, full: Services, search_type: str, searched: str):
         assert left(run(full, "contextual", search_type=search_type))[0][0] == searched
 
-    def test_the_transformed_question_is_searched_in_place_of_the_question(self, full: Context):
+    def test_the_transformed_question_is_searched_in_place_of_the_question(self, full: Services):
         trace = run(full, "contextual", transform=True)
         assert [query.origin for query in trace.final.queries] == ["transform"]
         assert {ranking.query.origin for ranking in step(trace, "Bm25 ∥ Dense").after.rankings} == {
@@ -203,7 +203,7 @@ class TestContextual:
         assert calls(trace) == {"rewrite": 1, "answer": 1}
         assert calls(run(full, "contextual")) == {"answer": 1}
 
-    def test_reranking_is_the_last_step_before_the_cut(self, full: Context):
+    def test_reranking_is_the_last_step_before_the_cut(self, full: Services):
         reranker = WordReranker()
         trace = run(replace(full, reranker=reranker), "contextual", rerank=True, k_candidates=20)
         assert [stage for stage, _ in left(trace)] == [
@@ -218,7 +218,7 @@ class TestContextual:
         assert (query, len(ids)) == (QUESTION, 20)
         assert {found.scale for found in trace.ranking} == {"cross_encoder"}
 
-    def test_plain_and_enriched_passages_are_the_same_side_by_side(self, full: Context):
+    def test_plain_and_enriched_passages_are_the_same_side_by_side(self, full: Services):
         assert full.enriched
         (vector,) = full.embed(("cats",))
         plain = {found.id: found.passage for found in full.index.dense(vector, 100)}
@@ -235,7 +235,7 @@ class TestContextual:
 class TestRagMsr:
     """Seed 004."""
 
-    def test_three_reformulations_of_five_are_reranked_judged_and_cut_at_theta(self, full: Context):
+    def test_three_reformulations_of_five_are_reranked_judged_and_cut_at_theta(self, full: Services):
         trace = run(full, "rag_msr")
         counted = left(trace)
         assert counted[:8] == [
@@ -254,7 +254,7 @@ class TestRagMsr:
         assert [found.id for found in step(trace, "Threshold").after.ranking] == above
         assert 0 < len(above) < 9
 
-    def test_it_makes_three_reformulations_nine_judgements_and_one_answer(self, full: Context):
+    def test_it_makes_three_reformulations_nine_judgements_and_one_answer(self, full: Services):
         assert calls(run(full, "rag_msr")) == {"rewrite": 3, "judge": 9, "answer": 1}
 
     @pytest.mark.parametrize(
@@ -264,11 +264,11 @@ class TestRagMsr:
             ("improved", ["clarification", "entity_expansion", "retrieval_condense"]),
         ],
     )
-    def test_the_two_sets_of_reformulations(self, full: Context, prompt_set: str, origins: list[str]):
+    def test_the_two_sets_of_reformulations(self, full: Services, prompt_set: str, origins: list[str]):
         trace = run(full, "rag_msr", prompt_set=prompt_set)
         assert [query.origin for query in trace.final.queries] == origins
 
-    def test_each_set_is_reranked_against_its_own_reformulation(self, full: Context):
+    def test_each_set_is_reranked_against_its_own_reformulation(self, full: Services):
         reranker = WordReranker()
         trace = run(replace(full, reranker=reranker), "rag_msr")
         searched = {
@@ -277,13 +277,13 @@ class TestRagMsr:
         }
         assert {query: set(ids) for query, ids in reranker.asked} == searched
 
-    def test_every_passage_is_judged_by_the_question_itself(self, full: Context):
+    def test_every_passage_is_judged_by_the_question_itself(self, full: Services):
         llm = talker()
         run(with_llm(full, llm), "rag_msr")
         asked = [prompt.fields["question"] for prompt in llm.prompts if prompt.purpose == "judge"]
         assert asked == [QUESTION] * 9
 
-    def test_s_final_is_between_the_question_and_each_passage(self, full: Context):
+    def test_s_final_is_between_the_question_and_each_passage(self, full: Services):
         trace = run(full, "rag_msr")
         (question,) = full.embed((QUESTION,))
         for found in step(trace, "Blend").after.ranking:
@@ -294,7 +294,7 @@ class TestRagMsr:
 
     @pytest.mark.parametrize(("question", "form"), [(QUESTION, "sentence"), (KEYWORDS, "keywords")])
     def test_the_analysis_decides_how_a_rule_is_applied_and_says_why(
-        self, full: Context, question: str, form: str
+        self, full: Services, question: str, form: str
     ):
         llm = talker()
         trace = run(with_llm(full, llm), "rag_msr", question)
@@ -305,7 +305,7 @@ class TestRagMsr:
         assert all(f"Form of the question: {form}." in prompt.render() for prompt in rewriting)
 
     def test_the_analysis_by_a_model_is_one_call_more_and_its_question_is_what_is_reformulated(
-        self, full: Context
+        self, full: Services
     ):
         made = "Where do cats and dogs sleep in one house?"
         llm = talker(analysis=json.dumps({"form": "keywords", "question": made}))
@@ -318,7 +318,7 @@ class TestRagMsr:
         judging = [prompt.fields["question"] for prompt in llm.prompts if prompt.purpose == "judge"]
         assert set(judging) == {KEYWORDS}  # passages are judged by what was asked
 
-    def test_without_a_passage_above_theta_there_is_no_answer_call(self, full: Context):
+    def test_without_a_passage_above_theta_there_is_no_answer_call(self, full: Services):
         trace = run(full, "rag_msr", theta=1)
         assert calls(trace) == {"rewrite": 3, "judge": 9}
         assert trace.answer
@@ -330,7 +330,9 @@ class TestRagMsr:
     ("strategy", "model_calls", "searches", "kept"),
     [("simple_semantic", 1, 1, 5), ("hyde", 2, 1, 5), ("multi_query", 4, 3, 8)],
 )
-def test_the_comparison_of_seed_001(full: Context, strategy: str, model_calls: int, searches: int, kept: int):
+def test_the_comparison_of_seed_001(
+    full: Services, strategy: str, model_calls: int, searches: int, kept: int
+):
     """Its table: language model calls 1, 2, 4; retrieval passes 1, 1, 3; final documents 5, 5, 8."""
     trace = run(full, strategy)
     assert sum(calls(trace).values()) == model_calls

@@ -41,7 +41,8 @@ from rag_core.prompts.templates import (
     TRANSFORM,
     Form,
 )
-from rag_core.runtime.context import Context, Once
+from rag_core.runtime.run import Run
+from rag_core.runtime.services import Services
 from rag_core.stages import Bm25
 from rag_core.values.errors import MissingResource
 from rag_core.values.settings import Settings, read_settings
@@ -68,10 +69,10 @@ def server() -> Iterator[OpenAIServer]:
 
 
 @pytest.mark.parametrize("temperature", [0.1, 0.3, 0.5])
-def test_the_temperatures_of_seed_001_can_be_set(full: Context, temperature: float):
+def test_the_temperatures_of_seed_001_can_be_set(full: Services, temperature: float):
     llm = talker()
-    ctx = Context(**{**vars(full), "llms": dict.fromkeys(full.llms, llm), "shared": Once()})
-    build(("multi_query", {"rewriter_temperature": temperature})).run(QUESTION, ctx)
+    services = replace(full, llms=dict.fromkeys(full.llms, llm))
+    build(("multi_query", {"rewriter_temperature": temperature})).run(QUESTION, services)
     sent = {(prompt.purpose, prompt.template.temperature) for prompt in llm.prompts}
     assert sent == {("rewrite", temperature), ("answer", 0.0)}
 
@@ -138,7 +139,7 @@ def test_shares_go_from_nothing_to_all(strategy: str, name: str):
     assert (found.min, found.max) == (0, 1)
 
 
-def test_costs_are_split_by_rewriting_and_answering(full: Context):
+def test_costs_are_split_by_rewriting_and_answering(full: Services):
     told = metrics(build("multi_query").run(QUESTION, full).calls)
     assert (told["rewrite_cost"], told["answer_cost"], told["total_cost"]) == (0.75, 0.25, 1.0)
     assert (told["rewrite_input_tokens"], told["rewrite_output_tokens"]) == (300, 30)
@@ -147,13 +148,14 @@ def test_costs_are_split_by_rewriting_and_answering(full: Context):
 
 
 @pytest.fixture
-def commanded(full: Context, monkeypatch: pytest.MonkeyPatch) -> list:
+def commanded(full: Services, monkeypatch: pytest.MonkeyPatch) -> list:
     """The strategies that `rag query` built, run on fakes."""
     built: list = []
 
     def compare(question: str, strategies, stop):
         built.extend(strategies)
-        return [one.run(question, replace(full, engine={"llm": "told"}, stop=stop)) for one in strategies]
+        services, run = replace(full, engine={"llm": "told"}), Run(stop=stop)
+        return [one.run(question, services, run) for one in strategies]
 
     monkeypatch.setattr("rag_core.cli.app._lab", lambda corpus: SimpleNamespace(compare=compare))
     return built
@@ -196,9 +198,9 @@ def test_a_plain_query_is_hybrid_search_of_contextual_passages():
     assert (controls["transform"], controls["rerank"]) == (False, False)
 
 
-def test_the_rerankers_scale_is_on_the_passages(full: Context):
-    ctx = Context(**{**vars(full), "reranker": WordReranker("offline_scorer")})
-    trace = build(("contextual", {"rerank": True})).run(QUESTION, ctx)
+def test_the_rerankers_scale_is_on_the_passages(full: Services):
+    services = replace(full, reranker=WordReranker("offline_scorer"))
+    trace = build(("contextual", {"rerank": True})).run(QUESTION, services)
     assert {found.scale for found in trace.ranking} == {"offline_scorer"}
 
 
@@ -219,9 +221,8 @@ class PricedEmbedder(WordEmbedder):
         return vectors, tuple(replace(call, cost_usd=call.input_tokens / 1e6) for call in calls)
 
 
-def test_embedding_the_rewrites_has_its_share_of_the_cost(full: Context):
-    ctx = replace(full, embedder=PricedEmbedder(), shared=Once())
-    trace = build("multi_query").run(QUESTION, ctx)
+def test_embedding_the_rewrites_has_its_share_of_the_cost(full: Services):
+    trace = build("multi_query").run(QUESTION, replace(full, embedder=PricedEmbedder()))
     embedded = [call for call in trace.calls if call.purpose == "embed"]
     texts = [QUESTION, *(query.text for query in trace.final.queries)]
     tokens = sum(len(text.split()) for text in texts)
@@ -234,12 +235,12 @@ def test_embedding_the_rewrites_has_its_share_of_the_cost(full: Context):
 
 
 def test_question_and_passages_are_embedded_by_one_model(
-    ctx: Context, embedder: WordEmbedder, store: CorpusStore, tmp_path: Path
+    services: Services, embedder: WordEmbedder, store: CorpusStore, tmp_path: Path
 ):
-    assert ctx.index.manifest.embedding == embedder.key
+    assert services.index.manifest.embedding == embedder.key
     passages = {text for texts in embedder.asked for text in texts}
-    assert passages == {passage.indexed_text for passage in ctx.index.passages.values()}
-    build("simple_semantic").run(QUESTION, ctx)
+    assert passages == {passage.indexed_text for passage in services.index.passages.values()}
+    build("simple_semantic").run(QUESTION, services)
     assert (QUESTION,) in embedder.asked  # the same one reads the question
 
     class Other(WordEmbedder):
@@ -250,7 +251,7 @@ def test_question_and_passages_are_embedded_by_one_model(
     )  # its vectors would stand elsewhere
 
 
-def test_a_context_finds_a_passage_whose_own_words_do_not(store: CorpusStore, ctx: Context):
+def test_a_context_finds_a_passage_whose_own_words_do_not(store: CorpusStore, services: Services):
     """What contexts are for; how much they bring is measured (`contextual_plain` in data/results.json)."""
 
     class Stamp:
@@ -261,11 +262,11 @@ def test_a_context_finds_a_passage_whose_own_words_do_not(store: CorpusStore, ct
                 tuple("About felines." if work.passages[0].doc_id == "a" else "" for work in works)
             )
 
-    store.enriched.follow(ctx.index, Stamp())
-    both = replace(ctx, enriched=store.enriched.open())
+    store.enriched.follow(services.index, Stamp())
+    both = replace(services, enriched=store.enriched.open())
     for enriched, found in ((True, ["a"]), (False, [])):
         values = {"search_type": "bm25", "enriched": enriched}
-        trace = build(("contextual", values)).run("felines", replace(both, shared=Once()))
+        trace = build(("contextual", values)).run("felines", both)
         assert [hit.passage.doc_id for hit in trace.ranking] == found
     measured = claims.measured()["strategies"]
     assert measured["contextual"]["fingerprint"] != measured["contextual_plain"]["fingerprint"]
@@ -323,13 +324,13 @@ def test_the_sources_rerankers_are_loaded_by_their_names(name: str, monkeypatch:
         load_reranker(read_settings(), None)
 
 
-def test_each_search_has_its_own_time(full: Context):
+def test_each_search_has_its_own_time(full: Services):
     class Slow(WordEmbedder):
         def embed(self, texts: Sequence[str], kind: str = "query"):
             time.sleep(0.2)
             return super().embed(texts, kind)
 
-    one_by_one = replace(full, embedder=Slow(), shared=Once(), workers=1)
+    one_by_one = replace(full, embedder=Slow(), workers=1)
     trace = build("contextual").run(QUESTION, one_by_one)
     (step,) = [step for step in trace.as_json()["steps"] if step["kind"] == "retrieve"]
     seconds = {search["retriever"]: search["seconds"] for search in step["searches"]}

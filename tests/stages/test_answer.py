@@ -13,6 +13,8 @@ from rag_core.language.questions import check_question
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import NO_EVIDENCE, contexts_in
 from rag_core.runtime.context import Context
+from rag_core.runtime.run import Run
+from rag_core.runtime.services import Services
 from rag_core.stages import Dense, Generate, Retrieve, TransformStage
 from rag_core.stages.citations import evidence_hash, shown_evidence
 from rag_core.values.errors import StageError
@@ -60,7 +62,7 @@ def context(llm: ScriptedLlm, rule: str = "calibrated") -> Context:
     slope = Slope()
     shares, counts = {"High": 0.9, "Medium": 0.5, "Low": 0.1}, {"High": 1, "Medium": 1, "Low": 1}
     labels = LabelRules({("cosine", "slope-1", "en"): Thresholds(0.6, 0.3, shares, counts)}, rule)  # type: ignore[arg-type]
-    return Context(index=slope, embedder=slope, llms={"answer": llm}, labels=labels)
+    return Context(Services(index=slope, embedder=slope, llms={"answer": llm}, labels=labels))
 
 
 def written(ctx: Context, *hits: Hit, question: str = "How do the cats sleep?") -> State:
@@ -122,7 +124,7 @@ def test_without_a_passage_it_abstains_in_the_questions_language_and_asks_no_mod
     assert answer is not None
     assert (answer.text, answer.abstained, answer.evidence, answer.citations) == (text, True, "", ())
     assert answer.reason == reason
-    assert (llm.prompts, ctx.embedder.embedded, ctx.ledger) == ([], [], [])
+    assert (llm.prompts, ctx.services.embedder.embedded, ctx.meter.calls) == ([], [], [])
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_citations_name_the_passage_and_quote_it():
         Citation(1, "near", "The near cat sleeps."),
         Citation(3, "far", "The far cat sleeps."),
     )
-    assert (answer.abstained, ctx.warnings) == (False, [])
+    assert (answer.abstained, ctx.meter.warnings) == (False, [])
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ def test_invalid_citations_are_taken_out_and_the_reader_is_warned(reply, text, w
     ctx = context(ScriptedLlm(reply))
     answer = written(ctx, *three()).answer
     assert answer is not None
-    assert (answer.text, ctx.warnings) == (text, warnings)
+    assert (answer.text, ctx.meter.warnings) == (text, warnings)
 
 
 @pytest.mark.parametrize("reply", ["", "  \n "])
@@ -200,12 +202,12 @@ def test_an_empty_reply_is_a_failure_that_names_the_stage(reply: str):
     with pytest.raises(
         StageError, match=r"plain: stage Generate failed: .*the model returned an empty reply"
     ):
-        strategy.run("How do the cats sleep?", context(ScriptedLlm(reply)))
+        strategy.run("How do the cats sleep?", context(ScriptedLlm(reply)).services)
 
 
 def test_the_answer_is_emitted_piece_by_piece_as_the_model_says_it():
     pieces: list[str] = []
-    ctx = replace(context(ScriptedLlm("The near cat sleeps [1].")), emit=pieces.append)
+    ctx = Context(context(ScriptedLlm("The near cat sleeps [1].")).services, Run(emit=pieces.append))
     written(ctx, *three())
     assert pieces == ["The ", "near ", "cat ", "sleeps ", "[1]."]
 
@@ -275,6 +277,6 @@ class Reworded(TransformStage):
 def test_defect_the_model_is_asked_the_users_question_also_when_a_rewrite_was_searched():
     llm = ScriptedLlm("Cats sleep [1].")
     strategy = Strategy("reworded", (Reworded(), Retrieve((Dense(),)), Generate()))
-    trace = strategy.run("How do the cats sleep?", context(llm))
+    trace = strategy.run("How do the cats sleep?", context(llm).services)
     assert [query.text for query in trace.final.queries] == ["feline rest"]
     assert llm.prompts[0].fields["question"] == "How do the cats sleep?"

@@ -14,7 +14,7 @@ from pages.shared.html import _cited
 from pages.shared.passages import _doubts
 from rag_core.cli import show
 from rag_core.pipeline.strategy import Strategy
-from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.stages import Bm25, Dense, Generate, Retrieve
 from rag_core.stages.citations import MARKER, resolve_citations
 from rag_core.values.trace import Trace
@@ -194,10 +194,10 @@ SAID = (
 
 
 @pytest.fixture
-def trace(ctx: Context) -> Trace:
+def trace(services: Services) -> Trace:
     """An answer with a citation of each kind, written from the one passage about purring."""
     strategy = Strategy("plain", (Retrieve((Bm25(k=1),)), Generate()))
-    return strategy.run("When do happy cats purr?", replace(ctx, llms={"answer": ScriptedLlm(SAID)}))
+    return strategy.run("When do happy cats purr?", replace(services, llms={"answer": ScriptedLlm(SAID)}))
 
 
 def test_verdicts_reach_json_and_a_warning_counts_the_unsupported(trace: Trace):
@@ -235,8 +235,8 @@ def test_an_answer_without_a_known_marker_is_drawn_all_the_same():
     assert _cited(Answer("Cats purr [1]."), 0).count("<a ") == 1
 
 
-def test_a_quotation_of_the_offline_kind_brings_no_warning(ctx: Context):
+def test_a_quotation_of_the_offline_kind_brings_no_warning(services: Services):
     said = "Cats purr when they are happy. [1]"
     strategy = Strategy("plain", (Retrieve((Dense(k=1),)), Generate()))
-    trace = strategy.run("When do happy cats purr?", replace(ctx, llms={"answer": ScriptedLlm(said)}))
+    trace = strategy.run("When do happy cats purr?", replace(services, llms={"answer": ScriptedLlm(said)}))
     assert trace.warnings == ()

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from rag_core.catalog import build
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import Prompt
-from rag_core.runtime.context import Context, Limits
+from rag_core.runtime.context import Context
+from rag_core.runtime.run import Limits
+from rag_core.runtime.services import Services
 from rag_core.stages import (
     Blend,
     Dense,
@@ -46,7 +48,7 @@ def judging(replies: dict[str, Reply | tuple[Reply, ...]], **more: object) -> tu
         return left.pop(0) if len(left) > 1 else left[0]
 
     llm = Told({"judge_passage": reply})
-    return replace(context(Plane()), llms={"judge": llm}, **more).metered(), llm
+    return context(Plane(), llms={"judge": llm}, **more), llm
 
 
 def scores_of(stage: RerankStage, ids: str, ctx: Context) -> dict[str, float]:
@@ -57,7 +59,7 @@ def scores_of(stage: RerankStage, ids: str, ctx: Context) -> dict[str, float]:
 class TestRescore:
     def test_every_ranking_is_scored_against_its_own_query(self):
         reranker = WordReranker()
-        ctx = replace(context(Plane()), reranker=reranker)
+        ctx = context(Plane(), reranker=reranker)
         one, two = Query("text of a"), Query("b alone")
         state = replace(State.start("question"), rankings=(ranking("ab", one), ranking("bc", two)))
         first, second = Rerank()(state, ctx).rankings
@@ -68,7 +70,7 @@ class TestRescore:
 
     @pytest.mark.parametrize("search_type", ["bm25", "vector", "hybrid"])
     def test_one_ranking_is_scored_against_the_question_whatever_was_searched_with(
-        self, full: Context, search_type: str
+        self, full: Services, search_type: str
     ):
         reranker = WordReranker()
         settings = {"transform": True, "rerank": True, "search_type": search_type}
@@ -80,7 +82,7 @@ class TestRescore:
         """The passage searched with lies at 90°, the question at 0°: of a (10°) and b (80°), a is relevant."""
         reranker = WordReranker()
         plane = Plane(question=0, a=10, b=80, supposed=90)
-        ctx = replace(context(plane), reranker=reranker)
+        ctx = context(plane, reranker=reranker)
         state = replace(State.start("question"), rankings=(ranking("ba", Query("supposed")),))
         (first, _) = Mmr(2, 1.0)(state, ctx).ranking
         assert first.id == "a"
@@ -89,13 +91,13 @@ class TestRescore:
 
     @pytest.mark.parametrize("scale", ["cross_encoder", "offline_scorer"])
     def test_the_scale_says_whose_scores_they_are(self, scale):
-        ctx = replace(context(Plane()), reranker=WordReranker(scale))
+        ctx = context(Plane(), reranker=WordReranker(scale))
         state = replace(State.start("question"), rankings=(ranking("ab"),))
         assert {found.scale for found in Rerank()(state, ctx).ranking} == {scale}
 
     def test_nothing_found_is_nothing_to_score(self):
         reranker = WordReranker()
-        ctx = replace(context(Plane()), reranker=reranker)
+        ctx = context(Plane(), reranker=reranker)
         assert scores_of(Rerank(), "", ctx) == {}
         assert reranker.asked == []
 
@@ -103,10 +105,10 @@ class TestRescore:
         "scores", [(1.0,), (1.0, 2.0, 3.0), (1.0, math.nan), (math.inf, 1.0), ()], ids=str
     )
     def test_a_score_too_few_or_none_at_all_is_an_error_that_was_paid_for(self, scores: tuple[float, ...]):
-        ctx = replace(context(Plane()), reranker=Scores(scores)).metered()
+        ctx = context(Plane(), reranker=Scores(scores))
         with pytest.raises(ProviderError, match="scores gave no usable score for each of 2 passages"):
             scores_of(Rerank(), "ab", ctx)
-        assert [call.cost_usd for call in ctx.ledger] == [0.5]
+        assert [call.cost_usd for call in ctx.meter.calls] == [0.5]
 
     def test_without_a_reranker_the_strategy_says_what_is_missing(self):
         with pytest.raises(ConfigError, match="No reranker is set"):
@@ -130,7 +132,7 @@ class TestJudge:
             assert prompt.startswith("Question: question\n")
             assert prompt.count("<source ") == 1
             assert 'relevance="unknown"' in prompt  # no other score may sway it
-        assert [(call.purpose, call.input_tokens) for call in ctx.ledger] == [("judge", 100)] * 2
+        assert [(call.purpose, call.input_tokens) for call in ctx.meter.calls] == [("judge", 100)] * 2
 
     def test_the_criteria_of_the_seed_are_put_to_it(self):
         ctx, llm = judging({"a": score(10)})
@@ -154,7 +156,7 @@ class TestJudge:
             meeting.wait(timeout=SECONDS)
             return score(50)
 
-        ctx = replace(context(Plane()), llms={"judge": Told({"judge_passage": together})})
+        ctx = context(Plane(), llms={"judge": Told({"judge_passage": together})})
         assert scores_of(LlmRerank(), "abc", ctx) == dict.fromkeys("abc", 0.5)
 
     MALFORMED = (
@@ -175,8 +177,8 @@ class TestJudge:
     def test_a_malformed_reply_is_asked_for_once_more_with_the_reason(self, reply: str, reason: str):
         ctx, llm = judging({"a": (reply, score(80)), "b": score(30)})
         assert scores_of(LlmRerank(), "ab", ctx) == {"a": 0.8, "b": 0.3}
-        assert ctx.warnings == []
-        assert len(ctx.ledger) == 3
+        assert ctx.meter.warnings == []
+        assert len(ctx.meter.calls) == 3
         again = [prompt for prompt in llm.prompts if prompt.fields["refused"]]
         assert [prompt.fields["refused"] for prompt in again] == [f"Your last reply was refused: {reason}.\n"]
         assert f"refused: {reason}." in again[0].render()
@@ -185,21 +187,21 @@ class TestJudge:
     def test_malformed_twice_it_is_left_out_with_a_warning_and_never_a_score(self, reply: str, reason: str):
         ctx, llm = judging({"a": reply, "b": score(0)})
         assert scores_of(LlmRerank(), "ab", ctx) == {"b": 0.0}
-        assert ctx.warnings == [
+        assert ctx.meter.warnings == [
             "1 of 2 passages could not be judged and were left out: "
             f"the judge's reply was malformed 2 times: {reason}."
         ]
-        assert len(llm.prompts) == len(ctx.ledger) == 3
+        assert len(llm.prompts) == len(ctx.meter.calls) == 3
 
     def test_a_refused_call_is_not_asked_again_here(self):
         """The provider's client has its own retries."""
         ctx, llm = judging({"a": refused("No quota."), "b": score(70)})
         assert scores_of(LlmRerank(), "ab", ctx) == {"b": 0.7}
-        assert ctx.warnings == ["1 of 2 passages could not be judged and were left out: No quota."]
+        assert ctx.meter.warnings == ["1 of 2 passages could not be judged and were left out: No quota."]
         assert len(llm.prompts) == 2
 
     @pytest.mark.parametrize("reply", [refused("No quota."), "no idea"])
-    def test_when_none_can_be_judged_the_run_fails(self, full: Context, reply: Reply):
+    def test_when_none_can_be_judged_the_run_fails(self, full: Services, reply: Reply):
         llm = talker(judge_passage=reply)
         with pytest.raises(StageError, match="rag_msr: stage LlmRerank failed: no passage could be judged: "):
             build("rag_msr").run(QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm)))
@@ -215,7 +217,7 @@ class TestJudge:
         with pytest.raises(TypeError, match="a fault"):
             scores_of(LlmRerank(), "ab", ctx)
 
-    def test_the_run_goes_on_with_those_that_were_judged(self, full: Context):
+    def test_the_run_goes_on_with_those_that_were_judged(self, full: Services):
         turns = iter([refused("No quota.")])
         llm = talker(judge_passage=lambda prompt: next(turns, score(90)))
         trace = build("rag_msr").run(QUESTION, replace(full, llms=dict.fromkeys(full.llms, llm)))
@@ -372,7 +374,7 @@ FIRST = (Retrieve((Dense(k=6),)),)
     ids=["Rerank", "LlmRerank", "Blend", "Threshold", "Top", "Mmr"],
 )
 def test_a_stage_gives_the_same_twice_and_leaves_its_state_alone(
-    full: Context, make: Callable[[], RerankStage]
+    full: Services, make: Callable[[], RerankStage]
 ):
     before = Strategy("mine", FIRST).run(QUESTION, full)
     traces = [Strategy("mine", (*FIRST, make(), Generate())).run(QUESTION, replace(full)) for _ in range(2)]
@@ -382,7 +384,7 @@ def test_a_stage_gives_the_same_twice_and_leaves_its_state_alone(
         assert {found.id for found in trace.ranking} <= {found.id for found in before.ranking}
 
 
-def test_the_limit_of_a_run_is_no_malformed_reply(full: Context):
+def test_the_limit_of_a_run_is_no_malformed_reply(full: Services):
     """3 rewrites and 2 judgements are made; judging by half of the passages would be another result."""
     with pytest.raises(
         StageError, match="stage LlmRerank failed: This run has made 5 language model calls"

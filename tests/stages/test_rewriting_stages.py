@@ -16,6 +16,7 @@ from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import Prompt
 from rag_core.prompts.templates import MULTI_QUERY, ORIGINAL, SYNONYMS, TRANSFORM, Form, custom_template
 from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.stages import (
     AnalyseQuery,
     AnalyseQueryByLlm,
@@ -37,13 +38,13 @@ SECONDS = 20  # to wait for what must come; nothing waits this long when it does
 
 
 def with_llm(ctx: Context, llm: Told) -> Context:
-    return replace(ctx, llms={"rewrite": llm}).metered()
+    return Context(replace(ctx.services, llms={"rewrite": llm}))
 
 
 def rewritten(ctx: Context, replies: dict, question: Query = QUESTION) -> tuple[tuple[Query, ...], list[str]]:
     """The queries and the warnings of the three templates of the seed."""
     asked = with_llm(ctx, Told(replies))
-    return Rewrite(MULTI_QUERY).rewrite(question, asked), asked.warnings
+    return Rewrite(MULTI_QUERY).rewrite(question, asked), asked.meter.warnings
 
 
 class TestRewrite:
@@ -69,7 +70,7 @@ class TestRewrite:
     def test_every_call_is_on_the_bill(self, ctx: Context):
         asked = with_llm(ctx, Told(PLAIN))
         Rewrite(MULTI_QUERY).rewrite(QUESTION, asked)
-        assert [(call.purpose, call.input_tokens) for call in asked.ledger] == [("rewrite", 100)] * 3
+        assert [(call.purpose, call.input_tokens) for call in asked.meter.calls] == [("rewrite", 100)] * 3
 
     def test_identical_rewrites_collapse_into_the_first_whatever_their_capitals(self, ctx: Context):
         queries, warnings = rewritten(ctx, {**PLAIN, "synonyms": "“WHEN do cats sleep?”"})
@@ -99,7 +100,7 @@ class TestRewrite:
             "mine", (Rewrite(MULTI_QUERY), Retrieve((Dense(),)), WeightedFusion("equal"), Generate())
         )
         with pytest.raises(StageError) as failed:
-            strategy.run("Do cats sleep?", replace(ctx, llms={"rewrite": Told(failing)}))
+            strategy.run("Do cats sleep?", with_llm(ctx, Told(failing)).services)
         assert isinstance(failed.value.__cause__, ProviderError)
         assert "no rewrite of 3 came: No quota." in failed.value.message
         # the empty reply was sent and is billed; a refused one has no bill
@@ -131,12 +132,12 @@ class TestRewrite:
     def test_a_medicine_under_another_of_its_names_is_not_lost(self, lab: Lab):
         """The lab's thesaurus knows that acetaminophen is paracetamol; ibuprofen is another medicine."""
         asked = with_llm(
-            lab.context(),
+            lab.services(),
             Told({"standalone": "Is paracetamol safe?", "synonyms": "Is ibuprofen safe?"}),
         )
         queries = Rewrite(MULTI_QUERY[:2]).rewrite(Query("Can I take acetaminophen?"), asked)
         assert [query.note for query in queries] == ["", "lost from the question: acetaminophen"]
-        assert asked.warnings == ["Rewrite 'synonyms' lost from the question: acetaminophen."]
+        assert asked.meter.warnings == ["Rewrite 'synonyms' lost from the question: acetaminophen."]
 
     def test_the_offline_engine_says_which_templates_it_cannot_read(self, ctx: Context):
         mine = custom_template("mine", "Ask {question}")
@@ -144,7 +145,7 @@ class TestRewrite:
         llm = Told({"mine": "One", "standalone": "Two", "synonyms": "Three"}, offline=True)
         asked = with_llm(ctx, llm)
         Rewrite((mine, edited, SYNONYMS)).rewrite(QUESTION, asked)
-        assert asked.warnings == [
+        assert asked.meter.warnings == [
             "The offline engine cannot read your template 'mine': it rewrote by synonyms.",
             "The offline engine cannot read your template 'standalone': it rewrote by the ready one of this name.",
         ]
@@ -152,7 +153,7 @@ class TestRewrite:
     def test_a_language_model_reads_them(self, ctx: Context):
         asked = with_llm(ctx, Told({"mine": "One"}))
         Rewrite((custom_template("mine", "Ask {question}"),)).rewrite(QUESTION, asked)
-        assert asked.warnings == []
+        assert asked.meter.warnings == []
 
     @pytest.mark.parametrize(
         ("reply", "text"),
@@ -218,7 +219,7 @@ def analysed(ctx: Context, question: str, reply: object) -> tuple[Query, list[st
     llm = Told({"analysis": reply})
     asked = with_llm(ctx, llm)
     (query,) = AnalyseQueryByLlm().rewrite(Query(question), asked)
-    return query, asked.warnings, llm
+    return query, asked.meter.warnings, llm
 
 
 class TestAnalysisByTheModel:
@@ -282,13 +283,13 @@ class TestRephrase:
     def test_the_rewrite_stands_in_place_of_the_question(self, ctx: Context):
         asked = with_llm(ctx, Told({"transform": "Feline sleep"}))
         assert Rephrase().rewrite(QUESTION, asked) == (Query("Feline sleep", TRANSFORM.name),)
-        assert asked.warnings == []
+        assert asked.meter.warnings == []
 
     @pytest.mark.parametrize("failing", [refused("The provider is down."), ""])
     def test_when_it_fails_the_question_is_searched_as_it_stands_with_a_warning(self, ctx: Context, failing):
         asked = with_llm(ctx, Told({"transform": failing}))
         assert Rephrase().rewrite(QUESTION, asked) == (QUESTION,)
-        (warning,) = asked.warnings
+        (warning,) = asked.meter.warnings
         assert warning.startswith("Rewrite 'transform' failed and was left out: ")
 
     def test_stopping_is_not_a_failure_to_go_on_from(self, ctx: Context):
@@ -307,7 +308,7 @@ class TestHypothesise:
         plane = Plane(question=0, answer=90)
         ctx = with_llm(context(plane), Told({"hypothetical": "answer"}))
         strategy = Strategy("mine", (Hyde(include), Retrieve((Dense(k=1),))))
-        trace = strategy.run("question", ctx)
+        trace = strategy.run("question", ctx.services)
         (query,) = trace.final.queries
         assert (query.text, query.origin, query.passages) == ("answer", "hypothetical", ("answer",))
         assert query.question_text == ("question" if include else "")
@@ -341,7 +342,7 @@ class TestHypothesise:
         assert query.passages == ("Cats sleep. They dream.",)
 
 
-def test_the_answer_is_about_the_users_question_and_not_a_rewrite(full: Context):
+def test_the_answer_is_about_the_users_question_and_not_a_rewrite(full: Services):
     llm = talker()
     for strategy in ("hyde", "multi_query", "rag_msr"):
         build(strategy).run("Do cats sleep?", replace(full, llms=dict.fromkeys(full.llms, llm)))

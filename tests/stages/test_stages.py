@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from helpers.fakes import stopped
 from helpers.plane import QUESTION, Plane, context, cos, hit, ranking, unit
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -339,8 +340,7 @@ def test_the_scale_of_a_ranking_is_that_of_its_hits():
 @pytest.mark.parametrize("retriever", [Dense(), Bm25()], ids=["dense", "lexical"])
 def test_retrieval_does_not_begin_once_the_run_was_stopped(retriever: Retriever):
     plane = Plane(question=0)
-    ctx = context(plane)
-    ctx.stop.set()
+    ctx = Context(context(plane).services, stopped())
     with pytest.raises(Stopped):
         Retrieve((retriever,))(State.start("question"), ctx)
     assert plane.searched == []

@@ -22,7 +22,8 @@ from rag_core.lab.lab import Lab
 from rag_core.models import load_embedder
 from rag_core.offline.time_limit import TimeLimitedAssessor
 from rag_core.prompts.prompt import ANSWER, Sources
-from rag_core.runtime.context import Assessor, Context
+from rag_core.runtime.context import Context
+from rag_core.runtime.services import Assessor, Services
 from rag_core.stages import Blend, Generate, LlmRerank, Rerank
 from rag_core.stages.answer import labelled
 from rag_core.values.labels import LabelRules, Thresholds
@@ -56,7 +57,8 @@ def context(*fitted: tuple[str, ...], assessor: Assessor | None = None, **more: 
     """Passages a, b and c at 0, 60 and 90 degrees from the question."""
     plane = Plane(a=0, b=60, c=90, **{ASKED: 0})
     rules = LabelRules(dict.fromkeys(fitted, FITTED))
-    return Context(index=plane, embedder=plane, llms={}, labels=rules, assessor=assessor, **more)  # type: ignore[arg-type]
+    values = {"index": plane, "embedder": plane, "llms": {}, "labels": rules, "assessor": assessor, **more}
+    return Context(Services(**values))  # type: ignore[arg-type]
 
 
 def state(*hits: Hit) -> State:
@@ -85,7 +87,7 @@ class TestTheOrderOfScorers:
     def test_the_cosine_of_a_model_that_was_never_measured_gives_no_label_and_a_warning(self, fitted):
         ctx = context(*fitted)
         assert given(ctx) == [None, None, None]
-        assert ctx.warnings == [
+        assert ctx.meter.warnings == [
             "3 of 3 passages have no relevance label: no thresholds were fitted for plane."
         ]
 
@@ -115,7 +117,7 @@ class TestTheOrderOfScorers:
     def test_a_hit_ordered_by_s_final_whose_judge_says_100_is_high(self, alpha: float):
         llm = Told({"judge_passage": score(100)})
         measure = Measure(dict.fromkeys("abc", 0.0))
-        ctx = replace(context(COSINE, OFFLINE, assessor=measure), llms={"judge": llm})
+        ctx = context(COSINE, OFFLINE, assessor=measure, llms={"judge": llm})
         final = Blend(alpha)(LlmRerank()(state(), ctx), ctx)
         third = final.ranking.hits[2]
         assert (third.id, third.scale) == ("c", "s_final")
@@ -124,7 +126,7 @@ class TestTheOrderOfScorers:
 
     def test_each_passage_has_the_best_scorer_that_rated_it_and_says_which(self):
         measure = Measure({"b": 0.4, "c": 0.2})
-        ctx = replace(context(COSINE, OFFLINE, assessor=measure), llms={"judge": Told({})})
+        ctx = context(COSINE, OFFLINE, assessor=measure, llms={"judge": Told({})})
         found = labelled(state(judged("a", 0.8), hit("b"), hit("c")), "en", ctx)
         assert [one.relevance.rule.partition(",")[0] for one in found if one.relevance] == [
             "High: judge score 0.80",
@@ -134,7 +136,7 @@ class TestTheOrderOfScorers:
         assert measure.asked == [("b", "c")]
 
     def test_a_judgement_of_a_rewrite_is_none_of_the_question(self):
-        ctx = replace(context(COSINE), llms={"judge": Told({})})
+        ctx = context(COSINE, llms={"judge": Told({})})
         assert given(ctx, judged("a", 0.0, "feline rest"), judged("c", 0.9)) == [
             ("High", "cosine"),
             ("High", "judge"),
@@ -142,22 +144,22 @@ class TestTheOrderOfScorers:
 
     def test_the_offline_engines_judge_does_not_label_its_measure_does(self):
         measure = Measure({"a": 0.1})
-        ctx = replace(context(OFFLINE, assessor=measure), llms={"judge": Told({}, offline=True)})
+        ctx = context(OFFLINE, assessor=measure, llms={"judge": Told({}, offline=True)})
         assert given(ctx, judged("a", 0.9)) == [("Low", "offline_scorer")]
 
     def test_by_rank_no_score_counts_and_none_is_computed(self):
         measure = Measure({})
-        ctx = replace(context(assessor=measure), labels=LabelRules({}, "rank"), llms={"judge": Told({})})
+        ctx = context(assessor=measure, labels=LabelRules({}, "rank"), llms={"judge": Told({})})
         assert given(ctx, judged("c", 0.0), judged("b", 1.0), hit("a")) == [
             ("High", "rank"),
             ("Medium", "rank"),
             ("Low", "rank"),
         ]
-        assert (measure.asked, ctx.ledger, ctx.warnings) == ([], [], [])
+        assert (measure.asked, ctx.meter.calls, ctx.meter.warnings) == ([], [], [])
 
     def test_a_passage_without_a_label_is_shown_without_one_everywhere(self):
         llm = ScriptedLlm("Cats sleep [1].")
-        ctx = replace(context(), llms={"answer": llm})
+        ctx = context(llms={"answer": llm})
         after = Generate()(state(), ctx)
         assert [one.relevance for one in after.ranking] == [None] * 3
         assert llm.prompts[0].render().count('relevance="unknown"') == 3
@@ -181,7 +183,7 @@ class TestTheBudgetOfTime:
         started = time.monotonic()
         assert given(ctx) == [None, None, None]
         assert time.monotonic() - started < 10
-        assert ctx.warnings == [
+        assert ctx.meter.warnings == [
             "3 of 3 passages have no relevance label: rating them took too long this time; the next time it "
             "will be quicker."
         ]
@@ -277,7 +279,7 @@ def test_sentences_are_compared_by_the_model_their_constants_were_fitted_on(lab:
 def test_no_passage_no_label_and_no_warning():
     ctx = context()
     empty = replace(State.start(ASKED), rankings=(Ranking(Query(ASKED), ()),))
-    assert (labelled(empty, "en", ctx), ctx.warnings) == ((), [])
+    assert (labelled(empty, "en", ctx), ctx.meter.warnings) == ((), [])
 
 
 @pytest.mark.parametrize(

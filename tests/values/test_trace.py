@@ -11,7 +11,7 @@ from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
 
 from rag_core.catalog import build
 from rag_core.data.documents import Document
-from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.values.trace import Step, Trace, metrics
 from rag_core.values.types import ModelCall, State, Vectors
 
@@ -46,8 +46,8 @@ def of_calls(*groups: tuple[ModelCall, ...], seconds: float = 0.5) -> Trace:
 
 
 @pytest.fixture
-def trace(ctx: Context) -> Trace:
-    return build(("hybrid_rrf", {"k_final": 3})).run(QUESTION, replace(ctx, engine=ENGINE))
+def trace(services: Services) -> Trace:
+    return build(("hybrid_rrf", {"k_final": 3})).run(QUESTION, replace(services, engine=ENGINE))
 
 
 def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace: Trace):
@@ -121,22 +121,22 @@ def test_the_answer_and_its_citations_are_in_the_trace(trace: Trace):
     assert (answer["abstained"], answer["reason"]) == (False, "")
 
 
-def test_without_an_answer_stage_there_is_no_answer_and_no_label(ctx: Context):
-    shown = build("bm25").without_answer().run(QUESTION, ctx).as_json()
+def test_without_an_answer_stage_there_is_no_answer_and_no_label(services: Services):
+    shown = build("bm25").without_answer().run(QUESTION, services).as_json()
     assert shown["answer"] is None
     assert shown["contexts"] != []
     assert {context["label"] for context in shown["contexts"]} == {None}
 
 
-def test_an_abstention_is_in_the_trace(ctx: Context):
-    shown = build("bm25").run("zebra xylophone", ctx).as_json()
+def test_an_abstention_is_in_the_trace(services: Services):
+    shown = build("bm25").run("zebra xylophone", services).as_json()
     assert shown["contexts"] == []
     assert (shown["answer"]["abstained"], shown["answer"]["citations"]) == (True, [])
     assert shown["answer"]["reason"] == "No passage was found for this question."
 
 
-def test_warnings_of_every_stage_are_in_the_trace(ctx: Context):
-    told = replace(ctx, llms={"answer": ScriptedLlm("Cats sleep.")})
+def test_warnings_of_every_stage_are_in_the_trace(services: Services):
+    told = replace(services, llms={"answer": ScriptedLlm("Cats sleep.")})
     shown = build("bm25").run(QUESTION, told).as_json()
     found = len(shown["contexts"])
     assert shown["warnings"] == [
@@ -189,9 +189,9 @@ def test_an_unknown_price_makes_its_sums_unknown_never_zero(calls: tuple[ModelCa
     assert of_calls(calls).cost_usd == found["total_cost"]
 
 
-def test_a_call_of_unknown_price_is_null_in_json(ctx: Context):
+def test_a_call_of_unknown_price_is_null_in_json(services: Services):
     unpriced = ScriptedLlm("Cats sleep [1].", cost_usd=None)
-    shown = build("bm25").run(QUESTION, replace(ctx, llms={"answer": unpriced})).as_json()
+    shown = build("bm25").run(QUESTION, replace(services, llms={"answer": unpriced})).as_json()
     answers = [made for step in shown["steps"] for made in step["calls"] if made["purpose"] == "answer"]
     assert [made["cost_usd"] for made in answers] == [None]
     assert shown["metrics"]["total_cost"] is None
@@ -241,9 +241,9 @@ class PaidEmbedder(WordEmbedder):
         return vectors, (replace(made, cost_usd=0.125),)
 
 
-def test_defect_a_question_embedded_once_for_three_stages_costs_one_embedding(ctx: Context):
+def test_defect_a_question_embedded_once_for_three_stages_costs_one_embedding(services: Services):
     paid = PaidEmbedder()
-    trace = build("hybrid_rrf").run(QUESTION, replace(ctx, embedder=paid))
+    trace = build("hybrid_rrf").run(QUESTION, replace(services, embedder=paid))
     assert paid.asked == [(QUESTION,)]
     assert trace.cost_usd == 0.125 + 0.25
 

@@ -1,0 +1,138 @@
+"""One strategy's run on one question: the work it shares, its limits, and how it stops."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar, cast
+
+from ..values.errors import LimitReached, Stopped
+from ..values.types import ModelCall
+
+T = TypeVar("T")
+
+
+class Flag(Protocol):
+    """Says whether to stop; a `threading.Event` is one."""
+
+    def is_set(self) -> bool:
+        """Whether to stop."""
+        ...
+
+
+class Once:
+    """Computes a value once, however many threads ask for it; the rest wait for the first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._futures: dict[Hashable, Future[Any]] = {}
+
+    def put(self, key: Hashable, value: object) -> None:
+        """Store a value that is already known."""
+        future: Future[Any] = Future()
+        future.set_result(value)
+        with self._lock:
+            self._futures.setdefault(key, future)
+
+    def get(self, key: Hashable, compute: Callable[[], T]) -> tuple[T, bool]:
+        """The value, and whether this call computed it. A failure is raised to every caller."""
+        with self._lock:
+            future = self._futures.get(key)
+            first = future is None
+            if future is None:
+                future = self._futures[key] = Future()
+        if first:
+            try:
+                future.set_result(compute())
+            except BaseException as error:
+                future.set_exception(error)
+                raise
+        return cast(T, future.result()), first
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that one run may use.
+
+    Args:
+        calls: language model calls; None for no limit.
+        cost_usd: US dollars, language models and embeddings together; None for no limit. A call with an
+            unknown price adds nothing here, so only `calls` limits it. Calls in progress when the limit
+            is reached still finish, so a stage that makes several at once can exceed it.
+    """
+
+    calls: int | None = None
+    cost_usd: float | None = None
+
+
+class Budget:
+    """What one run has used so far; shared by its threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._costs: dict[ModelCall, float] = {}  # by identity: one call may serve several stages
+
+    def start_call(self, limits: Limits) -> None:
+        """Count a language model call that is about to be made.
+
+        Raises:
+            LimitReached: a limit does not allow it.
+        """
+        with self._lock:
+            if limits.calls is not None and self._calls >= limits.calls:
+                raise LimitReached(
+                    f"This run has made {self._calls} language model calls, its limit.",
+                    "Ask for fewer rewrites or passages, or raise RAG_MAX_CALLS.",
+                )
+            cost = math.fsum(self._costs.values())
+            if limits.cost_usd is not None and cost >= limits.cost_usd:
+                raise LimitReached(
+                    f"This run has cost ${cost:.4f}; its limit is ${limits.cost_usd:g}.",
+                    "Raise RAG_MAX_COST_USD.",
+                )
+            self._calls += 1
+
+    def spend(self, calls: Sequence[ModelCall]) -> None:
+        """Add what calls cost, each once."""
+        with self._lock:
+            self._costs.update((call, call.cost_usd or 0.0) for call in calls)
+
+    def add_reused(self, calls: Sequence[ModelCall]) -> None:
+        """Count the calls of a stage that another run made for this one too."""
+        self.spend(calls)
+        with self._lock:
+            self._calls += sum(call.of_language_model for call in calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One strategy's run on one question.
+
+    Args:
+        shared: work already done for this question: equal stages and equal model calls run once.
+        stop: set when the user stops the run; None when nobody can.
+        emit: receives the answer piece by piece as it arrives.
+        budget: what the run has used of its limits.
+    """
+
+    shared: Once = field(default_factory=Once)
+    stop: Flag | None = None
+    emit: Callable[[str], None] = lambda piece: None
+    budget: Budget = field(default_factory=Budget)
+
+    def is_stopped(self) -> bool:
+        """Whether the user has stopped the run."""
+        return self.stop is not None and self.stop.is_set()
+
+    def check_stop(self) -> None:
+        """Raise Stopped if the user has stopped the run."""
+        if self.is_stopped():
+            raise Stopped
+
+    def with_new_budget(self) -> Run:
+        """The same run with nothing used yet."""
+        return replace(self, budget=Budget())

@@ -1,0 +1,141 @@
+"""What lives as long as the lab: models, indexes and rules, behind small protocols."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from ..language.thesaurus import Thesaurus
+from ..prompts.prompt import Prompt
+from ..values.errors import ConfigError
+from ..values.labels import LabelRules
+from ..values.profile import Profile
+from ..values.types import Hit, ModelCall, Scale, Vectors
+from .run import Limits
+
+TextKind = Literal["query", "passage"]  # some models embed the two differently
+
+
+class Llm(Protocol):
+    """A language model, or the offline engine in its place (`offline`), which reads a prompt's fields.
+
+    `key` identifies it: name and server, or everything the offline engine depends on.
+    """
+
+    name: str
+    key: str
+    offline: bool
+
+    def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
+        """Yield the reply piece by piece and the bill last, even when the reply is stopped or cut off."""
+        ...
+
+
+class Embedder(Protocol):
+    """A text embedding model.
+
+    `key` is its name and version, part of an index's identity; `count` counts a text's tokens.
+    """
+
+    name: str
+    key: str
+    count: Callable[[str], int]
+
+    def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+        """(n, d) L2-normalised vectors of n texts, and a bill per request; a failure carries its own bills."""
+        ...
+
+
+class Reranker(Protocol):
+    """Scores passages against a query; `scale` names its score scale, `key` its name and version."""
+
+    name: str
+    key: str
+    scale: Scale
+
+    def score(self, query: str, hits: Sequence[Hit]) -> tuple[Sequence[float], ModelCall]:
+        """One score per hit, in order, and the bill."""
+        ...
+
+
+class Assessor(Protocol):
+    """Rates the relevance of single passages on this machine; its values can be turned into labels."""
+
+    @property
+    def name(self) -> str:
+        """The name its label thresholds are stored under."""
+        ...
+
+    def relevance(self, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
+        """One value per hit, 0 to 1, independent of the other hits; None when it ran out of time."""
+        ...
+
+
+class Index(Protocol):
+    """The passages of one corpus, searchable two ways."""
+
+    @property
+    def name(self) -> str:
+        """Corpus and generation."""
+        ...
+
+    def dense(self, vector: Vectors, k: int) -> Sequence[Hit]:
+        """The k passages nearest to one (d,) vector, by cosine similarity."""
+        ...
+
+    def lexical(self, text: str, k: int, k1: float, b: float) -> Sequence[Hit]:
+        """The k best BM25 hits; each contains a term of the text."""
+        ...
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """(n, d) stored vectors of n passages, rows L2-normalised."""
+        ...
+
+
+@dataclass(frozen=True)
+class Services:
+    """The models and indexes that strategies run on.
+
+    Args:
+        llms: language model by purpose ("answer", "rewrite", "judge").
+        reranker: None when no strategy that runs needs one.
+        assessor: the offline relevance measure; labels passages that no better scorer has rated.
+        thesaurus: lets a rewrite call a medicine by another of its names; None to compare the words alone.
+        enriched: the same passages indexed with their contexts; None when the corpus has no such index.
+        profile: the corpus's subject, audience and languages; prompts mention them.
+        engine: everything above that can change a result, by name (`Engines.identity`). Traces carry it, and
+            no result is reused where it differs.
+        limits: what each run may use, shared calls included.
+        workers: threads for the calls of one stage; 1 makes them one after the other.
+    """
+
+    index: Index
+    embedder: Embedder
+    llms: Mapping[str, Llm]
+    labels: LabelRules
+    reranker: Reranker | None = None
+    assessor: Assessor | None = None
+    thesaurus: Thesaurus | None = None
+    enriched: Index | None = None
+    profile: Profile = Profile()
+    engine: Mapping[str, str | None] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    workers: int = 16
+
+    @functools.cached_property
+    def identity(self) -> Hashable:
+        """The engine as part of a cache key."""
+        return tuple(sorted(self.engine.items()))
+
+    def llm(self, purpose: str) -> Llm:
+        """The language model for a purpose.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        try:
+            return self.llms[purpose]
+        except KeyError:
+            raise ConfigError(f"No language model is set for {purpose!r}.") from None
