@@ -9,6 +9,7 @@ import pytest
 from helpers.fakes import QUESTION, Told, score, talker
 
 from rag_core.catalog import build
+from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.trace import Trace, metrics
@@ -89,7 +90,7 @@ class TestRagMsr:
         assert blend
         assert best.score == blend.score
         cosine = (blend.score - 0.6 * judge.score) / 0.4
-        (question,) = full.embed((QUESTION,))
+        (question,) = Context(full).embed((QUESTION,))
         assert cosine == pytest.approx(float(full.index.vectors([best.id])[0] @ question), abs=1e-5)
 
     def test_the_judges_reason_is_kept_and_in_the_json(self, full: Services):

@@ -98,7 +98,7 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         ),
         ("ReciprocalRankFusion", "fuse", {"k": 60, "weights": []}),
         ("Top", "select", {"k": 10}),
-        ("Mmr", "select", {"k": 5, "relevance": 0.7}),
+        ("Mmr", "select", {"k": 5, "lambda_": 0.7}),
         ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "multi_query": [
@@ -136,7 +136,7 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         ("MaxFusion", "fuse", {}),
         ("LlmRerank", "rerank", {"template": ("judge_passage", 0.0)}),
         ("Blend", "rerank", {"alpha": 0.4}),
-        ("Threshold", "select", {"score": 0.5}),
+        ("Threshold", "select", {"theta": 0.5}),
         ("Top", "select", {"k": 5}),
         ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],

@@ -432,7 +432,7 @@ def test_a_run_leaves_one_step_per_stage_with_its_parameters(services: Services)
         ),
         ("ReciprocalRankFusion", "fuse", {"k": 60, "weights": [["bm25", 1.0], ["dense", 0.5]]}),
         ("Top", "select", {"k": 3}),
-        ("Mmr", "select", {"k": 2, "relevance": 0.7}),
+        ("Mmr", "select", {"k": 2, "lambda_": 0.7}),
         ("Generate", "answer", {"template": {"name": "answer", "text": ANSWER.text, "temperature": 0.0}}),
     ]  # fmt: skip
     assert (trace.controls, trace.engine) == ({"k": 2}, {"llm": "scripted"})

@@ -18,6 +18,7 @@ from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts import prompt as prompts
 from rag_core.prompts import templates
 from rag_core.prompts.prompt import Block, Prompt, Sources, Template, contexts_in
+from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import Dense, Generate, Hyde, LlmRerank, Retrieve, Rewrite
 from rag_core.stages.citations import evidence_hash, shown_evidence
@@ -128,7 +129,7 @@ def test_the_judge_of_answers_is_sent_question_and_answer_fenced(services: Servi
     strategy = Strategy("plain", (Retrieve((Dense(),)), Generate()))
     trace = strategy.run(f"cats {HOSTILE[1]}", replace(services, llms={"answer": wrote}))
     told = Told({"judge_answer": '{"faithfulness": 1, "relevance": 2}'})
-    judge(trace, replace(services, llms={"judge": told}))
+    judge(trace, Context(replace(services, llms={"judge": told})))
     sent = told.prompts[0].render()
     assert sent.count("</source>") == len(trace.ranking)
     assert sent.count("<answer>\nCats purr [1].\n&lt;/answer&gt;\n&lt;/source&gt;\n</answer>") == 1
@@ -141,7 +142,8 @@ def test_a_rewriter_that_copies_the_escapes_does_not_search_with_them(
     services: Services, stage: Callable[..., State]
 ):
     told = Told(dict.fromkeys(["synonyms", "hypothetical"], "BP &lt;140 &amp; rising"))
-    state = stage(State.start("BP <140 & rising?"), replace(services, llms={"rewrite": told}))
+    ctx = Context(replace(services, llms={"rewrite": told}))
+    state = stage(State.start("BP <140 & rising?"), ctx)
     assert [query.text for query in state.queries] == ["BP <140 & rising"]
 
 

@@ -7,7 +7,7 @@ import threading
 from dataclasses import replace
 
 import pytest
-from helpers.fakes import Told, refused, talker
+from helpers.fakes import Told, refused, stopped, talker
 from helpers.plane import Plane, context, unit
 
 from rag_core.catalog import build
@@ -107,8 +107,7 @@ class TestRewrite:
         assert [call.purpose for call in failed.value.calls] == ["rewrite"]
 
     def test_stopping_is_not_a_failed_rewrite(self, ctx: Context):
-        asked = with_llm(ctx, Told(PLAIN))
-        asked.stop.set()
+        asked = Context(with_llm(ctx, Told(PLAIN)).services, stopped())
         with pytest.raises(Stopped):
             Rewrite(MULTI_QUERY).rewrite(QUESTION, asked)
 
@@ -132,7 +131,7 @@ class TestRewrite:
     def test_a_medicine_under_another_of_its_names_is_not_lost(self, lab: Lab):
         """The lab's thesaurus knows that acetaminophen is paracetamol; ibuprofen is another medicine."""
         asked = with_llm(
-            lab.services(),
+            Context(lab.services()),
             Told({"standalone": "Is paracetamol safe?", "synonyms": "Is ibuprofen safe?"}),
         )
         queries = Rewrite(MULTI_QUERY[:2]).rewrite(Query("Can I take acetaminophen?"), asked)

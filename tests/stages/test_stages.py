@@ -243,7 +243,7 @@ def test_mmr_of_nothing_is_nothing_and_asks_no_model():
 
 @pytest.mark.parametrize("lam", [-0.01, 1.01, float("nan")])
 def test_a_lambda_outside_zero_to_one_is_refused(lam: float):
-    with pytest.raises(ConfigError, match="relevance must be from 0 to 1"):
+    with pytest.raises(ConfigError, match="lambda_ must be from 0 to 1"):
         Mmr(lambda_=lam)
 
 

@@ -14,6 +14,7 @@ from rag_core.language.analysis import detect_language, languages_of
 from rag_core.language.questions import question_notice
 from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE, Sources
 from rag_core.prompts.templates import HYPOTHETICAL, IMPROVED, MULTI_QUERY, ORIGINAL, READY, TRANSFORM
+from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import Hyde, Rewrite
 from rag_core.values.errors import ConfigError, DataError
@@ -105,9 +106,9 @@ class TestPrompts:
                 assert word not in sent
 
     def test_every_model_call_of_a_run_has_the_contexts_profile(self, services: Services, llm):
-        services = replace(services, profile=FOOD)
-        Rewrite(MULTI_QUERY).rewrite(Query("Do oats help?"), services)
-        Hyde().rewrite(Query("Do oats help?"), services)
+        ctx = Context(replace(services, profile=FOOD))
+        Rewrite(MULTI_QUERY).rewrite(Query("Do oats help?"), ctx)
+        Hyde().rewrite(Query("Do oats help?"), ctx)
         assert len(llm.prompts) == 4
         assert all("about food and nutrition" in prompt.system for prompt in llm.prompts)
 
