@@ -171,7 +171,7 @@ def test_columns_by_other_models_share_no_first_stages(full: Services):
 
 def test_one_name_on_two_servers_is_asked_twice(full: Services):
     """The same prompt to both models of a run is not one call."""
-    from fakes import talker
+    from helpers.fakes import talker
 
     from rag_core.prompts.prompt import Template
 
