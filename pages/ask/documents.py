@@ -6,6 +6,8 @@ import streamlit as st
 
 import rag_core
 
+NAMES = {"en": "English", "es": "Español"}  # of languages
+
 
 @st.cache_data(show_spinner=False)
 def _documents() -> list[rag_core.Document]:
@@ -26,7 +28,9 @@ def main() -> None:
     )
     language, topic, words = st.columns([1, 2, 3], vertical_alignment="bottom")
     languages = sorted({document.language for document in documents})
-    chosen = language.segmented_control("Language", languages, key="documents.language")
+    chosen = language.segmented_control(
+        "Language", languages, key="documents.language", format_func=lambda code: NAMES.get(code, code)
+    )
     topics = topic.multiselect(
         "Topic", sorted({document.topic for document in documents}), key="documents.topics"
     )

@@ -76,7 +76,7 @@ def answer(column: Column, position: int, engine_state: str) -> str:
     """The answer so far, and why it ended if it is incomplete; or what the column is waiting for."""
     done = column.trace.answer if column.trace else None
     if done and done.abstained:
-        return f'<div class="rl-box rl-thin"><b>{escape(done.text)}</b><br>{escape(done.reason)}</div>'
+        return f'<div class="rl-box rl-thin"><b>{escape(done.text)}</b><br>{escape(_sentence(done.reason))}</div>'
     if done:
         return f'<div class="rl-answer">{_cited(done, position)}</div>'
     partial = ""
@@ -96,6 +96,10 @@ def answer(column: Column, position: int, engine_state: str) -> str:
             "Finished results are kept.</div>"
         )
     return f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div></div>'
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _reason(error: rag_core.RagError) -> str:

@@ -7,9 +7,18 @@ from pathlib import Path
 
 import pytest
 from helpers.browser import CHROMIUM, Visit, serving
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from rag_core.lab.lab import Lab
+
+SOON_MS = 30_000  # for what is drawn without a model; the machine may be busy
+
+
+@pytest.fixture(autouse=True)
+def patient() -> Iterator[None]:
+    expect.set_options(timeout=SOON_MS)
+    yield
+    expect.set_options(timeout=5_000)
 
 
 @pytest.fixture(scope="module")

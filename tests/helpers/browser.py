@@ -14,7 +14,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from .small import ROOT
 
@@ -101,3 +101,8 @@ class Visit:
         ]
         assert outside == []
         assert self.errors == []
+
+
+def tab(page: Page, name: str) -> Locator:
+    """The link to a page in the top navigation."""
+    return page.get_by_test_id("stTopNavLink").filter(has_text=name)

@@ -1,0 +1,125 @@
+"""One comparison in a real browser: the question, the results, and what a changed setting reruns."""
+
+from __future__ import annotations
+
+import pytest
+from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, SPANISH, Visit
+from playwright.sync_api import Browser, expect
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
+]
+
+
+@pytest.mark.parametrize("question", [ENGLISH, SPANISH])
+def test_a_visitor_compares_three_strategies_and_opens_a_citation(visit: Visit, question: str) -> None:
+    visit.pick(question)
+    visit.run()
+    visit.wait_until_done()
+    page = visit.page
+    for title in ("Simple semantic", "BM25 keywords", "Hybrid RRF + MMR"):
+        expect(page.get_by_role("heading", name=title)).to_be_visible()
+    expect(page.locator(".rl-passage")).to_have_count(15)
+    expect(page.locator(".rl-done")).to_have_count(2 + 2 + 5)
+
+    citation = page.locator("a.rl-cite").last
+    passage = page.locator(f"details:has({citation.get_attribute('href')})")
+    assert not passage.evaluate("element => element.open")
+    citation.click()
+    expect(passage.locator(".rl-text")).to_be_visible()
+    expect(passage.locator(".rl-text u").first).to_be_visible()  # the quoted sentence
+    expect(page.locator(".rl-text mark").first).to_be_attached()  # the question's words
+    expect(page.locator(".rl-label [role=tooltip]").first).to_contain_text("judged passages")
+    expect(page.get_by_text("Which passages did they share?")).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    visit.assert_clean()
+
+
+def test_results_survive_reruns_and_a_changed_control_runs_only_what_must(visit: Visit) -> None:
+    visit.pick(ENGLISH)
+    visit.run()
+    visit.wait_until_done()
+    page = visit.page
+    answers = page.locator(".rl-answer").all_inner_texts()
+    page.get_by_role("button", name="Settings").nth(2).click()
+    slider = page.get_by_role("slider", name="mmr_lambda")
+    slider.focus()
+    for _ in range(10):
+        slider.press("ArrowLeft")
+    expect(page.locator(".rl-changed")).to_have_count(1)
+    assert page.locator(".rl-answer").all_inner_texts() == answers  # nothing ran by itself
+
+    page.keyboard.press("Escape")
+    visit.run()
+    expect(page.locator(".rl-changed")).to_have_count(0)
+    visit.wait_until_done()
+    stages = page.locator(".rl-stages")
+    expect(stages).to_have_count(3)
+    reused = [text.count("reused") for text in stages.all_inner_texts()]
+    assert reused == [2, 2, 3]  # MMR and the answer ran again
+
+
+def test_the_page_answers_bad_input_in_one_line_and_keeps_what_is_on_it(visit: Visit) -> None:
+    visit.pick(ENGLISH)
+    visit.run()
+    visit.wait_until_done()
+    for question, complaint in [
+        ("   ", "The question is empty."),
+        ("🤰🍼", "no letter or digit"),
+    ]:
+        visit.type(question)
+        visit.run()
+        expect(visit.page.get_by_role("alert").filter(has_text=complaint)).to_be_visible()
+        expect(visit.page.locator(".rl-passage")).to_have_count(15)
+        expect(visit.page.get_by_label("Question", exact=True)).to_have_value(question)
+    visit.type("x" * 2_001)  # more than a question may have: the box keeps what it holds
+    expect(visit.page.get_by_label("Question", exact=True)).to_have_value("🤰🍼")
+    for question in (
+        "'; DROP TABLE passages; --",
+        "<img src=x onerror=alert(1)> **bold**",
+        "متى أذهب إلى المستشفى",
+    ):
+        visit.type(question)
+        visit.run()
+        expect(visit.results_for(question)).to_be_visible()
+        visit.wait_until_done()
+    expect(visit.page.get_by_text("This question seems to be in Arabic.")).to_be_visible()
+    visit.assert_clean()
+
+
+def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit: Visit) -> None:
+    page = visit.page
+    box = page.locator("textarea").first
+    box.click()
+    page.keyboard.type("When should I go in?")
+    expect(page.get_by_text("20/2000")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.keyboard.type("My waters broke.")
+    expect(page.locator(".rl-question")).to_have_count(0)
+    page.keyboard.press("Control+Enter")
+    expect(visit.results_for("When should I go in? My waters broke.")).to_be_visible(timeout=ANSWER_MS)
+    visit.wait_until_done()
+
+
+def test_a_question_in_french_has_its_notice_at_once_and_no_spanish_refusal(visit: Visit) -> None:
+    visit.type("Quels vaccins sont conseillés avant un voyage au Japon ?")
+    visit.run()
+    notice = visit.page.get_by_text("This question seems to be in French.")
+    expect(notice).to_be_visible(timeout=ANSWER_MS)
+    visit.wait_until_done()
+    expect(notice).to_be_visible()
+    said = " ".join(visit.page.locator(".rl-box").all_inner_texts())
+    assert "evidencia" not in said
+    assert "Ninguna" not in said
+
+
+def test_a_phone_shows_everything_without_scrolling_sideways(browser: Browser, app: str) -> None:
+    visit = Visit(browser, app, width=390, height=844)
+    visit.pick(SPANISH)
+    visit.run()
+    visit.wait_until_done()
+    wide = visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
+    assert wide <= 390
+    visit.page.get_by_role("heading", name="Hybrid RRF + MMR").scroll_into_view_if_needed()
+    visit.context.close()

@@ -1,0 +1,142 @@
+"""Comparisons over time in a real browser: a second question, another page, a reload, another session."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, SPANISH, Visit, tab
+from playwright.sync_api import Browser, Locator, expect
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
+]
+# every 20 ms: the question the results name, the words shown as results, ids that stand twice
+WATCH = """() => {
+  window.looks = [];
+  setInterval(() => {
+    const ids = [...document.querySelectorAll('[id]')].map(one => one.id);
+    const shown = [...document.querySelectorAll('.rl-answer, .rl-box, .rl-title')];
+    window.looks.push({
+      question: [...document.querySelectorAll('.rl-question')].map(one => one.innerText).join(' '),
+      shown: shown.filter(one => one.checkVisibility()).map(one => one.innerText),
+      twice: ids.filter((id, place) => ids.indexOf(id) !== place),
+    });
+  }, 20);
+}"""
+
+
+def test_nothing_of_the_first_run_is_seen_under_the_second_question(visit: Visit) -> None:
+    page = visit.page
+    visit.pick(ENGLISH)
+    visit.run()
+    visit.wait_until_done()
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    first = set(page.locator(".rl-answer, .rl-title").all_inner_texts())
+    page.evaluate(WATCH)
+    visit.type(SPANISH)
+    visit.run()
+    expect(visit.results_for(SPANISH)).to_be_visible()
+    visit.wait_until_done()
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    first -= set(page.locator(".rl-answer, .rl-title").all_inner_texts())
+    looks = page.evaluate("window.looks")
+    assert any(first & set(look["shown"]) for look in looks)  # before Run was pressed
+    assert any(SPANISH in look["question"] for look in looks)
+    for look in looks:
+        assert not (SPANISH in look["question"] and first & set(look["shown"])), look
+        assert look["twice"] == []
+
+
+def test_the_question_and_the_settings_survive_another_page_without_a_run(visit: Visit) -> None:
+    page = visit.page
+    visit.pick(SPANISH)
+    page.get_by_role("button", name="Settings").first.click()
+    page.get_by_role("slider", name="k_final").press("ArrowLeft")
+    page.keyboard.press("Escape")
+    tab(page, "Documents").click()
+    expect(page.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
+    tab(page, "Compare").click()
+    expect(page.get_by_label("Question", exact=True)).to_have_value(SPANISH)
+    page.get_by_role("button", name="Settings").first.click()
+    expect(page.get_by_role("slider", name="k_final")).to_have_value("4")
+
+
+def test_the_browser_goes_back_to_the_comparison_before(visit: Visit) -> None:
+    for question in (ENGLISH, SPANISH):
+        visit.type(question)
+        visit.run()
+        expect(visit.results_for(question)).to_be_visible(timeout=ANSWER_MS)
+        visit.wait_until_done()
+    visit.page.wait_for_timeout(3000)  # by then the browser knows the address of the second
+    visit.page.go_back()
+    expect(visit.results_for(ENGLISH)).to_be_visible()
+    expect(visit.page.get_by_label("Question", exact=True)).to_have_value(ENGLISH)
+    expect(visit.results_for(SPANISH)).to_have_count(0)
+
+
+def test_another_session_sees_a_comparison_by_its_address_alone(browser: Browser, visit: Visit) -> None:
+    visit.pick(SPANISH)
+    visit.run()
+    visit.wait_until_done()
+    root = visit.page.url.partition("?")[0]
+    other = Visit(browser, root)
+    expect(other.page.locator(".rl-question")).to_have_count(0)
+    expect(other.page.get_by_label("Question", exact=True)).to_have_value("")
+    other.page.goto(f"{root}?run=nothing-like-this")
+    expect(other.page.get_by_text("no longer stored on this server")).to_be_visible(timeout=60_000)
+    expect(other.run_button).to_be_enabled()
+    expect(other.page).to_have_url(root)
+    other.page.goto(visit.page.url)
+    expect(other.results_for(SPANISH)).to_be_visible(timeout=60_000)
+    expect(other.page.locator(".rl-passage")).to_have_count(15)
+    other.assert_clean()
+    other.context.close()
+
+
+def test_two_sessions_at_the_same_moment_never_see_each_other(browser: Browser, app: str) -> None:
+    first, second = Visit(browser, app), Visit(browser, app)
+    first.pick(ENGLISH)
+    second.pick(SPANISH)
+    first.run()
+    second.run()
+    first.wait_until_done()
+    second.wait_until_done()
+    ours, theirs = (visit.page.locator(".rl-passages").first.inner_text() for visit in (first, second))
+    assert "contractions" in ours
+    assert "cesárea" in theirs
+    assert "cesárea" not in ours
+    assert "contractions" not in theirs
+    expect(first.results_for(ENGLISH)).to_be_visible()
+    expect(second.results_for(SPANISH)).to_be_visible()
+    first.context.close()
+    second.context.close()
+
+
+def test_a_fourth_column_is_another_strategy_and_waits_for_run(visit: Visit) -> None:
+    page = visit.page
+    visit.pick(ENGLISH)
+    visit.run()
+    visit.wait_until_done()
+    page.get_by_role("button", name="4", exact=True).or_(
+        page.get_by_role("radio", name="4", exact=True)
+    ).click()
+    boxes = page.get_by_test_id("stSelectbox")
+    expect(boxes).to_have_count(4)
+    chosen = [box.input_value() for box in page.get_by_role("combobox").all()]
+    assert len(set(chosen)) == 4
+    hint = page.get_by_text("Press Run to fill this column.")
+    expect(hint).to_be_visible()
+
+    def lefts(found: Locator) -> list[int]:
+        return [round((one.bounding_box() or {"x": -1})["x"]) for one in found.all()]
+
+    results = page.locator("h3", has_text=re.compile("Simple|BM25|Hybrid"))
+    assert lefts(boxes) == [*lefts(results), lefts(hint)[0]]
+    page.get_by_role("button", name="2", exact=True).or_(
+        page.get_by_role("radio", name="2", exact=True)
+    ).click()
+    expect(boxes).to_have_count(2)
+    expect(page.get_by_text("Not in the next run.")).to_be_visible()
+    assert lefts(boxes) == lefts(results)[:2]
