@@ -23,7 +23,7 @@ def bill(trace: rag_core.Trace) -> str:
     note = f"Tokens counted by: {counters}." if counters else "No model was called."
     return (
         '<div class="rl-scroll"><table class="rl-table"><thead><tr><th>Stage</th><th>Time</th><th>Tokens in</th>'
-        f"<th>Tokens out</th><th>Cost</th></tr></thead><tbody>{rows}{total}</tbody></table></div>"
+        f"<th>out</th><th>Cost</th></tr></thead><tbody>{rows}{total}</tbody></table></div>"
         f"<p class='rl-note'>{escape(note)}</p>"
     )
 
