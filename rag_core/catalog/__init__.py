@@ -55,6 +55,12 @@ def build(chosen: StrategySpec) -> Strategy:
 
     Raises:
         ConfigError: an unknown strategy, preset or control, or a value out of range.
+
+    Example:
+        >>> build("bm25").fingerprint == build(("bm25", {"k1": 1.5})).fingerprint  # its default
+        True
+        >>> build("bm25").fingerprint == build(("bm25", {"k1": 1.2})).fingerprint
+        False
     """
     if isinstance(chosen, Strategy):
         return chosen

@@ -76,7 +76,7 @@ class Control(ABC):
         }
 
     def _wrong(self, value: object, expected: str) -> ConfigError:
-        default = format_value(self.plain(self.parse(self.default)))
+        default = format_value(self.default)  # not parsed: it can be what is wrong
         return ConfigError(f"{self.name} must be {expected}, not {value!r}.", f"Its default is {default}.")
 
 

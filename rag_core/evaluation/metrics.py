@@ -29,6 +29,10 @@ def ndcg(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
     Σ grade / log2(rank + 1) over the ranking, divided by the same sum over the best possible ranking of
     the judged documents. Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM
     TOIS 20(4), 2002, with the discount of every rank and linear gains.
+
+    Example:
+        >>> round(ndcg(["a", "x", "b"], {"a": 2, "b": 1}, 3), 3)  # (2 + 1/log2(4)) / (2 + 1/log2(3))
+        0.95
     """
     gains = _gains(ranked, grades, k)
     ideal = sorted((grade for grade in grades.values() if grade > 0), reverse=True)
@@ -36,17 +40,32 @@ def ndcg(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
 
 
 def recall(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
-    """Share of the relevant documents that are among the first k; trec_eval's `recall_k`."""
+    """Share of the relevant documents that are among the first k; trec_eval's `recall_k`.
+
+    Example:
+        >>> recall(["a", "x", "b"], {"a": 2, "b": 1}, 2)
+        0.5
+    """
     return _relevant(_gains(ranked, grades, k)) / _relevant(grades.values())
 
 
 def precision(ranked: Sequence[str], grades: Grades, k: int) -> float:
-    """Relevant documents among the first k, divided by k even when fewer came back; `P_k`."""
+    """Relevant documents among the first k, divided by k even when fewer came back; `P_k`.
+
+    Example:
+        >>> precision(["a", "x", "b"], {"a": 2, "b": 1}, 5)
+        0.4
+    """
     return _relevant(_gains(ranked, grades, k)) / k
 
 
 def hit(ranked: Sequence[str], grades: Grades, k: int) -> float:
-    """1 when any of the first k is relevant, else 0; trec_eval's `success_k`."""
+    """1 when any of the first k is relevant, else 0; trec_eval's `success_k`.
+
+    Example:
+        >>> hit(["x", "a"], {"a": 1}, 1), hit(["x", "a"], {"a": 1}, 2)
+        (0.0, 1.0)
+    """
     return float(any(_gains(ranked, grades, k)))
 
 
@@ -54,6 +73,10 @@ def reciprocal_rank(ranked: Sequence[str], grades: Grades, k: int | None = None)
     """1 / rank of the first relevant document, 0 when there is none; trec_eval's `recip_rank`.
 
     With k, a first relevant document below rank k counts as none (MS MARCO's MRR@k).
+
+    Example:
+        >>> reciprocal_rank(["x", "a", "b"], {"a": 1, "b": 1})
+        0.5
     """
     gains = _gains(ranked, grades, k)
     return next((1 / rank for rank, gain in enumerate(gains, start=1) if gain), 0.0)
@@ -63,6 +86,10 @@ def average_precision(ranked: Sequence[str], grades: Grades, k: int | None = Non
     """Precision at the rank of each relevant document, summed, divided by all relevant ones.
 
     A relevant document that was not found adds 0. trec_eval's `map_cut_k`, and `map` without k.
+
+    Example:
+        >>> round(average_precision(["a", "x", "b"], {"a": 1, "b": 1}), 3)  # (1/1 + 2/3) / 2
+        0.833
     """
     found, total = 0, 0.0
     for rank, gain in enumerate(_gains(ranked, grades, k), start=1):
@@ -80,6 +107,10 @@ def seed_ndcg(ranked: Sequence[str], grades: Grades, k: int) -> float:
     when nothing relevant was retrieved. That, with ten hand-picked questions of the 323 in NFCorpus, is why
     the README prints 0.868, 0.849, 0.763 and 0.918; the five runs that its authors published have a real
     nDCG@10 of 0.21 to 0.29. (Their evaluation code is not public; this reproduces their stored results.)
+
+    Example:
+        >>> seed_ndcg(["a"], {"a": 1, "b": 1, "c": 1}, 10), round(ndcg(["a"], {"a": 1, "b": 1, "c": 1}, 10), 3)
+        (1.0, 0.469)
     """
     gains = [min(gain, 1) for gain in _gains(ranked, grades, None)]
     ideal = _discounted(sorted(gains, reverse=True)[: _cutoff(k)])
@@ -91,6 +122,10 @@ def judged_at(ranked: Sequence[str], grades: Grades, k: int) -> float:
 
     The rest counts as not relevant without anybody having looked. 1 for an empty ranking: nothing in it
     is unjudged.
+
+    Example:
+        >>> judged_at(["a", "x"], {"a": 0}, 2)
+        0.5
     """
     top = ranked[: _cutoff(k)]
     return sum(document in grades for document in top) / len(top) if top else 1.0
@@ -150,6 +185,10 @@ def parse_metric(text: str) -> Metric:
 
     Raises:
         ConfigError: no such metric, or its cut-off is missing or not a whole number from 1.
+
+    Example:
+        >>> parse_metric("nDCG@10").title, parse_metric("R@5").name
+        ('nDCG@10', 'recall@5')
     """
     match = re.fullmatch(r"([a-z_]+)(?:@([1-9][0-9]{0,8}))?", text.strip().lower())
     name, cutoff = match.groups() if match else ("", None)
@@ -185,6 +224,10 @@ def trec_order(scores: Mapping[str, float]) -> list[str]:
     """Document ids as trec_eval ranks them: by score, the highest first, ties by id, the last first.
 
     trec_eval keeps a score as a 32-bit float: two scores that differ only beyond it are a tie.
+
+    Example:
+        >>> trec_order({"a": 0.5, "b": 0.5, "c": 0.9})
+        ['c', 'b', 'a']
     """
     keys = zip(array("f", scores.values()), scores, strict=True)
     return [document for _, document in sorted(keys, reverse=True)]

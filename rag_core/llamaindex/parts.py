@@ -73,6 +73,12 @@ class EmbedBy(TransformStage):
     """Searches by the embeddings of these texts in place of the question's, as a query bundle asks.
 
     Dense retrieval averages them; keyword search, rewrites and the answer go by the question.
+
+    Example:
+        >>> from rag_core.testing import sample_context
+        >>> (query,) = EmbedBy(("cats", "kittens")).rewrite(Query("Do they sleep?"), sample_context())
+        >>> query.text, query.passages
+        ('Do they sleep?', ('cats', 'kittens'))
     """
 
     texts: tuple[str, ...]

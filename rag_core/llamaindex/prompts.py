@@ -12,7 +12,7 @@ from llama_index.core.prompts import BasePromptTemplate
 from ..pipeline.strategy import Strategy
 from ..prompts.prompt import Template
 from ..prompts.templates import READY
-from ..stages import Rewrite, Stage
+from ..stages import Stage
 from ..values.errors import ConfigError
 
 OPTIONAL = {"form", "refused"}  # fields that a prompt may leave out
@@ -91,7 +91,9 @@ def _controls(controls: Mapping[str, Any], stages: tuple[Stage, ...]) -> Mapping
     """The control values, where one of them names the templates."""
     if "templates" not in controls:
         return controls
-    written = [template for stage in stages if isinstance(stage, Rewrite) for template in stage.templates]
+    names = [one if isinstance(one, str) else one["name"] for one in controls["templates"]]
+    made = {template.name: template for stage in stages for template in _held(stage)}
+    written = [made[name] for name in names if name in made]
     return {
         **controls,
         "templates": [

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..stages.base import FusionStage, Stage
+from ..stages.base import FusionStage, SelectStage, Stage
 from ..stages.retrieve import Retrieve
-from ..stages.select import Mmr, Top
 from ..values.types import State
 
 
@@ -43,7 +42,7 @@ def shortages(stages: Sequence[Stage], states: Sequence[State]) -> list[str]:
         states: what each of them left.
     """
     capped = dict(_capped(stages, states))
-    cuts = [place for place, stage in enumerate(stages) if isinstance(stage, Retrieve | Top | Mmr)]
+    cuts = [place for place, stage in enumerate(stages) if isinstance(stage, Retrieve) or _cuts(stage)]
     if cuts and (found := _too_few(stages, states, cuts[-1])):
         control, sentence = found
         capped.setdefault(control, sentence)
@@ -64,7 +63,7 @@ def _capped(stages: Sequence[Stage], states: Sequence[State]) -> Iterator[tuple[
                 parts = tuple(part for bound in bounds for part in bound.parts)
                 names = tuple(dict.fromkeys(name for bound in bounds for name in bound.controls))
                 bounds = [Bound(parts, names)]
-            case Top(k=k, control=control) | Mmr(k=k, control=control):
+            case SelectStage(most=int(k), control=control):
                 for bound in bounds:
                     if k > bound.most:
                         yield control, f"{control} is {k}, but {bound}."
@@ -73,14 +72,18 @@ def _capped(stages: Sequence[Stage], states: Sequence[State]) -> Iterator[tuple[
                 pass
 
 
+def _cuts(stage: Stage) -> bool:
+    return isinstance(stage, SelectStage) and stage.most is not None
+
+
 def _too_few(stages: Sequence[Stage], states: Sequence[State], last: int) -> tuple[str, str] | None:
     """(control, sentence) when the last cut got fewer different passages than it asks for."""
     cut = stages[last]
     if isinstance(cut, Retrieve):
         asked, control = cut.retrievers[0].most, cut.retrievers[0].control
     else:
-        assert isinstance(cut, Top | Mmr)
-        asked, control = cut.k, cut.control
+        assert isinstance(cut, SelectStage)
+        asked, control = cut.most, cut.control
     got = _different(states[last])
     if asked is None or len(states[last].rankings) != 1 or not 0 < got < asked:
         return None
@@ -93,7 +96,7 @@ def _too_few(stages: Sequence[Stage], states: Sequence[State], last: int) -> tup
                 if full
                 else f"only {got} passages were found"
             )
-        case Top(control=other) | Mmr(control=other):
+        case SelectStage(most=int(), control=other):
             left = f"{_pass_on((other,))} only {got} different passages"
         case _:
             return None

@@ -43,6 +43,16 @@ class Generate(Stage):
 
     Args:
         template: the prompt; its fields are question and sources.
+
+    Example:
+        >>> from rag_core.stages import Bm25, Retrieve
+        >>> from rag_core.testing import sample_context  # its model quotes the first source
+        >>> ctx = sample_context()
+        >>> found = Retrieve((Bm25(k=1),))(State.start("Do cats purr?"), ctx)
+        >>> Generate()(found, ctx).answer.text
+        'Cats sleep most of the day [1].'
+        >>> Generate()(State.start("Do cats purr?"), ctx).answer.abstained  # no passage, no call
+        True
     """
 
     template: Template = ANSWER

@@ -189,6 +189,16 @@ class SelectStage(Stage):
 
     kind = "select"
 
+    @property
+    def most(self) -> int | None:
+        """The most hits it keeps of a ranking; None when it does not cut by number."""
+        return None
+
+    @property
+    def control(self) -> str:
+        """What the user calls that number."""
+        return f"the cut of {self.name}"
+
     def __call__(self, state: State, ctx: Context) -> State:
         return replace(
             state,

@@ -31,6 +31,13 @@ class ReciprocalRankFusion(FusionStage):
         weights: (retriever, weight >= 0) pairs; a retriever that is not named has weight 1. A ranking counts
             with its retriever's weight times its query's. A retriever of weight 0 is left out as if it had
             not searched.
+
+    Example:
+        >>> from rag_core.testing import ranking_of
+        >>> bm25, dense = ranking_of({"a": 9.0, "b": 4.0}), ranking_of({"b": 0.8, "c": 0.7})
+        >>> fused = ReciprocalRankFusion(k=60).fuse([bm25, dense])
+        >>> {name: round(score, 5) for name, score in fused.items()}  # b: 1/62 + 1/61
+        {'a': 0.01639, 'b': 0.03252, 'c': 0.01613}
     """
 
     scale: ClassVar[Scale] = "rrf"
@@ -91,6 +98,15 @@ class WeightedFusion(FusionStage):
         step: of the linear weights, >= 0.
         weights: the custom ones, in the order of the templates, >= 0; those that are missing are 1.
         combine: max, first, or sum over the queries that found the passage.
+
+    Example:
+        >>> from rag_core.testing import ranking_of
+        >>> [WeightedFusion(step=0.05).weight(place) for place in range(3)]
+        [1.0, 0.95, 0.9]
+        >>> found = [ranking_of({"a": 0.8}), ranking_of({"a": 0.9, "b": 0.6}, weight=0.95)]
+        >>> fused = WeightedFusion(combine="max").fuse(found)
+        >>> {name: round(score, 3) for name, score in fused.items()}  # a: max(1 · 0.8, 0.95 · 0.9)
+        {'a': 0.855, 'b': 0.57}
     """
 
     scale: ClassVar[Scale] = "weighted_cosine"  # a sum of them may exceed 1
@@ -150,7 +166,13 @@ class WeightedFusion(FusionStage):
 
 @dataclass(frozen=True)
 class MaxFusion(FusionStage):
-    """score(d) = the best score of d in any ranking; all rankings must be on one scale. RAG-MSR's README names no rule."""
+    """score(d) = the best score of d in any ranking; all rankings must be on one scale. RAG-MSR's README names no rule.
+
+    Example:
+        >>> from rag_core.testing import ranking_of
+        >>> MaxFusion().fuse([ranking_of({"a": 0.8, "b": 0.5}), ranking_of({"b": 0.7})])
+        {'a': 0.8, 'b': 0.7}
+    """
 
     def flow(self, before: Flow) -> Flow:
         """One ranking on the scale of those before it.

@@ -22,6 +22,12 @@ class Rerank(RerankStage):
 
     RAG-MSR (README, Step 2) reranks the hits of each query against that query with ms-marco-MiniLM-L-6-v2;
     Query System with Contextual Retrieval (Reranking) the fused list with mxbai-rerank-large-v1. The hits' scale says whose scores they are.
+
+    Example:
+        >>> from rag_core.testing import ranking_of, sample_context  # its reranker counts shared words
+        >>> found = ranking_of({"cats purr": 0.9, "cats purr at night": 0.8}, query="Do cats purr at night?")
+        >>> [(hit.id, hit.score, hit.scale) for hit in Rerank().rerank(found, sample_context())]
+        [('cats purr', 2.0, 'cross_encoder'), ('cats purr at night', 4.0, 'cross_encoder')]
     """
 
     def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
@@ -39,6 +45,12 @@ class LlmRerank(RerankStage):
 
     Args:
         template: the prompt; its fields are question and sources, and refused: why the last reply was.
+
+    Example:
+        >>> from rag_core.testing import ranking_of, sample_context  # its model: share of the question's words
+        >>> found = ranking_of({"cats purr": 0.9, "cats purr at night": 0.8}, query="Do cats purr at night?")
+        >>> [(hit.id, hit.score) for hit in LlmRerank().rerank(found, sample_context())]
+        [('cats purr', 0.4), ('cats purr at night', 0.8)]
     """
 
     template: Template = JUDGE_PASSAGE
@@ -95,6 +107,16 @@ class Blend(RerankStage):
 
     Args:
         alpha: 0 to 1; 1 needs no judge before it.
+
+    Example:
+        >>> from rag_core.testing import ranking_of, sample_context
+        >>> ctx, found = sample_context(), ranking_of({"cats purr": 0.9}, query="cats")
+        >>> judged = Ranking.sort(found.query, LlmRerank().rerank(found, ctx), "LlmRerank")
+        >>> (hit,) = Blend(alpha=0.4).rerank(judged, ctx)
+        >>> [(term.name, round(term.value, 2), term.weight) for term in hit.terms]
+        [('cosine', 0.71, 0.4), ('judge', 1.0, 0.6)]
+        >>> round(hit.score, 2)  # 0.4 · 0.71 + 0.6 · 1
+        0.88
     """
 
     scale: ClassVar[str] = "s_final"

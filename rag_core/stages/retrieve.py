@@ -26,6 +26,11 @@ class Dense(Retriever):
         k: number of hits, >= 1.
         enriched: search the passages embedded with their contexts.
         control: what the user calls k.
+
+    Example:
+        >>> from rag_core.testing import sample_context
+        >>> [(hit.id, hit.scale) for hit in Dense(k=2).search(Query("Horses sleep"), sample_context())]
+        [('p11', 'cosine'), ('p12', 'cosine')]
     """
 
     name: ClassVar[str] = "dense"
@@ -66,6 +71,11 @@ class Bm25(Retriever):
         b: length normalisation, 0 (none) to 1 (full).
         enriched: search the passages' words together with those of their contexts.
         control: what the user calls k.
+
+    Example:
+        >>> from rag_core.testing import sample_context  # two of its passages have the word
+        >>> [(hit.id, hit.scale) for hit in Bm25(k=5).search(Query("stable"), sample_context())]
+        [('p11', 'bm25'), ('p12', 'bm25')]
     """
 
     name: ClassVar[str] = "bm25"
@@ -93,7 +103,14 @@ class Bm25(Retriever):
 
 @dataclass(frozen=True)
 class Retrieve(Stage):
-    """Search for every query with every retriever, at the same time; one ranking each."""
+    """Search for every query with every retriever, at the same time; one ranking each.
+
+    Example:
+        >>> from rag_core.testing import sample_context
+        >>> after = Retrieve((Bm25(k=5), Dense(k=3)))(State.start("stable"), sample_context())
+        >>> [(ranking.retriever, len(ranking)) for ranking in after.rankings]
+        [('bm25', 2), ('dense', 3)]
+    """
 
     retrievers: tuple[Retriever, ...]
     kind: ClassVar[str] = "retrieve"

@@ -28,10 +28,20 @@ class Top(SelectStage):
     Args:
         k: >= 1.
         control: what the user calls k.
+
+    Example:
+        >>> from rag_core.testing import ranking_of, sample_context
+        >>> [hit.id for hit in Top(2).select(ranking_of({"a": 3, "b": 2, "c": 1}), sample_context())]
+        ['a', 'b']
     """
 
     k: int = 5
     control: str = field(default="k of Top", compare=False, repr=False)
+
+    @property
+    def most(self) -> int:
+        """K."""
+        return self.k
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """The first k."""
@@ -47,6 +57,12 @@ class Threshold(SelectStage):
     Args:
         theta: θ, on the scale of the ranking: a cosine, the judge's score or S_final. Other scores order one
             list and have no fixed meaning.
+
+    Example:
+        >>> from rag_core.testing import ranking_of, sample_context
+        >>> found = ranking_of({"a": 0.7, "b": 0.5, "c": 0.4})
+        >>> [hit.id for hit in Threshold(theta=0.5).select(found, sample_context())]
+        ['a', 'b']
     """
 
     theta: float = 0.5
@@ -97,11 +113,23 @@ class Mmr(SelectStage):
         k: how many to pick, >= 1.
         lambda_: λ; 1 orders by relevance alone, 0 by novelty alone.
         control: what the user calls k.
+
+    Example:
+        >>> from rag_core.testing import ranking_of, sample_context
+        >>> found = ranking_of({"cats sleep": 0.9, "cats, sleep": 0.9, "cats hunt": 0.5}, query="cats sleep")
+        >>> picked = Mmr(k=2, lambda_=0.4).select(found, sample_context())
+        >>> [(hit.id, round(hit.score, 2)) for hit in picked]  # 0.4 · 1; then 0.4 · 0.5 − 0.6 · 0.5
+        [('cats sleep', 0.4), ('cats hunt', -0.1)]
     """
 
     k: int = 5
     lambda_: float = 0.7
     control: str = field(default="k of Mmr", compare=False, repr=False)
+
+    @property
+    def most(self) -> int:
+        """K."""
+        return self.k
 
     def __post_init__(self) -> None:
         if not 0 <= self.lambda_ <= 1:
@@ -150,6 +178,12 @@ def mmr_order(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: 
     Returns:
         At most k picks. The first has nothing to be compared with: it is the most relevant row, and its
         value λ · relevance. Equal values go to the lower row.
+
+    Example:
+        >>> question, vectors = np.array([1.0, 0.0]), np.array([[1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
+        >>> picks = mmr_order(question, vectors, k=2, lambda_=0.4)
+        >>> [(pick.row, round(pick.value, 2)) for pick in picks]  # 0.4 · 1; then 0.4 · 0.6 − 0.6 · 0.6
+        [(0, 0.4), (2, -0.12)]
     """
     exact = vectors.astype(float)
     # rounded far below float32's precision, so that equal passages stay equal whatever the product's order

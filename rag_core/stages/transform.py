@@ -36,6 +36,12 @@ class AnalyseQuery(TransformStage):
     The templates that rewrite it are applied to a sentence as it stands; keywords are first made a question.
     No model is asked: the decision is `questions.form_of`, and its reason is in the query's note. RAG-MSR
     (README, "Reformulation Improvement") asks a model: `AnalyseQueryByLlm`.
+
+    Example:
+        >>> from rag_core.testing import sample_context
+        >>> (query,) = AnalyseQuery().rewrite(Query("anti-D dose"), sample_context())
+        >>> query.form
+        'keywords'
     """
 
     fans_out: ClassVar[bool] = False
@@ -53,6 +59,13 @@ class AnalyseQueryByLlm(TransformStage):
     The way of RAG-MSR (README, "Reformulation Improvement"): what is too short or keywords is expanded into a
     full question before a rule is applied; a sentence is rewritten as it stands. When the call fails, or its
     reply is malformed, `AnalyseQuery` decides, with a warning.
+
+    Example:
+        >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
+        >>> llm = ScriptedLlm({"analysis": '{"form": "keywords", "question": "When is anti-D given?"}'})
+        >>> (query,) = AnalyseQueryByLlm().rewrite(Query("anti-D"), sample_context(sample_services(llm=llm)))
+        >>> query.text, query.form
+        ('When is anti-D given?', 'sentence')
     """
 
     template: Template = ANALYSIS
@@ -101,6 +114,15 @@ class Rewrite(TransformStage):
 
     Args:
         templates: one or more.
+
+    Example:
+        >>> from rag_core.prompts.templates import STANDALONE, SYNONYMS
+        >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
+        >>> llm = ScriptedLlm({"standalone": "Do cats sleep a lot?", "synonyms": "Do felines rest much?"})
+        >>> ctx = sample_context(sample_services(llm=llm))
+        >>> queries = Rewrite((STANDALONE, SYNONYMS)).rewrite(Query("do they sleep a lot?"), ctx)
+        >>> [(query.origin, query.text) for query in queries]
+        [('standalone', 'Do cats sleep a lot?'), ('synonyms', 'Do felines rest much?')]
     """
 
     templates: tuple[Template, ...]
@@ -155,6 +177,12 @@ class Rephrase(Rewrite):
     Query System with Contextual Retrieval, Query Transformation: optional.
 
     When it fails, the question is searched as it stands, with a warning.
+
+    Example:
+        >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
+        >>> ctx = sample_context(sample_services(llm=ScriptedLlm({"transform": "feline sleep"})))
+        >>> [query.text for query in Rephrase().rewrite(Query("when cats doze"), ctx)]
+        ['feline sleep']
     """
 
     templates: tuple[Template, ...] = (TRANSFORM,)
@@ -175,6 +203,13 @@ class Hyde(TransformStage):
 
     Args:
         include_question: average with the question; otherwise the passage alone is searched with.
+
+    Example:
+        >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
+        >>> ctx = sample_context(sample_services(llm=ScriptedLlm({"hypothetical": "Cats sleep all day."})))
+        >>> (query,) = Hyde().rewrite(Query("When do cats sleep?"), ctx)
+        >>> query.passages, query.question_text
+        (('Cats sleep all day.',), 'When do cats sleep?')
     """
 
     include_question: bool = True

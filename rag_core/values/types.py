@@ -199,6 +199,11 @@ class Ranking:
         """Order by (-score, passage id) and add one vote to each hit.
 
         This is the library's only tie-break: input order never decides between equal scores.
+
+        Example:
+            >>> from rag_core.testing import ranking_of
+            >>> [(hit.id, hit.votes[0].rank) for hit in ranking_of({"b": 0.5, "c": 0.9, "a": 0.5})]
+            [('c', 1), ('a', 2), ('b', 3)]
         """
         ordered = sorted(hits, key=lambda hit: (-hit.score, hit.id))
         return cls(query, ordered_votes(ordered, query, stage), retriever)

@@ -17,7 +17,7 @@ from helpers.small import ROOT, Rag
 import rag_core
 from rag_core.catalog import RECIPES, Number, Recipe, Registry, build, describe
 from rag_core.lab import doctor
-from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
 from rag_core.stages import Bm25, Generate, Retrieve
 from rag_core.values.errors import ConfigError
 
@@ -254,10 +254,10 @@ def test_nothing_is_loaded_until_the_registry_is_used(tmp_path: Path, monkeypatc
 
 
 class TestRegister:
-    def test_a_registered_strategy_is_built_run_and_described(self, mine: Recipe, ctx: Context):
+    def test_a_registered_strategy_is_built_run_and_described(self, mine: Recipe, services: Services):
         assert RECIPES["mine"] is rag_core.RECIPES["mine"] is mine
         assert list(RECIPES)[-1] == "mine"
-        assert len(build(("mine", {"k_final": 1})).run("cats sleep", ctx).ranking) == 1
+        assert len(build(("mine", {"k_final": 1})).run("cats sleep", services).ranking) == 1
         assert describe(("mine", {"k_final": 1})) == "Mine · k_final 1"
 
     def test_the_command_line_has_it(self, mine: Recipe, rag: Rag):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 from helpers.openai_server import OpenAIServer, Reply, role_of, serve
@@ -21,11 +22,25 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from rag_core.lab.lab import Lab
 from rag_core.llamaindex import LlamaIndexRetriever
+from rag_core.llamaindex.prompts import with_prompts
 from rag_core.models import LlamaEmbedder
 from rag_core.pipeline.strategy import Strategy
-from rag_core.stages import Bm25, Dense, Generate, ReciprocalRankFusion, Retrieve, Top
+from rag_core.prompts.prompt import Template
+from rag_core.prompts.templates import STANDALONE, SYNONYMS
+from rag_core.runtime.context import Context
+from rag_core.stages import (
+    Bm25,
+    Dense,
+    Generate,
+    ReciprocalRankFusion,
+    Retrieve,
+    Top,
+    TransformStage,
+    WeightedFusion,
+)
 from rag_core.values.errors import ConfigError, StageError
 from rag_core.values.pricing import PriceList
+from rag_core.values.types import Query
 
 QUESTION = "Do cats and dogs sleep in one house?"
 KEY = "sk-secret-0123456789abcdef"
@@ -345,3 +360,21 @@ class TestForeignRetriever:
         )
         with pytest.raises(StageError, match="wiki gave a score that is not a number"):
             animals.run(QUESTION, strategy)
+
+
+def test_templates_of_a_stage_of_another_package_can_be_changed():
+    @dataclass(frozen=True)
+    class TwoWays(TransformStage):
+        ways: tuple[Template, ...]
+
+        def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
+            return tuple(Query(way.text, way.name) for way in self.ways)
+
+    stages = (TwoWays((STANDALONE, SYNONYMS)), Retrieve((Dense(),)), WeightedFusion())
+    built = Strategy("mine", stages, {"templates": ["standalone", "synonyms"]})
+    changed = with_prompts(built, {"synonyms": PromptTemplate("Differently: {question}")})
+    assert changed.controls["templates"] == [
+        "standalone",
+        {"name": "synonyms", "text": "Differently: {question}"},
+    ]
+    assert [way.text for way in changed.stages[0].ways] == [STANDALONE.text, "Differently: {question}"]

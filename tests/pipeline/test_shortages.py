@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pytest
 from helpers.fakes import QUESTION, score, talker
 
 from rag_core.catalog import RECIPES, build
 from rag_core.pipeline.strategy import Strategy
+from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
-from rag_core.stages import Bm25, Dense, ReciprocalRankFusion, Retrieve, Top
+from rag_core.stages import Bm25, Dense, Generate, ReciprocalRankFusion, Retrieve, SelectStage, Top
+from rag_core.testing import sample_services
 from rag_core.values.trace import Trace
+from rag_core.values.types import Hit, Ranking
 
 
 def run(full: Services, name: str, values: Mapping[str, object], question: str = QUESTION) -> Trace:
@@ -122,3 +125,28 @@ def test_what_a_control_is_called_is_no_part_of_a_fingerprint():
     assert Strategy("a", (Retrieve((Dense(control="x"),)),)).stages[0].params == {
         "retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]
     }
+
+
+@dataclass(frozen=True)
+class EachDocument(SelectStage):
+    """A cut that another package might bring."""
+
+    n: int = 9
+    control: str = field(default="n_documents", compare=False, repr=False)
+
+    @property
+    def most(self) -> int:
+        return self.n
+
+    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+        seen = {hit.passage.doc_id: hit for hit in reversed(ranking.hits)}
+        return [hit for hit in ranking if seen[hit.passage.doc_id] is hit][: self.n]
+
+
+def test_a_cut_of_another_package_is_named_by_its_own_control():
+    found = (Retrieve((Bm25(k=3, control="k_bm25"),)), EachDocument())
+    trace = Strategy("mine", (*found, Generate())).run("cats sleep", sample_services())
+    assert "n_documents is 9, but k_bm25 passes on only 3." in trace.warnings
+    deep = (Retrieve((Bm25(k=9, control="k_bm25"),)), EachDocument(n=2), Top(4, "k_final"))
+    trace = Strategy("mine", (*deep, Generate())).run("cats sleep", sample_services())
+    assert "k_final is 4, but n_documents passes on only 2." in trace.warnings

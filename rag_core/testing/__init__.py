@@ -1,0 +1,36 @@
+"""Contract tests for stages and strategies of your own, and the small collection they run on.
+
+    from rag_core.testing import check_stage, check_strategy
+
+    def test_my_strategy():
+        check_strategy(MY_RECIPE)
+
+Both raise `AssertionError` with a sentence that says what is wrong. They need no test framework, no network
+and no model: `sample_services` gives a dozen passages, a bag-of-words embedding and a scripted LLM.
+"""
+
+from .checks import check_stage
+from .collection import (
+    PASSAGES,
+    BagOfWords,
+    MemoryIndex,
+    ScriptedLlm,
+    WordOverlap,
+    ranking_of,
+    sample_context,
+    sample_services,
+)
+from .recipes import check_strategy
+
+__all__ = [
+    "PASSAGES",
+    "BagOfWords",
+    "MemoryIndex",
+    "ScriptedLlm",
+    "WordOverlap",
+    "check_stage",
+    "check_strategy",
+    "ranking_of",
+    "sample_context",
+    "sample_services",
+]

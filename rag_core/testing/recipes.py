@@ -1,0 +1,225 @@
+"""The contract of a strategy: its declaration, its controls, and the stages they build."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from ..catalog import Control, Number, Recipe, Switch, Templates, Values, Weights, format_value
+from ..catalog.controls import Choice
+from ..pipeline.strategy import Strategy
+from ..prompts.templates import READY
+from ..values.errors import ConfigError, RagError
+from ..values.trace import Trace
+from .checks import QUESTIONS, check_stage, require
+from .collection import PASSAGES, ScriptedLlm, sample_services
+
+
+def check_strategy(recipe: Recipe) -> None:
+    """Run a strategy through the contract that every strategy of the catalogue keeps.
+
+    Every text is there and on one line; the JSON of `rag strategies` can be written. Every control has bounds
+    and help, takes both ends and refuses what lies beyond, comes back from its text and its JSON, and changes
+    fingerprint and result, or says which other control it needs and then changes neither. Every preset
+    builds. The strategy ends with an answer, on one passage and on none as well, opens no network connection,
+    makes no more model calls than it declares, and each of its stages passes `check_stage`.
+
+    Raises:
+        AssertionError: it breaks the contract; the message says where.
+    """
+    name = recipe.name
+    _check_texts(recipe)
+    strategy = _build(recipe)
+    require(strategy.name == name, f"{name} builds a strategy called {strategy.name!r}.")
+    require(strategy.stages[-1].kind == "answer", f"{name} must end with an answer stage, such as Generate.")
+    require(
+        strategy.fingerprint == _build(recipe).fingerprint,
+        f"{name} has another fingerprint each time it is built.",
+    )
+    try:
+        recipe.build(**{"no such control": 1})
+    except ConfigError:
+        pass
+    else:
+        raise AssertionError(f"{name} takes a control it does not have.")
+    with _no_network():
+        for place, stage in enumerate(strategy.stages):
+            check_stage(stage, after=strategy.stages[:place])
+        _check_runs(recipe, strategy)
+        for control in recipe.controls:
+            _check_declaration(recipe, control)
+            _check_effect(recipe, control)
+        for preset in recipe.presets:
+            require(
+                set(preset.values) <= {control.name for control in recipe.controls},
+                f"{name}: preset {preset.name!r} sets a control that is not there.",
+            )
+            _answered(_build(recipe, preset.values), QUESTIONS[0])
+
+
+def _check_texts(recipe: Recipe) -> None:
+    texts = {one: getattr(recipe, one) for one in ("name", "title", "summary", "source", "helps", "hurts")}
+    texts |= {f"help of {control.name}": control.help for control in recipe.controls}
+    texts |= {f"help of preset {preset.name}": preset.help for preset in recipe.presets}
+    for what, text in texts.items():
+        require(
+            bool(text) and text == text.strip() and "\n" not in text,
+            f"{recipe.name or 'The strategy'}: its {what} must be one line of text, not {text!r}.",
+        )
+    for group in (recipe.controls, recipe.presets):
+        names = [one.name for one in group]
+        require(len(set(names)) == len(names), f"{recipe.name}: two controls or presets have one name.")
+    try:
+        json.dumps(recipe.as_json(), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"{recipe.name} cannot be written as JSON: {error}.") from None
+    except RagError as error:
+        raise AssertionError(f"{recipe.name} does not build with its defaults: {error}") from error
+
+
+def _build(recipe: Recipe, values: Values | None = None) -> Strategy:
+    given = ", ".join(f"{name}={format_value(value)}" for name, value in (values or {}).items())
+    try:
+        return recipe.build(**(values or {}))
+    except Exception as error:
+        raise AssertionError(
+            f"{recipe.name} does not build with {given or 'its defaults'}: {error}"
+        ) from error
+
+
+def _check_runs(recipe: Recipe, strategy: Strategy) -> None:
+    for question in QUESTIONS:
+        trace = _answered(strategy, question)
+        made = [call.purpose for call in trace.calls if call.of_language_model]
+        for purpose in set(made):
+            most = recipe.calls.get(purpose, 0)
+            require(
+                made.count(purpose) <= most,
+                f"{recipe.name} declares {most} calls for {purpose!r} but made {made.count(purpose)}.",
+            )
+    for passages in (PASSAGES[:1], ()):
+        _answered(strategy, QUESTIONS[0], passages)
+    _answered(strategy, QUESTIONS[0], llm=ScriptedLlm(offline=True))
+
+
+def _answered(
+    strategy: Strategy, question: str, passages: Any = PASSAGES, llm: ScriptedLlm | None = None
+) -> Trace:
+    try:
+        trace = strategy.run(question, sample_services(passages, llm))
+    except RagError as error:
+        raise AssertionError(
+            f"{strategy.name} failed on “{question}” over {len(passages)} passages: {error}"
+        ) from error
+    require(trace.answer is not None, f"{strategy.name} gave no answer to “{question}”.")
+    return trace
+
+
+def _check_declaration(recipe: Recipe, control: Control) -> None:
+    """The default and the ends can be set; what lies beyond is refused."""
+    where = f"{recipe.name}.{control.name}"
+    default = control.parse(control.default)
+    plain = control.plain(default)
+    for written in (json.loads(json.dumps(plain)), format_value(plain)):
+        require(
+            control.parse(written) == default, f"{where}: its default does not come back from {written!r}."
+        )
+    known = {one.name: one for one in recipe.controls}
+    for other, acting in control.needs:
+        require(
+            other in known and other != control.name, f"{where} needs {other!r}, which is no other control."
+        )
+        for value in acting:
+            known[other].parse(value)
+    if not isinstance(control, Number):
+        return
+    require(
+        control.min <= control.default <= control.max and control.min < control.max and control.step > 0,
+        f"{where}: its default must lie within its bounds, and its step be above 0.",
+    )
+    base = _acting(recipe, control)
+    for end in (control.min, control.max):
+        _build(recipe, {**base, control.name: end})
+    for beyond in (control.min - control.step, control.max + control.step):
+        try:
+            recipe.build(**{control.name: beyond})
+        except ConfigError:
+            continue
+        raise AssertionError(f"{where} takes {beyond:g}, which is out of its bounds.")
+
+
+def _acting(recipe: Recipe, control: Control) -> dict[str, object]:
+    """Values of other controls with which this one acts."""
+    return {other: acting[0] for other, acting in control.needs}
+
+
+def _check_effect(recipe: Recipe, control: Control) -> None:
+    """Some other value changes fingerprint and result; where the control is idle, none does."""
+    base = _acting(recipe, control)
+    before = _build(recipe, base)
+    others = list(_others(control))
+    built: list[Strategy] = []
+    for value in others:
+        try:
+            built.append(recipe.build(**{**base, control.name: value}))
+        except ConfigError:  # values that do not go together
+            continue
+    changed = [one for one in built if one.fingerprint != before.fingerprint]
+    where = f"{recipe.name}.{control.name}"
+    require(
+        bool(changed), f"{where} changes no fingerprint: the stages do not use it, or need another control."
+    )
+    require(
+        any(_states(one, question) != _states(before, question) for one in changed for question in QUESTIONS),
+        f"{where} changes nothing in any result.",
+    )
+    for other, acting in control.needs:
+        needed = next(one for one in recipe.controls if one.name == other)
+        resting = next((value for value in _others(needed) if value not in acting), None)
+        if resting is not None:
+            idle = {**base, other: resting}
+            prints = {_build(recipe, {**idle, control.name: value}).fingerprint for value in others}
+            prints.add(_build(recipe, idle).fingerprint)
+            require(
+                len(prints) == 1,
+                f"{where} acts although {other} is {format_value(resting)}, which its `needs` excludes.",
+            )
+
+
+def _states(strategy: Strategy, question: str) -> list[object]:
+    return [step.after for step in _answered(strategy, question).steps]
+
+
+def _others(control: Control) -> Iterator[Any]:
+    """Other values of a control, to try."""
+    default = control.parse(control.default)
+    match control:
+        case Number():
+            candidates: list[Any] = [control.min, control.max, (control.min + control.max) / 2]
+            candidates = [int(one) if control.whole else one for one in candidates]
+        case Switch():
+            candidates = [True, False]
+        case Choice():
+            candidates = list(control.choices)
+        case Weights():
+            candidates = [(0.5,), (0.0, 1.0)]
+        case Templates():
+            candidates = [(name,) for name in READY]
+        case _:
+            candidates = []
+    return (one for one in candidates if control.parse(one) != default)
+
+
+@contextmanager
+def _no_network() -> Iterator[None]:
+    def refuse(self: socket.socket, address: object) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            raise AssertionError(f"it opened a network connection to {address}")
+
+    calls: Mapping[str, Any] = {"connect": refuse, "connect_ex": refuse}
+    with mock.patch.multiple(socket.socket, **calls):
+        yield
