@@ -75,7 +75,7 @@ def _claims() -> None:
     results = claims.measured()
     st.subheader("Published claims and our own measurements", anchor=False)
     st.caption(
-        f"Grey: as published. Below or beside it: our results on {results['queries']} built-in test questions with "
+        f"Grey: as published. Below or beside it: our results on {results.queries} built-in test questions with "
         "the offline engine (mean and 95 % interval over questions, from `make results`)."
     )
     st.markdown(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 import rag_core
@@ -40,27 +38,20 @@ def main() -> None:
         st.info("Choose two runs.")
 
 
-def _row(run: ev.RunFolder) -> dict[str, Any]:
-    results, manifest = run.results, run.manifest
+def _row(run: ev.RunFolder) -> dict[str, object]:
+    results, manifest = ev.stored_results(run), run.manifest
     names = ev.titles(manifest)
-    best: dict[str, float] = {}
-    if results:
-        best = {
-            label: row["metrics"][results["primary"]]["mean"]
-            for label, row in results["strategies"].items()
-            if row["metrics"][results["primary"]]
-        }
-    leader = max(best, key=lambda label: best[label], default="")
+    leader = results.leader if results else None
     return {
-        "when": manifest["started"][:16].replace("T", " "),
-        "questions": f"{manifest['data']} {manifest['split']} ({manifest['questions']})",
+        "when": manifest.minute,
+        "questions": f"{manifest.data} {manifest.split} ({manifest.questions})",
         "strategies": ", ".join(names.values()),
-        "depth": str(manifest["depth"] or "as set"),
-        "metric": ev.parse_metric(results["primary"]).title if results else "not finished",
-        "leader": names.get(leader, ""),
-        "best": best.get(leader),
-        "embeddings": manifest["engine"]["embedding"],
-        "language model": manifest["engine"]["llm"],
+        "depth": str(manifest.depth or "as configured"),
+        "metric": ev.parse_metric(results.primary).title if results else "not finished",
+        "leader": names[leader] if leader else "",
+        "best": results.primary_means[leader] if results and leader else None,
+        "embeddings": manifest.engine["embedding"],
+        "language model": manifest.engine["llm"],
     }
 
 

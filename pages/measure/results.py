@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
 import streamlit as st
 
@@ -26,7 +26,7 @@ def main() -> None:
         st.info("Nothing has been measured yet.")
         st.page_link("pages/measure/run.py", label="Measure strategies", icon="▶️")
         return
-    results = run.results
+    results = ev.stored_results(run)
     if results is None:
         st.warning(
             "This run was not finished. Start the same measurement again and it goes on where it stopped."
@@ -56,7 +56,7 @@ def _choose_run() -> ev.RunFolder | None:
     if wanted in names and st.session_state.get("results.linked") != wanted:
         st.session_state["results.run"] = st.session_state["results.linked"] = wanted
     name = st.selectbox(
-        "Run", names, format_func=lambda name: ev.title_of(runs[names.index(name)]), key="results.run",
+        "Run", names, format_func=lambda name: ev.run_title(runs[names.index(name)]), key="results.run",
         label_visibility="collapsed",
     )  # fmt: skip
     try:
@@ -66,31 +66,32 @@ def _choose_run() -> ev.RunFolder | None:
         return None
 
 
-def _head(results: Mapping[str, Any], names: Mapping[str, str]) -> None:
-    manifest = results["manifest"]
+def _head(results: ev.Results, names: Mapping[str, str]) -> None:
+    manifest = results.manifest
     st.markdown(
-        f"**{results['queries']} questions** of `{results['data']}` ({results['split']}) · "
-        f"depth {manifest['depth'] or 'as configured'} · embeddings {manifest['engine']['embedding']} · "
-        f"index {manifest['engine']['index']}"
+        f"**{results.queries} questions** of `{results.data}` ({results.split}) · "
+        f"depth {manifest.depth or 'as configured'} · embeddings {manifest.engine['embedding']} · "
+        f"index {manifest.engine['index']}"
     )
-    if said := results.get("judged_by"):
-        st.caption(said)
-    for label, row in results["strategies"].items():
-        if row["failed"]:
+    if results.judged_by:
+        st.caption(results.judged_by)
+    for label, row in results.strategies.items():
+        if row.failed:
             st.warning(
-                f"**{names[label]}**: {row['failed']} questions failed and are excluded from the metrics. {row['failures'][0]}"
+                f"**{names[label]}**: {row.failed} questions failed and are excluded from the metrics. "
+                f"{row.failures[0]}"
             )
 
 
-def _figures(results: Mapping[str, Any], titles: Mapping[str, str]) -> None:
-    primary = ev.parse_metric(results["primary"])
-    names = list(next(iter(results["strategies"].values()))["metrics"])
+def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
+    primary = ev.parse_metric(results.primary)
+    names = list(next(iter(results.strategies.values())).metrics)
     shown = st.selectbox(
         "Metric", names, format_func=lambda name: ev.parse_metric(name).title, key="results.metric"
     )
     st.plotly_chart(
         plots.intervals(
-            {titles[label]: row["metrics"][shown] for label, row in results["strategies"].items()},
+            {titles[label]: row.metrics[shown] for label, row in results.strategies.items()},
             ev.parse_metric(shown).title,
         ),
         key="intervals", config=PLAIN,
@@ -110,49 +111,45 @@ def _figures(results: Mapping[str, Any], titles: Mapping[str, str]) -> None:
             "Never compare it with the real nDCG above."
         )
     st.subheader(f"Is the difference real? ({primary.title})", anchor=False)
-    if not results["comparisons"]:
+    if not results.comparisons:
         st.caption("One strategy has nothing to be compared with.")
         return
     left, right = st.columns(2)
     with left:
-        st.plotly_chart(plots.pairs(results["comparisons"], titles), key="pairs", config=PLAIN)
+        st.plotly_chart(plots.pairs(results.comparisons, titles), key="pairs", config=PLAIN)
         st.caption("Row minus the column of that number; ✓ where the difference is probably real. p by a paired randomisation "
                    "test, corrected for all pairs (Holm).")  # fmt: skip
     with right:
-        for pair in results["comparisons"]:
-            found = (
+        for pair in results.comparisons:
+            power = (
                 ""
-                if pair["minimum_detectable"] is None
-                else (
-                    f" These questions would find a difference of {pair['minimum_detectable']:.3f} four times in five."
-                )
+                if pair.minimum_detectable is None
+                else f" A true difference of {pair.minimum_detectable:.3f} would be detected four times in five."
             )
             st.markdown(
-                f"- {ev.in_words(pair, titles)} {titles[pair['a']]} wins {pair['wins']}, ties {pair['ties']}, "
-                f"loses {pair['losses']}.{found}"
+                f"- {ev.verdict_with_titles(pair, titles)} {titles[pair.a]} wins {pair.wins}, "
+                f"ties {pair.ties}, loses {pair.losses}.{power}"
             )
     st.subheader("Quality, time and cost", anchor=False)
-    points = [{**point, "name": titles[point["name"]]} for point in ev.pareto_front(results)]
+    points = [replace(point, name=titles[point.name]) for point in ev.pareto_front(results)]
     st.plotly_chart(plots.pareto(points, primary.title), key="front", config=PLAIN)
 
 
-def _table(
-    results: Mapping[str, Any], titles: Mapping[str, str], names: Sequence[str]
-) -> list[dict[str, Any]]:
+def _table(results: ev.Results, titles: Mapping[str, str], names: Sequence[str]) -> list[dict[str, object]]:
     return [
         {"strategy": titles[label]}
-        | {name: row["metrics"][name]["mean"] if row["metrics"][name] else None for name in names}
+        | {name: score.mean if (score := row.metrics[name]) else None for name in names}
         | {
-            "n": row["queries"],
-            "judged": row["judged@10"],
-            "ms": None if row["seconds_per_query"] is None else 1000 * row["seconds_per_query"],
-            "cost": row["cost_usd"],
+            "n": row.queries,
+            "judged": row.judged_at_10,
+            "ms": None if row.seconds_per_query is None else 1000 * row.seconds_per_query,
+            "cost": row.cost_usd,
         }
-        for label, row in results["strategies"].items()
+        for label, row in results.strategies.items()
     ]
 
 
-def _formats(names: Sequence[str]) -> dict[str, Any]:
+def _formats(names: Sequence[str]) -> dict[str, object]:
     number = st.column_config.NumberColumn
     return {name: number(ev.parse_metric(name).title, format="%.3f") for name in names} | {
         "judged": number("Judged", format="percent"),
@@ -163,10 +160,10 @@ def _formats(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _groups(results: Mapping[str, Any], titles: Mapping[str, str]) -> None:
-    primary = results["primary"]
+def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
+    primary = results.primary
     title = ev.parse_metric(primary).title
-    known = {group: members for group, members in results["groups"].items() if members}
+    known = {group: members for group, members in results.groups.items() if members}
     if not known:
         st.info("The questions of this set are not told apart by kind or language.")
     for group, members in known.items():
@@ -176,8 +173,8 @@ def _groups(results: Mapping[str, Any], titles: Mapping[str, str]) -> None:
         st.caption("Small groups have wide intervals: where they overlap widely, nothing is decided.")
 
 
-def _stages(run: ev.RunFolder, results: Mapping[str, Any], titles: Mapping[str, str]) -> None:
-    primary = ev.parse_metric(results["primary"])
+def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -> None:
+    primary = ev.parse_metric(results.primary)
     st.caption(
         f"{primary.title} after each stage, and the change to the ranking before it; after a fusion, to the best of "
         "the fused. A stage that both shortens and reorders has a row for each: the cut first, then the new order at "
@@ -185,7 +182,7 @@ def _stages(run: ev.RunFolder, results: Mapping[str, Any], titles: Mapping[str, 
     )
     for label in run.labels:
         effects = ev.stage_effects(run, label, primary)
-        seconds = results["strategies"][label]["stage_seconds"]
+        seconds = results.strategies[label].stage_seconds
         st.markdown(f"**{titles[label]}**")
         st.dataframe(
             [
@@ -236,7 +233,7 @@ def _stages(run: ev.RunFolder, results: Mapping[str, Any], titles: Mapping[str, 
             )
 
 
-def _questions(run: ev.RunFolder, results: Mapping[str, Any], titles: Mapping[str, str]) -> None:
+def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -> None:
     if len(run.labels) < 2:
         st.info("Measure two strategies to see where they differ.")
         return
@@ -248,7 +245,7 @@ def _questions(run: ev.RunFolder, results: Mapping[str, Any], titles: Mapping[st
     label = right.selectbox(
         "Compared with", others, key="results.other", format_func=lambda label: titles[label]
     )
-    primary = ev.parse_metric(results["primary"])
+    primary = ev.parse_metric(results.primary)
     changes = ev.changes(run, primary, baseline, label)
     counts = Counter(change.verdict for change in changes)
     chosen = st.pills(

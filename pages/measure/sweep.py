@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import streamlit as st
 
@@ -38,7 +36,7 @@ def main() -> None:
     _result(result)
 
 
-def _choose_sweep() -> Mapping[str, Any] | None:
+def _choose_sweep() -> ev.SweepResult | None:
     past = {path.stem: path for path in ev.list_sweeps(rag_core.read_settings())}
     if not past:
         return None
@@ -165,75 +163,68 @@ def _high(control: rag_core.Number) -> float:
     return min(control.max, 30) if _counts_passages(control) else control.max
 
 
-def _result(result: Mapping[str, Any]) -> None:
-    title = ev.parse_metric(result["metric"]).title
+def _result(result: ev.SweepResult) -> None:
+    title = ev.parse_metric(result.metric).title
     st.subheader(
-        f"{rag_core.RECIPES[result['strategy']].title}: {len(result['settings']):,} settings in "
-        f"{result['seconds']:.0f} s", anchor=False,
+        f"{rag_core.RECIPES[result.strategy].title}: {len(result.settings):,} settings in "
+        f"{result.seconds:.0f} s", anchor=False,
     )  # fmt: skip
-    best, default = result["best"], result["default"]
-    tuned_on, reported_on = result["tune"]["split"], result["report"]["split"]
-    cells = st.columns(4)
-    cells[0].metric(f"Best on {tuned_on}", f"{best['tuned']['mean']:.3f}", border=True)
-    cells[1].metric(
-        f"The same on {reported_on}", f"{best['reported']['mean']:.3f}",
-        f"{best['reported']['mean'] - default['reported']['mean']:+.3f} to the defaults", border=True,
-    )  # fmt: skip
-    cells[2].metric(f"Defaults on {reported_on}", f"{default['reported']['mean']:.3f}", border=True)
-    cells[3].metric(
-        "Tuned minus reported", f"{best['gap']:+.3f}", border=True,
-        help="How much of the winner's score was overfitting to the questions it was chosen on, "
-        "or that these questions were easier.",
-    )  # fmt: skip
-    names = {"best": _described(result, best), "default": _described(result, default)}
-    st.markdown(f"**Winner:** {names['best']}\n\n**Compared with:** {names['default']}")
-    st.markdown(
-        f"On {reported_on}: {ev.in_words(result['comparison'], {'best': 'the winner', 'default': 'the other'})}"
-    )
-    if result.get("equal_k"):
-        st.warning(result["equal_k"]["sentence"])
-    if said := result.get("judged_by"):
-        st.caption(said)
-    if "cost_known_usd" in result:
-        bill = rag_core.Cost(result["cost_known_usd"], result["calls_without_price"])
-        st.caption(f"Cost of the whole sweep: {bill}.")
-    if st.button("Open the winner in Compare", type="primary"):
-        preset_column(0, result["strategy"], best["controls"])
-        preset_column(1, result["strategy"], default["controls"])
-        st.session_state["columns"] = 2  # a third one would be neither
-        st.switch_page("pages/ask/compare.py")
-    if not result["varied"]:
-        st.info("Every setting was the same, so there is nothing to draw.")
+    _scores(result)
+    _winner(result)
+    if not result.varied:
+        st.info("All settings were the same, so there is nothing to plot.")
         return
     left, right = st.columns(2)
     with left:
-        control = st.selectbox("Along one control", result["varied"], key="sweep.x")
-        st.plotly_chart(plots.curve(result["settings"], control, title), key="curve", config=PLAIN)
-        st.caption("The best score at each value, the other controls free, with its 95 % interval.")
+        control = st.selectbox("Along one control", result.varied, key="sweep.x")
+        st.plotly_chart(plots.curve(result.best_along(control), control, title), key="curve", config=PLAIN)
+        st.caption("The best score at each value, over all other controls, with its 95 % interval.")
     with right:
-        others = [name for name in result["varied"] if name != control]
+        others = [name for name in result.varied if name != control]
         if others:
             other = st.selectbox("Against another", others, key="sweep.y")
-            st.plotly_chart(plots.heat(result["settings"], control, other, title), key="heat", config=PLAIN)
+            best = result.best_along(control, other)
+            st.plotly_chart(plots.heat(best, control, other, title), key="heat", config=PLAIN)
     st.subheader("Quality, time and cost", anchor=False)
-    points = [
-        {
-            **row,
-            "name": rag_core.describe_changes((result["strategy"], row["controls"]))
-            or "the catalogue's defaults",
-        }
-        for row in result["finalists"]
-    ]
+    points = result.front()
     st.plotly_chart(plots.pareto(points, title), key="pareto", config=PLAIN)
-    agreed = sum(row["same"] for row in result["finalists"])
     st.caption(
-        f"{len(points)} settings down the order were run again from scratch, each alone, for their seconds; "
-        f"{agreed} of {len(points)} gave exactly the scores of the sweep."
+        f"{len(points)} settings, from best to worst, were run again from scratch, one at a time, to time them; "
+        f"{result.reproduced} of {len(points)} gave exactly the scores of the sweep."
     )
 
 
-def _described(result: Mapping[str, Any], row: Mapping[str, Any]) -> str:
-    return rag_core.describe((result["strategy"], row["controls"]))
+def _scores(result: ev.SweepResult) -> None:
+    tuned_on, reported_on = result.tune.split, result.report.split
+    cells = st.columns(4)
+    cells[0].metric(f"Best on {tuned_on}", f"{result.best.tuned.mean:.3f}", border=True)
+    cells[1].metric(
+        f"The same on {reported_on}", f"{result.best.reported.mean:.3f}",
+        f"{result.gain:+.3f} over the defaults", border=True,
+    )  # fmt: skip
+    cells[2].metric(f"Defaults on {reported_on}", f"{result.default.reported.mean:.3f}", border=True)
+    cells[3].metric(
+        "Tuned minus reported", f"{result.best.gap:+.3f}", border=True,
+        help=f"Overfitting to {tuned_on}, or harder questions in {reported_on}.",
+    )  # fmt: skip
+
+
+def _winner(result: ev.SweepResult) -> None:
+    best, default = result.best.controls, result.default.controls
+    st.markdown(f"**Winner:** {result.title_of(best)}\n\n**Compared with:** {result.title_of(default)}")
+    names = {"best": "the winner", "default": "the other"}
+    st.markdown(f"On {result.report.split}: {ev.verdict_with_titles(result.comparison, names)}")
+    if result.equal_k:
+        st.warning(result.equal_k.sentence)
+    if result.judged_by:
+        st.caption(result.judged_by)
+    if result.cost is not None:
+        st.caption(f"Cost of the whole sweep: {result.cost}.")
+    if st.button("Open the winner in Compare", type="primary"):
+        preset_column(0, result.strategy, best)
+        preset_column(1, result.strategy, default)
+        st.session_state["columns"] = 2  # a third one would be neither
+        st.switch_page("pages/ask/compare.py")
 
 
 main()

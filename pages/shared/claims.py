@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import rag_core
+from rag_core import evaluation as ev
+from rag_core.evaluation.tables import cell
 
 RESULTS = Path(__file__).parents[2] / "data" / "results.json"
 COMPARED = ("simple_semantic", "hyde", "multi_query")
@@ -31,7 +31,7 @@ ABLATION = {
     "msr_reranking": ("Reranking Retrieval", 0.763),
     "rag_msr": ("Origin RAG-MSR", 0.918),
 }
-BASES = {"hyde": "simple_semantic", "multi_query": "dense_8"}  # dense search of as many passages
+BASELINES = {"hyde": "simple_semantic", "multi_query": "dense_8"}  # dense search of as many passages
 # Reformulation -> its error rate in RAG-MSR's README, Reformulation Error Analysis and Improvement.
 ERROR_RATES = {
     "paraphrasing": 0.20, "aspect_specific": 0.30, "entity_aware": 0.50,
@@ -39,13 +39,12 @@ ERROR_RATES = {
 }  # fmt: skip
 
 
-def measured() -> Mapping[str, Any]:
+def measured() -> ev.Results:
     """The stored result of `make results`."""
-    held: Mapping[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
-    return held
+    return ev.Results.read(RESULTS, "Run `make results`.")
 
 
-def comparison(results: Mapping[str, Any]) -> str:
+def comparison(results: ev.Results) -> str:
     """The comparison of multi-query with its rivals: its source's words, and below them what holds or was measured here."""
     head = "".join(f"<th>{escape(rag_core.RECIPES[name].title)}</th>" for name in COMPARED)
     rows = "".join(
@@ -60,7 +59,7 @@ def comparison(results: Mapping[str, Any]) -> str:
     return _table(f"<th></th>{head}", rows)
 
 
-def ablation(results: Mapping[str, Any]) -> str:
+def ablation(results: ev.Results) -> str:
     """RAG-MSR's ablation: its figures, and ours by its own measure and by the standard one."""
     rows = "".join(
         f'<tr><td>{escape(name)}</td><td><span class="rl-claim">{claim:.3f}</span></td>'
@@ -74,12 +73,12 @@ def ablation(results: Mapping[str, Any]) -> str:
     )
 
 
-def error_rates(results: Mapping[str, Any]) -> str:
+def error_rates(results: ev.Results) -> str:
     """Share of irrelevant passages each reformulation brings, in RAG-MSR's README and here."""
-    found = {effect["origin"]: effect for effects in results["rewrites"].values() for effect in effects}
+    found = {effect.origin: effect for effects in results.rewrites.values() for effect in effects}
     rows = "".join(
         f'<tr><td>{escape(origin)}</td><td><span class="rl-claim">{claim:.2f}</span></td>'
-        f"<td>{found[origin]['error_rate']:.2f}</td><td>{found[origin]['unique_relevant']}</td></tr>"
+        f"<td>{found[origin].error_rate:.2f}</td><td>{found[origin].unique_relevant}</td></tr>"
         for origin, claim in ERROR_RATES.items()
         if origin in found
     )
@@ -90,7 +89,7 @@ def error_rates(results: Mapping[str, Any]) -> str:
     )
 
 
-def _here(row: str, name: str, results: Mapping[str, Any]) -> str:
+def _here(row: str, name: str, results: ev.Results) -> str:
     """What stands here beside a claim."""
     recipe = rag_core.RECIPES[name]
     match row:
@@ -112,34 +111,24 @@ def _here(row: str, name: str, results: Mapping[str, Any]) -> str:
             calls = sum(recipe.calls.values())
             return f"{calls} call{'s' if calls > 1 else ''}; $0 with the offline engine"
         case _:
-            seconds = results["strategies"][name]["seconds_per_query"]
-            return f"{seconds:.2f} s to the passages, offline"
+            return f"{results.strategies[name].seconds_per_query or 0:.2f} s to the passages, offline"
 
 
-def _best_kind(results: Mapping[str, Any], name: str) -> str:
-    """The kind of question it gains most on over its base, or for a base does best on."""
-    base = BASES.get(name)
-    kinds = results["groups"]["kind"]
-    scores = {
-        kind: _kind_mean(row, name) - (_kind_mean(row, base) if base else 0) for kind, row in kinds.items()
-    }
-    best = max(scores, key=lambda kind: scores[kind])
-    if base is None:
-        return f"does best on {best} ({scores[best]:.2f} nDCG@10)"
-    return f"gains most on {best} ({scores[best]:+.2f} nDCG@10 over {base})"
-
-
-def _kind_mean(row: Mapping[str, Any], label: str) -> float:
-    mean: float = row["strategies"][label]["ndcg@10"]["mean"]
-    return mean
-
-
-def _mean(results: Mapping[str, Any], label: str, metric: str) -> str:
-    row = results["strategies"].get(label)
-    if row is None:
+def _best_kind(results: ev.Results, name: str) -> str:
+    """The kind of question it gains most on over its baseline; without a baseline, the one it scores best on."""
+    baseline = BASELINES.get(name)
+    found = results.best_kind(name, "ndcg@10", baseline)
+    if found is None:
         return "–"
-    value = row["metrics"][metric]
-    return f"{value['mean']:.3f} ({value['ci_low']:.3f}–{value['ci_high']:.3f})"
+    kind, score = found
+    if baseline is None:
+        return f"does best on {kind} ({score:.2f} nDCG@10)"
+    return f"gains most on {kind} ({score:+.2f} nDCG@10 over {baseline})"
+
+
+def _mean(results: ev.Results, label: str, metric: str) -> str:
+    row = results.strategies.get(label)
+    return cell(row.metrics[metric] if row else None)
 
 
 def _table(head: str, rows: str) -> str:

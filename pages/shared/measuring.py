@@ -26,12 +26,12 @@ def jobs() -> ev.Jobs:
 
 
 @st.cache_resource(show_spinner=False)
-def _lab_of(data: str, _consent: Callable[[ev.Estimate], None]) -> rag_core.Lab:
+def _lab_of(data: str, _consent: Callable[[ev.CostEstimate], None]) -> rag_core.Lab:
     """The lab over a BEIR folder, kept open for later runs."""
     return ev.open_judged(data, rag_core.read_settings(), engines=engine().wait().engines, consent=_consent)
 
 
-def lab_for(data: str, consent: Callable[[ev.Estimate], None]) -> rag_core.Lab:
+def lab_for(data: str, consent: Callable[[ev.CostEstimate], None]) -> rag_core.Lab:
     """The lab over a judged set's documents, embedded with consent to the cost.
 
     Raises:

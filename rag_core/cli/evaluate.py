@@ -69,7 +69,7 @@ def evaluate(
     pairs = [parse_pair(one, [*chosen, *files]) for one in pair or []]
     judged = ev.read_judged(data, split, settings)
     lab = opened(data, settings, yes=yes)
-    manifest = ev.describe(
+    manifest = ev.describe_run(
         judged,
         chosen,
         depth=depth,
@@ -93,7 +93,7 @@ def evaluate(
         show.progress("ready", 1, 1)
         results = ev.conclude(run, measured)
     if as_json:
-        typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(results.as_json(), ensure_ascii=False, indent=2))
         return
     shown.results(results)
     shown.stage_effects({label: ev.stage_effects(run, label, measured[0]) for label in chosen})
@@ -139,11 +139,19 @@ def sweep(
     with attach_calls_to_errors(lab.calls), interruptible() as stop:
         confirm(ev.estimate(planned, lab.rehearsal()), yes=yes)
         result = ev.tune(
-            recipe, combinations, measured, dev, test, lab.services, base=base, stop=stop, told=show.progress
+            recipe,
+            combinations,
+            measured,
+            dev,
+            test,
+            lab.services,
+            base=base,
+            stop=stop,
+            progress=show.progress,
         )
     show.progress("ready", 1, 1)
     if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(result.as_json(), ensure_ascii=False, indent=2))
     else:
         shown.sweep(result)
     path = ev.save_sweep(
@@ -181,7 +189,7 @@ def answers(
     judged = ev.read_judged(data, split, settings)
     lab = opened(data, settings, yes=yes)
     questions = checks.evenly_spaced(judged.questions, limit)
-    asked = ev.Batch(questions, list(chosen.values()), judging=judge)
+    asked = ev.Workload(questions, list(chosen.values()), judging=judge)
     with attach_calls_to_errors(lab.calls), interruptible() as stop:
         confirm(ev.estimate([asked], lab.rehearsal()), yes=yes)
         report = checks.check_answers(
@@ -211,7 +219,7 @@ def results(
     from .. import evaluation as ev
     from . import show_evaluation as shown
 
-    found = ev.read_json(file)
+    found = ev.Results.read(file)
     if into is not None:
         ev.put_table(into, ev.markdown(found))
         say(f"The table in {into} is that of {file}.")

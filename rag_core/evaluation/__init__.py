@@ -1,52 +1,70 @@
 """Measuring strategies on judged questions: metrics, intervals, paired tests, sweeps, answer checks."""
 
 from .ablation import RewriteEffect, StageEffect, rewrite_effects, stage_effects
-from .background import start_run, start_sweep
-from .estimate import Batch, Estimate, estimate, plan_of
+from .changes import Change, Verdict, changes
+from .cost_estimate import CostEstimate, Workload, estimate, plan_of
+from .datasets import BUILTIN_DATA, document_titles, grades_of, open_judged, read_judged, source_of
 from .jobs import Job, JobKind, Jobs, RunningMean, Status
+from .launch import start_run, start_sweep
+from .manifest import Manifest, MeasuredStrategy, RunFile, describe_run
 from .metrics import DEFAULT_METRICS, Metric, parse_metric
-from .pareto import pareto_front
-from .records import Record, RunFolder, StageRecord, read_json
-from .results import Change, changes, choose_metrics, conclude, differences, scores, summarise
-from .runner import RunProgress, build_strategies, describe, evaluate, take_run_file
-from .session import (
-    BUILTIN_DATA,
-    document_titles,
-    folder_for,
-    grades_of,
-    open_judged,
-    past_runs,
-    read_judged,
-    source_of,
-    title_of,
+from .pareto import Point, on_front, pareto_front
+from .records import Record, StageRecord
+from .results import (
+    GroupResult,
+    Groups,
+    MeanScore,
+    Results,
+    StrategyResult,
+    choose_metrics,
+    conclude,
+    scores,
+    stored_results,
+    summarise,
 )
+from .run_comparison import StrategyInTwoRuns, compare_runs
+from .run_folder import RunFolder, differences, folder_for, past_runs, run_title
+from .runner import RunProgress, build_strategies, evaluate, take_run_file
 from .statistics import Comparison, Interval, compare_all, interval
 from .sweep import axis_values, grid, parse_axis, sample, settings_of
+from .sweep_results import Setting, SweepResult, list_sweeps, read_sweep, save_sweep, sweep_title, value_order
 from .tables import markdown, put_table
-from .tuning import list_sweeps, plan, read_sweep, save_sweep, sweep_title, tune
-from .variants import VariantChange, compare_runs, in_words, titles
+from .titles import titles, verdict_with_titles
+from .tuning import plan, tune
 
 __all__ = [
     "BUILTIN_DATA",
     "DEFAULT_METRICS",
-    "Batch",
     "Change",
     "Comparison",
-    "Estimate",
+    "CostEstimate",
+    "GroupResult",
+    "Groups",
     "Interval",
     "Job",
     "JobKind",
     "Jobs",
+    "Manifest",
+    "MeanScore",
+    "MeasuredStrategy",
     "Metric",
+    "Point",
     "Record",
+    "Results",
     "RewriteEffect",
+    "RunFile",
     "RunFolder",
     "RunProgress",
     "RunningMean",
+    "Setting",
     "StageEffect",
     "StageRecord",
     "Status",
-    "VariantChange",
+    "StrategyInTwoRuns",
+    "StrategyResult",
+    "SweepResult",
+    "Verdict",
+    "Workload",
     "axis_values",
     "build_strategies",
     "changes",
@@ -54,7 +72,7 @@ __all__ = [
     "compare_all",
     "compare_runs",
     "conclude",
-    "describe",
+    "describe_run",
     "differences",
     "document_titles",
     "estimate",
@@ -62,10 +80,10 @@ __all__ = [
     "folder_for",
     "grades_of",
     "grid",
-    "in_words",
     "interval",
     "list_sweeps",
     "markdown",
+    "on_front",
     "open_judged",
     "pareto_front",
     "parse_axis",
@@ -74,10 +92,10 @@ __all__ = [
     "plan",
     "plan_of",
     "put_table",
-    "read_json",
     "read_judged",
     "read_sweep",
     "rewrite_effects",
+    "run_title",
     "sample",
     "save_sweep",
     "scores",
@@ -86,10 +104,12 @@ __all__ = [
     "stage_effects",
     "start_run",
     "start_sweep",
+    "stored_results",
     "summarise",
     "sweep_title",
     "take_run_file",
-    "title_of",
     "titles",
     "tune",
+    "value_order",
+    "verdict_with_titles",
 ]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ..language.questions import form_of
 from .metrics import Metric
-from .records import Record, RunFolder, StageRanking
+from .records import Record, StageRanking
+from .run_folder import RunFolder
 from .statistics import Interval, interval, randomisation_p
 
 Documents = tuple[str, ...]

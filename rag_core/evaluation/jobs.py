@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from ..values.errors import RagError, Stopped
 from ..values.types import ModelCall
-from .estimate import Estimate
+from .cost_estimate import CostEstimate
 
 Phase = Literal["running", "asking", "done", "stopped", "failed"]
 JobKind = Literal["run", "sweep"]
@@ -64,7 +64,7 @@ class Status:
     done: int = 0
     total: int = 0
     seconds_left: float | None = None
-    bill: Estimate | None = None
+    bill: CostEstimate | None = None
     billed: str = "This"
     embedded: tuple[ModelCall, ...] = ()
     means: Mapping[str, RunningMean] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class Job:
         """Ask it to stop; one that waits for consent is dropped."""
         self.stop_requested.set()
 
-    def agree(self, bill: Estimate | None) -> None:
+    def agree(self, bill: CostEstimate | None) -> None:
         """Consent to this bill; nothing happens when it is not the one that is asked about now."""
         if self.status.phase == "asking" and bill is self.status.bill:
             self._agreed.set()
@@ -131,7 +131,7 @@ class Job:
         """Change fields of the status; for its own thread."""
         self.status = dataclasses.replace(self.status, **changes)
 
-    def ask(self, bill: Estimate, what: str = "This") -> None:
+    def ask(self, bill: CostEstimate, what: str = "This") -> None:
         """Wait for consent before anything is billed; for its own thread. Each bill has its own consent.
 
         Args:

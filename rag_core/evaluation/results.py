@@ -1,4 +1,4 @@
-"""What a run says: metrics with intervals, paired comparisons, groups of questions, regressions."""
+"""The results of a run: metrics with intervals, paired comparisons, groups of questions, regressions."""
 
 from __future__ import annotations
 
@@ -6,27 +6,171 @@ import json
 import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from pydantic import Field
 
+from ..data.benchmark import Question
 from ..values.errors import InputError
 from ..values.types import Cost
-from .ablation import rewrite_effects
+from .ablation import RewriteEffect, rewrite_effects
+from .manifest import Manifest, MeasuredStrategy
 from .metrics import DEFAULT_METRICS, Metric, judged_at, parse_metric
-from .records import Calls, Record, RunFolder, write_atomically
+from .records import Calls, Record
+from .run_folder import RunFolder
 from .runfiles import write_run
-from .statistics import compare_all, interval
+from .statistics import Comparison, compare_all, interval
+from .stored import Stored, write_atomically
 
 Scores = Mapping[str, Mapping[str, float]]  # label -> question id -> score
-Verdict = Literal["better", "worse", "different", "same", "failed"]
+
+
+class MeanScore(Stored):
+    """The mean of a metric over questions, and its 95 % interval."""
+
+    mean: float
+    ci_low: float
+    ci_high: float
+
+
+Means = dict[str, MeanScore | None]  # metric -> mean; None where no question has a score
+
+
+class CallTotals(Stored):
+    """The model calls of a run by purpose and model, including those of failed attempts.
+
+    Args:
+        cost_usd: US dollars; None when a price is unknown.
+    """
+
+    purpose: str
+    model: str
+    count: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+
+
+class StrategyResult(Stored):
+    """What one strategy scored, took and cost.
+
+    Args:
+        queries: questions without a failure; all means are over these.
+        failed: questions that failed.
+        failures: their distinct reasons.
+        judged_at_10: mean share of the first ten documents that were judged; None without a success.
+        seconds_per_query: mean; None without a success, and for run files, which have no times.
+        stage_seconds: mean seconds per query by "position name", positions from 1.
+        cost_usd: US dollars of the whole run; None when a price is unknown.
+        cost_known_usd: of the calls whose price is known.
+        warnings: how many.
+        controls: None for run files.
+    """
+
+    metrics: Means
+    queries: int
+    failed: int
+    failures: tuple[str, ...]
+    judged_at_10: float | None = Field(validation_alias="judged@10", serialization_alias="judged@10")
+    seconds_per_query: float | None
+    stage_seconds: dict[str, float]
+    calls: tuple[CallTotals, ...]
+    cost_usd: float | None
+    cost_known_usd: float
+    calls_without_price: int
+    warnings: int
+    fingerprint: str | None
+    controls: dict[str, Any] | None
+
+    @property
+    def cost_per_query(self) -> float | None:
+        """US dollars per question; None when a price is unknown."""
+        return None if self.cost_usd is None else self.cost_usd / self.queries
+
+
+class GroupResult(Stored):
+    """Scores of the questions of one kind or language.
+
+    Args:
+        strategies: label -> metric -> mean.
+        comparisons: the pairs of the manifest, p corrected within the group.
+    """
+
+    queries: int
+    strategies: dict[str, Means]
+    comparisons: tuple[Comparison, ...] = ()
+
+
+Groups = dict[str, GroupResult]  # kind or language -> its questions' scores
+
+
+class Results(Stored):
+    """The results of a run: what `rag eval --json` prints and results.json holds.
+
+    Args:
+        primary: the metric used for comparisons.
+        comparisons: of every pair, or those of the manifest; p corrected over all of them.
+        groups: "kind" and "language" -> group -> scores; empty where there is one group only.
+        rewrites: label -> effects, for strategies that search with several queries.
+        peak_memory_mb: of the process that ran it.
+        run_files: label -> name of its TREC run file, or why there is none.
+    """
+
+    data: str
+    split: str
+    queries: int
+    judged_by: str = ""
+    primary: str
+    strategies: dict[str, StrategyResult]
+    comparisons: tuple[Comparison, ...]
+    groups: dict[str, Groups]
+    rewrites: dict[str, tuple[RewriteEffect, ...]]
+    manifest: Manifest
+    peak_memory_mb: float | None = None
+    run_files: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def primary_means(self) -> dict[str, float]:
+        """Label -> mean of the primary metric, for strategies that have one."""
+        found = {label: row.metrics[self.primary] for label, row in self.strategies.items()}
+        return {label: score.mean for label, score in found.items() if score}
+
+    @property
+    def leader(self) -> str | None:
+        """The label of the strategy with the best primary mean; None without a mean."""
+        means = self.primary_means
+        return max(means, key=means.__getitem__, default=None)
+
+    def best_kind(self, label: str, metric: str, baseline: str | None = None) -> tuple[str, float] | None:
+        """The kind of question a strategy scores best on, or gains most on over a baseline; None without kinds.
+
+        Returns:
+            The kind, and the mean or the difference of means.
+        """
+        scores = {}
+        for kind, row in self.groups["kind"].items():
+            mean = row.strategies[label][metric]
+            base = row.strategies[baseline][metric] if baseline else None
+            if mean and (base or not baseline):
+                scores[kind] = mean.mean - (base.mean if base else 0.0)
+        best = max(scores, key=scores.__getitem__, default=None)
+        return None if best is None else (best, scores[best])
+
+
+def stored_results(run: RunFolder) -> Results | None:
+    """The stored results of a run; None until it has ended.
+
+    Raises:
+        DataError: they cannot be read.
+    """
+    return Results.read(run.results_file) if run.results_file.is_file() else None
 
 
 def choose_metrics(names: Sequence[str] = (), depth: int | None = None) -> list[Metric]:
-    """The metrics of these names, the first being the one that comparisons go by.
+    """The metrics of these names; the first is the primary one.
 
-    Without names the usual ones; Recall@100 among them where rankings are that deep.
+    Without names, the usual ones, and Recall@100 where rankings are that deep.
 
     Raises:
         ConfigError: an unknown metric.
@@ -37,222 +181,157 @@ def choose_metrics(names: Sequence[str] = (), depth: int | None = None) -> list[
 
 
 def scores(run: RunFolder, metric: Metric) -> dict[str, dict[str, float]]:
-    """A metric of every measured question that ran; a failed one has no score."""
+    """A metric of every measured question by label; a failed question has no score."""
     grades = run.judged.qrels
     return {
         label: {
             question: metric(record.ranked, grades[question])
-            for question, record in held.items()
+            for question, record in records.items()
             if not record.error
         }
-        for label, held in run.records.items()
+        for label, records in run.records.items()
     }
 
 
-def conclude(run: RunFolder, metrics: Sequence[Metric]) -> dict[str, Any]:
-    """Write a run's results and its rankings as TREC run files; the results."""
-    results = {**summarise(run, metrics), "peak_memory_mb": _peak_memory_mb(), "run_files": {}}
-    for label, held in run.records.items():
+def conclude(run: RunFolder, metrics: Sequence[Metric]) -> Results:
+    """Write a run's results, and its rankings as TREC run files; returns the results.
+
+    Raises:
+        StorageError: a file cannot be written.
+    """
+    run_files = {}
+    for label, records in run.records.items():
         path = run.folder / "runs" / f"{label}.trec"
-        ranked = {question: record.ranked for question, record in held.items() if not record.error}
+        ranked = {question: record.ranked for question, record in records.items() if not record.error}
         try:
             write_run(path, ranked, label)
-            results["run_files"][label] = path.name
-        except InputError as error:  # the format has no place for such an id
-            results["run_files"][label] = f"not written: {error.message}"
-    write_atomically(run.folder / "results.json", json.dumps(results, ensure_ascii=False, indent=1))
+            run_files[label] = path.name
+        except InputError as error:  # the format cannot express such an id
+            run_files[label] = f"not written: {error.message}"
+    results = summarise(run, metrics).model_copy(
+        update={"peak_memory_mb": _peak_memory_mb(), "run_files": run_files}
+    )
+    write_atomically(run.results_file, json.dumps(results.as_json(), ensure_ascii=False, indent=1))
     return results
 
 
 def _peak_memory_mb() -> float:
-    """The most memory this process has held, in megabytes."""
+    """This process's peak memory, in megabytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)  # macOS counts bytes
 
 
-def summarise(run: RunFolder, metrics: Sequence[Metric]) -> dict[str, Any]:
-    """The shape `rag eval --json` prints, but for what belongs to the process that ran it.
+def summarise(run: RunFolder, metrics: Sequence[Metric]) -> Results:
+    """The results of a run, without those of the process that ran it.
 
-    Comparisons are of the first metric, over every pair or those of the manifest, p values corrected over
-    all of them; the pairs of the manifest are compared in each group of questions too, corrected there.
+    Comparisons use the first metric. They cover every pair, or the manifest's pairs, which are then also
+    compared within each group of questions; p values are corrected over each such set.
     """
     by_metric = {metric.name: scores(run, metric) for metric in metrics}
-    primary = metrics[0]
-    pairs = [(a, b) for a, b in run.manifest.get("pairs", [])] or None
-    return {
-        "data": run.judged.name,
-        "split": run.judged.split,
-        "queries": len(run.judged.measured),
-        "judged_by": run.judged.judged_by,
-        "primary": primary.name,
-        "strategies": {label: _strategy(run, label, by_metric) for label in run.labels},
-        "comparisons": [asdict(pair) for pair in compare_all(primary.title, by_metric[primary.name], pairs)],
-        "groups": {
-            "kind": groups(run, by_metric, primary, pairs, lambda question: question.kind),
-            "language": groups(run, by_metric, primary, pairs, lambda question: question.language),
+    primary, pairs = metrics[0], run.manifest.pairs or None
+    return Results(
+        data=run.judged.name,
+        split=run.judged.split,
+        queries=len(run.judged.measured),
+        judged_by=run.judged.judged_by,
+        primary=primary.name,
+        strategies={label: _strategy_result(run, label, by_metric) for label in run.labels},
+        comparisons=tuple(compare_all(primary.title, by_metric[primary.name], pairs)),
+        groups={
+            "kind": _group_results(run, by_metric, primary, lambda question: question.kind),
+            "language": _group_results(run, by_metric, primary, lambda question: question.language),
         },
-        "rewrites": {
-            label: [asdict(effect) for effect in effects]
-            for label in run.labels
-            if (effects := rewrite_effects(run, label))
-        },
-        "manifest": dict(run.manifest),
-    }
+        rewrites={label: tuple(effects) for label in run.labels if (effects := rewrite_effects(run, label))},
+        manifest=run.manifest,
+    )
 
 
-def _strategy(run: RunFolder, label: str, by_metric: Mapping[str, Scores]) -> dict[str, Any]:
-    ran = [record for record in run.records[label].values() if not record.error]
-    failures = [record for record in run.records[label].values() if record.error]
+def _strategy_result(run: RunFolder, label: str, by_metric: Mapping[str, Scores]) -> StrategyResult:
     records = list(run.records[label].values())
+    succeeded = [record for record in records if not record.error]
+    failures = [record.error for record in records if record.error]
     cost = sum((record.cost for record in records), Cost())
-    declared = run.manifest["strategies"][label]
-    ours = "controls" in declared  # a run file of another system tells no times
+    entry = run.manifest.strategies[label]
+    timed = isinstance(entry, MeasuredStrategy)
     grades = run.judged.qrels
-    return {
-        "metrics": {name: _mean(list(held[label].values())) for name, held in by_metric.items()},
-        "queries": len(ran),
-        "failed": len(failures),
-        "failures": sorted({record.error for record in failures}),
-        "judged@10": float(np.mean([judged_at(r.ranked, grades[r.question], 10) for r in ran]))
-        if ran
-        else None,
-        "seconds_per_query": float(np.mean([record.seconds for record in ran])) if ran and ours else None,
-        "stage_seconds": _stage_seconds(ran),
-        "calls": _calls(records),
-        "cost_usd": cost.usd,
-        "cost_known_usd": cost.known,
-        "calls_without_price": cost.unpriced,
-        "warnings": sum(len(record.warnings) for record in ran),
-        "fingerprint": declared.get("fingerprint"),
-        "controls": declared.get("controls"),
-    }
+    judged = [judged_at(record.ranked, grades[record.question], 10) for record in succeeded]
+    seconds = [record.seconds for record in succeeded]
+    return StrategyResult(
+        metrics={name: _mean_score(list(found[label].values())) for name, found in by_metric.items()},
+        queries=len(succeeded),
+        failed=len(failures),
+        failures=tuple(sorted(set(failures))),
+        judged_at_10=float(np.mean(judged)) if judged else None,
+        seconds_per_query=float(np.mean(seconds)) if seconds and timed else None,
+        stage_seconds=_stage_seconds(succeeded),
+        calls=_call_totals(records),
+        cost_usd=cost.usd,
+        cost_known_usd=cost.known,
+        calls_without_price=cost.unpriced,
+        warnings=sum(len(record.warnings) for record in succeeded),
+        fingerprint=entry.fingerprint,
+        controls=entry.controls if isinstance(entry, MeasuredStrategy) else None,
+    )
 
 
-def _mean(values: Sequence[float]) -> dict[str, float] | None:
+def _mean_score(values: Sequence[float]) -> MeanScore | None:
     if not values:
         return None
     found = interval(np.array(values))
-    return {"mean": found.mean, "ci_low": found.low, "ci_high": found.high}
+    return MeanScore(mean=found.mean, ci_low=found.low, ci_high=found.high)
 
 
-def _stage_seconds(ran: Sequence[Record]) -> dict[str, float]:
+def _stage_seconds(records: Sequence[Record]) -> dict[str, float]:
     """Mean seconds per query of each stage, by position and name."""
     seconds: dict[str, list[float]] = {}
-    for record in ran:
+    for record in records:
         for position, stage in enumerate(record.stages, start=1):
             seconds.setdefault(f"{position} {stage.stage}", []).append(stage.seconds)
     return {name: float(np.mean(values)) for name, values in seconds.items()}
 
 
-def _calls(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Model calls of the whole run by purpose and model, those of attempts that failed included."""
+def _call_totals(records: Sequence[Record]) -> tuple[CallTotals, ...]:
     rows: dict[tuple[str, str], list[Calls]] = {}
     for record in records:
         for calls in (*record.calls, *record.earlier):
             rows.setdefault((calls.purpose, calls.model), []).append(calls)
-    return [
-        {
-            "purpose": purpose,
-            "model": model,
-            **{
-                key: sum(getattr(calls, key) for calls in group)
-                for key in ("count", "input_tokens", "output_tokens")
-            },
-            "cost_usd": sum((calls.cost for calls in group), Cost()).usd,
-        }
+    return tuple(
+        CallTotals(
+            purpose=purpose,
+            model=model,
+            count=sum(calls.count for calls in group),
+            input_tokens=sum(calls.input_tokens for calls in group),
+            output_tokens=sum(calls.output_tokens for calls in group),
+            cost_usd=sum((calls.cost for calls in group), Cost()).usd,
+        )
         for (purpose, model), group in rows.items()
-    ]
+    )
 
 
-def groups(
-    run: RunFolder,
-    by_metric: Mapping[str, Scores],
-    primary: Metric,
-    pairs: Sequence[tuple[str, str]] | None,
-    group_of: Callable[[Any], str],
-) -> dict[str, dict[str, Any]]:
-    """The metrics for each group of questions, and the pairs compared in it; empty for a single group."""
+def _group_results(
+    run: RunFolder, by_metric: Mapping[str, Scores], primary: Metric, group_of: Callable[[Question], str]
+) -> Groups:
+    """The scores of each group of questions, and the manifest's pairs compared in it; empty for one group."""
     members: dict[str, list[str]] = {}
     for question in run.judged.measured:
         members.setdefault(group_of(question), []).append(question.id)
     if len(members) < 2:
         return {}
-    return {
-        group: {
-            "queries": len(ids),
-            "strategies": {
-                label: {
-                    name: _mean([held[label][one] for one in ids if one in held[label]])
-                    for name, held in by_metric.items()
-                }
+    found = {}
+    for group, ids in members.items():
+        within = {name: _restricted(all_scores, ids) for name, all_scores in by_metric.items()}
+        pairs = run.manifest.pairs
+        found[group] = GroupResult(
+            queries=len(ids),
+            strategies={
+                label: {name: _mean_score(list(rows[label].values())) for name, rows in within.items()}
                 for label in run.labels
             },
-            "comparisons": [
-                asdict(pair)
-                for pair in (
-                    compare_all(primary.title, _only(by_metric[primary.name], ids), pairs) if pairs else ()
-                )
-            ],
-        }
-        for group, ids in members.items()
-    }
+            comparisons=tuple(compare_all(primary.title, within[primary.name], pairs) if pairs else ()),
+        )
+    return found
 
 
-def _only(held: Scores, ids: Sequence[str]) -> dict[str, dict[str, float]]:
-    return {label: {one: values[one] for one in ids if one in values} for label, values in held.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One question under a strategy, set beside the baseline.
-
-    Args:
-        verdict: "different" when the score is the same and the first `cutoff` documents are not.
-    """
-
-    question: str
-    verdict: Verdict
-    baseline: float | None
-    score: float | None
-
-
-def changes(run: RunFolder, metric: Metric, baseline: str, label: str) -> list[Change]:
-    """Every question's fate, worst first: what a mean hides."""
-    held = scores(run, metric)
-    found = [
-        _change(run, metric, question.id, baseline, label, held)
-        for question in run.judged.measured
-        if question.id in run.records[baseline] and question.id in run.records[label]
-    ]
-    return sorted(found, key=lambda change: (_difference(change), change.question))
-
-
-def _change(run: RunFolder, metric: Metric, question: str, baseline: str, label: str, held: Scores) -> Change:
-    before, after = held[baseline].get(question), held[label].get(question)
-    if before is None or after is None:
-        return Change(question, "failed", before, after)
-    if abs(after - before) > 1e-9:
-        return Change(question, "better" if after > before else "worse", before, after)
-    first = slice(metric.cutoff)
-    same = run.records[baseline][question].ranked[first] == run.records[label][question].ranked[first]
-    return Change(question, "same" if same else "different", before, after)
-
-
-def _difference(change: Change) -> float:
-    if change.score is None or change.baseline is None:
-        return -np.inf
-    return change.score - change.baseline
-
-
-def differences(older: RunFolder, newer: RunFolder) -> list[str]:
-    """What two runs do not share, one sentence each, so that nobody reads more into their figures."""
-    told = []
-    for key, said in (
-        ("checksum", "The questions or judgements are not the same; only those in both are compared."),
-        ("engine", "The models or the index are not the same."),
-        ("depth", "The depth is not the same."),
-        ("versions", "The versions of the libraries are not the same."),
-    ):
-        if older.manifest[key] != newer.manifest[key]:
-            told.append(said)
-    return told
+def _restricted(scores: Scores, ids: Sequence[str]) -> Scores:
+    """The scores of these questions, in their order."""
+    return {label: {one: values[one] for one in ids if one in values} for label, values in scores.items()}

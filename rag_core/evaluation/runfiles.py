@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..values.errors import DataError, InputError
 from .metrics import trec_order
-from .records import write_atomically
+from .stored import write_atomically
 
 COLUMNS = 6
 

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.metadata
-import os
-import platform
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..catalog import RECIPES, Number, StrategySpec, build
-from ..data.benchmark import Benchmark, Question
+from ..data.benchmark import Question
 from ..pipeline.strategy import Strategy
 from ..runtime.run import Run
 from ..runtime.services import Services
-from ..values.errors import ConfigError, DataError, RagError, Stopped, attach_calls_to_errors
+from ..values.errors import ConfigError, RagError, Stopped, attach_calls_to_errors
 from ..values.types import ModelCall
-from .records import Record, RunFolder, different
+from .manifest import engine_changes
+from .records import Record
+from .run_folder import RunFolder
 from .runfiles import read_run
-
-PACKAGES = (
-    "obstetrics-rag-lab", "chromadb", "llama-index-core", "numpy", "rank-bm25", "sentence-transformers", "torch",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,61 +70,6 @@ def _deepened(strategy: Strategy, depth: int) -> Strategy:
     return recipe.build(**{**strategy.controls, **counts})
 
 
-def describe(
-    judged: Benchmark,
-    strategies: Mapping[str, Strategy],
-    *,
-    depth: int | None,
-    engine: Mapping[str, str | None],
-    source: str,
-    run_files: Mapping[str, Path] | None = None,
-    pairs: Sequence[tuple[str, str]] = (),
-) -> dict[str, Any]:
-    """The manifest of a run: what is measured, with what, where.
-
-    Args:
-        pairs: labels to compare with each other, in all and by kind of question; none for every pair, in
-            all alone.
-        source: "builtin" or the BEIR folder.
-        run_files: rankings of other systems by label.
-    """
-    files = {
-        label: {"run_file": path.name, "fingerprint": _checksum(path)}
-        for label, path in (run_files or {}).items()
-    }
-    return {
-        "data": judged.name,
-        "source": source,
-        "split": judged.split,
-        "checksum": judged.checksum,
-        "questions": len(judged.measured),
-        "judged_by": judged.judged_by,
-        "depth": depth,
-        "strategies": {
-            label: {
-                "strategy": strategy.name,
-                "controls": dict(strategy.controls),
-                "fingerprint": strategy.fingerprint,
-            }
-            for label, strategy in strategies.items()
-        }
-        | files,
-        "engine": dict(engine),
-        **({"pairs": [list(pair) for pair in pairs]} if pairs else {}),
-        "versions": {"python": platform.python_version()}
-        | {name: importlib.metadata.version(name) for name in PACKAGES},
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-    }
-
-
-def _checksum(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from error
-
-
 def take_run_file(run: RunFolder, label: str, path: Path) -> None:
     """Take over the rankings another system made; a question it has none for scores 0, as in trec_eval.
 
@@ -178,7 +116,7 @@ def evaluate(
 
     def checked_services() -> Services:
         current = services()
-        changed = different(run.manifest["engine"], current.engine)
+        changed = engine_changes(run.manifest.engine, current.engine)
         if changed:
             raise ConfigError(
                 f"The run in {run.folder} was begun with another engine: {', '.join(changed)} changed.",

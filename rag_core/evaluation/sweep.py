@@ -8,13 +8,11 @@ settings run from scratch.
 from __future__ import annotations
 
 import dataclasses
-import gc
 import itertools
 import math
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +33,7 @@ SEED = 20_261
 Values = Mapping[str, object]
 
 
-class Memory:
+class CachedIndex:
     """An index that answers from what it has already been asked, for one question.
 
     A shallower search is the beginning of a deeper one, so each search is made once, as deep as any
@@ -166,7 +164,7 @@ def settings_of(recipe: Recipe, base: Values, settings: Sequence[Values]) -> dic
 
 
 @dataclass(frozen=True, slots=True)
-class SweepScores:
+class ScoreMatrix:
     """Scores of every setting on every question.
 
     Args:
@@ -181,6 +179,11 @@ class SweepScores:
     cost_usd: NDArray[np.float64]
     calls: tuple[ModelCall, ...] = ()
 
+    def cost_of(self, row: int) -> float | None:
+        """US dollars per question of one setting; None when a price is unknown."""
+        cost = float(self.cost_usd[row]) / len(self.questions)
+        return None if math.isnan(cost) else cost
+
 
 def sweep(
     judged: Benchmark,
@@ -189,13 +192,13 @@ def sweep(
     services: Callable[[], Services],
     *,
     stop: threading.Event | None = None,
-    told: Callable[[int, int], None] = lambda done, total: None,
-) -> SweepScores:
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> ScoreMatrix:
     """Run every setting on every measured question.
 
     Args:
         services: gives those for one question.
-        told: receives questions done, and in all.
+        progress: called with the questions done and their total.
 
     Raises:
         StageError: a stage failed; a sweep has no holes.
@@ -204,40 +207,47 @@ def sweep(
     questions = judged.measured
     scores = np.empty((len(strategies), len(questions)))
     cost = np.zeros(len(strategies))
+    order = sorted(range(len(strategies)), key=lambda row: [repr(stage) for stage in strategies[row].stages])
     calls: list[ModelCall] = []
     with attach_calls_to_errors(calls):
         for column, question in enumerate(questions):
             if stop and stop.is_set():
                 raise Stopped
             current = services()
-            enriched = Memory(current.enriched) if current.enriched else None
-            current = dataclasses.replace(current, index=Memory(current.index), enriched=enriched, workers=1)
+            current = dataclasses.replace(
+                current,
+                index=CachedIndex(current.index),
+                enriched=CachedIndex(current.enriched) if current.enriched else None,
+                workers=1,
+            )
             run = Run(stop=stop)
             grades, billed = judged.qrels[question.id], dict[ModelCall, None]()
-            with _no_collection(), attach_calls_to_errors(billed):
-                for row, strategy in enumerate(strategies):
+            with attach_calls_to_errors(billed):
+                for row, following in itertools.zip_longest(order, order[1:]):
+                    strategy = strategies[row]
                     trace = strategy.run(question.text, current, run)
                     scores[row, column] = metric(_documents(trace.ranking), grades)
                     price = trace.cost_usd
                     cost[row] += np.nan if price is None else price
                     if price != 0:
                         billed.update((call, None) for call in trace.calls if call.cost_usd != 0)
+                    kept = 0 if following is None else _common_stages(strategy, strategies[following])
+                    for position in range(kept, len(strategy.stages)):
+                        run.shared.forget(strategy.prefix(question.text, position, current))
             calls += billed
-            told(column + 1, len(questions))
+            progress(column + 1, len(questions))
     ids = tuple(question.id for question in questions)
-    return SweepScores(tuple(strategies), ids, scores, cost, tuple(calls))
+    return ScoreMatrix(tuple(strategies), ids, scores, cost, tuple(calls))
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """The garbage collector would look through every kept step again and again, and find nothing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+def _common_stages(strategy: Strategy, following: Strategy) -> int:
+    """How many first stages two strategies share.
+
+    Settings run in the order of their stages, so the steps after these are of no further use. Keeping
+    thousands of them would cost memory, and time whenever the garbage collector walks through them.
+    """
+    pairs = zip(strategy.stages, following.stages, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _documents(ranking: Ranking) -> list[str]:

@@ -1,59 +1,54 @@
-"""Results as Markdown, for the README and for reports."""
+"""Results as Markdown tables, for the README and for reports."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ..catalog import RECIPES
 from ..values.errors import DataError
+from .manifest import Manifest
 from .metrics import parse_metric
-from .records import write_atomically
-from .variants import titles
+from .results import Groups, MeanScore, Results
+from .statistics import Comparison
+from .stored import write_atomically
+from .titles import titles
 
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
-SHOWN = ("ndcg@10", "recall@10", "mrr", "map")  # columns, where the results hold them
+SHOWN = ("ndcg@10", "recall@10", "mrr", "map")  # columns, where the results have them
 
 
-def markdown(results: Mapping[str, Any]) -> str:
-    """The tables of a results file: all questions, by kind, by language, and the verdicts.
-
-    Args:
-        results: from `results.summarise`.
-    """
-    names = [name for name in SHOWN if all(name in row["metrics"] for row in results["strategies"].values())]
-    names = names or [results["primary"]]
-    heads = [parse_metric(name).title for name in names]
+def markdown(results: Results) -> str:
+    """The tables of a result: all questions, by kind, by language, and the verdicts."""
+    names = [name for name in SHOWN if all(name in row.metrics for row in results.strategies.values())]
+    names = names or [results.primary]
+    headers = [parse_metric(name).title for name in names]
     rows = [
-        [f"`{label}`", *(cell(row["metrics"][name]) for name in names)]
-        for label, row in results["strategies"].items()
+        [f"`{label}`", *(cell(row.metrics[name]) for name in names)]
+        for label, row in results.strategies.items()
     ]
     parts = [
-        f"{results['queries']} questions of `{results['data']}`, {results['split']} split; "
+        f"{results.queries} questions of `{results.data}`, {results.split} split; "
         "mean and 95 % interval over questions.",
-        _table(["strategy", *heads], rows),
+        _table(["strategy", *headers], rows),
     ]
-    parts += _variants(results["manifest"])
+    parts += _legend(results.manifest)
+    grouped = {group: members for group, members in results.groups.items() if members}
+    parts += [_means_by_group(group, results.primary, members) for group, members in grouped.items()]
     parts += [
-        _groups(f"{parse_metric(results['primary']).title} by {group}", results["primary"], members)
-        for group, members in results["groups"].items()
-        if members
+        _differences_by_group(group, members)
+        for group, members in grouped.items()
+        if any(row.comparisons for row in members.values())
     ]
-    parts += [
-        _by_group(group, members)
-        for group, members in results["groups"].items()
-        if any(row.get("comparisons") for row in members.values())
-    ]
-    parts.append("\n".join(f"- {pair['verdict']}" for pair in results["comparisons"]))
+    parts.append("\n".join(f"- {pair.verdict}" for pair in results.comparisons))
     return "\n\n".join(parts)
 
 
 def put_table(path: Path, table: str) -> None:
-    """Replace what stands between the two marks of a Markdown file.
+    """Replace the text between the two marks of a Markdown file.
 
     Raises:
-        DataError: the file cannot be read, or has not both marks.
+        DataError: the file cannot be read, or lacks a mark.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -62,64 +57,60 @@ def put_table(path: Path, table: str) -> None:
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise DataError(
-            f"{path} has no place for a table.", f"Write {BEGIN} and {END} on lines of their own."
-        )
+        raise DataError(f"{path} has no place for a table.", f"Add the lines {BEGIN} and {END}.")
     write_atomically(path, f"{before}{BEGIN}\n{table}\n{END}{after}")
 
 
-def _variants(manifest: Mapping[str, Any]) -> list[str]:
-    """What the labels stand for that are not just the name of a strategy with its defaults."""
-    said = [
+def cell(score: MeanScore | None) -> str:
+    """A mean and its interval in one cell."""
+    return "–" if score is None else f"{score.mean:.3f} ({score.ci_low:.3f}–{score.ci_high:.3f})"
+
+
+def _legend(manifest: Manifest) -> list[str]:
+    """What the labels mean that are not just a strategy's name with its defaults."""
+    entries = [
         f"`{label}`: {title}"
         for label, title in titles(manifest).items()
         if label not in RECIPES or title != RECIPES[label].title
     ]
-    return [f"{'; '.join(said)}."] if said else []
+    return [f"{'; '.join(entries)}."] if entries else []
 
 
-def cell(value: Mapping[str, float] | None) -> str:
-    """A mean and its interval in one cell."""
-    if value is None:
-        return "–"
-    return f"{value['mean']:.3f} ({value['ci_low']:.3f}–{value['ci_high']:.3f})"
-
-
-def _groups(title: str, metric: str, members: Mapping[str, Any]) -> str:
-    """Means by group: one row a strategy, one column a group, with its number of questions."""
-    labels = list(next(iter(members.values()))["strategies"])
+def _means_by_group(group: str, metric: str, members: Groups) -> str:
+    """One row per strategy, one column per group with its number of questions."""
+    labels = list(next(iter(members.values())).strategies)
     rows = [
-        [f"`{label}`", *(_mean(row["strategies"][label][metric]) for row in members.values())]
+        [f"`{label}`", *(_mean(row.strategies[label][metric]) for row in members.values())]
         for label in labels
     ]
-    heads = [f"{group} ({row['queries']})" for group, row in members.items()]
-    return _table([f"mean {title}", *heads], rows)
+    headers = [f"{name} ({row.queries})" for name, row in members.items()]
+    return _table([f"mean {parse_metric(metric).title} by {group}", *headers], rows)
 
 
-def _mean(value: Mapping[str, float] | None) -> str:
-    return "–" if value is None else f"{value['mean']:.3f}"
+def _mean(score: MeanScore | None) -> str:
+    return "–" if score is None else f"{score.mean:.3f}"
 
 
-def _by_group(group: str, members: Mapping[str, Any]) -> str:
+def _differences_by_group(group: str, members: Groups) -> str:
     """The compared pairs in each group: mean difference, 95 % interval, p corrected within the group."""
-    pairs = next(iter(members.values()))["comparisons"]
+    pairs = next(iter(members.values())).comparisons
     rows = [
-        [name, str(row["queries"]), *(_difference(pair) for pair in row["comparisons"])]
+        [name, str(row.queries), *(_difference(pair) for pair in row.comparisons)]
         for name, row in members.items()
     ]
-    heads = [f"`{pair['a']}` − `{pair['b']}`" for pair in pairs]
-    return _table([f"difference by {group} (p corrected)", "n", *heads], rows)
+    headers = [f"`{pair.a}` − `{pair.b}`" for pair in pairs]
+    return _table([f"difference by {group} (p corrected)", "n", *headers], rows)
 
 
-def _difference(pair: Mapping[str, Any]) -> str:
-    if pair["difference"] is None:
+def _difference(pair: Comparison) -> str:
+    if pair.difference is None:
         return "–"
-    text = f"{pair['difference']:+.3f}"
-    if pair["low"] is not None:
-        text += f" ({pair['low']:+.3f} to {pair['high']:+.3f})"
-    return text + (f", p {pair['p_holm']:.3f}" if pair["p_holm"] is not None else "")
+    text = f"{pair.difference:+.3f}"
+    if pair.low is not None:
+        text += f" ({pair.low:+.3f} to {pair.high:+.3f})"
+    return text + (f", p {pair.p_holm:.3f}" if pair.p_holm is not None else "")
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

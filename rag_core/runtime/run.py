@@ -52,6 +52,11 @@ class Once:
                 raise
         return cast(T, future.result()), first
 
+    def forget(self, key: Hashable) -> None:
+        """Release a value that nobody will ask for again."""
+        with self._lock:
+            self._futures.pop(key, None)
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers.browser import CHROMIUM, serving
@@ -15,6 +14,7 @@ from helpers.small import DOCUMENTS
 from playwright.sync_api import Browser, Page, expect
 
 from pages.shared import plots
+from rag_core.evaluation import Point
 from rag_core.lab.lab import Lab
 
 MEASURED_MS = 120_000  # the machine may be busy
@@ -248,8 +248,8 @@ CLOSE = [("Hybrid RRF + MMR · λ 0.3, k_final 8", 0.612, 0.021), ("Hybrid RRF +
 
 @pytest.mark.parametrize("width", [1440, 390])
 def test_names_of_close_points_do_not_lie_over_each_other(browser: Browser, width: int) -> None:
-    points: list[dict[str, Any]] = [
-        {"name": name, "mean": mean, "seconds": seconds, "cost_usd": 0.0, "front": place < 2}
+    points = [
+        Point(name, mean, seconds, cost_usd=0.0, front=place < 2)
         for place, (name, mean, seconds) in enumerate(CLOSE)
     ]
     page = browser.new_page(viewport={"width": width, "height": 1000})

@@ -35,15 +35,15 @@ def test_depth_100(name: str, tmp_path: Path) -> None:
     judged = ev.read_judged(str(DATA / name), "test", settings)
     lab = ev.open_judged(str(DATA / name), settings)
     strategies = ev.build_strategies(STRATEGIES, DEPTH)
-    manifest = ev.describe(judged, strategies, depth=DEPTH, engine=lab.engine, source=name)
+    manifest = ev.describe_run(judged, strategies, depth=DEPTH, engine=lab.engine, source=name)
     run = ev.RunFolder.create(tmp_path / "run", manifest, judged)
     for _ in ev.evaluate(run, strategies, lab.services):
         pass
     results = ev.conclude(run, ev.choose_metrics(depth=DEPTH))
     print(f"\n{ev.markdown(results)}\n")
-    for label, row in results["strategies"].items():
-        recall = row["metrics"]["recall@100"]["mean"]
-        print(f"{label}: Recall@100 {recall:.4f}, {1000 * row['seconds_per_query']:.1f} ms a question")
-    print(f"peak memory {results['peak_memory_mb']:.0f} MB")
+    for label, row in results.strategies.items():
+        recall = row.metrics["recall@100"].mean
+        print(f"{label}: Recall@100 {recall:.4f}, {1000 * row.seconds_per_query:.1f} ms a question")
+    print(f"peak memory {results.peak_memory_mb:.0f} MB")
     for label, (low, high) in EXPECTED[name].items():
-        assert low <= results["strategies"][label]["metrics"]["ndcg@10"]["mean"] <= high, label
+        assert low <= results.strategies[label].metrics["ndcg@10"].mean <= high, label

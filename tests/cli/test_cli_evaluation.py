@@ -48,7 +48,7 @@ def test_eval_of_a_beir_folder(rag: Rag, beir: Path, tmp_path: Path) -> None:
         "Judged by the set's authors; see its documentation.",
         "Stage by stage",
         "longer list",
-        "plain beside bm25",
+        "plain compared with bm25",
         "too few to conclude: 3 questions",
         str(run_dir),
     ):
@@ -281,7 +281,7 @@ def test_documents_are_embedded_by_a_paid_model_only_with_consent(
 
 
 def test_the_consent_to_embedding_is_to_no_less_than_is_billed(beir: Path, server: OpenAIServer) -> None:
-    asked: list[ev.Estimate] = []
+    asked: list[ev.CostEstimate] = []
     settings = read_settings(embedding="openai:text-embedding-3-small", llm="offline")
     lab = ev.open_judged(str(beir), settings, consent=asked.append)
     (bill,) = asked

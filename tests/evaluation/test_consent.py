@@ -21,7 +21,7 @@ from rag_core import RECIPES
 from rag_core import evaluation as ev
 from rag_core.data.benchmark import Benchmark
 from rag_core.evaluation.answers import check_answers, with_answers
-from rag_core.evaluation.records import RunFolder
+from rag_core.evaluation.run_folder import RunFolder
 from rag_core.indexing import CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
@@ -72,7 +72,7 @@ def sent(server: OpenAIServer) -> Counter[str]:
     return Counter("embed" if "input" in r.body else r.role or "judge" for r in server.requests)
 
 
-def check_agreed(server: OpenAIServer, agreed: ev.Estimate) -> None:
+def check_agreed(server: OpenAIServer, agreed: ev.CostEstimate) -> None:
     assert sent(server).total() > 0
     assert sent(server) <= Counter(agreed.calls)
 
@@ -82,7 +82,7 @@ def check_agreed(server: OpenAIServer, agreed: ev.Estimate) -> None:
 def test_an_evaluation_sends_no_more_than_was_agreed(server, lab: Lab, tmp_path, name: str, choose):
     server.choose = choose
     strategies = ev.build_strategies({"one": name, "other": (name, {"k_final": 2})})
-    manifest = ev.describe(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
+    manifest = ev.describe_run(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
     run = RunFolder.create(tmp_path / "run", manifest, TEST)
     agreed = ev.estimate(ev.plan_of(run, strategies, share=True), lab.rehearsal())
     assert server.requests == []
@@ -117,7 +117,7 @@ def test_a_sweep_sends_no_more_than_was_agreed(server, lab: Lab, name: str, sett
 def test_answers_and_their_judge_send_no_more_than_was_agreed(server, lab: Lab, choose):
     server.choose = choose
     chosen = {name: name for name in EVERY}
-    asked = ev.Batch(TEST.questions, list(with_answers(chosen).values()), judging=True)
+    asked = ev.Workload(TEST.questions, list(with_answers(chosen).values()), judging=True)
     agreed = ev.estimate([asked], lab.rehearsal())
     assert server.requests == []
     report = check_answers(lab, TEST, chosen, judging=True)
@@ -139,7 +139,7 @@ def test_the_offline_engines_embeddings_by_a_paid_model_are_asked_for_and_billed
     engines = replace(lab.engines, embedder=embedder, paid={}, scorer=Sure())
     offline = Lab(wanted, "animals", engines, store)
     chosen = {name: name for name in ("simple_semantic", "multi_query", "hyde", "hybrid_rrf")}
-    asked = ev.Batch(TEST.questions, list(with_answers(chosen).values()))
+    asked = ev.Workload(TEST.questions, list(with_answers(chosen).values()))
     server.requests.clear()
     agreed = ev.estimate([asked], offline.rehearsal())
     assert server.requests == []
@@ -162,7 +162,7 @@ def test_a_missing_enriched_index_is_said_before_anything_is_sent(server, store,
     lab = provider_lab(server, store, embedder, labels)
     strategies = ev.build_strategies({"contextual": ("contextual", {"transform": True})})
     with pytest.raises(MissingResource) as missing:
-        ev.estimate([ev.Batch(TEST.questions, list(strategies.values()))], lab.rehearsal())
+        ev.estimate([ev.Workload(TEST.questions, list(strategies.values()))], lab.rehearsal())
     assert "no enriched index" in missing.value.message
     assert "rag index" in missing.value.next_step
     assert server.requests == []
@@ -170,11 +170,11 @@ def test_a_missing_enriched_index_is_said_before_anything_is_sent(server, store,
 
 def test_the_estimate_says_what_it_knows_of_the_price(server, store, index, embedder, labels):
     lab = provider_lab(server, store, embedder, labels, rewriter_model="my-local-model")
-    asked = ev.Batch(QUESTIONS, list(ev.build_strategies({"m": "multi_query"}).values()))
+    asked = ev.Workload(QUESTIONS, list(ev.build_strategies({"m": "multi_query"}).values()))
     assert (
         str(ev.estimate([asked], lab.rehearsal())) == "at most an unknown price for at most 12 rewrite calls"
     )
-    plain = ev.Batch(QUESTIONS, list(ev.build_strategies({"b": "bm25"}).values()))
+    plain = ev.Workload(QUESTIONS, list(ev.build_strategies({"b": "bm25"}).values()))
     assert str(ev.estimate([plain], lab.rehearsal())) == "nothing"
     assert PriceList({}).cost_usd("my-local-model", 1, 1) is None
 
@@ -182,10 +182,10 @@ def test_the_estimate_says_what_it_knows_of_the_price(server, store, index, embe
 def test_a_failed_evaluation_tells_its_cost_as_json(server, lab: Lab, tmp_path):
     """The totals are plain JSON: the known sum and how many calls have no price."""
     strategies = ev.build_strategies({"m": "multi_query"})
-    manifest = ev.describe(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
+    manifest = ev.describe_run(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
     run = RunFolder.create(tmp_path / "run", manifest, TEST)
     list(ev.evaluate(run, strategies, lab.services, share=True))
-    row = json.loads(json.dumps(ev.summarise(run, ev.choose_metrics(["hit@5"]))))["strategies"]["m"]
+    row = json.loads(json.dumps(ev.summarise(run, ev.choose_metrics(["hit@5"])).as_json()))["strategies"]["m"]
     rewrites = 3 * 3 * (100 * 0.50e-6 + 20 * 1.50e-6)
     assert row["cost_usd"] == row["cost_known_usd"] == pytest.approx(rewrites)
     assert row["calls_without_price"] == 0

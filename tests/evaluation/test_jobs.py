@@ -23,7 +23,7 @@ from rag_core.values.settings import Settings, read_settings
 from rag_core.values.types import Cost
 
 SOON = 20.0  # seconds; the machine may be busy
-PRICE = ev.Estimate({"rewrite": 3}, Cost(0.5))
+PRICE = ev.CostEstimate({"rewrite": 3}, Cost(0.5))
 DONE = Path("result")
 
 
@@ -257,7 +257,7 @@ def test_measure_stop_measure_goes_on_where_it_was(
     run = ev.RunFolder.open(only)
     assert run.finished
     means = {label: mean.value for label, mean in again.status.means.items()}
-    results = run.results
+    results = ev.stored_results(run)
     assert results is not None
     names = ev.titles(run.manifest)
     assert means == {
@@ -338,7 +338,7 @@ def test_a_work_asks_before_its_documents_are_embedded_and_again_before_its_ques
         )  # fmt: skip
         engines = replace(lab.engines, embedder=load_embedder(settings, lab.engines.prices))
 
-        def lab_of(consent: Callable[[ev.Estimate], None]) -> Lab:
+        def lab_of(consent: Callable[[ev.CostEstimate], None]) -> Lab:
             return ev.open_judged(str(folder), settings, engines=engines, consent=consent)
 
         choice = {"dense": "simple_semantic"}
@@ -376,5 +376,5 @@ def test_a_sweep_is_a_work_too(jobs: ev.Jobs, opened: tuple[Lab, Settings], fold
     assert job.wait(SOON)
     assert job.status.phase == "done", job.status.error
     assert job.status.result is not None
-    assert ev.read_sweep(job.status.result)["varied"] == ["merge"]
+    assert ev.read_sweep(job.status.result).varied == ("merge",)
     assert job.kind == "sweep"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,18 @@ from rag_core.evaluation.tables import BEGIN, END
 from rag_core.lab.lab import Lab
 
 ROOT = Path(__file__).resolve().parents[2]
-STORED = ev.read_json(ROOT / "data" / "results.json")
-METRICS = list(next(iter(STORED["strategies"].values()))["metrics"])
+FILE = ROOT / "data" / "results.json"
+STORED = ev.Results.read(FILE)
+METRICS = list(next(iter(STORED.strategies.values())).metrics)
 # Another build of the linear algebra rounds the last bit of a cosine otherwise, and two passages that tie to
 # that bit change places. Each metric lies between 0 and 1, so a question turned about moves the mean of n
 # questions by 1/n at most: figures may differ by one question's share, and no more.
 STRATEGIES = ev.build_strategies(
-    {label: (row["strategy"], row["controls"]) for label, row in STORED["manifest"]["strategies"].items()}
+    {
+        label: (row.strategy, row.controls)
+        for label, row in STORED.manifest.strategies.items()
+        if isinstance(row, ev.MeasuredStrategy)
+    }
 )
 
 
@@ -29,12 +33,13 @@ def test_the_readme_holds_the_stored_figures() -> None:
 
 
 def test_the_stored_result_is_of_these_questions_and_strategies() -> None:
-    manifest = STORED["manifest"]
-    judged = ev.read_judged("builtin", STORED["split"], ev_settings())
-    assert manifest["checksum"] == judged.checksum, "run `make results`"
-    for label, row in manifest["strategies"].items():
-        built = ev.build_strategies({label: (row["strategy"], row["controls"])}, manifest["depth"])[label]
-        assert built.fingerprint == row["fingerprint"], f"{label}: run `make results`"
+    manifest = STORED.manifest
+    judged = ev.read_judged("builtin", STORED.split, ev_settings())
+    assert manifest.checksum == judged.checksum, "run `make results`"
+    for label, row in manifest.strategies.items():
+        assert isinstance(row, ev.MeasuredStrategy)
+        built = ev.build_strategies({label: (row.strategy, row.controls)}, manifest.depth)[label]
+        assert built.fingerprint == row.fingerprint, f"{label}: run `make results`"
 
 
 def ev_settings():  # type: ignore[no-untyped-def]
@@ -46,14 +51,14 @@ def ev_settings():  # type: ignore[no-untyped-def]
 @pytest.fixture(scope="module")
 def again(tmp_path_factory: pytest.TempPathFactory, lab: Lab) -> ev.RunFolder:
     """An empty run of the stored one's strategies on the same questions."""
-    judged = ev.read_judged("builtin", STORED["split"], lab.settings)
-    manifest = ev.describe(
+    judged = ev.read_judged("builtin", STORED.split, lab.settings)
+    manifest = ev.describe_run(
         judged,
         STRATEGIES,
         depth=None,
         engine=lab.engine,
         source="builtin",
-        pairs=[(a, b) for a, b in STORED["manifest"]["pairs"]],
+        pairs=STORED.manifest.pairs,
     )
     return ev.RunFolder.create(tmp_path_factory.mktemp("again") / "run", manifest, judged)
 
@@ -63,31 +68,31 @@ def test_measuring_again_gives_the_stored_figures(again: ev.RunFolder, lab: Lab,
     """Every question of the test split: the same means of every metric."""
     for _ in ev.evaluate(again, {label: STRATEGIES[label]}, lab.services):
         pass
-    row, one = STORED["strategies"][label]["metrics"], 1 / STORED["queries"]
+    row, one = STORED.strategies[label].metrics, 1 / STORED.queries
     for metric in ev.choose_metrics(list(row)):
         found = list(ev.scores(again, metric)[label].values())
-        assert sum(found) / len(found) == pytest.approx(row[metric.name]["mean"], abs=one), metric.name
+        stored = row[metric.name]
+        assert stored is not None
+        assert sum(found) / len(found) == pytest.approx(stored.mean, abs=one), metric.name
 
 
 def test_the_stored_conclusions_follow_again(again: ev.RunFolder, lab: Lab) -> None:
     """Every pair, every kind of question and every rewrite, from what was measured again."""
     for _ in ev.evaluate(again, STRATEGIES, lab.services):  # what an earlier test left out
         pass
-    found = json.loads(json.dumps(ev.summarise(again, ev.choose_metrics(METRICS))))
-    assert [(pair["a"], pair["b"], pair["different"]) for pair in found["comparisons"]] == [
-        (pair["a"], pair["b"], pair["different"]) for pair in STORED["comparisons"]
+    found = ev.summarise(again, ev.choose_metrics(METRICS))
+    assert [(pair.a, pair.b, pair.different) for pair in found.comparisons] == [
+        (pair.a, pair.b, pair.different) for pair in STORED.comparisons
     ]
-    assert found["rewrites"].keys() == STORED["rewrites"].keys()
-    for label, rows in STORED["rewrites"].items():
-        for effect, stored in zip(found["rewrites"][label], rows, strict=True):
-            assert (effect["origin"], effect["questions"]) == (stored["origin"], stored["questions"])
-            for name in ("retrieved", "unique_relevant"):
-                assert effect[name] == pytest.approx(stored[name], abs=1), (label, name)
-            share = 1 / stored["retrieved"]
-            assert effect["error_rate"] == pytest.approx(stored["error_rate"], abs=share), label
-    for kind, row in STORED["groups"]["kind"].items():
-        for pair, stored in zip(
-            found["groups"]["kind"][kind]["comparisons"], row["comparisons"], strict=True
-        ):
-            one = 1 / stored["n"]
-            assert pair["difference"] == pytest.approx(stored["difference"], abs=one), (kind, pair["a"])
+    assert found.rewrites.keys() == STORED.rewrites.keys()
+    for label, rows in STORED.rewrites.items():
+        for effect, stored in zip(found.rewrites[label], rows, strict=True):
+            assert (effect.origin, effect.questions) == (stored.origin, stored.questions)
+            assert effect.retrieved == pytest.approx(stored.retrieved, abs=1), label
+            assert effect.unique_relevant == pytest.approx(stored.unique_relevant, abs=1), label
+            share = 1 / stored.retrieved
+            assert effect.error_rate == pytest.approx(stored.error_rate, abs=share), label
+    for kind, row in STORED.groups["kind"].items():
+        for pair, stored in zip(found.groups["kind"][kind].comparisons, row.comparisons, strict=True):
+            one = 1 / stored.n
+            assert pair.difference == pytest.approx(stored.difference, abs=one), (kind, pair.a)

@@ -19,7 +19,8 @@ from helpers.small import DOCUMENTS, ROOT, ScriptedLlm, WordEmbedder
 
 from rag_core import evaluation as ev
 from rag_core.data.benchmark import JUDGED_BY_AUTHORS
-from rag_core.evaluation.records import Record, RunFolder, StageRanking, StageRecord, identity
+from rag_core.evaluation.records import Record, StageRanking, StageRecord
+from rag_core.evaluation.run_folder import RunFolder
 from rag_core.indexing import CorpusIndex
 from rag_core.models import RehearsedLlm
 from rag_core.pipeline.strategy import Strategy
@@ -115,12 +116,12 @@ def test_a_failed_question_is_counted_and_is_in_no_figure(tmp_path: Path, servic
     run = opened(tmp_path / "run", broken)
     finish(run, broken, services)
     results = ev.conclude(run, ev.choose_metrics(["hit@5"]))
-    row = results["strategies"]["broken"]
-    assert (row["queries"], row["failed"]) == (2, 1)
-    assert "no dogs" in row["failures"][0]
+    row = results.strategies["broken"]
+    assert (row.queries, row.failed) == (2, 1)
+    assert "no dogs" in row.failures[0]
     dense = ev.scores(run, ev.parse_metric("hit@5"))["dense"]
-    assert row["metrics"]["hit@5"]["mean"] == pytest.approx((dense["q1"] + dense["q3"]) / 2)
-    assert results["comparisons"][0]["n"] == 2
+    assert row.metrics["hit@5"].mean == pytest.approx((dense["q1"] + dense["q3"]) / 2)
+    assert results.comparisons[0].n == 2
     fates = {
         change.question: change for change in ev.changes(run, ev.parse_metric("hit@5"), "dense", "broken")
     }
@@ -158,11 +159,11 @@ def test_a_question_that_failed_keeps_its_calls_and_so_does_each_later_attempt(
         asked = dataclasses.replace(services, llms={"rewrite": llm})
         steps = list(ev.evaluate(run, paying, lambda services=asked: services))  # type: ignore[misc]
         assert len(llm.prompts) == len(replies) == len(steps) - 1
-        row = ev.conclude(run, ev.choose_metrics(["hit@5"]))["strategies"]["paying"]
+        row = ev.conclude(run, ev.choose_metrics(["hit@5"])).strategies["paying"]
         calls = 2 + attempt
-        assert row["cost_usd"] == pytest.approx(calls * 0.25)
-        assert [call["count"] for call in row["calls"] if call["purpose"] == "rewrite"] == [calls]
-        assert row["failed"] == (0 if attempt == 3 else 1)
+        assert row.cost_usd == pytest.approx(calls * 0.25)
+        assert [call.count for call in row.calls if call.purpose == "rewrite"] == [calls]
+        assert row.failed == (0 if attempt == 3 else 1)
         run.close()
         assert RunFolder.open(run.folder).records == run.records, "what is on disk says the same"
 
@@ -216,7 +217,7 @@ def test_the_json_has_the_fixed_shape(
 ) -> None:
     run = opened(tmp_path / "run", strategies)
     finish(run, strategies, services)
-    results = ev.conclude(run, ev.choose_metrics(["ndcg@10", "recall@10"]))
+    results = ev.conclude(run, ev.choose_metrics(["ndcg@10", "recall@10"])).as_json()
     assert {"data", "split", "queries", "strategies", "comparisons"} <= set(results)
     assert (results["data"], results["split"], results["queries"]) == ("animals", "test", 3)
     row = results["strategies"]["bm25"]
@@ -227,7 +228,7 @@ def test_the_json_has_the_fixed_shape(
     assert results["comparisons"][0]["verdict"] == "too few to conclude: 3 questions."
     assert results["comparisons"][0]["p"] is None
     assert results["peak_memory_mb"] > 10
-    assert json.loads((run.folder / "results.json").read_text()) == json.loads(json.dumps(results))
+    assert json.loads((run.folder / "results.json").read_text()) == results
     assert set(results["groups"]["kind"]) == {"clear", "lay"}
     assert results["groups"]["kind"]["clear"]["queries"] == 2
     assert results["groups"]["language"] == {}, "one language is no grouping"
@@ -240,20 +241,20 @@ def test_own_run_files_come_back_in_the_same_order(
     finish(run, strategies, services)
     ev.conclude(run, ev.choose_metrics())
     path = run.folder / "runs" / "bm25.trec"
-    manifest = ev.describe(JUDGED, {}, depth=None, engine={}, source="builtin", run_files={"other": path})
+    manifest = ev.describe_run(JUDGED, {}, depth=None, engine={}, source="builtin", run_files={"other": path})
     other = RunFolder.create(tmp_path / "other", manifest, JUDGED)
     ev.take_run_file(other, "other", path)
     for question in ("q1", "q2", "q3"):
         assert other.records["other"][question].ranked == run.records["bm25"][question].ranked
     metric = ev.parse_metric("map")
     assert ev.scores(other, metric)["other"] == ev.scores(run, metric)["bm25"]
-    assert ev.conclude(other, [metric])["strategies"]["other"]["controls"] is None
+    assert ev.conclude(other, [metric]).strategies["other"].controls is None
 
 
 def test_a_question_that_a_run_file_leaves_out_scores_0(tmp_path: Path) -> None:
     path = tmp_path / "some.trec"
     path.write_text("q1 Q0 a 1 9.5 x\nq1 Q0 e 2 9.0 x\n")
-    manifest = ev.describe(JUDGED, {}, depth=None, engine={}, source="", run_files={"some": path})
+    manifest = ev.describe_run(JUDGED, {}, depth=None, engine={}, source="", run_files={"some": path})
     run = RunFolder.create(tmp_path / "run", manifest, JUDGED)
     ev.take_run_file(run, "some", path)
     assert ev.scores(run, ev.parse_metric("ndcg@10"))["some"] == {"q1": 1.0, "q2": 0.0, "q3": 0.0}
@@ -264,10 +265,10 @@ def test_another_run_in_the_same_folder_is_refused(
 ) -> None:
     opened(tmp_path / "run", strategies).close()
     other = ev.build_strategies({"bm25": ("bm25", {"k1": 2}), "hybrid": ("hybrid_rrf", {"mmr": False})})
-    with pytest.raises(ConfigError, match="holds another run, with another strategies"):
+    with pytest.raises(ConfigError, match="holds another run: different strategies"):
         opened(tmp_path / "run", other)
     changed = dataclasses.replace(JUDGED, checksum="x")
-    with pytest.raises(ConfigError, match="with another checksum"):
+    with pytest.raises(ConfigError, match="different checksum"):
         opened(tmp_path / "run", strategies, changed)
 
 
@@ -395,8 +396,9 @@ def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
     resumed = RunFolder.open(tmp_path / "run")
     metric = ev.parse_metric("ndcg@10")
     assert ev.scores(resumed, metric) == ev.scores(straight, metric)
-    assert resumed.results is not None
-    assert resumed.results["queries"] == 3
+    results = ev.stored_results(resumed)
+    assert results is not None
+    assert results.queries == 3
 
 
 def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(
@@ -405,17 +407,17 @@ def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(
     from rag_core.values.settings import read_settings
 
     settings = read_settings(home=tmp_path / "state")
-    manifest = ev.describe(JUDGED, strategies, depth=None, engine={}, source="builtin")
+    manifest = ev.describe_run(JUDGED, strategies, depth=None, engine={}, source="builtin")
     first = ev.folder_for(manifest, settings)
-    assert first.name.endswith(identity(manifest))
+    assert first.name.endswith(manifest.identity)
     run = RunFolder.create(first, manifest, JUDGED)
     assert ev.folder_for(manifest, settings) == first
     finish(run, strategies, services)
     ev.conclude(run, ev.choose_metrics())
     assert ev.past_runs(settings) == [first]
-    deeper = {**manifest, "depth": 7}
-    assert not ev.folder_for(deeper, settings).name.endswith(identity(manifest))
-    assert ev.title_of(first).endswith("animals test · BM25 keywords, Hybrid RRF + MMR · mmr off")
+    deeper = manifest.model_copy(update={"depth": 7})
+    assert not ev.folder_for(deeper, settings).name.endswith(manifest.identity)
+    assert ev.run_title(first).endswith("animals test · BM25 keywords, Hybrid RRF + MMR · mmr off")
 
 
 def test_depth_raises_every_count_of_passages() -> None:
@@ -440,9 +442,9 @@ def test_without_metrics_the_usual_ones_and_the_deep_one_where_it_means_somethin
 
 def hand_made(tmp_path: Path, lists: Mapping[str, Mapping[str, tuple[str, ...]]]) -> RunFolder:
     """A run of given rankings."""
-    manifest = ev.describe(JUDGED, {}, depth=None, engine={}, source="")
-    manifest["strategies"] = {label: {} for label in lists}
-    run = RunFolder.create(tmp_path / "made", manifest, JUDGED)
+    manifest = ev.describe_run(JUDGED, {}, depth=None, engine={}, source="")
+    files = {label: ev.RunFile(run_file=f"{label}.trec", fingerprint="") for label in lists}
+    run = RunFolder.create(tmp_path / "made", manifest.model_copy(update={"strategies": files}), JUDGED)
     for label, ranked in lists.items():
         for question, documents in ranked.items():
             run.append(label, Record.ranking(question, documents))
@@ -467,21 +469,19 @@ def test_what_became_of_each_question(tmp_path: Path) -> None:
 
 
 def test_front_of_quality_and_time(tmp_path: Path) -> None:
-    from rag_core.evaluation.pareto import mark_front
-
     points = [
-        {"name": "slow and good", "mean": 0.9, "seconds": 2.0, "cost_usd": 0.0},
-        {"name": "fast and fair", "mean": 0.7, "seconds": 1.0, "cost_usd": 0.0},
-        {"name": "slow and poor", "mean": 0.6, "seconds": 2.0, "cost_usd": 0.0},
-        {"name": "dear and good", "mean": 0.9, "seconds": 2.0, "cost_usd": 0.1},
-        {"name": "as good within the clock's noise", "mean": 0.9, "seconds": 2.1, "cost_usd": 0.0},
+        ev.Point("slow and good", 0.9, 2.0, 0.0),
+        ev.Point("fast and fair", 0.7, 1.0, 0.0),
+        ev.Point("slow and poor", 0.6, 2.0, 0.0),
+        ev.Point("expensive and good", 0.9, 2.0, 0.1),
+        ev.Point("as good within the clock's noise", 0.9, 2.1, 0.0),
     ]
-    marked = {point["name"]: point["front"] for point in mark_front(points)}
+    marked = {point.name: front for point, front in zip(points, ev.on_front(points), strict=True)}
     assert marked == {
         "slow and good": True,
         "fast and fair": True,
         "slow and poor": False,
-        "dear and good": False,
+        "expensive and good": False,
         "as good within the clock's noise": True,
     }
 
@@ -511,7 +511,7 @@ def test_the_bill_is_told_before_anything_is_sent(tmp_path: Path, services: Serv
         rehearsal = dataclasses.replace(services, llms={"rewrite": RehearsedLlm("dear", prices)})
         run = opened(tmp_path / f"run{known}", asking)
 
-        def bill(run: RunFolder = run, rehearsal: Services = rehearsal) -> ev.Estimate:
+        def bill(run: RunFolder = run, rehearsal: Services = rehearsal) -> ev.CostEstimate:
             return ev.estimate(ev.plan_of(run, asking, share=True), rehearsal)
 
         assert bill().calls == {"rewrite": 3}
@@ -667,9 +667,9 @@ def test_who_judged_is_in_manifest_and_results(tmp_path: Path, services: Service
     judged = dataclasses.replace(JUDGED, judged_by="Two midwives judged.")
     with opened(tmp_path / "run", chosen, judged) as run:
         finish(run, chosen, services)
-        assert ev.conclude(run, ev.choose_metrics())["judged_by"] == "Two midwives judged."
+        assert ev.conclude(run, ev.choose_metrics()).judged_by == "Two midwives judged."
     assert RunFolder.open(tmp_path / "run").judged == judged
-    manifest = ev.read_json(tmp_path / "run" / "manifest.json")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     del manifest["judged_by"]  # as an older version wrote it
     (tmp_path / "run" / "manifest.json").write_text(json.dumps(manifest))
     assert RunFolder.open(tmp_path / "run").judged.judged_by == JUDGED_BY_AUTHORS
@@ -680,7 +680,7 @@ def test_differences_of_two_runs_are_named(tmp_path: Path, strategies: dict[str,
     other = opened(tmp_path / "two", strategies, dataclasses.replace(JUDGED, checksum="other"))
     assert ev.differences(one, one) == []
     (told,) = ev.differences(one, other)
-    assert "judgements are not the same" in told
+    assert "judgements differ" in told
 
 
 def test_titles_come_from_where_the_documents_are(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
@@ -688,7 +688,7 @@ def test_titles_come_from_where_the_documents_are(tmp_path: Path, strategies: di
     folder.mkdir()
     rows = [{"_id": one.id, "title": one.title, "text": one.text} for one in DOCUMENTS]
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    manifest = ev.describe(JUDGED, strategies, depth=None, engine={}, source=str(folder))
+    manifest = ev.describe_run(JUDGED, strategies, depth=None, engine={}, source=str(folder))
     run = RunFolder.create(tmp_path / "run", manifest, JUDGED)
     assert ev.document_titles(run)["a"] == "Cats"
     (folder / "corpus.jsonl").unlink()

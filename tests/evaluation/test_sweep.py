@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -154,7 +153,12 @@ def test_a_sweep_can_be_stopped(services: Services) -> None:
 
     with pytest.raises(Stopped):
         sweep(
-            JUDGED, [HYBRID.build().without_answer()], NDCG, lambda: services, stop=stop, told=after_the_first
+            JUDGED,
+            [HYBRID.build().without_answer()],
+            NDCG,
+            lambda: services,
+            stop=stop,
+            progress=after_the_first,
         )
     assert told == [1]
 
@@ -234,7 +238,7 @@ def test_spread_values_are_values_of_the_control(control, most: int, data) -> No
     assert list(values) == sorted(set(values))
 
 
-def tuned(services: Services) -> dict[str, object]:
+def tuned(services: Services) -> ev.SweepResult:
     settings = ev.grid({"mmr_lambda": (0.0, 0.3, 1.0), "k_final": (1, 2, 5)})
     test = dataclasses.replace(JUDGED, split="other", questions=JUDGED.questions[1:])
     return ev.tune(HYBRID, settings, NDCG, JUDGED, test, lambda: services)
@@ -242,20 +246,19 @@ def tuned(services: Services) -> dict[str, object]:
 
 def test_the_winner_is_chosen_on_one_split_and_reported_on_the_other(services: Services) -> None:
     result = tuned(services)
-    rows, best, default = result["settings"], result["best"], result["default"]
-    assert isinstance(rows, list)
+    rows, best, default = result.settings, result.best, result.default
     assert len(rows) == 10, "the nine, and the defaults"
-    means = [row["score"]["mean"] for row in rows]
-    assert best["tuned"]["mean"] == max(means)  # type: ignore[index]
-    winner = HYBRID.build(**best["controls"]).without_answer()  # type: ignore[index]
+    means = [row.score.mean for row in rows]
+    assert best.tuned.mean == max(means)
+    winner = HYBRID.build(**best.controls).without_answer()
     other = dataclasses.replace(JUDGED, questions=JUDGED.questions[1:])
-    assert best["reported"]["mean"] == pytest.approx(np.mean(scratch(winner, other, services)))  # type: ignore[index]
-    assert default["reported"]["mean"] == pytest.approx(  # type: ignore[index]
+    assert best.reported.mean == pytest.approx(np.mean(scratch(winner, other, services)))
+    assert default.reported.mean == pytest.approx(
         np.mean(scratch(HYBRID.build().without_answer(), other, services))
     )
-    assert best["gap"] == pytest.approx(best["tuned"]["mean"] - best["reported"]["mean"])  # type: ignore[index]
-    assert result["varied"] == ["mmr_lambda", "k_final"]
-    assert result["comparison"]["a"] == "best"  # type: ignore[index]
+    assert best.gap == pytest.approx(best.tuned.mean - best.reported.mean)
+    assert result.varied == ("mmr_lambda", "k_final")
+    assert result.comparison.a == "best"
 
 
 def test_a_gain_from_more_passages_is_told_apart(services: Services) -> None:
@@ -264,15 +267,16 @@ def test_a_gain_from_more_passages_is_told_apart(services: Services) -> None:
     settings = ev.grid({"k_final": (1, 5), "rrf_k": (60,)})
     fresh = lambda: services  # noqa: E731
     result = ev.tune(HYBRID, settings, recall, JUDGED, JUDGED, fresh, base={"k_final": 1})
-    share = result["equal_k"]
-    assert (share["k_final"], share["controls"]["k_final"]) == (1, 1)
-    gain = result["best"]["reported"]["mean"] - result["default"]["reported"]["mean"]
+    share = result.equal_k
+    assert share is not None
+    assert (share.k_final, share.controls["k_final"]) == (1, 1)
+    gain = result.gain
     assert gain > 0
-    assert (share["gain"], share["gain_at_equal_k"], share["from_passages"]) == (gain, 0, gain)
-    assert "comes from the number of passages alone" in share["sentence"]
+    assert (share.gain, share.gain_at_equal_k, share.from_passages) == (gain, 0, gain)
+    assert "comes from the number of passages alone" in share.sentence
 
     held = ev.tune(HYBRID, ev.grid({"rrf_k": (1, 60)}), recall, JUDGED, JUDGED, fresh)
-    assert held["equal_k"] is None, "nothing to tell apart"
+    assert held.equal_k is None, "nothing to tell apart"
 
 
 def test_the_plan_of_a_sweep_covers_every_question_it_asks(services: Services) -> None:
@@ -284,29 +288,28 @@ def test_the_plan_of_a_sweep_covers_every_question_it_asks(services: Services) -
     assert (on_test.questions, on_test.most, on_test.shared) == (test.measured, 3, True)
     assert (again.questions, again.most, again.shared) == (JUDGED.measured, 9, False)
     result = ev.tune(HYBRID, settings, NDCG, JUDGED, test, lambda: services)
-    assert len(result["finalists"]) <= again.most
-    reported = [result["best"], result["default"], *([result["equal_k"]] if result["equal_k"] else [])]
-    built = {HYBRID.build(**row["controls"]).without_answer() for row in reported}
+    assert len(result.finalists) <= again.most
+    reported = [result.best, result.default, *([result.equal_k] if result.equal_k else [])]
+    built = {HYBRID.build(**row.controls).without_answer() for row in reported}
     assert built <= set(on_test.strategies)
 
 
 def test_settings_run_again_from_scratch_agree(services: Services) -> None:
-    finalists = tuned(services)["finalists"]
-    assert isinstance(finalists, list)
+    finalists = tuned(services).finalists
     assert len(finalists) >= 8
-    assert all(row["same"] for row in finalists)
-    assert all(row["seconds"] > 0 for row in finalists)
-    assert sum(row["default"] for row in finalists) == 1
-    assert any(row["front"] for row in finalists)
+    assert all(row.same for row in finalists)
+    assert all(row.seconds > 0 for row in finalists)
+    assert sum(row.default for row in finalists) == 1
+    assert any(row.front for row in finalists)
 
 
 def test_a_scratch_run_that_differs_is_shown(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     """An index that answers otherwise the second time, as one that loses rows would."""
     from rag_core.evaluation import sweep as module
 
-    honest = module.Memory.dense
-    monkeypatch.setattr(module.Memory, "dense", lambda self, vector, k: honest(self, vector, k)[2:])
-    assert not all(row["same"] for row in tuned(services)["finalists"])  # type: ignore[attr-defined]
+    honest = module.CachedIndex.dense
+    monkeypatch.setattr(module.CachedIndex, "dense", lambda self, vector, k: honest(self, vector, k)[2:])
+    assert not all(row.same for row in tuned(services).finalists)
 
 
 def test_a_sweep_is_kept_and_read_back(tmp_path: Path, services: Services) -> None:
@@ -314,5 +317,5 @@ def test_a_sweep_is_kept_and_read_back(tmp_path: Path, services: Services) -> No
     result = tuned(services)
     path = ev.save_sweep(result, settings)
     assert ev.list_sweeps(settings) == [path]
-    held: Mapping[str, object] = ev.read_sweep(path)
-    assert held == json.loads(json.dumps(result))
+    assert ev.read_sweep(path) == result
+    assert json.loads(path.read_text()) == result.as_json()

@@ -75,13 +75,11 @@ def test_every_control_of_every_strategy_sweeps(recipe: Recipe, control: Control
     base = {other: acting[0] for other, acting in control.needs}
     settings = ev.grid({control.name: values_of(control)})
     result = ev.tune(recipe, settings, NDCG, DEV, TEST, fresh(full), base=base)
-    assert result["varied"] == [control.name], "what was varied is what differs"
-    assert json.loads(json.dumps(result)) == result, "the result is JSON as it stands"
+    assert result.varied == (control.name,), "what was varied is what differs"
+    assert json.loads(json.dumps(result.as_json())) == result.as_json(), "its JSON form is JSON as it is"
     plain = {format_value(control.plain(control.parse(value))) for value in values_of(control)}
-    assert {format_value(row["controls"][control.name]) for row in result["settings"]} <= plain
-    assert all(row["same"] for row in result["finalists"]), (
-        "the sweep's scores are those of the setting alone"
-    )
+    assert {format_value(row.controls[control.name]) for row in result.settings} <= plain
+    assert all(row.same for row in result.finalists), "the sweep's scores are those of the setting alone"
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
@@ -92,7 +90,7 @@ def test_a_sweep_of_several_controls_is_kept_and_read_back(
     settings = read_settings(home=tmp_path)
     result = ev.tune(recipe, ev.sample(axes, 6), NDCG, DEV, TEST, fresh(full))
     assert ev.read_sweep(ev.save_sweep(result, settings)) == result
-    assert recipe.build(**result["best"]["controls"]).controls == result["best"]["controls"]
+    assert recipe.build(**result.best.controls).controls == result.best.controls
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,11 +11,12 @@ from helpers.judged import JUDGED
 
 from rag_core import evaluation as ev
 from rag_core.catalog import StrategySpec
-from rag_core.evaluation.records import Record, RunFolder
+from rag_core.evaluation.records import Record
+from rag_core.evaluation.run_folder import RunFolder
 
 
-def manifest_of(chosen: Mapping[str, StrategySpec], depth: int | None = None) -> dict[str, object]:
-    return ev.describe(JUDGED, ev.build_strategies(chosen, depth), depth=depth, engine={}, source="")
+def manifest_of(chosen: Mapping[str, StrategySpec], depth: int | None = None) -> ev.Manifest:
+    return ev.describe_run(JUDGED, ev.build_strategies(chosen, depth), depth=depth, engine={}, source="")
 
 
 def test_a_label_is_shown_as_title_and_settings() -> None:
@@ -43,7 +45,7 @@ def test_two_that_are_the_same_have_their_labels_too() -> None:
 def test_a_run_file_is_another_systems(tmp_path: Path) -> None:
     path = tmp_path / "some.trec"
     path.write_text("q1 Q0 a 1 9.5 x\n")
-    manifest = ev.describe(JUDGED, {}, depth=None, engine={}, source="", run_files={"some": path})
+    manifest = ev.describe_run(JUDGED, {}, depth=None, engine={}, source="", run_files={"some": path})
     assert ev.titles(manifest)["some"].startswith("some (rankings of another system")
 
 
@@ -56,8 +58,11 @@ def test_a_run_file_is_another_systems(tmp_path: Path) -> None:
     ],
 )
 def test_a_verdict_in_titles(verdict: str, words: str) -> None:
-    pair = {"a": "a", "b": "b", "verdict": verdict}
-    assert ev.in_words(pair, {"a": "Title A", "b": "Title B"}) == words
+    (pair,) = ev.compare_all("MAP", {"a": {"q1": 1.0}, "b": {"q1": 0.0}})
+    assert (
+        ev.verdict_with_titles(dataclasses.replace(pair, verdict=verdict), {"a": "Title A", "b": "Title B"})
+        == words
+    )
 
 
 def run_of(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rag_core import evaluation as ev
 from rag_core.data.benchmark import Benchmark, Question
-from rag_core.evaluation.records import RunFolder
+from rag_core.evaluation.run_folder import RunFolder
 from rag_core.pipeline.strategy import Strategy
 
 QUESTIONS = (
@@ -26,5 +26,5 @@ JUDGED = Benchmark("animals", "test", QUESTIONS, GRADES, "0123456789abcdef")
 
 
 def opened(folder: Path, strategies: Mapping[str, Strategy], judged: Benchmark = JUDGED) -> RunFolder:
-    manifest = ev.describe(judged, strategies, depth=None, engine={}, source="builtin")
+    manifest = ev.describe_run(judged, strategies, depth=None, engine={}, source="builtin")
     return RunFolder.create(folder, manifest, judged)

@@ -14,7 +14,7 @@ from helpers.small import DOCUMENTS, WordEmbedder
 from rag_core import build
 from rag_core import evaluation as ev
 from rag_core.data.documents import Document
-from rag_core.evaluation.records import RunFolder
+from rag_core.evaluation.run_folder import RunFolder
 from rag_core.indexing import CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Concept, Thesaurus
@@ -187,9 +187,9 @@ def test_one_name_on_two_servers_is_asked_twice(full: Services):
 class TestRuns:
     """An evaluation is continued by the engine it was begun with, and by no other."""
 
-    def manifest(self, lab: Lab) -> dict:
+    def manifest(self, lab: Lab) -> ev.Manifest:
         strategies = ev.build_strategies({"multi": "multi_query"})
-        return ev.describe(JUDGED, strategies, depth=None, engine=lab.engine, source="builtin")
+        return ev.describe_run(JUDGED, strategies, depth=None, engine=lab.engine, source="builtin")
 
     def test_another_rewriter_begins_a_new_folder(self, server, store, embedder, labels, lab: Lab, tmp_path):
         settings = lab.settings.model_copy(update={"home": tmp_path / "state"})
@@ -198,12 +198,12 @@ class TestRuns:
         other = provider_lab(server, store, embedder, labels, rewriter_model="my-local-model")
         assert ev.folder_for(self.manifest(lab), settings) == first
         assert ev.folder_for(self.manifest(other), settings) != first
-        with pytest.raises(ConfigError, match="holds another run, with another rewriter"):
+        with pytest.raises(ConfigError, match="holds another run: different rewriter"):
             RunFolder.create(first, self.manifest(other), JUDGED)
 
     def test_an_index_that_changes_on_the_way_ends_the_run(self, lab: Lab, store: CorpusStore, tmp_path):
         strategies = ev.build_strategies({"one": "bm25"})
-        manifest = ev.describe(JUDGED, strategies, depth=None, engine=lab.engine, source="builtin")
+        manifest = ev.describe_run(JUDGED, strategies, depth=None, engine=lab.engine, source="builtin")
         run = RunFolder.create(tmp_path / "run", manifest, JUDGED)
         more = Document("g", "Geese", "en", "Geese walk in a row.")
         store.update(SourceFiles("test", [*DOCUMENTS, more]))

@@ -34,7 +34,7 @@ from rag_core import Done, Failed, StageStarted, StoppedEarly
 from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES, Choice, Number, Switch
 from rag_core.data.benchmark import Benchmark
-from rag_core.evaluation.records import RunFolder
+from rag_core.evaluation.run_folder import RunFolder
 from rag_core.indexing import LlmEnricher, OfflineEnricher
 from rag_core.indexing.enrich import BATCH, DocumentPassages
 from rag_core.lab.lab import Lab
@@ -222,7 +222,7 @@ def test_a_sweep_that_is_stopped_carries_the_calls_of_all_it_asked(server, lab: 
     with pytest.raises(Stopped) as stopped:
         ev.tune(
             recipe, [{}], ev.parse_metric("mrr"), DEV, TEST, lab.services, stop=stop,
-            told=lambda doing, done, total: stop.set() if doing == "reporting on test" else None,
+            progress=lambda doing, done, total: stop.set() if doing == "reporting on test" else None,
         )  # fmt: skip
     # three rewrites for each of two dev questions and of one test question
     assert len(stopped.value.calls) == 3 * (2 + 1)
@@ -239,22 +239,22 @@ def test_a_sweeps_result_has_its_whole_bill(server, lab: Lab):
         TEST,
         lab.services,
     )
-    assert result["cost_usd"] == result["cost_known_usd"] == pytest.approx(dollars(server), rel=1e-12)
+    assert result.cost_usd == result.cost_known_usd == pytest.approx(dollars(server), rel=1e-12)
     # once on dev (2 questions), once on test (3), and three settings from scratch on dev: 3 rewrites each
     assert len(server.requests) == 3 * (2 + 3 + 3 * 2)
-    assert result["calls_without_price"] == 0
+    assert result.calls_without_price == 0
 
 
 def test_a_sweep_by_a_model_without_a_price_says_so(server, store, index, embedder, labels):
     lab = provider_lab(server, store, embedder, labels, rewriter_model="my-local-model")
     result = ev.tune(RECIPES["multi_query"], [{}], ev.parse_metric("mrr"), DEV, TEST, lab.services)
-    assert (result["cost_usd"], result["cost_known_usd"]) == (None, 0)
-    assert result["calls_without_price"] == len(server.requests) > 0
+    assert (result.cost_usd, result.cost_known_usd) == (None, 0)
+    assert result.calls_without_price == len(server.requests) > 0
 
 
 def test_an_evaluation_that_is_stopped_carries_its_calls(server, lab: Lab, tmp_path):
     strategies = ev.build_strategies({"m": "multi_query"})
-    manifest = ev.describe(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
+    manifest = ev.describe_run(TEST, strategies, depth=None, engine=lab.engine, source="builtin")
     run, stop = RunFolder.create(tmp_path / "run", manifest, TEST), threading.Event()
     steps = ev.evaluate(run, strategies, lab.services, share=True, stop=stop)
     assert next(steps).done == 0

@@ -268,8 +268,8 @@ def test_a_context_finds_a_passage_whose_own_words_do_not(store: CorpusStore, se
         values = {"search_type": "bm25", "enriched": enriched}
         trace = build(("contextual", values)).run("felines", both)
         assert [hit.passage.doc_id for hit in trace.ranking] == found
-    measured = claims.measured()["strategies"]
-    assert measured["contextual"]["fingerprint"] != measured["contextual_plain"]["fingerprint"]
+    measured = claims.measured().strategies
+    assert measured["contextual"].fingerprint != measured["contextual_plain"].fingerprint
 
 
 def test_the_four_methods_of_rag_msr_are_shown_with_its_figures_and_measured_both_ways():
@@ -280,7 +280,9 @@ def test_the_four_methods_of_rag_msr_are_shown_with_its_figures_and_measured_bot
     ):  # fmt: skip
         (row,) = [row for row in shown.split("<tr>") if f">{figure:.3f}<" in row]
         for metric in ("seed_ndcg@10", "ndcg@10"):
-            assert f"{results['strategies'][label]['metrics'][metric]['mean']:.3f}" in row
+            score = results.strategies[label].metrics[metric]
+            assert score is not None
+            assert f"{score.mean:.3f}" in row
 
 
 def test_a_beir_folder_is_measured_by_ndcg_at_1_3_5_and_10(tmp_path: Path):

@@ -12,18 +12,21 @@ from ..data.benchmark import Benchmark
 from ..lab.lab import Lab
 from ..values.errors import attach_calls_to_errors
 from ..values.settings import Settings
-from .estimate import Estimate, estimate, plan_of
+from .cost_estimate import CostEstimate, estimate, plan_of
+from .datasets import BUILTIN_DATA, read_judged, source_of
 from .jobs import Job, Jobs, RunningMean
+from .manifest import describe_run
 from .metrics import parse_metric
-from .records import Record, RunFolder
+from .records import Record
 from .results import choose_metrics, conclude
-from .runner import build_strategies, describe, evaluate
-from .session import BUILTIN_DATA, folder_for, read_judged, source_of
+from .run_folder import RunFolder, folder_for
+from .runner import build_strategies, evaluate
 from .sweep import Values, sample, settings_of
-from .tuning import plan, save_sweep, tune
-from .variants import titles
+from .sweep_results import save_sweep
+from .titles import titles
+from .tuning import plan, tune
 
-LabOf = Callable[[Callable[[Estimate], None]], Lab]
+LabOf = Callable[[Callable[[CostEstimate], None]], Lab]
 PARALLEL = 4  # questions asked at the same time when a provider answers
 
 
@@ -53,7 +56,7 @@ def start_run(
 
     def job(job: Job) -> Path:
         lab = _opened(job, lab_of)
-        manifest = describe(judged, strategies, depth=depth, engine=lab.engine, source=source_of(data))
+        manifest = describe_run(judged, strategies, depth=depth, engine=lab.engine, source=source_of(data))
         folder = folder_for(manifest, settings)
         with attach_calls_to_errors(job.status.embedded), RunFolder.create(folder, manifest, judged) as run:
             billed = lab.engines.billed
@@ -122,7 +125,7 @@ def start_sweep(
             job.report(doing="sweeping")
             result = tune(
                 recipe, combinations, measured, dev, test, lab.services, base=base, stop=job.stop_requested,
-                told=lambda doing, done, total: job.report(doing=doing, done=done, total=total),
+                progress=lambda doing, done, total: job.report(doing=doing, done=done, total=total),
             )  # fmt: skip
         return save_sweep(result, settings)
 

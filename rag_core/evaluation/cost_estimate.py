@@ -1,4 +1,4 @@
-"""The most an evaluation can cost, found out by a rehearsal that sends nothing to anybody."""
+"""The maximum cost of an evaluation, from a rehearsal that sends nothing."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ..runtime.services import Services
 from ..values.errors import RagError, StageError
 from ..values.types import Cost, ModelCall
 from .judge import judge
-from .records import RunFolder
+from .run_folder import RunFolder
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Questions, and the strategies they are put to.
+class Workload:
+    """Questions and the strategies to put them to.
 
     Args:
         strategies: those that may run.
-        most: how many of them do, whichever they are; None for all.
-        shared: equal calls of one question are made once; otherwise each strategy makes its own.
-        judging: each answer is judged too.
+        most: how many of them run, whichever they are; None for all.
+        shared: strategies share the equal calls of one question.
+        judging: every answer is also judged.
     """
 
     questions: Sequence[Question]
@@ -40,28 +40,28 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """The most that can be billed.
+class CostEstimate:
+    """The maximum that can be billed.
 
     Args:
-        calls: billed calls by purpose. No more are made: each is counted as if no passage were found twice
-            or dropped, and as if every malformed reply had to be asked for again. Requests that a failing
-            server makes the client repeat are not among them.
-        cost: of these calls, with the longest prompts; the replies' length is assumed.
+        calls: billed calls by purpose, an upper bound: it assumes that no passage is found twice or dropped,
+            and that every reply is malformed and requested again. It excludes requests that the client
+            repeats because a server fails.
+        cost: of these calls with the longest prompts; the length of replies is assumed.
     """
 
     calls: Mapping[str, int]
     cost: Cost
 
     @classmethod
-    def of(cls, calls: Sequence[ModelCall]) -> Estimate:
-        """The bill of these calls; free ones are left out."""
+    def of(cls, calls: Sequence[ModelCall]) -> CostEstimate:
+        """The cost of these calls; free ones are left out."""
         billed = [call for call in calls if call.cost_usd != 0]
         return cls(dict(Counter(call.purpose for call in billed)), Cost.of(billed))
 
     @property
     def free(self) -> bool:
-        """Whether nothing would be billed."""
+        """Whether nothing will be billed."""
         return not self.calls
 
     def __str__(self) -> str:
@@ -72,8 +72,8 @@ class Estimate:
         return f"at most {cost} for at most {calls} calls"
 
 
-def plan_of(run: RunFolder, strategies: Mapping[str, Strategy], *, share: bool) -> list[Batch]:
-    """What `evaluate` would still ask, the questions that failed included.
+def plan_of(run: RunFolder, strategies: Mapping[str, Strategy], *, share: bool) -> list[Workload]:
+    """What `evaluate` has yet to run, including the questions that failed.
 
     Args:
         share: as for `evaluate`.
@@ -83,19 +83,19 @@ def plan_of(run: RunFolder, strategies: Mapping[str, Strategy], *, share: bool) 
         labels = tuple(label for label in strategies if run.is_open(label, question.id))
         groups.setdefault(labels, []).append(question)
     return [
-        Batch(questions, [strategies[label] for label in labels], shared=share)
+        Workload(questions, [strategies[label] for label in labels], shared=share)
         for labels, questions in groups.items()
     ]
 
 
-def estimate(plan: Sequence[Batch], rehearsal: Services) -> Estimate:
-    """The most that what is planned can be billed.
+def estimate(plan: Sequence[Workload], rehearsal: Services) -> CostEstimate:
+    """The maximum cost of a plan.
 
     Args:
         rehearsal: from `Lab.rehearsal`.
 
     Raises:
-        RagError: a strategy cannot run, for want of an enriched index for instance.
+        RagError: a strategy cannot run, for example without an enriched index.
     """
     calls: Counter[str] = Counter()
     cost = Cost()
@@ -108,30 +108,30 @@ def estimate(plan: Sequence[Batch], rehearsal: Services) -> Estimate:
             calls[call.purpose] += times
             each = Cost.of([call])
             cost += Cost(times * each.known, times * each.unpriced)
-    return Estimate(dict(calls), cost)
+    return CostEstimate(dict(calls), cost)
 
 
-def _rehearse(question: str, batch: Batch, rehearsal: Services) -> list[ModelCall]:
+def _rehearse(question: str, batch: Workload, rehearsal: Services) -> list[ModelCall]:
     """The billed calls of one question."""
     common = Once()
     bills = [
-        _billed(question, strategy, Context(rehearsal, Run(_Own(common))), judging=batch.judging)
+        _billed(question, strategy, Context(rehearsal, Run(_CertainlyShared(common))), judging=batch.judging)
         for strategy in batch.strategies
     ]
     if batch.most is None or batch.most >= len(bills):
         calls = [call for bill in bills for call in bill]
         return list(dict.fromkeys(calls)) if batch.shared else calls
-    dearest: list[ModelCall] = []
+    worst: list[ModelCall] = []
     for purpose in dict.fromkeys(call.purpose for bill in bills for call in bill):
-        own = [[call for call in bill if call.purpose == purpose] for bill in bills]
-        dearest += batch.most * max(own, key=lambda calls: (len(calls), Cost.of(calls).known))
-    return dearest
+        by_strategy = [[call for call in bill if call.purpose == purpose] for bill in bills]
+        worst += batch.most * max(by_strategy, key=lambda calls: (len(calls), Cost.of(calls).known))
+    return worst
 
 
-class _Own(Once):
-    """What one strategy shares with others for sure: equal first stages, and calls that show no passage.
+class _CertainlyShared(Once):
+    """What a strategy is certain to share with others: equal first stages, and calls without passages.
 
-    Which passages a call shows is known only in the run, and so whether two calls are equal.
+    Whether two calls with passages are equal is known only once they run.
     """
 
     def __init__(self, common: Once) -> None:
@@ -149,7 +149,7 @@ class _Own(Once):
 def _billed(question: str, strategy: Strategy, ctx: Context, *, judging: bool) -> list[ModelCall]:
     try:
         trace = strategy.run(question, ctx.services, ctx.run)
-    except StageError as error:  # as it is, without the stage: nothing has been asked yet
+    except StageError as error:  # without naming the stage, since nothing has run yet
         raise error.__cause__ if isinstance(error.__cause__, RagError) else error from None
     calls = [*trace.calls, *(judge(trace, ctx)[1] if judging else ())]
     return [call for call in calls if call.cost_usd != 0]

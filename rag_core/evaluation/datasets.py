@@ -1,0 +1,98 @@
+"""The judged questions to measure on, and the lab over their documents."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ..data.benchmark import SPLITS, Benchmark, read_beir, read_builtin
+from ..data.documents import BUILTIN, builtin_documents, json_lines
+from ..lab.engines import Engines
+from ..lab.lab import Lab
+from ..lab.opening import open_lab
+from ..values.errors import DataError
+from ..values.settings import Settings
+from .cost_estimate import CostEstimate
+from .run_folder import RunFolder
+
+BUILTIN_DATA = "builtin"  # names the built-in questions where a folder is expected
+
+
+def read_judged(data: str, split: str, settings: Settings) -> Benchmark:
+    """The built-in questions, or those of a BEIR folder, read and checked completely.
+
+    Raises:
+        DataError: naming file and line of what is malformed.
+    """
+    return read_builtin(settings.data, split) if data == BUILTIN_DATA else read_beir(Path(data), split)
+
+
+def grades_of(question: str, settings: Settings) -> Mapping[str, int] | None:
+    """Document id -> grade for a built-in question with relevant documents; None for any other question.
+
+    Raises:
+        DataError: the built-in questions cannot be read.
+    """
+    text = " ".join(question.split()).casefold()
+    for split in SPLITS:
+        judged = read_builtin(settings.data, split)
+        for one in judged.measured:
+            if one.text.casefold() == text:
+                return judged.qrels[one.id]
+    return None
+
+
+def open_judged(
+    data: str,
+    settings: Settings,
+    progress: Callable[[str, int, int], None] = lambda what, done, total: None,
+    engines: Engines | None = None,
+    consent: Callable[[CostEstimate], None] = lambda bill: None,
+) -> Lab:
+    """The lab over the documents of a judged set; a BEIR folder is indexed, embedding what is new.
+
+    Args:
+        engines: models already loaded.
+        consent: called with the maximum cost of embedding, by our count of tokens, before anything is sent to
+            a provider; it raises an error to refuse.
+
+    Raises:
+        RagError: as for `open_lab`.
+    """
+    if data == BUILTIN_DATA:
+        corpus, folder = BUILTIN, None
+    else:
+        folder = Path(data).resolve()
+        corpus = corpus_of(folder)
+    return open_lab(
+        corpus,
+        settings=settings,
+        documents=folder,
+        engines=engines,
+        progress=progress,
+        consent=lambda calls: consent(CostEstimate.of(calls)),
+    )
+
+
+def source_of(data: str) -> str:
+    """The data's name in a manifest: "builtin", or the folder's absolute path."""
+    return data if data == BUILTIN_DATA else str(Path(data).resolve())
+
+
+def corpus_of(folder: Path) -> str:
+    """The corpus of a BEIR folder's documents: a readable name, unique to the path."""
+    name = "".join(char if char.isalnum() else "-" for char in folder.name)
+    return f"beir-{name}-{hashlib.sha256(str(folder).encode()).hexdigest()[:6]}"
+
+
+def document_titles(run: RunFolder) -> dict[str, str]:
+    """Document id -> title; empty when the documents have moved."""
+    source = run.manifest.source
+    try:
+        if source == BUILTIN_DATA:
+            return {document.id: document.title for document in builtin_documents()}
+        rows = json_lines(Path(source) / "corpus.jsonl")
+        return {str(row["_id"]): str(row.get("title") or "") for _, row in rows}
+    except DataError:
+        return {}

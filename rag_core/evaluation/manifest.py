@@ -1,0 +1,146 @@
+"""What a run measures and with what: the manifest in its folder."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..data.benchmark import JUDGED_BY_AUTHORS, Benchmark
+from ..pipeline.strategy import Strategy
+from ..values.errors import DataError
+from .stored import Stored
+
+# What two runs must share to be the same run; the rest of a manifest only says where it ran.
+IDENTITY = ("data", "split", "checksum", "strategies", "depth", "engine")
+PACKAGES = (
+    "obstetrics-rag-lab", "chromadb", "llama-index-core", "numpy", "rank-bm25", "sentence-transformers", "torch",
+)  # fmt: skip
+
+Engine = Mapping[str, str | None]
+
+
+class MeasuredStrategy(Stored):
+    """A strategy that the run puts the questions to."""
+
+    strategy: str
+    controls: dict[str, Any]
+    fingerprint: str
+
+
+class RunFile(Stored):
+    """A TREC run file of another system; its fingerprint is its checksum."""
+
+    run_file: str
+    fingerprint: str
+
+
+class Manifest(Stored):
+    """What a run measures.
+
+    Args:
+        source: "builtin" or the BEIR folder.
+        checksum: of questions and judgements.
+        questions: how many are measured.
+        depth: what every count of passages was raised to; None for strategies as configured.
+        strategies: by label.
+        engine: models and indexes by role.
+        pairs: labels to compare, overall and by kind of question; empty for every pair, overall only.
+        started: local time with its offset.
+    """
+
+    data: str
+    source: str
+    split: str
+    checksum: str
+    questions: int
+    judged_by: str = JUDGED_BY_AUTHORS
+    depth: int | None
+    strategies: dict[str, MeasuredStrategy | RunFile]
+    engine: dict[str, str | None]
+    pairs: tuple[tuple[str, str], ...] = ()
+    versions: dict[str, str]
+    machine: str
+    started: str
+
+    @property
+    def identity(self) -> str:
+        """Eight hexadecimal digits of what the run measures."""
+        rows = self.as_json()
+        what = json.dumps([rows[key] for key in IDENTITY], sort_keys=True)
+        return hashlib.sha256(what.encode()).hexdigest()[:8]
+
+    @property
+    def minute(self) -> str:
+        """When the run started, to the minute: "2026-05-01 09:30"."""
+        return self.started[:16].replace("T", " ")
+
+    def conflicts(self, other: Manifest) -> list[str]:
+        """What keeps two manifests from being the same run, by name."""
+        ours, theirs = self.as_json(), other.as_json()
+        changed = [key for key in IDENTITY if key != "engine" and ours[key] != theirs[key]]
+        return changed + engine_changes(self.engine, other.engine)
+
+
+def describe_run(
+    judged: Benchmark,
+    strategies: Mapping[str, Strategy],
+    *,
+    depth: int | None,
+    engine: Engine,
+    source: str,
+    run_files: Mapping[str, Path] | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
+) -> Manifest:
+    """The manifest of a run that starts now; the arguments are its fields.
+
+    Args:
+        run_files: rankings of other systems, by label.
+
+    Raises:
+        DataError: a run file cannot be read.
+    """
+    ours = {
+        label: MeasuredStrategy(
+            strategy=strategy.name, controls=dict(strategy.controls), fingerprint=strategy.fingerprint
+        )
+        for label, strategy in strategies.items()
+    }
+    files = {
+        label: RunFile(run_file=path.name, fingerprint=_checksum(path))
+        for label, path in (run_files or {}).items()
+    }
+    manifest = Manifest(
+        data=judged.name,
+        source=source,
+        split=judged.split,
+        checksum=judged.checksum,
+        questions=len(judged.measured),
+        judged_by=judged.judged_by,
+        depth=depth,
+        strategies={**ours, **files},
+        engine=dict(engine),
+        versions={"python": platform.python_version()}
+        | {name: importlib.metadata.version(name) for name in PACKAGES},
+        machine=f"{platform.machine()}, {os.cpu_count()} cores",
+        started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    )
+    return manifest.model_copy(update={"pairs": tuple(pairs)}) if pairs else manifest
+
+
+def engine_changes(one: Engine, other: Engine) -> list[str]:
+    """The names of what differs between two engines."""
+    return [key for key in {**one, **other} if one.get(key, "") != other.get(key, "")]
+
+
+def _checksum(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from error

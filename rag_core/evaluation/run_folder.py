@@ -1,0 +1,226 @@
+"""An evaluation on disk, written question by question, so that a killed run resumes where it stopped.
+
+<folder>/
+    manifest.json           what is measured with what; runs with equal `identity` are the same run
+    questions.jsonl         the questions with their judgements, so that the folder is self-contained
+    records/<label>.jsonl   one line per question: the ranking after every stage, seconds, calls, or the error
+    runs/<label>.trec       the final rankings, for any other tool
+    results.json            metrics, intervals, comparisons
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Self
+
+from filelock import FileLock, Timeout
+
+from ..data.benchmark import Benchmark, Question
+from ..values.errors import ConfigError, DataError, StorageError
+from ..values.settings import Settings
+from .manifest import Manifest
+from .records import Record, read_records
+from .stored import write_atomically
+from .titles import titles
+
+LABEL = re.compile(r"[\w.+-]+")
+
+
+class RunFolder:
+    """The folder of one evaluation, open for reading and appending.
+
+    Attributes:
+        manifest: what is measured with what.
+        judged: the questions and their judgements.
+        records: label -> question id -> record, for the questions asked so far.
+    """
+
+    def __init__(
+        self, folder: Path, manifest: Manifest, judged: Benchmark, lock: FileLock | None = None
+    ) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.judged = judged
+        self._lock = lock  # only the process that has it appends
+        self.records: dict[str, dict[str, Record]] = {
+            label: read_records(folder / "records" / f"{label}.jsonl", repair=lock is not None)
+            for label in manifest.strategies
+        }
+
+    @classmethod
+    def create(cls, folder: Path, manifest: Manifest, judged: Benchmark) -> RunFolder:
+        """A new run, or the run already in the folder if it is the same one.
+
+        Raises:
+            ConfigError: the folder holds another run, or a label cannot be a file name.
+            StorageError: the folder cannot be written, or another process is writing it.
+        """
+        for label in manifest.strategies:
+            if not LABEL.fullmatch(label):
+                raise ConfigError(
+                    f"A strategy cannot be labelled {label!r}.", "Use letters, digits, '_', '-', '.' and '+'."
+                )
+        try:
+            (folder / "records").mkdir(parents=True, exist_ok=True)
+            # the operating system releases it when its process ends, however that happens
+            lock = FileLock(folder / "LOCK", thread_local=False)
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise StorageError(
+                f"{folder} is being written by another run.",
+                "Wait for it, stop it where it was started, or name another folder.",
+            ) from None
+        except OSError as error:
+            raise StorageError(f"{folder} cannot be written: {error}.", "Check folder and disk.") from error
+        try:
+            return cls._locked(folder, manifest, judged, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def _locked(cls, folder: Path, manifest: Manifest, judged: Benchmark, lock: FileLock) -> RunFolder:
+        """The run in a folder that this process has locked: a new one, or the same one resumed."""
+        path = folder / "manifest.json"
+        if path.is_file():
+            stored = Manifest.read(path)
+            if conflicts := stored.conflicts(manifest):
+                raise ConfigError(
+                    f"{folder} holds another run: different {', '.join(conflicts)}.",
+                    "Name another folder, or delete this one.",
+                )
+            return cls(folder, stored, judged, lock)
+        write_atomically(folder / "questions.jsonl", _questions(judged))
+        write_atomically(path, json.dumps(manifest.as_json(), indent=1, ensure_ascii=False))
+        return cls(folder, manifest, judged, lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @classmethod
+    def open(cls, folder: Path) -> RunFolder:
+        """A run on disk, for reading, with its own copy of the questions.
+
+        Raises:
+            DataError: there is none, or it cannot be read.
+        """
+        manifest = Manifest.read(folder / "manifest.json")
+        try:
+            lines = (folder / "questions.jsonl").read_text(encoding="utf-8").split("\n")
+            rows = [json.loads(line) for line in lines if line]
+            judged = Benchmark(
+                manifest.data,
+                manifest.split,
+                tuple(Question(**row["question"]) for row in rows),
+                {row["question"]["id"]: row["grades"] for row in rows},
+                manifest.checksum,
+                manifest.judged_by,
+            )
+            return cls(folder, manifest, judged)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{folder} cannot be read: {error!r}.", "Run the evaluation again.") from error
+
+    def close(self) -> None:
+        """Release the lock, so that another process can write to the run."""
+        if self._lock:
+            self._lock.release()
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the strategies, in the run's order."""
+        return list(self.manifest.strategies)
+
+    @property
+    def finished(self) -> bool:
+        """Whether every question was put to every strategy."""
+        return all(len(records) == len(self.judged.measured) for records in self.records.values())
+
+    @property
+    def results_file(self) -> Path:
+        """Where its results are stored; missing until the run has ended."""
+        return self.folder / "results.json"
+
+    def is_open(self, label: str, question: str) -> bool:
+        """Whether a strategy has yet to answer a question: it was not asked, or it failed."""
+        record = self.records[label].get(question)
+        return record is None or bool(record.error)
+
+    def append(self, label: str, record: Record) -> None:
+        """Store a record on disk at once, together with what earlier failed attempts cost.
+
+        Raises:
+            StorageError: the disk is full or the folder gone.
+        """
+        record = record.after(self.records[label].get(record.question))
+        path = self.folder / "records" / f"{label}.jsonl"
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StorageError(
+                f"{path} cannot be written: {error}.", "Free disk space and run the same command again."
+            ) from error
+        self.records[label][record.question] = record
+
+
+def folder_for(manifest: Manifest, settings: Settings) -> Path:
+    """The unfinished run that measures the same, to be resumed, or a new folder."""
+    for folder in past_runs(settings):
+        if folder.name.endswith(manifest.identity) and not (folder / "results.json").is_file():
+            return folder
+    return _runs_folder(settings) / f"{time.strftime('%Y%m%d-%H%M%S')}-{manifest.identity}"
+
+
+def past_runs(settings: Settings) -> list[Path]:
+    """Folders of past runs, newest first."""
+    return sorted(
+        (path.parent for path in _runs_folder(settings).glob("*/manifest.json")),
+        key=lambda folder: folder.name,
+        reverse=True,
+    )
+
+
+def run_title(folder: Path) -> str:
+    """A run in one line: when, on what data, which strategies.
+
+    Raises:
+        DataError: its manifest cannot be read.
+    """
+    manifest = Manifest.read(folder / "manifest.json")
+    strategies = ", ".join(titles(manifest).values())
+    return f"{manifest.minute} · {manifest.data} {manifest.split} · {strategies}"
+
+
+def differences(older: RunFolder, newer: RunFolder) -> list[str]:
+    """What differs between the setups of two runs, one sentence each."""
+    one, other = older.manifest, newer.manifest
+    checks = (
+        (one.checksum == other.checksum,
+         "The questions or judgements differ; only questions in both runs are compared."),
+        (one.engine == other.engine, "The models or the index differ."),
+        (one.depth == other.depth, "The depth differs."),
+        (one.versions == other.versions, "The library versions differ."),
+    )  # fmt: skip
+    return [sentence for same, sentence in checks if not same]
+
+
+def _runs_folder(settings: Settings) -> Path:
+    return settings.home / "runs"
+
+
+def _questions(judged: Benchmark) -> str:
+    rows = [
+        {"question": asdict(question), "grades": dict(judged.qrels[question.id])}
+        for question in judged.questions
+    ]
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

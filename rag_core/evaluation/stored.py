@@ -1,0 +1,59 @@
+"""The files an evaluation writes: values with one JSON shape, written atomically, read back and checked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ..values.errors import DataError, StorageError
+
+
+class Stored(BaseModel):
+    """An immutable value with one JSON shape: its fields, in their order, under their aliases.
+
+    Keys of other versions are ignored. A field with a default may be missing from a file, and is then not written.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, as `json.dumps` takes them."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    @classmethod
+    def read(cls, path: Path, next_step: str = "Run the evaluation again.") -> Self:
+        """The value a JSON file holds.
+
+        Args:
+            next_step: what to do when it cannot be read.
+
+        Raises:
+            DataError: the file is missing, not JSON, or has another shape.
+        """
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            problem = f"{where}: {first['msg']}" if where else first["msg"]
+            raise DataError(f"{path} cannot be read: {problem}.", next_step) from error
+        except OSError as error:
+            raise DataError(f"{path} cannot be read: {error}.", next_step) from error
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file completely or not at all.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, path)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error}.", "Check folder and disk.") from error

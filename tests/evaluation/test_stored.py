@@ -1,0 +1,101 @@
+"""What an evaluation stores reads back as what was written, and a damaged file is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers.judged import JUDGED, opened
+from helpers.small import ROOT
+
+from rag_core import evaluation as ev
+from rag_core.catalog import RECIPES
+from rag_core.evaluation.run_folder import RunFolder
+from rag_core.runtime.services import Services
+from rag_core.values.errors import DataError
+from rag_core.values.settings import read_settings
+
+STORED = ROOT / "data" / "results.json"
+
+
+def test_the_shipped_results_are_written_as_they_were_read() -> None:
+    results = ev.Results.read(STORED)
+    written = json.dumps(results.as_json(), ensure_ascii=False, indent=2)
+    assert written + "\n" == STORED.read_text(encoding="utf-8")
+
+
+def test_the_files_of_a_run_are_written_as_they_were_read(tmp_path: Path, services: Services) -> None:
+    strategies = ev.build_strategies({"bm25": "bm25", "dense": "simple_semantic"})
+    with opened(tmp_path / "run", strategies) as run:
+        list(ev.evaluate(run, strategies, lambda: services))
+        results = ev.conclude(run, ev.choose_metrics())
+    for model, name in ((ev.Manifest, "manifest.json"), (ev.Results, "results.json")):
+        path = run.folder / name
+        written = json.dumps(model.read(path).as_json(), ensure_ascii=False, indent=1)
+        assert written == path.read_text(encoding="utf-8")
+    assert ev.stored_results(RunFolder.open(run.folder)) == results
+    assert "pairs" not in run.manifest.as_json(), "without pairs a manifest does not name them"
+
+
+def test_the_file_of_a_sweep_is_written_as_it_was_read(tmp_path: Path, services: Services) -> None:
+    recipe, settings = RECIPES["simple_semantic"], ev.grid({"k_final": (1, 3)})
+    result = ev.tune(recipe, settings, ev.parse_metric("mrr"), JUDGED, JUDGED, lambda: services)
+    path = ev.save_sweep(result, read_settings(home=tmp_path))
+    written = json.dumps(ev.read_sweep(path).as_json(), ensure_ascii=False)
+    assert written == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [(None, "No such file"), ("{", "Invalid JSON"), ("[]", "cannot be read"), ("{}", "data: Field required")],
+)
+def test_a_damaged_file_is_named_with_what_is_wrong(tmp_path: Path, text: str | None, problem: str) -> None:
+    path = tmp_path / "results.json"
+    if text is not None:
+        path.write_text(text)
+    for read in (ev.Results.read, ev.Manifest.read, ev.read_sweep):
+        with pytest.raises(DataError, match=problem) as damaged:
+            read(path)
+        assert str(path) in damaged.value.message
+        assert "again" in damaged.value.next_step
+
+
+def test_a_result_of_an_older_version_reads_without_what_it_lacks(tmp_path: Path) -> None:
+    rows = json.loads(STORED.read_text(encoding="utf-8"))
+    for key in ("judged_by", "peak_memory_mb", "run_files"):
+        del rows[key]
+    del rows["manifest"]["pairs"]
+    rows["unknown"] = 1
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(rows))
+    del rows["unknown"]
+    assert ev.Results.read(path).as_json() == rows
+
+
+def test_the_leader_and_the_kind_a_strategy_gains_most_on() -> None:
+    results = ev.Results.read(STORED)
+    means = {label: row.metrics["ndcg@10"].mean for label, row in results.strategies.items()}  # type: ignore[union-attr]
+    assert results.primary_means == means
+    assert results.leader == max(means, key=lambda label: means[label])
+    kinds = {kind: row.strategies for kind, row in results.groups["kind"].items()}
+    alone = {kind: rows["bm25"]["ndcg@10"].mean for kind, rows in kinds.items()}  # type: ignore[union-attr]
+    assert results.best_kind("bm25", "ndcg@10") == max(alone.items(), key=lambda item: item[1])
+    gains = {
+        kind: rows["hyde"]["ndcg@10"].mean - rows["bm25"]["ndcg@10"].mean for kind, rows in kinds.items()
+    }  # type: ignore[union-attr]
+    assert results.best_kind("hyde", "ndcg@10", "bm25") == max(gains.items(), key=lambda item: item[1])
+
+
+def test_the_best_settings_along_one_and_two_controls(services: Services) -> None:
+    settings = ev.grid({"k_final": (1, 3), "k1": (1.0, 2.0)})
+    result = ev.tune(RECIPES["bm25"], settings, ev.parse_metric("mrr"), JUDGED, JUDGED, lambda: services)
+    rows = result.best_along("k_final")
+    assert [row.controls["k_final"] for row in rows] == [1, 3, 5], "in the order of the values"
+    for row in rows:
+        same = [one for one in result.settings if one.controls["k_final"] == row.controls["k_final"]]
+        assert row.score.mean == max(one.score.mean for one in same)
+    pairs = [(row.controls["k_final"], row.controls["k1"]) for row in result.best_along("k_final", "k1")]
+    assert pairs == [(1, 1.0), (1, 2.0), (3, 1.0), (3, 2.0), (5, 1.5)]
+    assert result.gain == result.best.reported.mean - result.default.reported.mean
+    assert result.reproduced == len(result.finalists) == len(result.front())
