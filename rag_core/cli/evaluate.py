@@ -61,7 +61,7 @@ def evaluate(
     measured = ev.choose_metrics([name for name in metrics.split(",") if name.strip()], depth)
     files = parse_run_files(run_file or [])
     if double := chosen.keys() & files.keys():
-        raise ConfigError(f"The label {min(double)!r} stands twice.", "Give the run file another label.")
+        raise ConfigError(f"The label {min(double)!r} is used twice.", "Give the run file another label.")
     if baseline and baseline not in {**chosen, **files}:
         raise ConfigError(
             f"The baseline {baseline!r} is not measured.", f"Choose {', '.join({**chosen, **files})}."

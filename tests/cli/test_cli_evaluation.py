@@ -69,8 +69,8 @@ def test_eval_of_a_beir_folder(rag: Rag, beir: Path, tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (("--strategies", "nothing"), "There is no strategy 'nothing'"),
-        (("--strategies", "bm25,bm25"), "The label 'bm25' stands twice"),
-        (("--strategies", "bm25", "--set", "hybrid_rrf.rrf_k=1"), "names none of the strategies"),
+        (("--strategies", "bm25,bm25"), "The label 'bm25' is used twice"),
+        (("--strategies", "bm25", "--set", "hybrid_rrf.rrf_k=1"), "does not match any chosen strategy"),
         (("--strategies", "bm25", "--set", "bm25.k1=9"), "k1 must be a number from 0 to 3"),
         (("--strategies", "bm25", "--metrics", "ndgc@10"), "There is no metric 'ndgc@10'"),
         (("--strategies", "bm25", "--baseline", "x"), "The baseline 'x' is not measured"),
