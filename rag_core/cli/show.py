@@ -15,7 +15,7 @@ from ..lab.doctor import Findings
 from ..sessions import Replayed
 from ..values.profile import PROFILE_FILE, language_list
 from ..values.trace import Trace
-from ..values.types import Cost, ModelCall
+from ..values.types import Cost, ModelCall, token_counts
 from .layout import paragraph, say, width
 
 NOT_ADVICE = "A demonstration, not medical advice."
@@ -100,7 +100,7 @@ def trace(
             say(f"    {query.note}")
     if details:
         for step in trace.steps:
-            tokens = sum(call.input_tokens + call.output_tokens for call in step.calls)
+            tokens = sum(token_counts(step.calls))
             left = ", ".join(str(len(ranking)) for ranking in step.after.rankings)
             say(
                 f"  {step.stage:<16} {step.seconds * 1000:8.1f} ms  {tokens:6d} tokens"
@@ -218,7 +218,7 @@ def collection(counts: dict[str, Any], problems: Sequence[str]) -> None:
         say(f"{name:<12} {total:>8,}  {parts}".rstrip(), hang=23)
     for problem in problems:
         say(problem, fg="yellow")
-    say(f"{len(problems)} problems")
+    say(f"{len(problems)} problem{'' if len(problems) == 1 else 's'}")
 
 
 def findings(found: Findings) -> None:

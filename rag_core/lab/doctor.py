@@ -22,7 +22,7 @@ WORK: Mapping[Role, str] = {
     "answer": "answers",
     "rewrite": "rewrites",
     "judge": "judgements",
-    "enrich": "contexts of passages",
+    "enrich": "passage contexts",
 }
 PROBE = "When should I go to the hospital if I have contractions?"
 
