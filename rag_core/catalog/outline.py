@@ -59,13 +59,13 @@ def _summary(value: object) -> str:
 def _params(value: Any) -> str:
     parts = []
     for field in fields(value):
-        name, held = field.name, getattr(value, field.name)
-        if not field.compare or name in _NOT_A_PARAMETER or held == () or held is False:
+        name, setting = field.name, getattr(value, field.name)
+        if not field.compare or name in _NOT_A_PARAMETER or setting == () or setting is False:
             continue
         if name == "templates":
-            parts.append(", ".join(template.name for template in held))
-        elif name == "weights" and isinstance(held[0], tuple):
-            parts.append(", ".join(f"{retriever} {weight:g}" for retriever, weight in held))
+            parts.append(", ".join(template.name for template in setting))
+        elif name == "weights" and isinstance(setting[0], tuple):
+            parts.append(", ".join(f"{retriever} {weight:g}" for retriever, weight in setting))
         else:
-            parts.append(f"{name} {format_value(held)}")
+            parts.append(f"{name} {format_value(setting)}")
     return " · ".join(parts)
