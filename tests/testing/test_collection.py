@@ -1,0 +1,70 @@
+"""The passages and fakes that the contract tests run on."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from rag_core.catalog import RECIPES
+from rag_core.prompts.templates import HYPOTHETICAL, MULTI_QUERY
+from rag_core.stages import (
+    Bm25,
+    Dense,
+)
+from rag_core.testing import (
+    PASSAGES,
+    BagOfWords,
+    MemoryIndex,
+    ScriptedLlm,
+    WordOverlap,
+    sample_context,
+    sample_services,
+)
+from rag_core.values.errors import ProviderError
+
+NEEDED = {"Rewrite": (MULTI_QUERY,), "Retrieve": ((Bm25(), Dense()),), "EmbedBy": (("cats",),)}
+
+
+GOOD = RECIPES["bm25"]
+
+
+def test_the_collection_is_a_dozen_passages_two_of_them_alike():
+    assert len(PASSAGES) == len({one.id for one in PASSAGES}) == 12
+    index, embedder = MemoryIndex(), BagOfWords()
+    (vector,), _ = embedder.embed(("Horses sleep",))
+    first, second, *_ = index.dense(vector, 12)
+    assert (first.id, second.id, first.score) == ("p11", "p12", second.score)
+    assert [hit.id for hit in index.lexical("stable", 5, 1.5, 0.75)] == ["p11", "p12"]
+    assert index.lexical("xylophone", 5, 1.5, 0.75) == []
+    assert np.allclose(np.linalg.norm(index.vectors(list(index.passages)), axis=1), 1)
+    with pytest.raises(KeyError):
+        index.vectors(["elsewhere"])
+    assert MemoryIndex(()).dense(vector, 3) == MemoryIndex(()).lexical("cats", 3, 1.5, 0.75) == []
+
+
+def test_the_scripted_model_replies_by_rule_or_as_it_was_set():
+    services = sample_services()
+    ctx = sample_context(services)
+    (hit, *_) = services.index.lexical("cats purr", 1, 1.5, 0.75)
+    trace = GOOD.build().run("Do cats purr?", services)
+    assert trace.answer
+    assert trace.answer.text.endswith("[1].")
+    assert ctx.rerank("cats purr", [hit])[0] == [2.0]
+    set_to = ScriptedLlm({"hypothetical": "Cats purr.", "*": ProviderError("No.", "Wait.")})
+    context = sample_context(sample_services(llm=set_to))
+    assert context.complete(HYPOTHETICAL.fill(question="q")) == "Cats purr."
+    with pytest.raises(ProviderError):
+        context.complete(MULTI_QUERY[0].fill(question="q"))
+    assert [prompt.template.name for prompt in set_to.prompts] == ["hypothetical", MULTI_QUERY[0].name]
+
+
+def test_the_scripted_model_stops():
+    stop = threading.Event()
+    replies = ScriptedLlm({"*": "one two three"}).stream(HYPOTHETICAL.fill(question="q"), stop.is_set)
+    assert next(replies) == "one"
+    stop.set()
+    (bill,) = replies
+    assert bill.output_tokens == 1
+    assert WordOverlap().scale == "cross_encoder"
