@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from ..prompts.prompt import JUDGE_ANSWER, Block, Sources
 from ..prompts.replies import read_object, read_score
 from ..runtime.context import Context
-from ..values.errors import ProviderError, RagError, Stopped
+from ..values.errors import RagError, Stopped
 from ..values.trace import Trace
 from ..values.types import ModelCall
-
-ATTEMPTS = 2  # a malformed reply is asked for once more
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +37,19 @@ def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[Model
     if trace.answer is None:
         raise ValueError("the trace has no answer to judge")
     ctx = Context(ctx.services, ctx.run.with_new_budget())
-    reason = ""
     try:
-        for _ in range(ATTEMPTS):
-            prompt = JUDGE_ANSWER.fill(
-                question=trace.question,
-                sources=Sources(trace.ranking.hits),
-                answer=Block(trace.answer.text),
-                refused=Block(f"Your last reply was refused: {reason}.\n" if reason else ""),
-            )
-            try:
-                return parse(ctx.complete(prompt)), tuple(ctx.meter.calls)
-            except ValueError as error:
-                reason = str(error)
+        judgement = ctx.complete_parsed(
+            JUDGE_ANSWER,
+            parse,
+            question=trace.question,
+            sources=Sources(trace.ranking.hits),
+            answer=Block(trace.answer.text),
+        )
     except Stopped:
         raise Stopped(tuple(ctx.meter.calls)) from None
     except RagError as error:
         return error, tuple(ctx.meter.calls)
-    return (
-        ProviderError(
-            f"The judge's reply was malformed {ATTEMPTS} times: {reason}.", "Try another RAG_JUDGE_MODEL."
-        ),
-        tuple(ctx.meter.calls),
-    )
+    return judgement, tuple(ctx.meter.calls)
 
 
 def parse(reply: str) -> Judgement:

@@ -11,7 +11,7 @@ from ..indexing import CorpusIndex, CorpusStore
 from ..language.questions import check_question
 from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
 from ..offline.engine import NAME as OFFLINE
-from ..pipeline.stream import Event, calls_of, collect, stream
+from ..pipeline.stream import Event, calls_of, run_all, stream
 from ..runtime.run import Limits
 from ..runtime.services import Llm, Services
 from ..values.errors import ConfigError, IndexDamaged, MissingResource, RagError, attach_calls_to_errors
@@ -160,8 +160,10 @@ class Lab:
         Raises:
             RagError: what went wrong; see `stream`.
         """
-        (settled,) = collect(self.stream(question, [_with(strategy, controls)]))
-        return _trace(settled)
+        asked = check_question(question)
+        built = build(_with(strategy, controls))
+        (outcome,) = run_all(asked, [built], self.services())
+        return _trace(outcome)
 
     def compare(
         self, question: str, strategies: Sequence[StrategySpec], *, stop: threading.Event | None = None
@@ -172,18 +174,18 @@ class Lab:
             RagError: the first column's failure, when any failed, with the calls of all; `stream` gives each
                 its own.
         """
-        settled = collect(self.stream(question, strategies, stop=stop))
-        with attach_calls_to_errors(calls_of(settled)):
-            return [_trace(one) for one in settled]
+        outcomes = run_all(check_question(question), build_all(strategies), self.services(), stop=stop)
+        with attach_calls_to_errors(calls_of(outcomes)):
+            return [_trace(one) for one in outcomes]
 
     def what_if(self, trace: Trace, **controls: object) -> Trace:
         """The same question and strategy with other control values.
 
         Only the stages from the first changed one on run again.
         """
-        changed = (trace.strategy, {**trace.controls, **controls})
-        (settled,) = collect(self.stream(trace.question, [changed], reuse=[trace]))
-        return _trace(settled)
+        changed = build((trace.strategy, {**trace.controls, **controls}))
+        (outcome,) = run_all(trace.question, [changed], self.services(), reuse=[trace])
+        return _trace(outcome)
 
     def with_engines(self, engines: Engines) -> Lab:
         """The same corpus and index with other models."""
@@ -252,7 +254,7 @@ def _with(strategy: StrategySpec, controls: Mapping[str, object]) -> StrategySpe
     )
 
 
-def _trace(settled: Trace | RagError) -> Trace:
-    if isinstance(settled, RagError):
-        raise settled
-    return settled
+def _trace(outcome: Trace | RagError) -> Trace:
+    if isinstance(outcome, RagError):
+        raise outcome
+    return outcome

@@ -89,7 +89,7 @@ class EmbedBy(TransformStage):
         return (replace(question, passages=self.texts),)
 
 
-def embedded_by(strategy: Strategy, bundle: QueryBundle) -> Strategy:
+def with_embedding_strings(strategy: Strategy, bundle: QueryBundle) -> Strategy:
     """The strategy for a bundle: with its own embedding strings, where it has some.
 
     They serve wherever the strategy embeds the question; one that writes its own queries searches with those.

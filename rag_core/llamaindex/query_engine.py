@@ -25,9 +25,9 @@ from ..values.errors import ConfigError
 from ..values.trace import Trace
 from .nodes import Label, Postprocess
 from .prompts import prompts_of, with_prompts
-from .run import Run, StreamsEvents, metadata_of
+from .run import EventSource, StrategyRun, metadata_of
 
-THEIR_BILL = "What the answer cost is not known: a LlamaIndex synthesizer asked a model of its own."
+THEIR_BILL = "The answer's cost is unknown: a LlamaIndex synthesizer called its own model."
 
 _events = get_dispatcher(__name__)
 
@@ -35,27 +35,27 @@ _events = get_dispatcher(__name__)
 class StrategyRetriever(BaseRetriever):
     """A strategy without its answer, as a LlamaIndex retriever.
 
-    A bundle's own embedding strings are used where the strategy embeds the question (`parts.embedded_by`).
+    A bundle's own embedding strings are used where the strategy embeds the question (`parts.with_embedding_strings`).
     Its `embedding` is not: nothing says which model made it. `get_prompts` and `update_prompts` go by the
     names of the strategy's templates.
 
     Args:
-        heard: is told the trace of every retrieval.
-        callback_manager: hears of retrievals, and of the model calls behind them.
+        on_trace: called with the trace of every retrieval.
+        callback_manager: receives events of retrievals and of the model calls behind them.
     """
 
     def __init__(
         self,
-        lab: StreamsEvents,
+        lab: EventSource,
         strategy: Strategy,
-        heard: Callable[[Trace], None] = lambda trace: None,
+        on_trace: Callable[[Trace], None] = lambda trace: None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager=callback_manager)
         self._lab = lab
         retrieval = strategy.without_answer()
         self.strategy = replace(retrieval, stages=(*retrieval.stages, Label()))
-        self._heard = heard
+        self._on_trace = on_trace
 
     def _get_prompts(self) -> PromptDictType:
         return prompts_of(self.strategy)
@@ -74,9 +74,9 @@ class StrategyRetriever(BaseRetriever):
             stop.set()  # when cancelled
 
     def _find(self, query_bundle: QueryBundle, stop: threading.Event) -> list[NodeWithScore]:
-        run = Run(self._lab, self.strategy, query_bundle, stop, self.callback_manager)
+        run = StrategyRun(self._lab, self.strategy, query_bundle, stop, self.callback_manager)
         run.retrieve()
-        self._heard(run.trace)
+        self._on_trace(run.trace)
         return run.nodes
 
 
@@ -99,7 +99,7 @@ class StrategyQueryEngine(BaseQueryEngine):
 
     def __init__(
         self,
-        lab: StreamsEvents,
+        lab: EventSource,
         strategy: Strategy,
         *,
         streaming: bool = False,
@@ -159,9 +159,9 @@ class StrategyQueryEngine(BaseQueryEngine):
             raise
         return response
 
-    def _retrieved(self, query_bundle: QueryBundle, stop: threading.Event) -> Run:
+    def _retrieved(self, query_bundle: QueryBundle, stop: threading.Event) -> StrategyRun:
         """A run up to its answer, with the events of any LlamaIndex retriever."""
-        run = Run(self._lab, self.strategy, query_bundle, stop, self.callback_manager)
+        run = StrategyRun(self._lab, self.strategy, query_bundle, stop, self.callback_manager)
         _events.event(RetrievalStartEvent(str_or_query_bundle=query_bundle))
         payload: dict[str, Any] = {EventPayload.QUERY_STR: query_bundle.query_str}
         with self.callback_manager.event(CBEventType.RETRIEVE, payload=payload) as event:
@@ -180,7 +180,7 @@ class SynthesizedQueryEngine(RetrieverQueryEngine):
 
     def __init__(
         self,
-        lab: StreamsEvents,
+        lab: EventSource,
         strategy: Strategy,
         response_synthesizer: BaseSynthesizer,
         node_postprocessors: Sequence[BaseNodePostprocessor] = (),
@@ -204,20 +204,20 @@ class SynthesizedQueryEngine(RetrieverQueryEngine):
         self.strategy = with_prompts(self.strategy, own)
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
-        heard: list[Trace] = []
-        return self._noted(self._heard_by(heard.append)._query(query_bundle), heard)
+        traces: list[Trace] = []
+        return self._with_metadata(self._recording(traces.append)._query(query_bundle), traces)
 
     async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
-        heard: list[Trace] = []
-        return self._noted(await self._heard_by(heard.append)._aquery(query_bundle), heard)
+        traces: list[Trace] = []
+        return self._with_metadata(await self._recording(traces.append)._aquery(query_bundle), traces)
 
-    def _heard_by(self, heard: Callable[[Trace], None]) -> RetrieverQueryEngine:
+    def _recording(self, on_trace: Callable[[Trace], None]) -> RetrieverQueryEngine:
         """This engine for one query, so that queries at the same time keep their traces apart."""
-        retriever = StrategyRetriever(self._lab, self.strategy, heard, self.callback_manager)
+        retriever = StrategyRetriever(self._lab, self.strategy, on_trace, self.callback_manager)
         return self.with_retriever(retriever)
 
-    def _noted(self, response: RESPONSE_TYPE, heard: Sequence[Trace]) -> RESPONSE_TYPE:
-        own = metadata_of(heard[0])
+    def _with_metadata(self, response: RESPONSE_TYPE, traces: Sequence[Trace]) -> RESPONSE_TYPE:
+        own = metadata_of(traces[0])
         own |= {
             "fingerprint": self.strategy.fingerprint,
             "cost_usd": None,
@@ -229,7 +229,7 @@ class SynthesizedQueryEngine(RetrieverQueryEngine):
 
 
 def query_engine(
-    lab: StreamsEvents,
+    lab: EventSource,
     strategy: Strategy,
     *,
     streaming: bool = False,

@@ -1,4 +1,4 @@
-"""One question through one strategy, as LlamaIndex's responses need it: passages first, then the answer."""
+"""One question through one strategy in the order LlamaIndex responses need: passages, then the answer."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..prompts.prompt import NO_EVIDENCE
 from ..values.errors import Stopped
 from ..values.trace import Trace
 from .nodes import as_nodes
-from .parts import embedded_by
+from .parts import with_embedding_strings
 
 
-class StreamsEvents(Protocol):
-    """What is needed of a lab."""
+class EventSource(Protocol):
+    """The part of a lab that query engines need."""
 
     def stream(
         self,
@@ -37,27 +37,27 @@ class StreamsEvents(Protocol):
         ...
 
 
-class Run:
-    """One question through one strategy: first its passages, then the pieces of its answer.
+class StrategyRun:
+    """One question through one strategy: first its passages, then its answer piece by piece.
 
     Args:
-        stop: stops it; set when nobody reads on.
-        manager: hears of the model calls.
+        stop: stops the run; set when the caller stops reading.
+        manager: receives events of the model calls.
 
     Attributes:
-        nodes: the passages; labelled once the answer is there.
-        metadata: of the response; complete once the answer is there.
+        nodes: the passages; labelled once the answer is complete.
+        metadata: of the response; complete once the answer is.
     """
 
     def __init__(
         self,
-        lab: StreamsEvents,
+        lab: EventSource,
         strategy: Strategy,
         bundle: QueryBundle,
         stop: threading.Event,
         manager: CallbackManager,
     ) -> None:
-        strategy = embedded_by(strategy, bundle)
+        strategy = with_embedding_strings(strategy, bundle)
         self._events = lab.stream(bundle.query_str, [strategy], stop=stop)
         self._stop = stop
         self._manager = manager
@@ -70,7 +70,7 @@ class Run:
         }
 
     def retrieve(self) -> None:
-        """Go on until the answer is about to be written, or there is none to write.
+        """Run until the answer stage starts, or to the end when there is none.
 
         Raises:
             RagError: the strategy failed.
@@ -86,33 +86,33 @@ class Run:
                     case StageStarted(kind="answer"):
                         return
                     case _:
-                        self._settle(event)
+                        self._take(event)
 
     def pieces(self) -> Generator[str, None, None]:
-        """The answer as it comes; an abstention comes whole, never the sign a model makes for it.
+        """The answer as it arrives; an abstention comes in one piece, without the marker the model writes for it.
 
         Raises:
             RagError: the strategy failed.
         """
-        held, spoken = "", False
+        pending, started = "", False
         try:
             for event in self._events:
                 if isinstance(event, Token):
-                    held += event.text
-                    if not NO_EVIDENCE.startswith(held.strip()[: len(NO_EVIDENCE)]):
-                        yield held
-                        held, spoken = "", True
-                self._settle(event)
+                    pending += event.text
+                    if not NO_EVIDENCE.startswith(pending.strip()[: len(NO_EVIDENCE)]):
+                        yield pending
+                        pending, started = "", True
+                self._take(event)
         finally:
             self._stop.set()
         answer = self.trace.answer
         if answer and answer.abstained:
-            yield f"\n\n{answer.text}" if spoken else answer.text
-        elif held:
-            yield held
+            yield f"\n\n{answer.text}" if started else answer.text
+        elif pending:
+            yield pending
 
     async def pieces_async(self) -> AsyncGenerator[str, None]:
-        """The same, each awaited on a thread."""
+        """The same, each piece awaited on a thread."""
         pieces = self.pieces()
         try:
             while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
@@ -121,7 +121,7 @@ class Run:
             self._stop.set()
 
     def response(self) -> Response:
-        """The whole answer."""
+        """The complete answer."""
         for _ in self.pieces():
             pass
         answer = self.trace.answer
@@ -129,12 +129,12 @@ class Run:
 
     @property
     def trace(self) -> Trace:
-        """The trace, once the run is done."""
+        """The trace; raises RuntimeError while the run is still going."""
         if self._trace is None:
             raise RuntimeError("the run is not done")
         return self._trace
 
-    def _settle(self, event: Event) -> None:
+    def _take(self, event: Event) -> None:
         match event:
             case Done(trace=trace):
                 self._trace = trace
@@ -149,7 +149,7 @@ class Run:
 
 
 def metadata_of(trace: Trace) -> dict[str, Any]:
-    """What a response tells of the run behind it."""
+    """The response metadata of a run."""
     answer = trace.answer
     return {
         "strategy": trace.strategy,

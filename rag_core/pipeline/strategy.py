@@ -18,7 +18,7 @@ from ..values.trace import Step, Trace
 from ..values.types import ModelCall, State
 from .shortages import shortages
 
-# What each kind of stage may find in the state.
+# what each kind of stage accepts in the state
 NEEDS = {
     "transform": ("the question",),
     "retrieve": ("the question", "queries"),
@@ -28,8 +28,8 @@ NEEDS = {
     "answer": ("a ranking",),
 }
 
-Started = Callable[[int, Stage], None]
-Finished = Callable[[int, Step], None]
+OnStart = Callable[[int, Stage], None]  # position of the stage, from 0
+OnFinish = Callable[[int, Step], None]
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Strategy:
         controls: the control values the stages were built with, for the trace.
 
     Raises:
-        ConfigError: when a stage needs what the stages before it do not leave, or has no meaning on the
-            scale of their scores.
+        ConfigError: a stage needs something the stages before it do not leave, or cannot use the scale of
+            their scores.
     """
 
     name: str
@@ -54,10 +54,10 @@ class Strategy:
         flow = Flow()
         for stage in self.stages:
             needed = NEEDS[stage.kind]
-            if flow.holds not in needed:
+            if flow.content not in needed:
                 raise ConfigError(
                     f"{self.name}: {stage.name} needs {' or '.join(needed)}, "
-                    f"but the stages before it leave {flow.holds}."
+                    f"but the stages before it leave {flow.content}."
                 )
             try:
                 after = stage.flow(flow)
@@ -71,7 +71,7 @@ class Strategy:
         return hashlib.sha256(repr((self.name, self.stages)).encode()).hexdigest()[:12]
 
     def without_answer(self) -> Strategy:
-        """The same strategy up to its answer stage: retrieval alone, at no answer's cost."""
+        """The same strategy without its answer stage: retrieval alone, without the cost of an answer."""
         return replace(self, stages=tuple(stage for stage in self.stages if stage.kind != "answer"))
 
     def run(
@@ -80,8 +80,8 @@ class Strategy:
         services: Services,
         run: Run | None = None,
         *,
-        started: Started = lambda position, stage: None,
-        finished: Finished = lambda position, step: None,
+        on_start: OnStart = lambda position, stage: None,
+        on_finish: OnFinish = lambda position, step: None,
     ) -> Trace:
         """Run every stage.
 
@@ -89,7 +89,7 @@ class Strategy:
         themselves get its step marked `reused`. Each has the limits of `services` to itself.
 
         Raises:
-            StageError: a stage failed; what finished before was told to `finished`.
+            StageError: a stage failed; the stages before it were passed to `on_finish`.
             Stopped: the user stopped the run. Both carry the calls that were sent.
         """
         run = (run or Run()).with_new_budget()
@@ -98,7 +98,7 @@ class Strategy:
         for position, stage in enumerate(self.stages):
             try:
                 run.check_stop()
-                started(position, stage)
+                on_start(position, stage)
                 run_this = functools.partial(run_stage, stage, state, services, run)
                 step, first = run.shared.get(self.prefix(question, position, services), run_this)
             except Stopped:
@@ -111,13 +111,13 @@ class Strategy:
             if not first:
                 run.budget.add_reused(step.calls)
             steps.append(step if first else replace(step, reused=True))
-            finished(position, steps[-1])
+            on_finish(position, steps[-1])
             state = step.after
-        said = [warning for step in steps for warning in step.warnings]
-        short = shortages(self.stages, [step.after for step in steps])
-        warnings = tuple(dict.fromkeys(said + short))
+        warnings = [warning for step in steps for warning in step.warnings]
+        warnings += shortages(self.stages, [step.after for step in steps])
+        once = tuple(dict.fromkeys(warnings))
         return Trace(
-            question, self.name, self.controls, self.fingerprint, tuple(steps), services.engine, warnings
+            question, self.name, self.controls, self.fingerprint, tuple(steps), services.engine, once
         )
 
     def prefix(self, question: str, position: int, services: Services) -> Hashable:
@@ -126,7 +126,7 @@ class Strategy:
 
 
 def _once(steps: Sequence[Step], more: Sequence[ModelCall] = ()) -> tuple[ModelCall, ...]:
-    """The calls of steps and those made since, each once: one call may serve several stages."""
+    """The calls of steps and those made since, each once, since one call may serve several stages."""
     return tuple(dict.fromkeys([*(call for step in steps for call in step.calls), *more]))
 
 

@@ -79,7 +79,7 @@ class StoppedEarly:
 
 
 Event = StageStarted | StageFinished | Token | Done | Failed | StoppedEarly
-Settled = Done | Failed | StoppedEarly  # the last event of a column
+Outcome = Done | Failed | StoppedEarly  # the last event of a column
 
 
 def stream(
@@ -113,7 +113,7 @@ def stream(
     try:
         while left:
             event = events.get()
-            left -= isinstance(event, Settled)
+            left -= isinstance(event, Outcome)
             yield event
     finally:
         closed.set()
@@ -130,24 +130,36 @@ class _Either:
         return self.closed.is_set() or (self.asked is not None and self.asked.is_set())
 
 
+def run_all(
+    question: str,
+    strategies: Sequence[Strategy],
+    services: Services,
+    *,
+    reuse: Sequence[Trace] = (),
+    stop: Flag | None = None,
+) -> list[Trace | RagError]:
+    """Run strategies as `stream` does and wait: each one's trace, or the error that kept it from one."""
+    return collect(stream(question, strategies, services, reuse=reuse, stop=stop))
+
+
 def collect(events: Iterator[Event]) -> list[Trace | RagError]:
-    """Wait for every column; its trace, or why there is none."""
-    settled: dict[int, Trace | RagError] = {}
+    """Wait for every column: its trace, or the error that kept it from one."""
+    outcomes: dict[int, Trace | RagError] = {}
     for event in events:
         match event:
             case Done(column, trace):
-                settled[column] = trace
+                outcomes[column] = trace
             case Failed(column, error):
-                settled[column] = error
+                outcomes[column] = error
             case StoppedEarly(column, calls):
-                settled[column] = Stopped(calls)
+                outcomes[column] = Stopped(calls)
             case _:
                 pass
-    return [settled[column] for column in sorted(settled)]
+    return [outcomes[column] for column in sorted(outcomes)]
 
 
 def calls_of(
-    settled: Iterable[Settled | Trace | RagError], before: Iterable[Trace] = ()
+    outcomes: Iterable[Outcome | Trace | RagError], before: Iterable[Trace] = ()
 ) -> tuple[ModelCall, ...]:
     """The calls of a comparison's columns, finished, failed or stopped: each once, however many share it.
 
@@ -155,7 +167,7 @@ def calls_of(
         before: the traces it was given to reuse; their calls were paid for then, and are left out.
     """
     old = {call for trace in before for call in trace.calls}
-    made = dict.fromkeys(call for one in settled for call in one.calls)
+    made = dict.fromkeys(call for one in outcomes for call in one.calls)
     return tuple(call for call in made if call not in old)
 
 
@@ -188,13 +200,13 @@ def _worker(
 
     def work() -> None:
         try:
-            trace = strategy.run(question, services, run, started=started, finished=finished)
+            trace = strategy.run(question, services, run, on_start=started, on_finish=finished)
             put(Done(column, trace))
         except Stopped as stopped:
             put(StoppedEarly(column, stopped.calls))
         except RagError as error:
             put(Failed(column, error))
-        except BaseException as error:  # whatever it is, the column must settle
+        except BaseException as error:  # whatever it is, the column needs an outcome
             put(Failed(column, RagError(f"{strategy.name}: {type(error).__name__}: {error}")))
 
     return work

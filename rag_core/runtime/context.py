@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from ..prompts.prompt import Prompt
+from ..prompts.prompt import Block, Prompt, Template
 from ..values.errors import ConfigError, LimitReached, MissingResource, ProviderError, RagError, Stopped
 from ..values.types import Hit, ModelCall, Scale, Vectors
 from .run import Run
@@ -17,6 +17,8 @@ from .services import Index, Services, TextKind
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+ATTEMPTS = 2  # at a structured reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +152,49 @@ class Context:
             Stopped: the user stopped the run.
             LimitReached: the limits do not allow all of them.
         """
+        return self.map_or_error(self.complete, prompts)
 
-        def ask(prompt: Prompt) -> str | RagError:
+    def complete_parsed(self, template: Template, parse: Callable[[str], T], **fields: Any) -> T:
+        """A structured reply, parsed; a malformed one is requested once more.
+
+        Args:
+            template: its field `refused` is filled with the reason the last reply was refused.
+            parse: raises ValueError, with the reason, for a malformed reply.
+            fields: the template's other fields.
+
+        Raises:
+            ProviderError: every reply was malformed.
+        """
+        reason = ""
+        for _ in range(ATTEMPTS):
+            refused = Block(f"Your last reply was refused: {reason}.\n" if reason else "")
             try:
-                return self.complete(prompt)
+                return parse(self.complete(template.fill(**fields, refused=refused)))
+            except ValueError as error:
+                reason = str(error)
+        role = template.purpose
+        raise ProviderError(
+            f"The {role}'s reply was malformed {ATTEMPTS} times: {reason}.",
+            f"Try another RAG_{role.upper()}_MODEL.",
+        )
+
+    def map_or_error(self, function: Callable[[T], R], items: Sequence[T]) -> list[R | RagError]:
+        """As `map`; a failed item gives its error. A stop or a limit ends the whole stage instead.
+
+        Raises:
+            Stopped: the user stopped the run.
+            LimitReached: the limits do not allow all of them.
+        """
+
+        def attempt(item: T) -> R | RagError:
+            try:
+                return function(item)
             except (Stopped, LimitReached):
                 raise
             except RagError as error:
                 return error
 
-        return self.map(ask, prompts)
+        return self.map(attempt, items)
 
     def map(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """Apply a function to items on threads; keeps their order and passes on context variables."""

@@ -12,27 +12,13 @@ from ..prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, contexts_in
 from ..runtime.context import Context
 from ..values.errors import ProviderError
 from ..values.types import Answer, Hit, Ranking, Relevance, Scorer, State
-from .base import Flow, RerankStage, Stage, warn_if_unread
+from . import messages
+from .base import Flow, RerankStage, Stage, check_fields, warn_if_unread
 from .citations import evidence_hash, resolve_citations, shown_evidence
 from .rerank import LlmRerank, Rerank
 
 # a score or None of each passage; None altogether when there was no time
 Measure = Callable[[Sequence[Hit]], Sequence[float | None] | None]
-
-ABSTENTION = {
-    "en": "There is not enough evidence in this collection to answer the question.",
-    "es": "No hay evidencia suficiente en esta colección para responder a la pregunta.",
-}
-
-NONE_FOUND = {
-    "en": "No passage was found for this question.",
-    "es": "No se encontró ningún pasaje para esta pregunta.",
-}
-
-NONE_ANSWERS = {
-    "en": "The model found no answer in the passages.",
-    "es": "El modelo no encontró ninguna respuesta en los pasajes.",
-}
 
 
 @dataclass(frozen=True)
@@ -58,9 +44,12 @@ class Generate(Stage):
     template: Template = ANSWER
     kind: ClassVar[str] = "answer"
 
+    def __post_init__(self) -> None:
+        check_fields(self.name, self.template, ("question", "sources"))
+
     def flow(self, before: Flow) -> Flow:
         """The answer."""
-        return replace(before, holds="an answer")
+        return replace(before, content="an answer")
 
     def __call__(self, state: State, ctx: Context) -> State:
         language = language_of(state.question.text)
@@ -68,7 +57,7 @@ class Generate(Stage):
         ranking = Ranking(state.question, hits)
         if not hits:
             spoken = detect_language(state.question.text)
-            reason = state.shortfall or NONE_FOUND.get(spoken, NONE_FOUND["en"])
+            reason = state.shortfall or messages.none_found(spoken)
             answer = _abstention(spoken, reason)
         else:
             answer = self._answer(ranking, ctx)
@@ -88,17 +77,14 @@ class Generate(Stage):
         if NO_EVIDENCE in reply:
             reason = reply.replace(NO_EVIDENCE, "").strip(" .:\n")
             spoken = detect_language(ranking.query.text)
-            return _abstention(spoken, reason or NONE_ANSWERS.get(spoken, NONE_ANSWERS["en"]), evidence)
+            return _abstention(spoken, reason or messages.none_answers(spoken), evidence)
         text, citations, invalid = resolve_citations(reply, ranking.hits)
         if invalid:
-            ctx.warn(f"{invalid} citation(s) named a source that does not exist and were taken out.")
+            ctx.warn(messages.invalid_citations(invalid))
         if not citations:
-            ctx.warn("The answer cites none of its passages.")
-        if alone := sum(one.supported is False for one in citations):
-            ctx.warn(
-                f"{alone} of {len(citations)} citations not supported: the passage shares too few words with "
-                "the sentence that cites it."
-            )
+            ctx.warn(messages.NO_CITATIONS)
+        if unsupported := sum(one.supported is False for one in citations):
+            ctx.warn(messages.unsupported_citations(unsupported, len(citations)))
         return Answer(text, citations, evidence=evidence, invalid_citations=invalid)
 
 
@@ -115,20 +101,20 @@ def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
         by_position = rules.relevance("rank", [0.0] * len(hits), language, "")
         return tuple(replace(hit, relevance=label) for hit, label in zip(hits, by_position, strict=True))
     found: dict[str, Relevance] = {}
-    why = f"no thresholds were fitted for {ctx.services.embedder.name}"
+    why = messages.no_thresholds(ctx.services.embedder.name)
     for scorer, model, measure in _scorers(state.question.text, ctx):
         left = [hit for hit in hits if hit.id not in found]
         if not left or not rules.has(scorer, model):
             continue
         scores = measure(left)
         if scores is None:
-            why = "rating them took too long this time; the next time it will be quicker"
+            why = messages.OUT_OF_TIME
             break
         rated = {hit.id: score for hit, score in zip(left, scores, strict=True) if score is not None}
         labels = rules.relevance(scorer, list(rated.values()), language, model)
         found.update(zip(rated, labels, strict=True))
     if len(found) < len(hits):
-        ctx.warn(f"{len(hits) - len(found)} of {len(hits)} passages have no relevance label: {why}.")
+        ctx.warn(messages.unlabelled(len(hits) - len(found), len(hits), why))
     return tuple(replace(hit, relevance=found.get(hit.id)) for hit in hits)
 
 
@@ -160,5 +146,4 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
 
 
 def _abstention(language: str, reason: str, evidence: str = "") -> Answer:
-    text = ABSTENTION.get(language, ABSTENTION["en"])
-    return Answer(text, abstained=True, reason=reason, evidence=evidence)
+    return Answer(messages.abstention(language), abstained=True, reason=reason, evidence=evidence)

@@ -14,6 +14,7 @@ A stage is a frozen dataclass of its parameters; it may touch nothing but the st
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -21,10 +22,13 @@ from typing import Any, ClassVar, Literal
 
 from ..prompts.prompt import Template
 from ..runtime.context import Context
+from ..values.errors import ConfigError
 from ..values.types import Hit, Query, Ranking, Scale, State
+from . import messages
 
-Held = Literal["the question", "queries", "a ranking", "rankings", "an answer"]
-RERANKER = "reranker"  # stands for the scale of the reranker that is set
+Content = Literal["the question", "queries", "a ranking", "rankings", "an answer"]
+RERANKER = "reranker"  # the scale of whichever reranker is set
+_FIELD = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +36,13 @@ class Flow:
     """What is known of the state between two stages before anything runs.
 
     Args:
-        holds: what the next stage finds.
+        content: what the state contains for the next stage.
         scales: who gave the scores -> their scale. Rankings go by their retriever until they are fused, by
             the stage that fused them from then on.
         stages: names of the stages so far.
     """
 
-    holds: Held = "the question"
+    content: Content = "the question"
     scales: Mapping[str, str] = field(default_factory=dict)
     stages: tuple[str, ...] = ()
 
@@ -89,7 +93,7 @@ class TransformStage(Stage):
     fans_out: ClassVar[bool] = True  # writes several queries, so their rankings need fusing
 
     def flow(self, before: Flow) -> Flow:
-        return replace(before, holds="queries" if self.fans_out else "the question")
+        return replace(before, content="queries" if self.fans_out else "the question")
 
     def __call__(self, state: State, ctx: Context) -> State:
         return replace(state, queries=self.rewrite(state.queries[0], ctx))
@@ -138,7 +142,7 @@ class FusionStage(Stage):
 
     def flow(self, before: Flow) -> Flow:
         (first, *_) = before.scales.values()
-        return replace(before, holds="a ranking", scales={self.name: self.scale or first})
+        return replace(before, content="a ranking", scales={self.name: self.scale or first})
 
     def __call__(self, state: State, ctx: Context) -> State:
         seen: dict[str, Hit] = {}
@@ -229,9 +233,30 @@ def _plain(value: object) -> Any:
     return type(value).__name__  # an object of another library
 
 
+def check_fields(stage: str, template: Template, needed: Iterable[str], optional: Iterable[str] = ()) -> None:
+    """Check that a template has the fields its stage fills, and no others.
+
+    Raises:
+        ConfigError: naming the stage, the template, and the missing or unknown field.
+    """
+    found, needed, optional = set(_FIELD.findall(template.text)), list(needed), list(optional)
+    step = f"Its text needs {_in_braces(needed)}"
+    step += f" and may have {_in_braces(optional)}" if optional else ""
+    step += "; double the braces of other text."
+    if missing := [name for name in needed if name not in found]:
+        raise ConfigError(f"{stage}: template {template.name!r} lacks {_in_braces(missing)}.", step)
+    if unknown := sorted(found - {*needed, *optional}):
+        raise ConfigError(
+            f"{stage}: template {template.name!r} has {_in_braces(unknown)}, which {stage} does not fill.",
+            step,
+        )
+
+
+def _in_braces(names: Sequence[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in names)
+
+
 def warn_if_unread(template: Template, ready: Template, ctx: Context) -> None:
     """Warn that the offline engine, which goes by fields alone, does not read another text."""
     if template.text != ready.text and ctx.services.llms[template.purpose].offline:
-        ctx.warn(
-            f"The offline engine cannot read your prompt {template.name!r}; it worked by its own rules instead."
-        )
+        ctx.warn(messages.prompt_unread(template.name))

@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..prompts.prompt import JUDGE_PASSAGE, Block, Sources, Template
+from ..prompts.prompt import JUDGE_PASSAGE, Sources, Template
 from ..prompts.replies import read_object, read_score
 from ..runtime.context import Context
-from ..values.errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
+from ..values.errors import ConfigError, ProviderError, RagError
 from ..values.types import Hit, Ranking, Term
-from .base import Flow, RerankStage, warn_if_unread
-
-ATTEMPTS = 2  # a malformed reply is asked for once more
+from . import messages
+from .base import Flow, RerankStage, check_fields, warn_if_unread
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,9 @@ class LlmRerank(RerankStage):
     template: Template = JUDGE_PASSAGE
     scale: ClassVar[str] = "judge"
 
+    def __post_init__(self) -> None:
+        check_fields(self.name, self.template, ("question", "sources"), ("refused",))
+
     def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
         """The hits that got a score.
 
@@ -63,7 +65,7 @@ class LlmRerank(RerankStage):
             ProviderError: no hit got one.
         """
         warn_if_unread(self.template, JUDGE_PASSAGE, ctx)
-        replies = ctx.map(lambda hit: self._score(ranking.query.text, hit, ctx), ranking.hits)
+        replies = ctx.map_or_error(lambda hit: self._judged(ranking.query.text, hit, ctx), ranking.hits)
         judged, missing = [], []
         for reply in replies:
             if isinstance(reply, RagError):
@@ -73,28 +75,19 @@ class LlmRerank(RerankStage):
         if missing and not judged:
             raise ProviderError(f"no passage could be judged: {missing[0].message}", missing[0].next_step)
         if missing:
-            ctx.warn(
-                f"{len(missing)} of {len(replies)} passages could not be judged and were left out: "
-                f"{missing[0].message}"
-            )
+            ctx.warn(messages.not_judged(len(missing), len(replies), missing[0].message))
         return judged
 
-    def _score(self, question: str, hit: Hit, ctx: Context) -> Hit | RagError:
-        reason = ""
-        for _ in range(ATTEMPTS):
-            refused = Block(f"Your last reply was refused: {reason}.\n" if reason else "")
-            prompt = self.template.fill(question=question, sources=Sources((hit,)), refused=refused)
-            try:
-                reply = read_object(ctx.complete(prompt))
-                score = read_score(reply, "score") / 100
-                return hit.with_score(score, "judge", " ".join(str(reply.get("reason", "")).split()))
-            except ValueError as error:
-                reason = str(error)
-            except (Stopped, LimitReached):
-                raise
-            except RagError as error:
-                return error
-        return ProviderError(f"the judge's reply was malformed {ATTEMPTS} times: {reason}.")
+    def _judged(self, question: str, hit: Hit, ctx: Context) -> Hit:
+        score, reason = ctx.complete_parsed(
+            self.template, _score_and_reason, question=question, sources=Sources((hit,))
+        )
+        return hit.with_score(score, "judge", reason)
+
+
+def _score_and_reason(reply: str) -> tuple[float, str]:
+    values = read_object(reply)
+    return read_score(values, "score") / 100, " ".join(str(values.get("reason", "")).split())
 
 
 @dataclass(frozen=True)

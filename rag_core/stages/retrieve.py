@@ -140,9 +140,9 @@ class Retrieve(Stage):
                 f"{self.name}: two retrievers are called {', '.join(sorted(self.names))}.",
                 "Search once, as deep as both, or give them variants.",
             )
-        one = before.holds == "the question" and len(self.retrievers) == 1
+        one = before.content == "the question" and len(self.retrievers) == 1
         scales = {name: one.scale for name, one in zip(self.names, self.retrievers, strict=True)}
-        return replace(before, holds="a ranking" if one else "rankings", scales=scales)
+        return replace(before, content="a ranking" if one else "rankings", scales=scales)
 
     def __call__(self, state: State, ctx: Context) -> State:
         def search(one: tuple[Query, Retriever, str]) -> Ranking:

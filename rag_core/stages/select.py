@@ -14,6 +14,7 @@ from ..language.analysis import detect_language
 from ..runtime.context import Context
 from ..values.errors import ConfigError
 from ..values.types import Hit, Ranking, State, Term, Vectors, ordered_votes
+from . import messages
 from .base import Flow, SelectStage
 
 ABSOLUTE = frozenset(
@@ -87,11 +88,8 @@ class Threshold(SelectStage):
         if best is None or any(ranking.hits for ranking in after.rankings):
             return after
         shown = math.floor(1000 * best) / 1000  # not rounded up to the threshold that it missed
-        said = {
-            "en": f"The best passage reaches {shown:.3f}, which is below the threshold θ = {self.theta:g}.",
-            "es": f"El mejor pasaje alcanza {shown:.3f}, por debajo del umbral θ = {self.theta:g}.",
-        }
-        return replace(after, shortfall=said.get(detect_language(state.question.text), said["en"]))
+        spoken = detect_language(state.question.text)
+        return replace(after, shortfall=messages.below_threshold(spoken, shown, self.theta))
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """Those at or above θ."""

@@ -16,7 +16,8 @@ from ..prompts.templates import ANALYSIS, HYPOTHETICAL, OFFLINE_RULES, TRANSFORM
 from ..runtime.context import Context
 from ..values.errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
 from ..values.types import Query
-from .base import TransformStage, warn_if_unread
+from . import messages
+from .base import TransformStage, check_fields, warn_if_unread
 
 _LABEL = re.compile(  # "**Standalone question:** ...", as models like to begin; no word that could be the question's
     r"^(?:(?:here is|here's|the|an?|my|your|one|new|stand-?alone|self-contained|rephrased|reworded|rewritten|reformulated|"
@@ -71,6 +72,9 @@ class AnalyseQueryByLlm(TransformStage):
     template: Template = ANALYSIS
     fans_out: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        check_fields(self.name, self.template, ("question",))
+
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
         """The question, or the full question the model made of its keywords."""
         warn_if_unread(self.template, ANALYSIS, ctx)
@@ -83,8 +87,8 @@ class AnalyseQueryByLlm(TransformStage):
         except (Stopped, LimitReached):
             raise
         except (RagError, ValueError) as error:
-            said = f"the reply was malformed: {error}" if isinstance(error, ValueError) else error.message
-            ctx.warn(f"Query analysis by the model failed, so that rules decided ({said.rstrip('.')}).")
+            why = f"the reply was malformed: {error}" if isinstance(error, ValueError) else error.message
+            ctx.warn(messages.analysis_failed(why))
             return AnalyseQuery().rewrite(question, ctx)
         model = ctx.services.llms[self.template.purpose].name
         if found.form == "sentence":
@@ -129,7 +133,9 @@ class Rewrite(TransformStage):
 
     def __post_init__(self) -> None:
         if not self.templates:
-            raise ConfigError("Rewrite: there is no template.", "Add one.")
+            raise ConfigError(f"{self.name}: there is no template.", "Add one.")
+        for template in self.templates:
+            check_fields(self.name, template, ("question",), ("form",))
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
         """The rewrites that came, without repetitions.
@@ -155,10 +161,10 @@ class Rewrite(TransformStage):
             if not text:
                 failure = reply if isinstance(reply, RagError) else ProviderError(EMPTY, "Try again.")
                 failures.append(failure)
-                ctx.warn(f"Rewrite {template.name!r} failed and was left out: {failure}")
+                ctx.warn(messages.rewrite_failed(template.name, failure))
             elif text.casefold() in written:
                 same = written[text.casefold()].origin
-                ctx.warn(f"Rewrite {template.name!r} is the same as {same!r} and was left out.")
+                ctx.warn(messages.rewrite_repeated(template.name, same))
             else:
                 written[text.casefold()] = Query(
                     text,
@@ -216,6 +222,9 @@ class Hyde(TransformStage):
     template: Template = HYPOTHETICAL
     fans_out: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        check_fields(self.name, self.template, ("question",))
+
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
         """One query: the passage.
 
@@ -244,7 +253,7 @@ def _note(question: Query, text: str, template: Template, ctx: Context) -> str:
     """What the reader should know of a rewrite; warned of too."""
     if OFFLINE_RULES.get(template.name) != template.text and ctx.services.llms[template.purpose].offline:
         rule = "the ready one of this name" if template.name in OFFLINE_RULES else "synonyms"
-        ctx.warn(f"The offline engine cannot read your template {template.name!r}: it rewrote by {rule}.")
+        ctx.warn(messages.template_unread(template.name, rule))
     return _lost(question, text, template, ctx)
 
 
@@ -253,5 +262,5 @@ def _lost(question: Query, text: str, template: Template, ctx: Context) -> str:
     if not lost:
         return ""
     note = f"lost from the question: {', '.join(lost)}"
-    ctx.warn(f"Rewrite {template.name!r} {note}.")
+    ctx.warn(messages.rewrite_lost(template.name, note))
     return note

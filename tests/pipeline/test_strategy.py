@@ -411,8 +411,8 @@ def test_what_finished_before_a_failure_was_told(services: Services):
         Strategy("mine", (ONE, Wrong(), Generate())).run(
             "cats",
             services,
-            started=lambda position, stage: told.append(("started", position, stage.name)),
-            finished=lambda position, step: told.append(("finished", position, step.stage)),
+            on_start=lambda position, stage: told.append(("started", position, stage.name)),
+            on_finish=lambda position, step: told.append(("finished", position, step.stage)),
         )
     assert told == [("started", 0, "Dense"), ("finished", 0, "Dense"), ("started", 1, "Wrong")]
 

@@ -29,7 +29,7 @@ from rag_core.seed_api import (
     query_for_evaluation,
     ragas_samples,
 )
-from rag_core.stages.answer import ABSTENTION
+from rag_core.stages.messages import ABSTENTION
 from rag_core.values.errors import ConfigError, RagError, StageError
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
