@@ -11,6 +11,7 @@ from rank_bm25 import BM25Okapi
 
 from rag_core.catalog import build
 from rag_core.language.analysis import tokens
+from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import Stage
 from rag_core.values.trace import Step, Trace
@@ -76,7 +77,7 @@ def test_each_weight_of_contextual_is_its_own_searchs(full: Services, bm25: floa
 @pytest.mark.parametrize("lam", [0.0, 0.3, 0.7, 1.0])
 def test_lambda_weighs_relevance_against_likeness(full: Services, lam: float):
     trace = run(full, "hybrid_rrf", mmr_lambda=lam)
-    (question,) = full.embed((QUESTION,))
+    (question,) = Context(full).embed((QUESTION,))
     ids = [hit.id for hit in trace.ranking]
     vectors = full.index.vectors(ids).astype(float)
     for place, hit in enumerate(trace.ranking):
@@ -113,7 +114,7 @@ def test_each_weight_of_multi_query_is_its_own_rewrites(
 @pytest.mark.parametrize("alpha", [0.0, 0.25, 0.4, 0.9, 1.0])
 def test_alpha_is_the_share_of_the_cosine_and_the_rest_the_judges(full: Services, alpha: float):
     trace = run(full, "rag_msr", alpha=alpha, theta=0, k_final=9)
-    (question,) = full.embed((QUESTION,))
+    (question,) = Context(full).embed((QUESTION,))
     judged = step(trace, "LlmRerank").after.ranking if alpha < 1 else None
     judge = scores(judged) if judged else {}
     for hit in trace.ranking:

@@ -36,6 +36,7 @@ from rag_core.catalog import (
     describe_changes,
 )
 from rag_core.pipeline.strategy import Strategy
+from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.values.errors import ConfigError
 
@@ -167,7 +168,7 @@ def test_lambda_one_orders_the_pool_by_the_cosine_to_the_question(full: Services
     """Seed 002: 1.0 is pure relevance; RRF's order is another."""
     trace = run(full, RECIPES["hybrid_rrf"], mmr_lambda=1, k_final=10)
     pool = trace.steps[2].after.ranking
-    (question,) = full.embed((QUESTION,))
+    (question,) = Context(full).embed((QUESTION,))
     cosines = dict(
         zip([hit.id for hit in pool], full.index.vectors([hit.id for hit in pool]) @ question, strict=True)
     )

@@ -160,7 +160,7 @@ class TestPaidEmbeddings:
     def paid(self, server, lab: Lab, tmp_path) -> Lab:
         from dataclasses import replace
 
-        from conftest import DOCUMENTS
+        from helpers.small import DOCUMENTS
 
         from rag_core.indexing import CorpusStore, SourceFiles
 

@@ -14,6 +14,7 @@ from helpers.small import WordEmbedder
 
 from rag_core.catalog import RECIPES, build
 from rag_core.prompts.templates import ORIGINAL, with_temperature
+from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.values.trace import Step, Trace
 
@@ -220,7 +221,7 @@ class TestContextual:
 
     def test_plain_and_enriched_passages_are_the_same_side_by_side(self, full: Services):
         assert full.enriched
-        (vector,) = full.embed(("cats",))
+        (vector,) = Context(full).embed(("cats",))
         plain = {found.id: found.passage for found in full.index.dense(vector, 100)}
         enriched = {found.id: found.passage for found in full.enriched.dense(vector, 100)}
         assert plain.keys() == enriched.keys()
@@ -285,7 +286,7 @@ class TestRagMsr:
 
     def test_s_final_is_between_the_question_and_each_passage(self, full: Services):
         trace = run(full, "rag_msr")
-        (question,) = full.embed((QUESTION,))
+        (question,) = Context(full).embed((QUESTION,))
         for found in step(trace, "Blend").after.ranking:
             cosine = float(full.index.vectors([found.id])[0] @ question)
             judge = found.vote("LlmRerank")
