@@ -310,6 +310,7 @@ def test_every_parameter_of_every_stage_is_in_the_fingerprint():
 def test_every_parameter_of_the_stages_that_ask_a_model_is_in_the_fingerprint():
     one, two = custom_template("one", "{question}?"), custom_template("two", "{question}!")
     same = replace(one, text="{question}!")
+    sourced = replace(one, text="{question} {sources}")
     parts: list[Stage] = [
         Rewrite((one, two)),
         Rewrite((two, one)),
@@ -329,7 +330,7 @@ def test_every_parameter_of_the_stages_that_ask_a_model_is_in_the_fingerprint():
         *(WeightedFusion(combine=combine) for combine in ("first", "sum")),
         MaxFusion(),
         LlmRerank(),
-        LlmRerank(template=one),
+        LlmRerank(template=sourced),
         Rerank(),
         Blend(),
         Blend(alpha=0.5),

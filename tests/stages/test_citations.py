@@ -213,7 +213,7 @@ def test_verdicts_are_printed_in_words(trace: Trace, capsys: pytest.CaptureFixtu
     show.trace(replace(trace, engine={"llm": "scripted"}), details=False)
     printed = " ".join(capsys.readouterr().out.split())
     assert "[1] unsupported: the closest sentence is “Cats purr when they are happy.”" in printed
-    assert "[1] not checked: words cannot tell whether it supports the answer." in printed
+    assert "[1] not checked: word overlap cannot show whether the passage supports it." in printed
 
 
 def test_verdicts_are_shown_in_words_beside_the_marker_and_under_the_passage(trace: Trace):

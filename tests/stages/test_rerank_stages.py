@@ -189,7 +189,7 @@ class TestJudge:
         assert scores_of(LlmRerank(), "ab", ctx) == {"b": 0.0}
         assert ctx.meter.warnings == [
             "1 of 2 passages could not be judged and were left out: "
-            f"the judge's reply was malformed 2 times: {reason}."
+            f"The judge's reply was malformed 2 times: {reason}."
         ]
         assert len(llm.prompts) == len(ctx.meter.calls) == 3
 
