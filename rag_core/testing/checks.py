@@ -222,10 +222,10 @@ def _check_flow(stage: Stage, flow: Flow, after: State, services: Services) -> N
         "rankings": count >= 1,
         "an answer": after.answer is not None and count == 1,
     }
-    require(flow.holds in fine, f"{stage.name}: its flow holds {flow.holds!r}, not one of {', '.join(fine)}.")
+    require(flow.content in fine, f"{stage.name}: its flow holds {flow.content!r}, not one of {', '.join(fine)}.")
     require(
-        fine[flow.holds],
-        f"{stage.name}: its flow says {flow.holds}, but it leaves {len(after.queries)} queries, {count} "
+        fine[flow.content],
+        f"{stage.name}: its flow says {flow.content}, but it leaves {len(after.queries)} queries, {count} "
         f"rankings and {'an' if after.answer else 'no'} answer.",
     )
     reranker = services.reranker.scale if services.reranker else ""
