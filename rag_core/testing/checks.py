@@ -222,7 +222,9 @@ def _check_flow(stage: Stage, flow: Flow, after: State, services: Services) -> N
         "rankings": count >= 1,
         "an answer": after.answer is not None and count == 1,
     }
-    require(flow.content in fine, f"{stage.name}: its flow holds {flow.content!r}, not one of {', '.join(fine)}.")
+    require(
+        flow.content in fine, f"{stage.name}: its flow holds {flow.content!r}, not one of {', '.join(fine)}."
+    )
     require(
         fine[flow.content],
         f"{stage.name}: its flow says {flow.content}, but it leaves {len(after.queries)} queries, {count} "

@@ -40,7 +40,7 @@ from rag_core.indexing.enrich import BATCH, DocumentPassages
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import load_embedder
-from rag_core.pipeline.stream import Event, Settled, calls_of
+from rag_core.pipeline.stream import Event, Outcome, calls_of
 from rag_core.values.errors import ProviderError, RagError, StageError, Stopped, StorageError
 from rag_core.values.settings import Settings
 from rag_core.values.types import Cost, ModelCall, Passage, spent_so_far
@@ -62,7 +62,7 @@ def lab(server, index, store, embedder, labels) -> Lab:
     return provider_lab(server, store, embedder, labels)
 
 
-def settled_in(events: Sequence[Event]) -> list[Settled]:
+def settled_in(events: Sequence[Event]) -> list[Outcome]:
     return [event for event in events if isinstance(event, Done | Failed | StoppedEarly)]
 
 
@@ -76,7 +76,7 @@ def dollars(server: OpenAIServer) -> float:
     return total
 
 
-def check_everything_is_billed(server: OpenAIServer, settled: Sequence[Settled]) -> None:
+def check_everything_is_billed(server: OpenAIServer, settled: Sequence[Outcome]) -> None:
     calls = calls_of(settled)
     assert billed(calls) == owed(server.requests)
     assert math.isclose(Cost.of(calls).known, dollars(server), rel_tol=1e-9, abs_tol=1e-12)
