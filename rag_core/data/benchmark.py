@@ -1,10 +1,10 @@
-"""Judged questions: BEIR folders (Thakur et al., NeurIPS 2021), the built-in ones and any other.
+"""Judged questions: the built-in ones and BEIR folders (Thakur et al., NeurIPS 2021).
 
-<folder>/corpus.jsonl             {"_id", "title", "text"}; the built-in questions judge data/corpus instead
+<folder>/corpus.jsonl             {"_id", "title", "text"}; for the built-in questions, data/corpus instead
 <folder>/queries.jsonl            {"_id", "text", "metadata": {"language", "kind", "emergency"}}
 <folder>/qrels/<split>.tsv        query-id, corpus-id, score: judgements of documents
 <folder>/qrels-passages/<split>.tsv   built-in only: the same for passages, by document id and position
-<folder>/judgements.toml          optional: judged_by = "one sentence that says who judged"
+<folder>/judgements.toml          optional: judged_by = "one sentence on who judged"
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ Qrels = Mapping[str, Mapping[str, int]]  # question id -> document or passage ke
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question to measure on.
+    """A benchmark question.
 
     Args:
-        language: ISO 639-1 code; detected where the file does not say it.
-        kind: one of KINDS; empty where the file does not say it.
-        emergency: the asker's situation calls for help at once.
+        language: ISO 639-1 code; detected if the file does not give it.
+        kind: one of KINDS; empty if the file does not give it.
+        emergency: whether the situation needs immediate help.
     """
 
     id: str
@@ -63,15 +63,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """The questions of one split with their judgements of documents.
+    """The questions of one split with their document judgements.
 
     Args:
         name: "builtin", or the folder's name.
-        questions: those judged in the split, in file order.
+        questions: the questions judged in the split, in file order.
         qrels: question id -> document id -> grade; a grade above 0 is relevant.
-        checksum: first 16 hexadecimal digits of the SHA-256 of the files read, one after the other:
-            queries, judgements, corpus.
-        judged_by: one sentence that says who judged, from the set itself.
+        checksum: first 16 hexadecimal digits of the SHA-256 of the concatenated files: queries,
+            judgements, corpus.
+        judged_by: one sentence on who judged, from the set itself.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Benchmark:
 
     @property
     def measured(self) -> tuple[Question, ...]:
-        """The questions with a relevant document; only these have metrics."""
+        """The questions with a relevant document; metrics are computed on these only."""
         return tuple(question for question in self.questions if self._answerable(question))
 
     @property
@@ -99,10 +99,10 @@ def read_builtin(data: Path, split: str) -> Benchmark:
     """The built-in questions of a split, English and Spanish.
 
     Args:
-        data: the folder that holds `questions`.
+        data: the folder that contains `questions`.
 
     Raises:
-        DataError: naming file and line of what is missing or malformed.
+        DataError: a file is missing or malformed; the message names file and line.
     """
     questions: list[Question] = []
     qrels: dict[str, Mapping[str, int]] = {}
@@ -122,8 +122,8 @@ def read_beir(folder: Path, split: str) -> Benchmark:
     """The judged questions of a BEIR folder: corpus.jsonl, queries.jsonl and qrels/<split>.tsv.
 
     Raises:
-        DataError: naming file and line of what is missing, malformed, repeated or judged without being
-            there; or no document is judged relevant.
+        DataError: a row is missing, malformed or repeated, or a judged id is unknown (the message names
+            file and line); or no document is judged relevant.
     """
     if not folder.is_dir():
         raise DataError(f"There is no folder {folder}.", "Check the path.")
@@ -132,7 +132,7 @@ def read_beir(folder: Path, split: str) -> Benchmark:
         if not path.is_file():
             raise DataError(
                 f"{folder} has no {path.name}.",
-                "A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/<split>.tsv.",
+                "A BEIR folder contains corpus.jsonl, queries.jsonl and qrels/<split>.tsv.",
             )
     qrels_file = _qrels_file(folder, split)
     judgements = list(_judgements(qrels_file))
@@ -142,7 +142,7 @@ def read_beir(folder: Path, split: str) -> Benchmark:
     _check_known(qrels_file, [(row.line, row.document) for row in judgements], documents, corpus)
     if not any(row.grade > 0 for row in judgements):
         raise DataError(
-            f"{qrels_file} judges no document relevant: there is nothing to measure.",
+            f"{qrels_file} judges no document relevant, so there is nothing to measure.",
             "Choose another split, or add judgements with a score above 0.",
         )
     qrels = _by_question(judgements)
@@ -157,7 +157,7 @@ def read_beir(folder: Path, split: str) -> Benchmark:
 
 
 def read_judged_by(folder: Path) -> str:
-    """The sentence of a folder's judgements.toml that says who judged; where there is none, the authors did.
+    """The sentence on who judged from a folder's judgements.toml; without the file, the set's authors.
 
     Raises:
         DataError: the file cannot be read, or has no such sentence.
@@ -167,7 +167,7 @@ def read_judged_by(folder: Path) -> str:
         return JUDGED_BY_AUTHORS
     try:
         sentence = tomllib.loads(path.read_text(encoding="utf-8")).get("judged_by")
-    except (OSError, ValueError) as error:  # what tomllib raises is a ValueError
+    except (OSError, ValueError) as error:  # includes TOMLDecodeError
         raise DataError(f"{path} cannot be read: {error}.", "Check that it is UTF-8 and TOML.") from error
     if not isinstance(sentence, str) or not sentence.strip():
         raise DataError(f"{path} does not say who judged.", 'Write judged_by = "one sentence".')
@@ -177,20 +177,20 @@ def read_judged_by(folder: Path) -> str:
 def read_questions(folder: Path) -> list[Question]:
     """The questions of a folder's queries.jsonl, in file order.
 
-    Metadata other than the built-in questions' counts as none: the language is then detected, the kind
-    empty and the question no emergency.
+    Metadata in any form but the built-in one is ignored: the language is then detected, the kind empty and
+    `emergency` False.
 
     Raises:
-        DataError: naming file and line of what is malformed or repeated.
+        DataError: a row is malformed or repeated; the message names file and line.
     """
     return [_question(row) for row in _query_rows(folder / "queries.jsonl")]
 
 
 def read_qrels(path: Path) -> Qrels:
-    """Judgements of one split: any whole number is a grade, those above 0 mean relevant.
+    """The judgements of one split: grades are whole numbers, and those above 0 mean relevant.
 
     Raises:
-        DataError: naming file and line of what is malformed or repeated.
+        DataError: a row is malformed or repeated; the message names file and line.
     """
     return _by_question(_judgements(path))
 
@@ -230,14 +230,14 @@ def _judgements(path: Path) -> Iterator[_Judgement]:
                 where = f"{path}, line {number}"
                 if len(row) != len(_HEADER):
                     raise DataError(
-                        f"{where}: the number of columns is {len(row)}, not 3.",
-                        "A line is query-id, corpus-id and score, separated by tabs.",
+                        f"{where}: {len(row)} columns instead of 3.",
+                        "Write query-id, corpus-id and score, separated by tabs.",
                     )
                 question, document, grade = row
                 if not _GRADE.fullmatch(grade.strip()):
                     raise DataError(
                         f"{where}: the score {grade!r} is not a whole number.",
-                        "Write grades as 0, 1, 2 and so on.",
+                        "Write grades as 0, 1, 2, ...",
                     )
                 first = lines.setdefault((question, document), number)
                 if first != number:
@@ -260,19 +260,19 @@ def _check_header(path: Path, line: str) -> None:
     if not line.strip():
         found = "there is no header"
     elif len(words) in (3, 4) and _GRADE.fullmatch(words[-1]):
-        found = "a judgement stands where the header should be"
+        found = "a judgement where the header should be"
         if len(words) == 4:
             found += " (the file looks like TREC qrels: query 0 document grade)"
     else:
         found = f"the header is {line.strip()[:80]!r}"
     raise DataError(
         f"{path}, line 1: {found}.",
-        "BEIR judgements have three columns separated by tabs, and query-id, corpus-id, score on line 1.",
+        "BEIR judgements have three tab-separated columns, with the header query-id, corpus-id, score.",
     )
 
 
 def _columns(line: str) -> list[str]:
-    """The columns of one line; read line by line, so that a stray quote cannot swallow the next ones."""
+    """The columns of one line; parsed line by line, so that a stray quote cannot swallow the next lines."""
     return next(csv.reader([line], delimiter="\t"), [])
 
 
@@ -284,7 +284,7 @@ def _by_question(judgements: Iterable[_Judgement]) -> dict[str, dict[str, int]]:
 
 
 def _check_known(path: Path, judged: Iterable[tuple[int, str]], known: Collection[str], file: Path) -> None:
-    """Refuse judgements, as (line, id), of ids that `file` does not have."""
+    """Raise a DataError for judgements, as (line, id), of ids missing from `file`."""
     unknown: dict[str, int] = {}
     for line, identity in judged:
         if identity not in known:
@@ -294,7 +294,7 @@ def _check_known(path: Path, judged: Iterable[tuple[int, str]], known: Collectio
         more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
         raise DataError(
             f"{path}, line {line}: id {identity!r} is not in {file.name}{more}.",
-            f"Remove the judgements of such ids or complete {file.name}.",
+            f"Remove these judgements or add the missing rows to {file.name}.",
         )
 
 
@@ -304,7 +304,7 @@ def _qrels_file(folder: Path, split: str) -> Path:
         splits = sorted(file.stem for file in path.parent.glob("*.tsv"))
         raise DataError(
             f"There is no {path}.",
-            f"The splits here: {', '.join(splits)}." if splits else f"{path.parent} holds no judgements.",
+            f"The splits here: {', '.join(splits)}." if splits else f"{path.parent} has no judgements.",
         )
     return path
 

@@ -1,4 +1,4 @@
-"""Documents on disk: the collection's Markdown format with its checker, and BEIR folders."""
+"""Documents on disk: Markdown with front matter and a checker for it, and BEIR folders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..values.errors import DataError
 from ..values.profile import Profile, read_profile
 from ..values.settings import read_settings
 
-BUILTIN = "obstetrics"  # the corpus of the documents in data/corpus
+BUILTIN = "obstetrics"  # the corpus in data/corpus
 TOPICS = frozenset(
     [
         "antenatal",
@@ -27,12 +27,12 @@ TOPICS = frozenset(
         "emergency",
     ]
 )
-WORDS = (400, 700)  # length of a document's body
+WORDS = (400, 700)  # shortest and longest body of a document
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A publication that a document's facts come from."""
+    """A publication behind a document's facts."""
 
     organisation: str
     title: str
@@ -44,10 +44,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: its front matter and its body.
+    """A document: front matter and body.
 
     Args:
-        topic: one of TOPICS for the built-in collection; empty elsewhere.
+        topic: one of TOPICS in the built-in collection; otherwise empty.
     """
 
     id: str
@@ -72,7 +72,7 @@ def read_document(path: Path) -> Document:
     """Read a Markdown file with the collection's front matter.
 
     Raises:
-        DataError: the file is unreadable, or a field is missing or of the wrong kind.
+        DataError: the file is unreadable, or a field is missing or has the wrong type.
     """
     import frontmatter
     import yaml
@@ -97,22 +97,22 @@ def read_document(path: Path) -> Document:
         ) from error
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"{path}: the front matter lacks a field or has a wrong one: {error}.",
-            "It needs id, title, language, topic and sources with organisation, title and year.",
+            f"{path}: a front matter field is missing or invalid: {error}.",
+            "Required are id, title, language, topic and sources with organisation, title and year.",
         ) from error
 
 
 def read_collection(folder: Path) -> list[Document]:
-    """Every document under a folder of Markdown files, by id.
+    """All documents under a folder of Markdown files, ordered by id.
 
     Raises:
-        DataError: the folder is missing or holds no document, or one cannot be read.
+        DataError: the folder is missing or has no documents, or one cannot be read.
     """
     paths = sorted(folder.rglob("*.md"))
     if not paths:
         raise DataError(
-            f"There is no document in {folder}.",
-            "Restore that folder, or set RAG_DATA to a folder whose corpus/ holds documents.",
+            f"There are no documents in {folder}.",
+            "Restore that folder, or set RAG_DATA to a folder with documents in corpus/.",
         )
     return sorted((read_document(path) for path in paths), key=lambda document: document.id)
 
@@ -136,7 +136,7 @@ def builtin_profile() -> Profile:
 
 
 def check_collection(folder: Path) -> list[str]:
-    """What is wrong with a collection, one line a finding; empty when all is well."""
+    """The faults of a collection, one per line; empty if there are none."""
     problems: list[str] = []
     seen: dict[str, Path] = {}
     bodies: dict[str, Path] = {}
@@ -153,39 +153,39 @@ def check_collection(folder: Path) -> list[str]:
         for paragraph in document.text.split("\n\n"):
             words = " ".join(paragraph.split())
             if len(words.split()) >= 12 and words in bodies:
-                problems.append(f"{path}: repeats a paragraph of {bodies[words]}: {words[:60]}…")
+                problems.append(f"{path}: repeats a paragraph from {bodies[words]}: {words[:60]}…")
             bodies[words] = path
-    return problems if seen or problems else [f"{folder}: no document"]
+    return problems if seen or problems else [f"{folder}: no documents"]
 
 
 def _document_problems(document: Document, path: Path) -> Iterator[str]:
     if document.id != f"{path.parent.name}-{path.stem}":
         yield f"id is {document.id!r}, not {path.parent.name}-{path.stem!r}"
     if document.language not in LANGUAGES or document.language != path.parent.name:
-        yield f"language {document.language!r} does not fit the folder {path.parent.name!r}"
+        yield f"language {document.language!r} does not match the folder {path.parent.name!r}"
     elif language_of(document.text) != document.language:
-        yield f"the text does not read as {document.language!r}"
+        yield f"the text does not seem to be in {document.language!r}"
     if document.topic not in TOPICS:
         yield f"topic {document.topic!r} is not one of {', '.join(sorted(TOPICS))}"
     if not document.text.lstrip().startswith(f"# {document.title}\n"):
-        yield "the body does not begin with the title as its heading"
+        yield "the body does not start with the title as a heading"
     words = len(document.text.split())
     if not WORDS[0] <= words <= WORDS[1]:
         yield f"{words} words, not {WORDS[0]} to {WORDS[1]}"
     if document.text.count("\n## ") < 3:
         yield "fewer than three sections"
     if not document.sources:
-        yield "no source"
+        yield "no sources"
     for source in document.sources:
         if not source.organisation or not source.title or not 1990 <= source.year <= 2030:
-            yield f"source {source} is not well-formed"
+            yield f"source {source} is malformed"
 
 
 def beir_documents(folder: Path, name: str = "corpus.jsonl") -> Iterator[Document]:
-    """The documents of a BEIR folder, or of any file in its form, in file order.
+    """The documents of a BEIR folder, or of another file in this format, in file order.
 
     Raises:
-        DataError: naming file and line of what is malformed or repeated.
+        DataError: a row is malformed or repeated; the message names file and line.
     """
     for _, row in beir_rows(folder / name):
         title = str(row.get("title") or "")
@@ -197,8 +197,8 @@ def beir_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number from 1, row) of a corpus.jsonl or queries.jsonl; a numeric `_id` becomes its text.
 
     Raises:
-        DataError: naming file and line, when a line is not a JSON object, lacks `_id` or `text`, has one
-            of the wrong kind, or repeats an id.
+        DataError: a line is not a JSON object, has no valid `_id` or `text`, or repeats an id; the message
+            names file and line.
     """
     lines: dict[str, int] = {}
     for number, row in json_lines(path):
@@ -208,7 +208,7 @@ def beir_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         first = lines.setdefault(row["_id"], number)
         if first != number:
             raise DataError(
-                f"{path}, line {number}: id {row['_id']!r} stands twice, first on line {first}.",
+                f"{path}, line {number}: id {row['_id']!r} is repeated, first on line {first}.",
                 "Remove one of the two.",
             )
         yield number, row
@@ -226,28 +226,30 @@ def _row_problem(row: Any) -> str:
 
 
 def is_beir(folder: Path) -> bool:
-    """Whether a folder has the BEIR layout."""
+    """Whether this is a BEIR folder."""
     return (folder / "corpus.jsonl").is_file()
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """(line number from 1, value) of a JSON-lines file; empty lines are passed over."""
+    """(line number from 1, value) of a JSON Lines file; empty lines are skipped."""
     try:
         with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     value = json.loads(line)
                     if "\\u" in line:
-                        json.dumps(value, ensure_ascii=False).encode()  # refuses half an escaped emoji
+                        json.dumps(
+                            value, ensure_ascii=False
+                        ).encode()  # fails on half of an escaped surrogate pair
                     yield number, value
     except UnicodeEncodeError as error:
         half = error.object[error.start]
         raise DataError(
-            f"{path}, line {number}: {half!r} is half a character.", "Mend or remove the line."
+            f"{path}, line {number}: {half!r} is half a character.", "Fix or remove the line."
         ) from error
     except json.JSONDecodeError as error:
         raise DataError(
-            f"{path}, line {number}: not JSON ({error.msg}).", "Mend or remove the line."
+            f"{path}, line {number}: not JSON ({error.msg}).", "Fix or remove the line."
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(

@@ -1,4 +1,4 @@
-"""Documents into a searchable index, incrementally and safely."""
+"""Building searchable indexes from documents, incrementally and crash-safe."""
 
 from .build import CorpusStore, Report, chunked
 from .enrich import Enricher, EnrichmentEstimate, LlmEnricher, OfflineEnricher

@@ -1,4 +1,4 @@
-"""BM25 through a sparse matrix: the scores of `rank_bm25.BM25Okapi`, about a hundred times faster."""
+"""BM25 on a sparse matrix: the scores of `rank_bm25.BM25Okapi`, about a hundred times faster."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Scores = NDArray[np.float64]
 
 
 class Bm25Index:
-    """Term statistics of a fitted `BM25Okapi`, kept so that k1 and b can change at query time.
+    """BM25 term statistics, kept so that k1 and b can change at query time.
 
     score(d) = Σ over query terms t (repeats count) of
         idf(t) · tf(t, d) · (k1 + 1) / (tf(t, d) + k1 · (1 − b + b · |d| / avgdl))
 
-    Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009; idf as rank_bm25 0.2.2
-    computes it (negative idf replaced by 0.25 × the mean idf), so scores are equal to the last bit.
+    Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009; idf as in rank_bm25
+    0.2.2 (negative idf is replaced by 0.25 × the mean idf), so scores are equal to the last bit.
 
     Args:
         vocabulary: term -> row.
         idf: (terms,) inverse document frequency.
-        frequencies: (terms, passages) sparse term frequencies, one row a term.
+        frequencies: (terms, passages) sparse term frequencies, one row per term.
         lengths: (passages,) number of terms of each passage.
         average_length: mean of `lengths`.
     """
@@ -54,7 +54,7 @@ class Bm25Index:
 
     @classmethod
     def fit(cls, documents: Sequence[Sequence[str]]) -> Bm25Index:
-        """Fit on analysed passages. An empty collection, or one without any term, matches nothing."""
+        """Fit on analysed passages. A collection without terms matches nothing."""
         if not any(documents):
             empty = sp.csr_matrix((0, len(documents)))
             return cls({}, np.zeros(0), empty, np.zeros(len(documents), np.int64), 0.0)
@@ -78,8 +78,8 @@ class Bm25Index:
     ) -> tuple[Scores, NDArray[np.bool_]]:
         """BM25 score of every passage, and which passages contain a query term.
 
-        A passage may contain a term and still score 0 or less (idf 0, tiny collections), so being a
-        hit is the second value, never `score > 0`.
+        A matching passage can score 0 or less (idf 0, tiny collections), so use the second value, not
+        `score > 0`, to tell hits.
 
         Returns:
             (passages,) scores and (passages,) matches.
@@ -97,12 +97,12 @@ class Bm25Index:
         return scores, matched
 
     def _row(self, term: str) -> int | None:
-        """A term's row. One that no passage has, without_tilde without its ñ, stands for the only term it can be."""
+        """A term's row; an unknown term can match one with ñ for n, if only one does."""
         row = self._vocabulary.get(term)
         if row is not None:
             return row
-        meant = self._without_tilde.get(term, ())
-        return meant[0] if len(meant) == 1 else None
+        rows = self._without_tilde.get(term, ())
+        return rows[0] if len(rows) == 1 else None
 
     def _compute_impacts(self, k1: float, b: float) -> sp.csr_matrix:
         frequencies = self._frequencies
@@ -130,9 +130,9 @@ class Bm25Index:
     @classmethod
     def load(cls, path: Path) -> Bm25Index:
         """Read what `save` wrote."""
-        with np.load(path) as held:
-            terms: list[str] = json.loads(held["vocabulary"].tobytes().decode())
-            shape = (len(terms), len(held["lengths"]))
-            matrix = sp.csr_matrix((held["data"], held["indices"], held["indptr"]), shape=shape)
+        with np.load(path) as arrays:
+            terms: list[str] = json.loads(arrays["vocabulary"].tobytes().decode())
+            shape = (len(terms), len(arrays["lengths"]))
+            matrix = sp.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
             vocabulary = {term: row for row, term in enumerate(terms)}
-            return cls(vocabulary, held["idf"], matrix, held["lengths"], float(held["average_length"]))
+            return cls(vocabulary, arrays["idf"], matrix, arrays["lengths"], float(arrays["average_length"]))

@@ -1,4 +1,4 @@
-"""A corpus's plain index: which documents it holds, brought up to date with what was read."""
+"""A corpus's plain index, updated from the documents that were read."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Report:
     """What an indexing run did, document by document.
 
     Args:
-        failed: (file, reason); and (root, reason) where documents were lost with a damaged index.
-        skipped: (file, reason) of each file of a kind that is not read.
-        embedded: passages that had to be embedded; the others were known.
-        calls: the bills of embedding them, those of the enriched index left out.
-        profile: what the corpus is about.
-        enriched: what was written of the enriched index; None when nothing was.
-        notes: what else the user should know.
+        failed: (file, reason) per file; (root, reason) for documents lost with a damaged index.
+        skipped: (file, reason) for files of unsupported types.
+        embedded: number of passages embedded; the rest were cached.
+        calls: the embedding calls, without those for the enriched index.
+        profile: the corpus's profile.
+        enriched: the update of the enriched index; None when there was none.
+        notes: further remarks for the user.
     """
 
     corpus: str
@@ -55,18 +55,18 @@ class Report:
 
     @property
     def cost(self) -> Cost:
-        """Of all that was embedded and written for both indexes."""
+        """The cost of all calls for both indexes."""
         return Cost.of(self.calls) + (self.enriched.cost if self.enriched else Cost())
 
 
 class CorpusStore(IndexFolder):
-    """The index of one corpus for one embedding model, and the enriched one beside it.
+    """The index of one corpus for one embedding model, with its enriched index.
 
     Args:
         home: the state folder.
-        corpus: name of the corpus; letters, digits, ".", "_" and "-".
-        shipped: folder of vectors that were computed beforehand.
-        before: as for `VectorCache`.
+        corpus: name of the corpus: letters, digits, ".", "_" and "-".
+        shipped: folder of precomputed vectors.
+        before: see `VectorCache`.
     """
 
     def __init__(
@@ -83,14 +83,14 @@ class CorpusStore(IndexFolder):
         self.enriched = EnrichedStore(self.folder, corpus, embedder, cache)
 
     def update(self, reading: SourceFiles, progress: Progress = no_progress) -> Report:
-        """Bring the index to what was read; documents of other roots stay as they are.
+        """Update the index from the files that were read; documents from other roots are kept.
 
-        Nothing is written when neither a document nor the profile changed. Whatever goes wrong, the index in use stays.
+        Writes nothing if neither documents nor profile changed. On failure the current index stays in use.
 
         Raises:
             IndexBusy: another process is writing this index.
             StorageError: the disk is full or the folder cannot be written.
-            DataError: another folder already gave this corpus a document of the same id.
+            DataError: the corpus already has a document with the same id from another folder.
         """
         with self._writing() as bills:
             old, sound, lost = self._old()
@@ -106,18 +106,18 @@ class CorpusStore(IndexFolder):
             return self._write_report(report, list({**kept, **fresh}.values()), progress, bills)
 
     def rebuild(self, progress: Progress = no_progress) -> Report:
-        """Write a new generation from the documents of a damaged one.
+        """Rebuild a damaged index from its documents.
 
         Raises:
-            IndexDamaged: the documents themselves are lost.
+            IndexDamaged: the documents are lost too.
             IndexBusy, StorageError: as for `update`.
         """
         with self._writing() as bills:
             documents, sound, lost = self._old()
             if not documents and sound is None:
                 raise IndexDamaged(
-                    f"The documents of corpus {self.corpus!r} are lost with its index.",
-                    f"Run `rag index PATH --corpus {self.corpus}` to read them again.",
+                    f"The damaged index of corpus {self.corpus!r} has no readable documents left.",
+                    f"Run `rag index PATH --corpus {self.corpus}` to index them again.",
                 )
             failed = report_lost_documents(self.corpus, lost)
             report = Report(self.corpus, added=sorted(documents), failed=failed, profile=self.profile)
@@ -134,12 +134,12 @@ class CorpusStore(IndexFolder):
         report.passages, report.embedded = written.passages, written.embedded
         report.calls = written.embeddings
         index = self.open()
-        assert index is not None  # written just now
+        assert index is not None  # just written
         report.profile = index.profile
         return report
 
     def _old(self) -> tuple[dict[str, LlamaDocument], CorpusIndex | None, Lost]:
-        """The index in use: its documents, itself if it is sound and of this version, what is lost of it."""
+        """The current index: its documents, the index if it is intact and current, and its lost documents."""
         try:
             index = self.open()
         except IndexDamaged:
@@ -153,7 +153,7 @@ class CorpusStore(IndexFolder):
 def chunked(
     documents: Sequence[Document], embedder: Embedder, enricher: Enricher | None = None
 ) -> list[Passage]:
-    """The passages an index of these documents would hold, in order; with contexts by an enricher."""
+    """The passages of an index of these documents, in order, with contexts if there is an enricher."""
     reading = SourceFiles("", list(documents))
     sources = [_llama_document(document, reading) for document in documents]
     nodes: Sequence[BaseNode] = PassageParser(embedder.count).get_nodes_from_documents(sources)
@@ -180,14 +180,14 @@ def _llama_document(document: Document, reading: SourceFiles) -> LlamaDocument:
 def _kept(
     corpus: str, old: Mapping[str, LlamaDocument], fresh: Mapping[str, LlamaDocument], reading: SourceFiles
 ) -> dict[str, LlamaDocument]:
-    """Old documents that stay: those of other roots, and those of files that could not be read now."""
+    """Old documents to keep: those of other roots, and those whose files could not be read this time."""
     unread = {file for file, _ in reading.failed}
     others = {name: document for name, document in old.items() if document.metadata["root"] != reading.root}
     clash = sorted(others.keys() & fresh.keys())
     if clash and not reading.owner:
         raise DataError(
             f"Corpus {corpus!r} already has a document {clash[0]!r} from another folder.",
-            "Rename the file, or index it into another corpus.",
+            "Rename the file or use another corpus.",
         )
     return {
         name: document

@@ -1,4 +1,4 @@
-"""Documents into passages: along their headings, about 128 to 200 word pieces each."""
+"""Splitting documents into passages along their headings, of about 128 to 200 word pieces each."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pydantic import PrivateAttr
 
 from ..values.types import Passage
 
-SMALLEST = 128  # word pieces; a shorter chunk takes in the next section while both fit
-LARGEST = 200  # word pieces; with title and headings this stays below MiniLM's 256
+SMALLEST = 128  # word pieces; shorter chunks are merged with the next section if both fit
+LARGEST = 200  # word pieces; with title and headings this stays within MiniLM's 256
 CHUNKER = f"headings+sentences/{SMALLEST}-{LARGEST}/1"  # part of an index's identity
 
 
@@ -31,11 +31,11 @@ class Section:
 
 
 class PassageParser(NodeParser):
-    """A LlamaIndex node parser that cuts Markdown at its headings.
+    """A LlamaIndex node parser that splits Markdown at its headings.
 
-    Sections longer than LARGEST are split between sentences; neighbours that are short are joined.
-    A node's id is document id + position + hash of what is indexed, so it is stable across runs and
-    changes with its content. Documents marked `whole` in their metadata stay in one piece.
+    Sections longer than LARGEST are split between sentences; short neighbours are merged. A node's id is
+    document id, position and content hash: stable across runs, but different when its content changes.
+    Documents marked `whole` in their metadata are not split.
     """
 
     _count: Callable[[str], int] = PrivateAttr()
@@ -60,7 +60,7 @@ class PassageParser(NodeParser):
         if metadata["whole"]:
             sections = [Section("", document.get_content())]
         else:
-            sections = list(self._packed(self._sections(document, metadata["title"])))
+            sections = list(self._merged(self._sections(document, metadata["title"])))
         for position, section in enumerate(sections):
             passage = Passage(
                 "", document.id_, metadata["title"], section.text, section.heading,
@@ -94,20 +94,20 @@ class PassageParser(NodeParser):
                 for piece in self._sentences.split_text(text):
                     yield Section(" › ".join(path), piece)
 
-    def _packed(self, sections: Iterator[Section]) -> Iterator[Section]:
-        held: Section | None = None
+    def _merged(self, sections: Iterator[Section]) -> Iterator[Section]:
+        pending: Section | None = None
         for section in sections:
-            if held is None:
-                held = section
+            if pending is None:
+                pending = section
                 continue
-            joined = _joined(held, section)
-            if self._count(held.text) < SMALLEST and self._count(joined.text) <= LARGEST:
-                held = joined
+            joined = _joined(pending, section)
+            if self._count(pending.text) < SMALLEST and self._count(joined.text) <= LARGEST:
+                pending = joined
             else:
-                yield held
-                held = section
-        if held is not None:
-            yield held
+                yield pending
+                pending = section
+        if pending is not None:
+            yield pending
 
 
 def _joined(first: Section, second: Section) -> Section:
@@ -118,20 +118,20 @@ def _joined(first: Section, second: Section) -> Section:
 
 
 def content_hash(passage: Passage) -> str:
-    """Eight hexadecimal digits of title, headings and text; the last part of a passage's id.
+    """Hash of title, headings and text, eight hexadecimal digits; the last part of a passage's id.
 
-    The context is left out: a passage has one id, whether its index is enriched or not.
+    The context is left out, so that a passage has the same id in plain and enriched indexes.
     """
     return hashlib.sha256(replace(passage, context="").indexed_text.encode()).hexdigest()[:8]
 
 
 def passage_in(node: BaseNode) -> Passage:
-    """The passage that a node of the pipeline stands for."""
+    """The passage of a pipeline node."""
     return passage_of(node.node_id, node.get_content(), node.metadata)
 
 
 def passage_of(identity: str, text: str, metadata: Any) -> Passage:
-    """The passage that a stored node stands for."""
+    """The passage of a stored node."""
     return Passage(
         id=identity,
         doc_id=identity.rsplit(":", 2)[0],

@@ -1,4 +1,4 @@
-"""Contexts for passages, by a language model or by the offline engine.
+"""Contexts for passages, from a language model or the offline engine.
 
 Query System with Contextual Retrieval, Contextual Enrichment; Anthropic, "Introducing Contextual Retrieval", 2024.
 """
@@ -20,7 +20,7 @@ from ..values.pricing import PriceList
 from ..values.types import ModelCall, Passage
 from .key_value_cache import KeyValueCache, text_key
 
-OFFLINE = "offline"  # begins the key of every offline enricher
+OFFLINE = "offline"  # prefix of every offline enricher's key
 MAX_CONTEXT_WORDS = 60  # plus a passage of 200 word pieces, this stays within the 256 MiniLM reads
 MAX_DOCUMENT = 24_000  # characters of a document sent with a passage, about 6,000 tokens
 DOCUMENT_START = 4_000  # of which from the start of a longer document; the rest surrounds the passage
@@ -34,7 +34,7 @@ CountProgress = Callable[[int, int], None]  # (done, total)
 
 @dataclass(frozen=True, slots=True)
 class DocumentPassages:
-    """A document and its passages, in order."""
+    """A document's text and its passages, in order."""
 
     document: str
     passages: tuple[Passage, ...]
@@ -42,12 +42,12 @@ class DocumentPassages:
 
 @dataclass(frozen=True, slots=True)
 class Enriched:
-    """Contexts, and what they took.
+    """Contexts, and the calls behind them.
 
     Args:
-        contexts: one a passage, in order; empty where there is none.
-        calls: those made now; contexts that are known cost nothing.
-        reason: why passages have no context; empty when all have one.
+        contexts: one per passage, in order; empty where there is none.
+        calls: the calls made now; cached contexts cost nothing.
+        reason: why some passages have no context; empty when all have one.
     """
 
     contexts: tuple[str, ...]
@@ -56,17 +56,17 @@ class Enriched:
 
     @property
     def without_context(self) -> int:
-        """How many passages could not be given a context."""
+        """Number of passages whose context failed."""
         return sum(not context for context in self.contexts) if self.reason else 0
 
 
 @dataclass(frozen=True, slots=True)
 class EnrichmentEstimate:
-    """What is about to be asked of a model.
+    """The expected size and cost of an enrichment.
 
     Args:
-        known: passages whose context was written before and costs nothing.
-        cost_usd: US dollars, about; None when the model's price is unknown.
+        known: passages with a cached context, at no cost.
+        cost_usd: approximate US dollars; None when the model's price is unknown.
     """
 
     model: str
@@ -78,7 +78,7 @@ class EnrichmentEstimate:
 
 
 class Enricher(Protocol):
-    """Writes the contexts of passages; `key` names its engine and recipe, part of an index's identity."""
+    """Writes contexts for passages; `key` is part of an index's identity."""
 
     @property
     def key(self) -> str:
@@ -86,19 +86,19 @@ class Enricher(Protocol):
         ...
 
     def enrich(self, documents: Sequence[DocumentPassages], progress: CountProgress) -> Enriched:
-        """One context for each passage of each source."""
+        """One context for each passage of each document."""
         ...
 
 
 class OfflineEnricher:
-    """Contexts without a language model: instant, free, the same every time."""
+    """Contexts without a language model: instant, free and deterministic."""
 
     def __init__(self, thesaurus: Thesaurus) -> None:
         self._thesaurus = thesaurus
         self.key = f"{OFFLINE}/{RECIPE}/{thesaurus.digest}"
 
     def enrich(self, documents: Sequence[DocumentPassages], progress: CountProgress) -> Enriched:
-        """One context for each passage of each source."""
+        """One context for each passage of each document."""
         contexts: list[str] = []
         for done, source in enumerate(documents):
             progress(done, len(documents))
@@ -107,49 +107,49 @@ class OfflineEnricher:
 
 
 class LlmEnricher:
-    """Contexts by a language model, several at a time; each is kept as it comes and never paid twice.
+    """Contexts from a language model, several at a time; each is cached and never paid for twice.
 
-    A call that fails leaves its passage plain. When every call of a batch fails, no more are made.
+    If a call fails, its passage has no context. If every call of a batch fails, enrichment stops.
 
     Args:
-        kept: file of the contexts written so far, of all models and corpora.
-        announce: told what is about to be asked, before the first call.
+        cache: file of cached contexts, shared by all models and corpora.
+        announce: receives the estimate before the first call.
     """
 
     def __init__(
         self,
         llm: Llm,
         prices: PriceList,
-        kept: Path,
+        cache: Path,
         announce: Callable[[EnrichmentEstimate], None] = lambda what: None,
     ) -> None:
         self.key = f"{llm.name}/{ENRICH.name}"
         self._llm = llm
         self._prices = prices
-        self._kept = KeyValueCache(kept, "contexts", "written contexts")
+        self._cache = KeyValueCache(cache, "contexts", "cached contexts")
         self._announce = announce
 
     def enrich(self, documents: Sequence[DocumentPassages], progress: CountProgress) -> Enriched:
-        """One context for each passage of each source.
+        """One context for each passage of each document.
 
         Raises:
-            StorageError: the file of kept contexts cannot be used.
-            Stopped: `progress` raised it. Both carry the calls that were made.
+            StorageError: the cache file cannot be used.
+            Stopped: raised by `progress`. Both carry the calls made so far.
         """
         prompts = [_prompt(source.document, passage) for source in documents for passage in source.passages]
         keys = [text_key("\0".join((self._llm.name, prompt.system, prompt.render()))) for prompt in prompts]
         calls: list[ModelCall] = []
         reason = ""
-        with attach_calls_to_errors(calls), self._kept.open() as database:
-            held = self._kept.read(database, keys)
-            missing = {key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in held}
+        with attach_calls_to_errors(calls), self._cache.open() as database:
+            contexts = self._cache.read(database, keys)
+            missing = {key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in contexts}
             if missing:
-                self._announce(self._estimate(missing, known=len(held)))
-            asked = list(missing)
+                self._announce(self._estimate(missing, known=len(contexts)))
+            keys_to_write = list(missing)
             with ThreadPoolExecutor(CONCURRENCY) as pool:
-                for start in range(0, len(asked), BATCH):
-                    progress(start, len(asked))
-                    batch = asked[start : start + BATCH]
+                for start in range(0, len(keys_to_write), BATCH):
+                    progress(start, len(keys_to_write))
+                    batch = keys_to_write[start : start + BATCH]
                     replies = list(pool.map(self._ask, (missing[key] for key in batch)))
                     calls += [call for reply in replies for call in reply.calls]
                     written = {
@@ -157,26 +157,26 @@ class LlmEnricher:
                         for key, reply in zip(batch, replies, strict=True)
                         if reply.text
                     }
-                    self._kept.write(database, written.items())
-                    held.update(written)
+                    self._cache.write(database, written.items())
+                    contexts.update(written)
                     reason = reason or next((reply.reason for reply in replies if reply.reason), "")
                     if not written:
                         break
-        return Enriched(tuple(held.get(key, b"").decode() for key in keys), tuple(calls), reason)
+        return Enriched(tuple(contexts.get(key, b"").decode() for key in keys), tuple(calls), reason)
 
     def _ask(self, prompt: Prompt) -> _Reply:
-        said: list[str] = []
+        pieces: list[str] = []
         calls: list[ModelCall] = []
         try:
             for item in self._llm.stream(prompt, lambda: False):
                 if isinstance(item, ModelCall):
                     calls.append(item)
                 else:
-                    said.append(item)
-        except Exception as error:  # of any provider; one passage must not lose the others
+                    pieces.append(item)
+        except Exception as error:  # one passage's failure must not lose the others
             reason = error.message if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
             return _Reply("", tuple(calls), reason)
-        text = " ".join("".join(said).split()[:MAX_CONTEXT_WORDS])
+        text = " ".join("".join(pieces).split()[:MAX_CONTEXT_WORDS])
         return _Reply(text, tuple(calls), "" if text else f"{self._llm.name} wrote nothing")
 
     def _estimate(self, missing: Mapping[bytes, Prompt], known: int) -> EnrichmentEstimate:
@@ -200,7 +200,7 @@ def _prompt(document: str, passage: Passage) -> Prompt:
 
 
 def _around(document: str, passage: Passage) -> str:
-    """A document, or of a long one its beginning and what stands around a passage."""
+    """A document; for a long one, its start and the text around a passage."""
     if len(document) <= MAX_DOCUMENT:
         return document
     room = MAX_DOCUMENT - DOCUMENT_START

@@ -1,4 +1,4 @@
-"""The enriched index of a corpus: the passages of its plain one, with contexts."""
+"""The enriched index of a corpus: the passages of the plain index, with contexts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .vectors import VectorCache
 
 
 class EnrichedStore(IndexFolder):
-    """Follows the plain index, whose documents it takes: damage to it loses nothing.
+    """Takes its documents from the plain index, so damage to it loses nothing.
 
     Args:
         plain: folder of the plain index.
@@ -34,10 +34,10 @@ class EnrichedStore(IndexFolder):
         *,
         retry_missing: bool = False,
     ) -> WriteReport | None:
-        """Bring it to the documents of the plain index; what was written, None when it was up to date.
+        """Update it to the plain index's documents; returns None when it was up to date.
 
         Args:
-            retry_missing: write it anew also when it only lacks contexts that could not be written before.
+            retry_missing: also rewrite an up-to-date index in which some contexts failed.
 
         Raises:
             IndexBusy: another process is writing it.
@@ -47,7 +47,7 @@ class EnrichedStore(IndexFolder):
             return None
         with self._writing() as bills:
             up_to_date, damage = self._follows(plain, enricher, retry_missing)
-            if up_to_date:  # another process was at it just now
+            if up_to_date:  # another process has just done it
                 return None
             documents = list(read_documents(plain.generation).values())
             written = self._write(documents, progress, bills, enricher)
@@ -56,26 +56,26 @@ class EnrichedStore(IndexFolder):
     def sync_if_free(
         self, plain: CorpusIndex, offline: Enricher, progress: Progress = no_progress
     ) -> tuple[WriteReport | None, str]:
-        """As `follow`, where there is one already and nothing needs paying.
+        """As `follow`, but only if the index exists and the update is free.
 
         Returns:
-            What was written, and what the user must be told; either may be empty.
+            What was written, and a message for the user; either can be empty.
         """
         kept = generations(self.folder)
         if not kept:
             return None, ""
         try:
-            made_by = Manifest.read(kept[-1]).enricher
-            if made_by.startswith(OFFLINE):
+            enricher = Manifest.read(kept[-1]).enricher
+            if enricher.startswith(OFFLINE):
                 return self.follow(plain, offline, progress), ""
             index = self.open()
         except IndexDamaged as error:
-            return None, f"{error.message} Mend it: {self._command}."
+            return None, f"{error.message} To repair it, {self._command}."
         if index and index.manifest.is_ours and index.manifest.documents == plain.manifest.documents:
             return None, ""
-        made_by = made_by.partition("/")[0]
+        made_by = enricher.partition("/")[0]
         return None, (
-            f"The {self._what} was not brought up to date, because {made_by} writes its contexts: "
+            f"The {self._what} was not updated, because {made_by} writes its contexts at a cost: "
             f"{self._command}."
         )
 
@@ -84,13 +84,13 @@ class EnrichedStore(IndexFolder):
         return f"run `rag index PATH --corpus {self.corpus} --enrich`"
 
     def _follows(self, plain: CorpusIndex, enricher: Enricher, retry_missing: bool) -> tuple[bool, str]:
-        """Whether it is up to date, and what is wrong with it."""
+        """Whether it is up to date, and any damage found."""
         try:
             index = self.open()
         except IndexDamaged as error:
             return False, error.message
         if index is None or (retry_missing and index.manifest.without_context):
             return False, ""
-        held = index.manifest
-        same = (held.enricher, held.documents) == (enricher.key, plain.manifest.documents)
-        return same and held.is_ours, ""
+        manifest = index.manifest
+        same = (manifest.enricher, manifest.documents) == (enricher.key, plain.manifest.documents)
+        return same and manifest.is_ours, ""

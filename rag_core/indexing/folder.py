@@ -1,4 +1,4 @@
-"""Writing generations: a new one beside the old one, checked, then pointed at in one step."""
+"""Writing index generations: written next to the current one, checked, then switched to atomically."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ from .store import (
 )
 from .vectors import VectorCache
 
-EF_SEARCH = 1000  # of HNSW: exact on collections of this size, at about 2 ms a query
+EF_SEARCH = 1000  # HNSW parameter: exact on collections of this size, at about 2 ms per query
 
 
 @dataclass(frozen=True, slots=True)
 class WriteReport:
-    """What writing a generation did.
+    """The outcome of writing a generation.
 
     Args:
-        passages: how many it holds.
-        embedded: passages that had to be embedded; the others were known.
-        enricher: what wrote their contexts; empty for a plain index.
-        calls: what a language model wrote for them.
-        embeddings: the bills of embedding.
-        without_context: passages that could not be given a context, and `reason` why.
-        damage: what was wrong with the index before; empty when it was whole.
+        passages: number of passages.
+        embedded: number of passages embedded; the rest were cached.
+        enricher: key of the enricher; empty for a plain index.
+        calls: the enricher's calls.
+        embeddings: the embedding calls.
+        without_context: number of passages whose context failed; `reason` says why.
+        damage: damage found in the previous index; empty when there was none.
     """
 
     passages: int
@@ -69,15 +69,15 @@ class WriteReport:
 
     @property
     def cost(self) -> Cost:
-        """Of the contexts and the embeddings."""
+        """The cost of contexts and embeddings."""
         return Cost.of((*self.calls, *self.embeddings))
 
 
 class IndexFolder:
-    """A folder of generations.
+    """A folder of index generations.
 
     Args:
-        what: how messages call the index.
+        what: the index's name in messages.
     """
 
     def __init__(self, folder: Path, corpus: str, what: str, embedder: Embedder, cache: VectorCache) -> None:
@@ -92,7 +92,7 @@ class IndexFolder:
         """The current generation, opened and checked once; None when there is none.
 
         Raises:
-            IndexDamaged: naming the corpus and the damaged part.
+            IndexDamaged: the message names the corpus and the damaged part.
         """
         try:
             generation = current_generation(self.folder)
@@ -104,17 +104,17 @@ class IndexFolder:
         except IndexDamaged as error:
             raise IndexDamaged(
                 f"The {self._what} is damaged. {error.message}",
-                "It is rebuilt when the corpus is opened or indexed.",
+                "It will be rebuilt when the corpus is next opened or indexed.",
             ) from error
 
     @property
     def exists(self) -> bool:
-        """Whether there is an index to ask."""
+        """Whether an index exists."""
         return current_name(self.folder) is not None
 
     @contextmanager
     def _writing(self) -> Iterator[list[ModelCall]]:
-        """The writer's lock, and a list for the calls that are made: errors carry what is in it."""
+        """Take the write lock and yield a list for model calls, which errors will carry."""
         lock = FileLock(self.folder / "LOCK", timeout=0)
         bills: list[ModelCall] = []
         try:
@@ -124,19 +124,19 @@ class IndexFolder:
         except Timeout as error:
             raise IndexBusy(
                 f"Another process is writing the {self._what}.",
-                "Wait for it, then try again.",
+                "Wait until it finishes, then try again.",
             ) from error
         except OSError as error:
             raise StorageError(
                 f"The {self._what} cannot be written in {self.folder}: "
-                f"{error.strerror or error}. The index in use is untouched.",
-                "Free disk space or set RAG_HOME to a folder that can be written.",
+                f"{error.strerror or error}. The current index is unchanged.",
+                "Free disk space or set RAG_HOME to a writable folder.",
                 tuple(bills),
             ) from error
 
     @property
     def profile(self) -> Profile:
-        """What the corpus was last said to be about; neutral when nobody has said it."""
+        """The corpus's latest profile; empty when none was given."""
         for generation in reversed(generations(self.folder)):
             with suppress(IndexDamaged):
                 return Manifest.read(generation).profile
@@ -158,9 +158,9 @@ class IndexFolder:
             CorpusIndex.open(target)
             progress("commit", 0, 1)
             _set_current(self.folder, target.name)
-        except ChromaError as error:  # Chroma wraps full disks in errors of its own
+        except ChromaError as error:  # how Chroma reports a full disk
             raise StorageError(
-                f"Writing the {self._what} failed: {error}. The index in use is untouched.",
+                f"Writing the {self._what} failed: {error}. The current index is unchanged.",
                 "Check the free disk space, then try again.",
             ) from error
         finally:
@@ -236,11 +236,11 @@ def _store(
     steps: Sequence[TransformComponent],
     progress: Progress,
 ) -> Sequence[BaseNode]:
-    """Passages into Chroma and documents into the docstore; the passages.
+    """Store passages in Chroma and documents in the docstore; returns the passages.
 
-    The docstore is new, so its upsert has nothing to skip. Over the old generation's it would delete passages
-    before their successors exist, and it keeps one document of two with equal text (LlamaIndex issue 22706);
-    what did not change costs nothing here either, since VectorCache knows its vectors.
+    A fresh docstore, so its upsert skips nothing. With the old generation's docstore it would delete passages
+    before their replacements exist, and it keeps only one of two documents with equal text (LlamaIndex issue
+    22706). Unchanged passages cost nothing anyway, since VectorCache has their vectors.
     """
     collection = client.create_collection(
         COLLECTION,
@@ -252,7 +252,7 @@ def _store(
         transformations=list(steps),
         docstore=docstore,
         vector_store=BatchedChroma.over(collection, client.get_max_batch_size(), progress),
-        disable_cache=True,  # its key is the whole list of nodes; VectorCache goes by passage
+        disable_cache=True,  # it is keyed by the full list of nodes; VectorCache is keyed by passage
     )
     nodes = pipeline.run(documents=list(documents))
     docstore.persist(str(target / "docstore.json"))
@@ -260,7 +260,7 @@ def _store(
 
 
 def _set_current(folder: Path, name: str) -> None:
-    """Make CURRENT name a generation, in one step that survives a power cut."""
+    """Point CURRENT to a generation, atomically and durably."""
     draft = folder / "CURRENT.new"
     with draft.open("w", encoding="utf-8") as file:
         file.write(name)

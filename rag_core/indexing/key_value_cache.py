@@ -1,4 +1,4 @@
-"""Results that are dear to compute, kept by key in one SQLite file each, so that a crash loses none."""
+"""Caches for expensive results, one SQLite file each, so that a crash loses nothing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def text_key(text: str) -> bytes:
 
 
 class KeyValueCache:
-    """Bytes by key.
+    """A persistent cache of bytes by key.
 
     Args:
-        path: the file; made when it is first used.
-        table: name of its one table.
-        what: what it holds, for the reader of an error.
+        path: the SQLite file, created on first use.
+        table: name of its only table.
+        what: what it caches, for error messages.
     """
 
     def __init__(self, path: Path, table: str, what: str) -> None:
@@ -32,10 +32,10 @@ class KeyValueCache:
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
-        """The file, open in this thread.
+        """Open the file in this thread.
 
         Raises:
-            StorageError: it cannot be read or written, inside the `with` block too.
+            StorageError: it cannot be read or written; also from inside the `with` block.
         """
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,21 +46,21 @@ class KeyValueCache:
                 yield database
         except sqlite3.DatabaseError as error:
             raise StorageError(
-                f"The store of {self._what} {self._path} cannot be used: {error}.",
-                "Free disk space, check that the folder is writable, or delete the file; "
-                f"{self._what} are then made again.",
+                f"The file of {self._what} {self._path} cannot be used: {error}.",
+                "Free disk space, make the folder writable, or delete the file; "
+                f"the {self._what} will be recreated.",
             ) from error
 
     def read(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """What is kept of these keys."""
-        held: dict[bytes, bytes] = {}
+        """The cached values of these keys."""
+        found: dict[bytes, bytes] = {}
         for start in range(0, len(keys), 500):  # SQLite's limit on variables is 999 in old builds
             part = keys[start : start + 500]
             marks = ",".join("?" * len(part))
-            held.update(database.execute(f"SELECT * FROM {self._table} WHERE key IN ({marks})", part))
-        return held
+            found.update(database.execute(f"SELECT * FROM {self._table} WHERE key IN ({marks})", part))
+        return found
 
     def write(self, database: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Keep rows at once."""
+        """Store rows and commit."""
         with database:
             database.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", rows)

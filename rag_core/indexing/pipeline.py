@@ -1,4 +1,4 @@
-"""The parts of LlamaIndex's ingestion pipeline that are our own."""
+"""Our components for LlamaIndex's ingestion pipeline."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Progress = Callable[[str, int, int], None]  # (what, done, total)
 
 
 def no_progress(what: str, done: int, total: int) -> None:
-    """A progress callback that tells nobody."""
+    """A progress callback that does nothing."""
 
 
 class EnrichPassages(TransformComponent):
-    """Gives each node its context, in its metadata; a node without one stays plain.
+    """Adds each node's context to its metadata; nodes without one are left as they are.
 
     Args:
-        bills: receives those of the enricher's calls.
+        bills: receives the enricher's calls.
     """
 
     _documents: Mapping[str, LlamaDocument] = PrivateAttr()
@@ -51,16 +51,18 @@ class EnrichPassages(TransformComponent):
 
     @property
     def done(self) -> Enriched:
-        """The contexts, and what they took."""
+        """The contexts and their calls."""
         return self._done or Enriched(())
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
-        """Set `context` in the metadata of every node that has one."""
-        works = [
+        """Set `context` in the metadata of each node that has one."""
+        documents = [
             DocumentPassages(self._documents[name].get_content(), tuple(map(passage_in, group)))
             for name, group in groupby(nodes, lambda node: str(node.ref_doc_id))
         ]
-        self._done = self._enricher.enrich(works, lambda done, total: self._progress("enrich", done, total))
+        self._done = self._enricher.enrich(
+            documents, lambda done, total: self._progress("enrich", done, total)
+        )
         self._bills += self._done.calls
         for node, context in zip(nodes, self._done.contexts, strict=True):
             if context:
@@ -69,10 +71,10 @@ class EnrichPassages(TransformComponent):
 
 
 class EmbedPassages(TransformComponent):
-    """Gives each node the vector of its passage's indexed text.
+    """Embeds the indexed text of each node's passage.
 
     Args:
-        bills: receives those of embedding.
+        bills: receives the embedding calls.
     """
 
     _cache: VectorCache = PrivateAttr()
@@ -89,12 +91,12 @@ class EmbedPassages(TransformComponent):
 
     @property
     def embedded(self) -> int:
-        """How many passages were not known before."""
+        """Number of passages embedded; the rest were cached."""
         return self._embedded
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
-        """The bills of embedding them."""
+        """The embedding calls."""
         return self._calls
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
@@ -112,21 +114,21 @@ class EmbedPassages(TransformComponent):
 
 
 class BatchedChroma(ChromaVectorStore):
-    """LlamaIndex's Chroma store, kept within Chroma's own batch limit."""
+    """LlamaIndex's Chroma store, within Chroma's batch limit."""
 
     _batch: int = PrivateAttr(default=1000)
     _progress: Progress = PrivateAttr()
 
     @classmethod
     def over(cls, collection: Any, batch: int, progress: Progress) -> BatchedChroma:
-        """A store over an open collection."""
-        store = cls(chroma_collection=collection)  # type: ignore[call-arg]  # its __init__ is not seen by mypy
+        """A store on an open collection."""
+        store = cls(chroma_collection=collection)  # type: ignore[call-arg]  # mypy does not see its __init__
         store._batch = batch
         store._progress = progress
         return store
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
-        """Add nodes batch by batch; returns their ids."""
+        """Add nodes in batches; returns their ids."""
         ids: list[str] = []
         for start in range(0, len(nodes), self._batch):
             self._progress("store", start, len(nodes))

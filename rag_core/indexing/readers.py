@@ -1,4 +1,4 @@
-"""Files and folders into documents, by LlamaIndex's readers where a format needs one."""
+"""Reading files and folders into documents, with LlamaIndex's readers where a format needs one."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ..values.profile import PROFILE_FILE, Profile, read_profile
 
 @dataclass(slots=True)
 class SourceFiles:
-    """What a path gave.
+    """The documents read from a path.
 
     Args:
-        root: the path's identity: documents that came from it before and are gone now are removed.
-        documents: in order of id.
-        files: document id -> file it came from.
-        failed: (file, reason) of each file that could not be read.
-        skipped: (file, reason) of each file of a kind that is not read.
-        owner: its documents replace those of the same id from other roots.
+        root: identity of the path; documents indexed from it earlier and now missing are removed.
+        documents: ordered by id.
+        files: document id -> source file.
+        failed: (file, reason) for files that could not be read.
+        skipped: (file, reason) for files of unsupported types.
+        owner: whether its documents replace those with the same id from other roots.
         whole: keep each document in one passage (BEIR collections are judged by document).
-        profile: what the corpus is about; None leaves what is known of it.
+        profile: the corpus's profile; None keeps the existing one.
     """
 
     root: str
@@ -44,10 +44,10 @@ class SourceFiles:
 def read_path(path: Path) -> SourceFiles:
     """Read a file, a folder of files, or a BEIR folder.
 
-    A file that cannot be read, or holds no text, is a line in `failed`; the others go on.
+    Files that cannot be read or have no text are listed in `failed`.
 
     Raises:
-        InputError: the path does not exist, cannot be opened, or holds no file of a known kind.
+        InputError: the path does not exist, cannot be opened, or has no file of a supported type.
         DataError: a BEIR folder, or the folder's profile, is malformed.
     """
     try:
@@ -62,7 +62,7 @@ def read_path(path: Path) -> SourceFiles:
     known = [file for file in files if file.suffix.lower() in READERS]
     if not known:
         raise InputError(
-            f"{path} holds no file that can be indexed.", f"Known kinds: {' '.join(sorted(READERS))}."
+            f"{path} has no files that can be indexed.", f"Supported: {' '.join(sorted(READERS))}."
         )
     reading = SourceFiles(str(path), profile=profile)
     for file in files:
@@ -70,13 +70,13 @@ def read_path(path: Path) -> SourceFiles:
         if file == base / PROFILE_FILE:
             continue
         if file not in known:
-            reading.skipped.append((name, f"{file.suffix or 'a file without ending'} is not read"))
+            reading.skipped.append((name, f"{file.suffix or 'a file without extension'} is not supported"))
             continue
         try:
             document = None
             for document in READERS[file.suffix.lower()](file, name):
                 if not document.text.strip():
-                    reading.failed.append((name, "it holds no text (a scan needs OCR first)"))
+                    reading.failed.append((name, "it has no text (a scan needs OCR first)"))
                 elif document.id in reading.files:
                     other = reading.files[document.id]
                     reading.failed.append((name, f"its id {document.id!r} is also used by {other}"))
@@ -84,7 +84,7 @@ def read_path(path: Path) -> SourceFiles:
                     reading.files[document.id] = name
                     reading.documents.append(document)
             if document is None:
-                reading.failed.append((name, "it holds no row"))
+                reading.failed.append((name, "it has no rows"))
         except DataError as error:
             reading.failed.append((name, error.message))
         except Exception as error:  # the readers' libraries raise anything on a broken file
@@ -95,11 +95,11 @@ def read_path(path: Path) -> SourceFiles:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    for entry in sorted(folder.iterdir()):  # raises where rglob would silently skip
+    for entry in sorted(folder.iterdir()):  # raises errors that rglob would silently skip
         if entry.name.startswith("."):
             continue
         if entry.is_dir():
-            if not folder.resolve().is_relative_to(entry.resolve()):  # not a link to a folder above
+            if not folder.resolve().is_relative_to(entry.resolve()):  # skips links to a parent folder
                 yield from _files(entry)
         else:
             yield entry
@@ -126,7 +126,7 @@ def _html(path: Path, name: str) -> Iterator[Document]:
     title = page.title.get_text(strip=True) if page.title else path.stem
     for element in page(["script", "style", "nav", "header", "footer", "title"]):
         element.decompose()
-    for heading in page(["h1", "h2", "h3", "h4"]):  # as Markdown, so that chunks know their headings
+    for heading in page(["h1", "h2", "h3", "h4"]):  # as Markdown, so that passages keep their headings
         heading.replace_with(f"\n\n{'#' * int(heading.name[1])} {heading.get_text(' ', strip=True)}\n\n")
     for element in page(BLOCKS):
         element.insert_before("\n")
@@ -153,13 +153,13 @@ def _docx(path: Path, name: str) -> Iterator[Document]:
 
 
 def _csv(path: Path, name: str) -> Iterator[Document]:
-    """One document a row: its `text` column, or all columns as "name: value" lines."""
+    """One document per row: its `text` column, or all columns as "name: value" lines."""
     table = path.read_text(encoding="utf-8-sig")
     yield from _rows(path, name, csv.DictReader(io.StringIO(table), delimiter=_delimiter(table)))
 
 
 def _xlsx(path: Path, name: str) -> Iterator[Document]:
-    """The rows of every sheet, as those of a csv; the first row of a sheet names its columns."""
+    """The rows of every sheet, as for csv; a sheet's first row is its header."""
     from openpyxl import load_workbook
 
     book = load_workbook(path, read_only=True, data_only=True)
@@ -187,7 +187,7 @@ def _rows(path: Path, name: str, rows: Iterable[Mapping[str, str]]) -> Iterator[
 
 
 def _delimiter(table: str) -> str:
-    """Comma, semicolon or tab, whichever cuts the header into most columns."""
+    """Comma, semicolon or tab, whichever splits the header into the most columns."""
     return max(",;\t", key=lambda sign: len(next(csv.reader(io.StringIO(table), delimiter=sign), ())))
 
 

@@ -1,4 +1,4 @@
-"""What a damaged index still holds, and what is lost of it."""
+"""Recovering documents from a damaged index, and reporting the lost ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from ..values.errors import IndexDamaged
 from .store import Manifest, current_name, generations
 
-Lost = Mapping[str, str] | None  # document id -> root it came from; None when nobody knows what there was
+Lost = Mapping[str, str] | None  # document id -> root; None when the original documents are unknown
 
 
 def read_documents(generation: Path) -> dict[str, LlamaDocument]:
@@ -27,20 +27,20 @@ def read_documents(generation: Path) -> dict[str, LlamaDocument]:
         return {name: node for name, node in stored.items() if isinstance(node, LlamaDocument)}
     except (OSError, ValueError) as error:
         raise IndexDamaged(
-            f"{generation.name}: docstore.json, which holds the documents, cannot be read ({error}).",
-            "Delete this corpus's folder under RAG_HOME, then run `rag index PATH --corpus NAME`.",
+            f"{generation.name}: docstore.json, with the documents, cannot be read ({error}).",
+            "Delete this corpus's folder in RAG_HOME, then run `rag index PATH --corpus NAME`.",
         ) from error
 
 
 def recover_documents(folder: Path) -> tuple[dict[str, LlamaDocument], Lost]:
-    """The documents of a damaged index that are left, and those that are lost.
+    """The recoverable documents of a damaged index, and the lost ones.
 
-    The newest generation says what there was. Where its own documents are gone, those that an older one
-    holds unchanged stand in for them.
+    The newest generation lists the documents. If its own copies are gone, unchanged ones from an older
+    generation replace them.
     """
     kept = generations(folder)
-    named = current_name(folder) or ""
-    newest = None if not kept or (named[4:].isdigit() and named > kept[-1].name) else kept[-1]
+    name = current_name(folder) or ""
+    newest = None if not kept or (name[4:].isdigit() and name > kept[-1].name) else kept[-1]
     if newest:
         with suppress(IndexDamaged):
             return read_documents(newest), {}
@@ -63,12 +63,12 @@ def recover_documents(folder: Path) -> tuple[dict[str, LlamaDocument], Lost]:
 def report_lost_documents(
     corpus: str, lost: Lost, read_again: Collection[str] = (), root: str = ""
 ) -> list[tuple[str, str]]:
-    """(root, reason) of each folder whose documents are lost and have not been read again just now."""
+    """(root, reason) of each folder with lost documents that have not just been read again."""
     if lost is None:
-        return [("other folders", "it is not known which there were; index again what had been added")]
+        return [("other folders", "their names are unknown; index again what you had added")]
     roots = Counter(origin for name, origin in lost.items() if name not in read_again)
     return [
-        (origin, f"{count} of its documents are lost; run `rag index {origin} --corpus {corpus}`")
+        (origin, f"{count} of its documents lost; run `rag index {origin} --corpus {corpus}`")
         for origin, count in sorted(roots.items())
-        if origin not in (root, corpus)  # a corpus's own documents are read whenever it is opened
+        if origin not in (root, corpus)  # a corpus's own documents are read each time it is opened
     ]

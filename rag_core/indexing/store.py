@@ -1,16 +1,16 @@
-"""An index on disk: generations that are written once, checked, and then pointed at.
+"""An index on disk: immutable generations, and a pointer to the current one.
 
-<home>/corpora/<corpus>/<model key>/    and <model key>+enriched/, whose passages have contexts
-    CURRENT            name of the generation in use; replaced in one step
-    LOCK               held by the one process that writes
-    gen-000001/        never changed after CURRENT named it
+<home>/corpora/<corpus>/<model key>/    and <model key>+enriched/, with contexts
+    CURRENT            name of the current generation; replaced atomically
+    LOCK               lock of the process that writes
+    gen-000001/        never changed once CURRENT has named it
         chroma/        passages and vectors
-        docstore.json  the documents themselves (LlamaIndex)
+        docstore.json  documents (LlamaIndex)
         lexical.npz    BM25 statistics
-        manifest.json  what the generation holds, and the checksums of the files above
+        manifest.json  contents of the generation, and checksums of the files above
 
-A crash while writing leaves CURRENT on the old generation. The generation before the current one is
-kept for processes that still read it.
+A crash while writing leaves the old generation current. The generation before the current one is kept for
+processes that still read it.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ from .bm25 import Bm25Index
 from .chunking import CHUNKER, content_hash, passage_of
 
 FORMAT = 1
-TIE_MARGIN = 16  # hits asked for beyond the cut
-PAGE = 10_000  # Chroma fails on reads above 32,766 rows
-CHECKED_NEIGHBOURS = 1000  # passages the health check asks the vector index for
+TIE_MARGIN = 16  # extra hits, so that ties at the cutoff are broken by id
+PAGE = 10_000  # rows per read; Chroma fails above 32,766
+CHECKED_NEIGHBOURS = 1000  # passages the health check requests from the vector index
 COLLECTION = "passages"
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a generation holds.
+    """The contents of a generation.
 
     Args:
         documents: document id -> {"hash", "root", "file"}.
         passages: number of passages.
         checksums: file name -> SHA-256.
-        profile: what the corpus is about, as it was given.
-        languages: of the documents, as they were detected; they stand where the profile names none.
-        enricher: what wrote the passages' contexts; empty for a plain index.
-        without_context: passages for which it failed to.
+        profile: the corpus's profile, as given.
+        languages: detected languages, used if the profile names none.
+        enricher: key of the enricher; empty for a plain index.
+        without_context: number of passages whose context failed.
     """
 
     format: int
@@ -70,7 +70,7 @@ class Manifest:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this version cuts and analyses passages the same way."""
+        """Whether it was written by this version's analyser and chunker."""
         return self.analyser == ANALYSER and self.chunker == CHUNKER
 
     @property
@@ -99,24 +99,24 @@ class Manifest:
 
 
 def current_generation(folder: Path) -> Path | None:
-    """The generation in use; None when there is no index yet.
+    """The current generation; None when there is no index yet.
 
     Raises:
-        IndexDamaged: CURRENT names a generation that is not there.
+        IndexDamaged: CURRENT is lost, or names a missing generation.
     """
     name = current_name(folder)
     if name is None:
         if any((generation / "manifest.json").is_file() for generation in generations(folder)):
             raise IndexDamaged("CURRENT is missing.")
         return None
-    held = {generation.name: generation for generation in generations(folder)}
-    if name not in held:
-        raise IndexDamaged(f"CURRENT names {name!r}, which is not there.")
-    return held[name]
+    existing = {generation.name: generation for generation in generations(folder)}
+    if name not in existing:
+        raise IndexDamaged(f"CURRENT names {name!r}, which does not exist.")
+    return existing[name]
 
 
 def current_name(folder: Path) -> str | None:
-    """The name in CURRENT, whatever it is worth; None when there is no CURRENT."""
+    """The name in CURRENT, unchecked; None when there is no CURRENT."""
     pointer = folder / "CURRENT"
     return pointer.read_text(encoding="utf-8", errors="replace").strip() if pointer.is_file() else None
 
@@ -127,7 +127,7 @@ def generations(folder: Path) -> list[Path]:
 
 
 def next_number(folder: Path) -> int:
-    """Number of a new generation; never one that CURRENT names, whose folder may be lost and still open here."""
+    """The next free generation number, above CURRENT's even if that folder is lost."""
     names = [path.name for path in generations(folder)] + [current_name(folder) or ""]
     return 1 + max((int(name[4:]) for name in names if name[4:].isdigit()), default=0)
 
@@ -135,9 +135,9 @@ def next_number(folder: Path) -> int:
 def checksums(generation: Path) -> dict[str, str]:
     """SHA-256 of every file that never changes again, by its path in the generation.
 
-    Chroma's vector files are among them: a garbled one would end the process that opens it. Its
-    database is not, since SQLite may touch it on opening, nor are the vector files of a collection so
-    small that Chroma replays it from the database (they have no index_metadata.pickle yet).
+    Includes Chroma's vector files, since a corrupt one crashes the process that opens it. Excludes its
+    database, which SQLite may modify on opening, and the vector files of a collection so small that Chroma
+    replays it from the database (without index_metadata.pickle).
     """
     kept = [generation / name for name in ("docstore.json", "passages.json", "lexical.npz")]
     synced = [path.parent for path in (generation / "chroma").glob("*/index_metadata.pickle")]
@@ -152,7 +152,7 @@ def checksum(path: Path) -> str:
 
 
 def chroma_client(folder: Path) -> Any:
-    """The one place that opens Chroma: its settings must be the same for every client of a path."""
+    """Open Chroma; all clients of a path must use the same settings, so this is the only place."""
     import chromadb
     from chromadb.api.shared_system_client import SharedSystemClient
     from chromadb.config import Settings
@@ -160,13 +160,13 @@ def chroma_client(folder: Path) -> Any:
     try:
         return chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
     except Exception:
-        # Chroma keeps the half-started system, and every later attempt at this path would fail
+        # Chroma caches the half-started system, and would fail for this path from now on
         SharedSystemClient._identifier_to_system.pop(str(folder), None)
         raise
 
 
 class CorpusIndex:
-    """One generation, open for reading; the context's Index. Safe to share between threads."""
+    """One generation, open for reading; implements the Index protocol. Thread-safe."""
 
     def __init__(
         self, manifest: Manifest, passages: Mapping[str, Passage], order: Sequence[str], bm25: Bm25Index,
@@ -185,7 +185,7 @@ class CorpusIndex:
 
     @property
     def profile(self) -> Profile:
-        """What the corpus is about; its languages are those detected where none were given."""
+        """The corpus's profile, with detected languages if none were given."""
         given = self.manifest.profile
         return replace(given, languages=given.languages or tuple(self.manifest.languages))
 
@@ -198,10 +198,10 @@ class CorpusIndex:
 
     @classmethod
     def open(cls, generation: Path) -> CorpusIndex:
-        """Open a generation after checking that it is whole.
+        """Open a generation after an integrity check.
 
         Raises:
-            IndexDamaged: naming the part that is missing, changed or short.
+            IndexDamaged: the message names the part that is missing, changed or incomplete.
         """
         manifest = Manifest.read(generation)
         if manifest.format != FORMAT:
@@ -220,36 +220,36 @@ class CorpusIndex:
             passages = _read_passages(collection)
             _check_vectors(collection, manifest)
             if set(order) != set(passages):
-                raise IndexDamaged(f"the vector store holds {len(passages)} passages, not {len(order)}.")
-        except Exception as error:  # Chroma raises many kinds for a broken store
+                raise IndexDamaged(f"the vector store has {len(passages)} passages, not {len(order)}.")
+        except Exception as error:  # Chroma raises many types for a corrupt store
             if client is not None:
                 client.close()
             damaged = isinstance(error, IndexDamaged)
             what = str(error) if damaged else f"the vector store cannot be opened ({error})."
             raise IndexDamaged(f"{generation.name}: {what}") from error
         index = cls(manifest, passages, order, bm25, collection, generation)
-        weakref.finalize(index, client.close)  # a reader may still be at work when a newer one is opened
+        weakref.finalize(index, client.close)  # readers may still use it when a newer one is opened
         return index
 
     def dense(self, vector: Vectors, k: int) -> list[Hit]:
         """The k passages with the highest cosine to one (d,) vector.
 
-        By Chroma's own query: LlamaIndex's `ChromaVectorStore.query` gives exp(-distance) in place of the
-        cosine, and rebuilds every node from its JSON, which are in memory here.
+        Queries Chroma directly: LlamaIndex's `ChromaVectorStore.query` returns exp(-distance) instead of the
+        cosine, and rebuilds every node from JSON although the passages are in memory here.
         """
         if not self._order:
             return []
-        # a few more than wanted, so that ties at the cut go by id and not by the build of the index
-        wanted = min(k + TIE_MARGIN, len(self._order))
+        # extra hits, so that ties at the cutoff are broken by id and not by index internals
+        count = min(k + TIE_MARGIN, len(self._order))
         found = self._collection.query(
-            query_embeddings=[vector.tolist()], n_results=wanted, include=["distances"]
+            query_embeddings=[vector.tolist()], n_results=count, include=["distances"]
         )
         pairs = zip(found["ids"][0], found["distances"][0], strict=True)
         hits = [Hit(self.passages[identity], 1.0 - float(distance), "cosine") for identity, distance in pairs]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
-        """The k best BM25 hits of a text."""
+        """The k best BM25 hits for a text."""
         scores, matched = self._bm25.scores(query_tokens(text, self._languages), k1, b)
         rows = sorted(np.flatnonzero(matched), key=lambda row: (-scores[row], self._order[row]))
         return [Hit(self.passages[self._order[row]], float(scores[row]), "bm25") for row in rows[:k]]
@@ -259,8 +259,8 @@ class CorpusIndex:
         if not ids:
             return np.zeros((0, self.manifest.dimensions), np.float32)
         found = self._collection.get(ids=list(ids), include=["embeddings"])
-        held = dict(zip(found["ids"], found["embeddings"], strict=True))
-        return np.array([held[identity] for identity in ids], np.float32)
+        vectors = dict(zip(found["ids"], found["embeddings"], strict=True))
+        return np.array([vectors[identity] for identity in ids], np.float32)
 
 
 def _read_passages(collection: Any) -> dict[str, Passage]:
@@ -270,18 +270,18 @@ def _read_passages(collection: Any) -> dict[str, Passage]:
         for identity, text, metadata in zip(page["ids"], page["documents"], page["metadatas"], strict=True):
             passages[identity] = passage_of(identity, text, metadata)
             if not identity.endswith(f":{content_hash(passages[identity])}"):
-                raise IndexDamaged(f"the vector store holds another text for passage {identity}.")
+                raise IndexDamaged(f"the vector store has a different text for passage {identity}.")
     return passages
 
 
 def _check_vectors(collection: Any, manifest: Manifest) -> None:
-    """A vector index can lose rows without an error: ask it for as many neighbours as there are."""
+    """Check that the vector index returns every passage; it can lose rows without an error."""
     if collection.configuration_json["hnsw"]["space"] != "cosine":
-        raise IndexDamaged("the vector store does not measure cosine.")
+        raise IndexDamaged("the vector store does not use cosine distance.")
     expected = min(manifest.passages, CHECKED_NEIGHBOURS)
     if not expected:
         return
     probe = np.ones(manifest.dimensions, np.float32) / np.sqrt(manifest.dimensions)
     found = collection.query(query_embeddings=[probe.tolist()], n_results=expected, include=[])
     if len(set(found["ids"][0])) != expected:
-        raise IndexDamaged(f"the vector store finds {len(set(found['ids'][0]))} of {expected} passages.")
+        raise IndexDamaged(f"the vector store finds only {len(set(found['ids'][0]))} of {expected} passages.")

@@ -1,4 +1,4 @@
-"""Language models, embedding models and rerankers behind the protocols of `runtime`, and their rehearsal."""
+"""Language models, embedding models and rerankers for the protocols in `runtime`, and dry-run stand-ins."""
 
 from .embedding import LlamaEmbedder, load_embedder
 from .llm import LlamaLlm, load_openai

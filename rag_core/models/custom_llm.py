@@ -1,4 +1,4 @@
-"""A model object of the caller's own in a role of the lab."""
+"""Wrapping a caller's own model object."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from .llm import LlamaLlm
 
 
 def wrap_custom_llm(model: Any, prices: PriceList) -> LlamaLlm:
-    """A LlamaIndex LLM, or any object with its `stream_chat`, as it was set up: its temperature stands.
+    """Wrap a LlamaIndex LLM, or any object with `stream_chat`; it keeps its own temperature.
 
-    OpenAI's are asked for the usage of their streams; of others that tell none, the tokenizer counts it.
+    OpenAI models are asked for streaming usage; for models that report none, the tokenizer counts.
 
     Raises:
-        ConfigError: it is a LangChain model, or nothing that can chat.
+        ConfigError: it is a LangChain model, or has no `stream_chat`.
     """
     kind = type(model)
     if any(base.__module__.partition(".")[0].startswith("langchain") for base in kind.__mro__):
         raise ConfigError(
-            f"{kind.__name__} is a LangChain model; LlamaIndex's are needed here.",
+            f"{kind.__name__} is a LangChain model, but a LlamaIndex model is required.",
             "Install llama-index-llms-langchain and pass llama_index.llms.langchain.LangChainLLM(llm=model).",
         )
     if isinstance(model, type) or not callable(getattr(model, "stream_chat", None)):
         raise ConfigError(
-            f"A model of type {kind.__name__} cannot be asked: it has no stream_chat.",
+            f"A model of type {kind.__name__} cannot be used: it has no stream_chat.",
             "Pass a LlamaIndex LLM, such as llama_index.llms.openai.OpenAI(model='gpt-4o').",
         )
     from llama_index.llms.openai import OpenAI
@@ -50,18 +50,15 @@ def wrap_custom_llm(model: Any, prices: PriceList) -> LlamaLlm:
 
 
 def _settings_of(model: Any) -> str:
-    """Eight hexadecimal digits of how a model was set up: its server, temperature and the rest, not its key."""
+    """Hash of a model's configuration without its key, eight hexadecimal digits."""
     kept = model.model_dump(exclude={"api_key"}) if isinstance(model, BaseModel) else repr(model)
     return hashlib.sha256(json.dumps(kept, sort_keys=True, default=repr).encode()).hexdigest()[:8]
 
 
 def model_name_of(model: Any) -> str:
-    """What a model calls itself, or its class's name."""
-    for told in (
-        "model",
-        "model_name",
-    ):  # before metadata, which OpenAI's refuses for a name it does not know
-        name = getattr(model, told, None)
+    """A model's own name, or its class name."""
+    for attribute in ("model", "model_name"):  # first: OpenAI's metadata raises for unknown model names
+        name = getattr(model, attribute, None)
         if isinstance(name, str) and name:
             return name
     name = getattr(getattr(model, "metadata", None), "model_name", "unknown")
@@ -69,6 +66,6 @@ def model_name_of(model: Any) -> str:
 
 
 def provider_name_of(model: object) -> str:
-    """Who serves a model whose server is not known, by its LlamaIndex package, such as "ollama"."""
+    """The provider of a model with an unknown server, from its LlamaIndex package, such as "ollama"."""
     parts = type(model).__module__.split(".")
     return parts[2] if parts[:2] == ["llama_index", "llms"] else parts[0]

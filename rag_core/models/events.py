@@ -1,7 +1,8 @@
-"""LlamaIndex callback events of the calls our models make, such as its TokenCountingHandler counts.
+"""LlamaIndex callback events for our model calls, as used by its TokenCountingHandler.
 
-A model serves many runs at once, so the manager belongs to the run: `using_callback_manager` names it for the calls made
-inside, on threads started there too. (A manager set on a LlamaIndex model itself works beside it.)
+A model serves many runs at once, so the callback manager belongs to the run: `using_callback_manager` sets it
+for the calls in its block, including those on threads started there. (A manager set on a LlamaIndex model
+works as well.)
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _manager: ContextVar[CallbackManager | None] = ContextVar("callback manager", de
 
 @contextlib.contextmanager
 def using_callback_manager(manager: CallbackManager) -> Iterator[None]:
-    """Send the events of the calls made inside to a manager."""
+    """Send the events of calls in the block to a manager."""
     token = _manager.set(manager)
     try:
         yield
@@ -29,7 +30,7 @@ def using_callback_manager(manager: CallbackManager) -> Iterator[None]:
 
 
 def start_event(kind: CBEventType, payload: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
-    """Send the start of a call; returns what sends its end. Nothing is sent when nobody listens."""
+    """Send a start event, and return a function that sends the end event; no-ops without a manager."""
     manager = _manager.get()
     if manager is None:
         return lambda payload: None

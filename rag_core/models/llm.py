@@ -1,4 +1,4 @@
-"""Language models behind LlamaIndex's interface, streamed and billed."""
+"""Language models from LlamaIndex, with streaming and billing."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-CONTEXT_WINDOW = 32_768  # assumed for models LlamaIndex has no table entry for
-MAX_REPLY_TIMEOUTS = 10  # timeouts a reply may take that keeps coming
-NO_TEMPERATURE = "the server takes no temperature; the model's own stood"
+CONTEXT_WINDOW = 32_768  # assumed for models unknown to LlamaIndex
+MAX_REPLY_TIMEOUTS = 10  # a reply is cut off after this many timeouts
+NO_TEMPERATURE = "the server does not accept a temperature; the model's default was used"
 
 
 class LlamaLlm:
     """A LlamaIndex model as the context's Llm.
 
     Args:
-        reads_fields: the model is handed the prompt's fields beside its text (the offline engine).
-        openai: it speaks OpenAI's protocol: it is asked for the usage of its streams, and says when it has
-            finished, so that a reply that broke off is known.
-        line: holds the hooks of its HTTP client.
-        keep_settings: a caller's own model keeps its temperature and is asked for no format.
-        server: where it is served, if that is known.
-        provider: who serves it, where no server says so.
-        made: how it was set up, where that is not said with every prompt.
+        reads_fields: whether the model reads the prompt's fields besides its text (the offline engine).
+        openai: whether it uses OpenAI's protocol, which reports usage and a finish reason, so that
+            incomplete replies can be detected.
+        tracker: tracks the requests of its HTTP client.
+        keep_settings: whether to keep a custom model's temperature and request no format.
+        server: its server, if known.
+        provider: its provider, if the server is unknown.
+        configuration: hash of settings that prompts do not state.
 
     Attributes:
         provider: "openai", the host of another server, a LlamaIndex package, or "offline".
-        key: model and server in one line: tells models of one name on different servers apart.
+        key: model and server, to distinguish models with the same name on different servers.
     """
 
     def __init__(
@@ -77,36 +77,36 @@ class LlamaLlm:
         self._prices = prices
         self._openai = openai
         self._tracker = tracker or RequestTracker()
-        self._as_it_is = keep_settings
+        self._keep_settings = keep_settings
         self._refused: set[str] = set()  # options
         self._secret = api_key_of(model)
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        """Yield the reply piece by piece, then a bill for each request that the provider did not refuse.
+        """Yield the reply in pieces, then a call for each request that the provider did not refuse.
 
-        The last bill holds the provider's usage. What has none is counted by the tokenizer: a request that
-        got no response and was tried again, a reply that broke off (as far as it came), and one that was
-        stopped; its connection is closed at once, which ends the request.
+        The last call has the provider's usage. The tokenizer counts requests without usage: retried without a
+        response, incomplete (the part received), or stopped. Stopping closes the connection at once, which
+        ends the request.
 
         Raises:
-            ProviderError: the provider refused, failed or did not answer in time; raised after the bills.
+            ProviderError: the provider refused, failed or timed out; raised after the calls are yielded.
         """
         from llama_index.core.callbacks.schema import CBEventType, EventPayload
         from llama_index.core.llms import ChatMessage, ChatResponse
 
         text = prompt.render()
         messages = [ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=text)]
-        said: list[str] = []
+        pieces: list[str] = []
         usage: dict[str, Any] = {}
         finished = not self._openai
         call = self._tracker.call = Call()
-        inside: list[ModelCall] = []  # what the offline engine embeds, which a provider may bill
-        told: dict[str, Any] = {EventPayload.MESSAGES: messages}
-        end_event = start_event(CBEventType.LLM, told)
+        inside: list[ModelCall] = []  # the offline engine's embeddings, which a provider may bill
+        payload: dict[str, Any] = {EventPayload.MESSAGES: messages}
+        end_event = start_event(CBEventType.LLM, payload)
         try:
             for chunk in self._chunks(messages, self._options(prompt, inside)):
                 if chunk.delta:
-                    said.append(chunk.delta)
+                    pieces.append(chunk.delta)
                     yield chunk.delta
                 if "prompt_tokens" in chunk.additional_kwargs:
                     usage = chunk.additional_kwargs
@@ -115,30 +115,30 @@ class LlamaLlm:
                     break
             else:
                 if not finished:
-                    raise ProviderError("the answer broke off before its end", TRY_AGAIN)
+                    raise ProviderError("the reply ended early", TRY_AGAIN)
         except Exception as error:
             yield from inside
             yield from (self._bill(prompt, text) for _ in range(call.unanswered))
-            if said or call.accepted:
-                yield self._bill(prompt, text, "".join(said), usage)
+            if pieces or call.accepted:
+                yield self._bill(prompt, text, "".join(pieces), usage)
             failure = to_provider_error(error, self.name, self._secret, self._server)
             raise failure from None if self._secret else error
         finally:
-            reply = ChatMessage(role="assistant", content="".join(said))
+            reply = ChatMessage(role="assistant", content="".join(pieces))
             counted = {name: count for name, count in usage.items() if isinstance(count, int)}
-            end_event({**told, EventPayload.RESPONSE: ChatResponse(message=reply, raw={"usage": counted})})
+            end_event({**payload, EventPayload.RESPONSE: ChatResponse(message=reply, raw={"usage": counted})})
             if call.response is not None:
-                call.response.close()  # also when nobody reads on
+                call.response.close()  # also when the consumer stops reading
         yield from inside
         yield from (self._bill(prompt, text) for _ in range(call.unanswered))
-        yield self._bill(prompt, text, "".join(said), usage)
+        yield self._bill(prompt, text, "".join(pieces), usage)
 
     def _options(self, prompt: Prompt, bills: list[ModelCall]) -> dict[str, Any]:
-        """What goes along with the messages."""
+        """The options sent with the messages."""
         if self.offline:
             return {"fields": prompt.fields, "template": prompt.template.name, "bills": bills}
         options: dict[str, Any] = {"stream_options": {"include_usage": True}} if self._openai else {}
-        if self._as_it_is:
+        if self._keep_settings:
             return options
         options["temperature"] = prompt.template.temperature
         if prompt.template.reply:
@@ -146,7 +146,7 @@ class LlamaLlm:
         return options
 
     def _chunks(self, messages: Sequence[ChatMessage], options: dict[str, Any]) -> Iterator[ChatResponse]:
-        """The streamed reply; an option that the server or the model refuses is not sent again."""
+        """The streamed reply; retried without any option that the server or model rejects."""
         while True:
             without = options.keys() & self._refused
             try:
@@ -159,13 +159,13 @@ class LlamaLlm:
                 self._refused.add(refused)
 
     def _bill(
-        self, prompt: Prompt, text: str, said: str = "", usage: Mapping[str, Any] = MappingProxyType({})
+        self, prompt: Prompt, text: str, reply: str = "", usage: Mapping[str, Any] = MappingProxyType({})
     ) -> ModelCall:
         if usage:
             sent, received = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
         else:
             sent = count_tokens(prompt.system + text, self.name)
-            received = count_tokens(said, self.name)
+            received = count_tokens(reply, self.name)
         return ModelCall(
             prompt.purpose,
             self.name,
@@ -178,7 +178,7 @@ class LlamaLlm:
 
 
 def _leaving_out(names: Set[str], options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Options without some; a mere gap LlamaIndex would fill with a default of its own."""
+    """Options with some marked as omitted; LlamaIndex would fill a missing one with its default."""
     if not names:
         return options
     from openai import omit
@@ -187,23 +187,23 @@ def _leaving_out(names: Set[str], options: Mapping[str, Any]) -> Mapping[str, An
 
 
 def _schema(reply: type[BaseModel]) -> dict[str, Any]:
-    """OpenAI's structured output, strict; servers that follow it accept nothing else from the model."""
+    """OpenAI's strict structured output."""
     schema = {"name": reply.__name__, "strict": True, "schema": reply.model_json_schema()}
     return {"type": "json_schema", "json_schema": schema}
 
 
 def _is_last(raw: object) -> bool:
-    """Whether a streamed chunk says that the model has finished."""
+    """Whether a streamed chunk has a finish reason."""
     choices = getattr(raw, "choices", None) or ()
     return any(getattr(choice, "finish_reason", None) for choice in choices)
 
 
 def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = "answer") -> LlamaLlm:
-    """An OpenAI model, or any model of a role's OpenAI-compatible server; prompts say the temperature.
+    """A role's model on OpenAI or an OpenAI-compatible server; prompts set the temperature.
 
-    A call has an end, in multiples of `settings.timeout`: with its one retry, silence ends it after about
-    2, after 3 when the provider first asks to wait; a longer wait than 1 ends it at once. The same timeout
-    holds between two pieces of a reply, and a reply that keeps coming is broken off after 10.
+    Every call ends. With one retry, an unanswered call fails after about 2x `settings.timeout`, or 3x if the
+    provider first asks to wait; if it asks for a wait of more than 1x, the call fails at once. The timeout also
+    applies between two pieces of a reply, and replies are cut off after 10x.
 
     Raises:
         SettingsError: neither a key nor a base URL is set.
@@ -214,7 +214,7 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
             f"The model {model} needs a provider.",
             "Set OPENAI_API_KEY or OPENAI_BASE_URL, or RAG_LLM=offline.",
         )
-    import openai.resources.chat.completions  # otherwise loaded by the first call, while the user waits
+    import openai.resources.chat.completions  # otherwise the first call loads it while the user waits
 
     tracker = RequestTracker()
     shared: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""Stand-ins for all that a run touches: they count and price the most that would be sent, and send nothing.
+"""Dry-run stand-ins for models and index: they send nothing, but count and price an upper bound.
 
-Whatever may make a run take fewer calls does not happen here: no passage is found twice or dropped, no
-rewrite repeats another, and every structured reply is refused once and asked for again.
+Nothing here reduces the number of calls: no passage is found twice or dropped, no rewrite duplicates
+another, and every structured reply is refused once and retried.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
 from .embedding import PROVIDER_BATCH
 from .tokenizer import count_tokens
 
-REPLY_TOKENS = 200  # assumed of a reply; few are longer
-MAX_DEPTH = 100  # passages a search finds at most, as many as any control asks for
+REPLY_TOKENS = 200  # assumed per reply; few are longer
+MAX_DEPTH = 100  # most passages per search that any control requests
 
 
 class RehearsedLlm:
-    """A billed model's name and price, and replies that lead to the most calls."""
+    """A billed model's name and price, with replies that cause the most calls."""
 
     offline = False
 
@@ -35,8 +35,8 @@ class RehearsedLlm:
         self._prices = prices
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        """Yield a reply, then a bill that is higher than nearly all of the real model's."""
-        refused = prompt.fields.get("refused") == ""  # it can be asked for again, and was not yet
+        """Yield a reply, then a call that costs more than nearly all real ones."""
+        refused = prompt.fields.get("refused") == ""  # a retry is possible and not yet used
         yield "" if refused else _reply(prompt)
         sent = count_tokens(prompt.system + prompt.render(), self.name)
         cost = self._prices.cost_usd(self.name, sent, REPLY_TOKENS)
@@ -44,7 +44,7 @@ class RehearsedLlm:
 
 
 class RehearsedOffline:
-    """The offline engine: its replies are free, but for a rewrite it embeds the question, to search with."""
+    """The offline engine: replies are free, but rewrites embed the question for a search."""
 
     offline = True
 
@@ -53,7 +53,7 @@ class RehearsedOffline:
         self._embedder = embedder
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
-        """Yield a reply, then the bills of what is embedded for it."""
+        """Yield a reply, then its embedding calls."""
         yield _reply(prompt)
         if prompt.purpose == "rewrite":
             yield from self._embedder.embed([str(prompt.fields["question"])])[1]
@@ -61,7 +61,7 @@ class RehearsedOffline:
 
 
 def _reply(prompt: Prompt) -> str:
-    """A reply in the shape that is asked for, with full marks; otherwise one that no other template gets."""
+    """A reply in the requested shape with top scores; otherwise text unique to the template."""
     if prompt.template.reply is None:
         return f"{prompt.template.name} {prompt.fields.get('question', '')}"
     question = f"{prompt.fields.get('question', '')} again"
@@ -76,7 +76,7 @@ def _filled(annotation: Any, text: str) -> object:
 
 
 class RehearsedEmbedder:
-    """An embedding model's name and price; to it all texts are nearly the same, so that no threshold drops one."""
+    """An embedding model's name and price; all texts are nearly alike, so that no threshold drops one."""
 
     def __init__(self, embedder: Any, dimensions: int, prices: PriceList) -> None:
         self.name = embedder.name
@@ -88,13 +88,13 @@ class RehearsedEmbedder:
         self._prices = prices
 
     def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
-        """(n, d) vectors, and a bill for each request the real model would be sent."""
+        """(n, d) vectors, and a call for each request to the real model."""
         size = 1 if kind == "query" else PROVIDER_BATCH
         bills = [self._bill(texts[start : start + size]) for start in range(0, len(texts), size)]
         return np.array([self._vector(text) for text in texts], np.float32), tuple(bills)
 
     def _vector(self, text: str) -> Vectors:
-        """Almost the first axis, as `RehearsedIndex` has it; another for each text."""
+        """Close to the first axis, like the vectors of `RehearsedIndex`, but different for each text."""
         seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
         vector = 1e-4 * np.random.default_rng(seed).normal(size=self._dimensions)
         vector[0] = 1.0
@@ -108,7 +108,7 @@ class RehearsedEmbedder:
 
 
 class RehearsedReranker:
-    """A reranker's name and scale, without its work."""
+    """A reranker's name and scale, without the work."""
 
     def __init__(self, reranker: Reranker) -> None:
         self.name = reranker.name
@@ -116,12 +116,12 @@ class RehearsedReranker:
         self.scale: Scale = reranker.scale
 
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
-        """The same score for every hit, free."""
+        """The same score for every hit, at no cost."""
         return [1.0] * len(hits), ModelCall("rerank", self.name, 0, 0, 0.0, "tokenizer")
 
 
 class RehearsedIndex:
-    """An index in which every search finds passages that no other one finds, as long as the longest there are."""
+    """An index where every search finds different passages, as long as the longest real ones."""
 
     def __init__(self, name: str, passages: Iterable[Passage], dimensions: int) -> None:
         self.name = name
@@ -131,22 +131,22 @@ class RehearsedIndex:
         ]
 
     def dense(self, vector: Vectors, k: int) -> list[Hit]:
-        """As many as wanted, or as many as there are."""
+        """K hits, or as many as there are."""
         return self._found(("dense", vector.tobytes()), k, "cosine")
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
-        """As many as wanted, or as many as there are."""
+        """K hits, or as many as there are."""
         return self._found(("lexical", text, k1, b), k, "bm25")
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
-        """(n, d) the vector that all texts have."""
+        """(n, d) copies of the first axis."""
         return np.eye(1, self._dimensions, dtype=np.float32).repeat(len(ids), axis=0)
 
     def _found(self, search: Hashable, k: int, scale: Scale) -> list[Hit]:
-        asked = hashlib.sha256(repr(search).encode()).hexdigest()[:12]
+        search_id = hashlib.sha256(repr(search).encode()).hexdigest()[:12]
         return [
             Hit(replace(passage, id=name, doc_id=name, text=f"{name} {passage.text}"), 1.0, scale)
             for name, passage in (
-                (f"{asked}:{place:03d}", one) for place, one in enumerate(self._longest[:k])
+                (f"{search_id}:{place:03d}", one) for place, one in enumerate(self._longest[:k])
             )
         ]

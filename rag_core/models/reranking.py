@@ -1,4 +1,4 @@
-"""Rerankers behind the context's protocol: any cross-encoder, or the offline scorer in its place."""
+"""Rerankers: any cross-encoder, or the offline scorer."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .embedding import hub_reachable, set_threads, weights_key
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
-BATCH = 16  # pairs read at once
+BATCH = 16  # pairs per forward pass
 
 
 class CrossEncoderReranker:
-    """A sentence-transformers CrossEncoder as the context's Reranker. Safe to share between threads.
+    """A sentence-transformers CrossEncoder as the context's Reranker. Thread-safe.
 
-    The query is paired with the passage as it is indexed, title and headings before the text; the tokenizer
-    cuts what the model cannot hold. Scores are the model's raw logits, without the sigmoid that some models
-    carry: the order is the same, and confident scores do not end in ties at 1.0. They compare within one
-    query only, and a threshold fitted on one model's logits means nothing for another's.
+    Each query is paired with the indexed text of the passage (title, headings, text), truncated by the
+    tokenizer. Scores are raw logits, without the sigmoid of some models: the order is the same, and confident
+    scores do not tie at 1.0. They are comparable within one query only, and thresholds fitted on one model's
+    logits do not apply to another's.
 
     RAG-MSR (README, Step 2) uses cross-encoder/ms-marco-MiniLM-L-6-v2,
     Query System with Contextual Retrieval (Reranking) mixedbread-ai/mxbai-rerank-large-v1.
@@ -41,10 +41,10 @@ class CrossEncoderReranker:
         self._lock = threading.Lock()
 
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
-        """One logit per hit, in their order, and the bill.
+        """One logit per hit, in order, and the call.
 
         Raises:
-            ProviderError: the model failed, or gave no finite score for every passage.
+            ProviderError: the model failed, or a score is missing or not finite.
         """
         import torch
 
@@ -60,29 +60,29 @@ class CrossEncoderReranker:
                     )
                     scores = [float(score) for score in raw]
                     tokens = self._count(pairs)
-        except Exception as error:  # of torch, or of a model's own code
+        except Exception as error:  # from torch or the model's own code
             raise ProviderError(
                 f"The reranker {self.name} failed: {error}", "Try again, or set RAG_RERANKER=auto."
             ) from error
         if len(scores) != len(hits) or not all(map(math.isfinite, scores)):
             raise ProviderError(
-                f"The reranker {self.name} gave no finite score for each of {len(hits)} passages.",
-                "Set RAG_RERANKER=auto, or to another model.",
+                f"The reranker {self.name} did not return {len(hits)} finite scores for {len(hits)} passages.",
+                "Set RAG_RERANKER to auto or to another model.",
             )
         return scores, ModelCall("rerank", self.name, tokens, 0, 0.0, "tokenizer")
 
     def _count(self, pairs: Sequence[tuple[str, str]]) -> int:
-        """Tokens the model read, after cutting."""
+        """Tokens the model read, after truncation."""
         longest = self._model.max_seq_length
         read = self._model.tokenizer(list(pairs), truncation=longest is not None, max_length=longest)
         return sum(map(len, read["input_ids"]))
 
 
 def load_reranker(settings: Settings, scorer: Reranker) -> Reranker:
-    """The reranker the settings name: a CrossEncoder by name or folder, or for "auto" the scorer.
+    """The reranker in the settings: a CrossEncoder by name or folder, or the scorer for "auto".
 
     Raises:
-        MissingResource: the model is not here and cannot be fetched, or is no reranker.
+        MissingResource: the model is missing and cannot be downloaded, or is not a reranker.
     """
     return scorer if settings.reranker == "auto" else _cross_encoder(settings.reranker)
 
@@ -93,21 +93,21 @@ def _cross_encoder(name: str) -> CrossEncoderReranker:
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        here = Path(name).exists() or not hub_reachable()
-        model = CrossEncoder(name, device="cpu", local_files_only=here)
+        local_only = Path(name).exists() or not hub_reachable()
+        model = CrossEncoder(name, device="cpu", local_files_only=local_only)
         labels, saved = model.num_labels, model[0].model.config.architectures
     except Exception as error:
         raise MissingResource(
             f"The reranker {name!r} cannot be loaded: {error}",
-            "Set RAG_RERANKER to auto, to a CrossEncoder's folder, or to one your hub cache holds.",
+            "Set RAG_RERANKER to auto, a CrossEncoder's folder, or one in your hub cache.",
         ) from error
     if labels != 1:
         raise MissingResource(
-            f"The model {name!r} gives {labels} scores a pair; a reranker gives one.",
+            f"The model {name!r} gives {labels} scores per pair; a reranker gives one.",
             "Set RAG_RERANKER to auto or to another CrossEncoder.",
         )
     if len(model) == 1 and saved and not any("Classification" in architecture for architecture in saved):
-        raise MissingResource(  # the library would give it a head of random weights, and no error
+        raise MissingResource(  # the library would silently add a head with random weights
             f"The model {name!r} ({', '.join(saved)}) was not trained to score pairs.",
             "Set RAG_RERANKER to auto or to a CrossEncoder.",
         )

@@ -1,4 +1,4 @@
-"""Counting tokens without a network."""
+"""Token counts, without network access."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 
 def count_tokens(text: str, model: str = "gpt-4o") -> int:
-    """Tokens of a text by the model's own encoding; by o200k_base when the model is not OpenAI's."""
+    """The token count of a text in the model's encoding, or in o200k_base if it is not an OpenAI model."""
     return len(_encoding(model).encode(text, disallowed_special=()))
 
 
 @functools.cache
 def _encoding(model: str) -> Any:
-    # LlamaIndex ships the encodings; without this tiktoken would download them.
+    # LlamaIndex ships the encodings; otherwise tiktoken would download them.
     spec = importlib.util.find_spec("llama_index.core")
     if spec and spec.origin:
         cache = Path(spec.origin).parent / "_static" / "tiktoken_cache"

@@ -290,9 +290,9 @@ def test_files_are_indexed_and_then_answer_questions(
         "added": ["tides.md"], "changed": [], "removed": [], "unchanged": [],
     }  # fmt: skip
     assert [row["file"] for row in first.json["failed"]] == ["broken.pdf"]
-    assert first.json["skipped"] == [{"file": "photo.jpg", "reason": ".jpg is not read"}]
+    assert first.json["skipped"] == [{"file": "photo.jpg", "reason": ".jpg is not supported"}]
     again = rag("index", str(notes), "--corpus", "tides")
-    assert "skipped photo.jpg: .jpg is not read" in again.out
+    assert "skipped photo.jpg: .jpg is not supported" in again.out
     assert "0 added, 0 changed, 0 removed, 1 unchanged, 1 failed" in again.out
     assert "broken.pdf" in again.out
     trace = rag("query", "How far does the tide rise?", "--corpus", "tides", "--json").json

@@ -176,7 +176,7 @@ class TestAFolderThatIsNotWhole:
         assert error.next_step == "The splits here: dev, test."
 
     def test_there_is_no_split(self, tmp_path):
-        assert "holds no judgements" in refusal(beir(tmp_path, qrels=None)).next_step
+        assert "has no judgements" in refusal(beir(tmp_path, qrels=None)).next_step
 
     @pytest.mark.parametrize(
         ("content", "line", "words"),
@@ -192,8 +192,8 @@ class TestAFolderThatIsNotWhole:
             ('{"_id": 1.5, "text": "a"}', 1, "_id is 1.5, which is not an id"),
             ('{"_id": "q1", "text": null}', 1, "text is None, which is not text"),
             ('{"_id": "q1", "text": ["a"]}', 1, "text is ['a'], which is not text"),
-            ('{"_id": "q1", "text": "a"}\n\n{"_id": "q1", "text": "b"}', 3, "id 'q1' stands twice, first on line 1"),
-            ('{"_id": "1", "text": "a"}\n{"_id": 1, "text": "b"}', 2, "id '1' stands twice, first on line 1"),
+            ('{"_id": "q1", "text": "a"}\n\n{"_id": "q1", "text": "b"}', 3, "id 'q1' is repeated, first on line 1"),
+            ('{"_id": "1", "text": "a"}\n{"_id": 1, "text": "b"}', 2, "id '1' is repeated, first on line 1"),
             ('{"_id": "q1", "text": "a\u2028b\x85c"}\n{', 2, "not JSON"),
             (r'{"_id": "q1", "text": "a \ud83d\ude00"}' + "\n" + r'{"_id": "q2", "text": "a \ud83d"}', 2, r"'\ud83d' is half a"),
             (r'{"_id": "q1\ude00", "text": "a"}', 1, r"'\ude00' is half a character"),
@@ -218,9 +218,9 @@ class TestAFolderThatIsNotWhole:
             ("query-id corpus-id score", "the header is 'query-id corpus-id score'"),
             ("qid\tdocid\trel", "the header is 'qid\\tdocid\\trel'"),
             ("query-id\tcorpus-id\tscore\tnote", "the header is 'query-id\\tcorpus-id\\tscore\\tnote'"),
-            ("q2\td3\t2", "a judgement stands where the header should be."),
-            ("q2 0 d3 2", "a judgement stands where the header should be (the file looks like TREC qrels"),
-            ("q2\t0\td3\t-1", "a judgement stands where the header should be (the file looks like TREC qrels"),
+            ("q2\td3\t2", "a judgement where the header should be."),
+            ("q2 0 d3 2", "a judgement where the header should be (the file looks like TREC qrels"),
+            ("q2\t0\td3\t-1", "a judgement where the header should be (the file looks like TREC qrels"),
         ],
     )  # fmt: skip
     def test_the_header_of_the_judgements_is_wrong(self, tmp_path, header, words):

@@ -195,7 +195,7 @@ def test_documents_lost_with_an_index_are_told_and_older_versions_never_stand_in
     rebuilt, told = lab.warnings
     assert "docstore.json" in rebuilt
     assert told == (
-        f"Not in corpus '{corpus}' (1): /farm: 1 of its documents are lost; "
+        f"Not in corpus '{corpus}' (1): /farm: 1 documents are lost; "
         f"run `rag index /farm --corpus {corpus}`."
     )
     assert held_by_each_part(lab.index) == [FILES | {"g"}] * 3
@@ -214,9 +214,9 @@ def test_a_document_that_had_been_removed_does_not_come_back_with_an_older_gener
 @pytest.mark.parametrize(
     ("parts", "told"),
     [
-        (["docstore.json"], ("/pond", "1 of its documents are lost; run `rag index /pond --corpus animals`")),
-        (["docstore.json", "manifest.json"], ("other folders", "it is not known which there were")),
-        (["."], ("other folders", "it is not known which there were")),
+        (["docstore.json"], ("/pond", "1 of its documents lost; run `rag index /pond --corpus animals`")),
+        (["docstore.json", "manifest.json"], ("other folders", "their names are unknown")),
+        (["."], ("other folders", "their names are unknown")),
     ],
     ids=["documents", "documents and their list", "whole generation"],
 )

@@ -353,9 +353,9 @@ def test_a_single_file_is_read_by_its_own_name(tmp_path: Path) -> None:
     ("files", "name", "reason"),
     [
         ({}, "missing", "cannot be opened: No such file"),
-        ({}, ".", "holds no file that can be indexed"),
-        ({"a.xyz": "x"}, ".", "holds no file that can be indexed"),
-        ({"a.xyz": "x"}, "a.xyz", "holds no file that can be indexed"),
+        ({}, ".", "has no files that can be indexed"),
+        ({"a.xyz": "x"}, ".", "has no files that can be indexed"),
+        ({"a.xyz": "x"}, "a.xyz", "has no files that can be indexed"),
         ({"a.txt": "x"}, "a.txt/b", "cannot be opened"),
     ],
 )
@@ -424,7 +424,7 @@ def test_every_file_of_another_kind_is_named_as_skipped(tmp_path: Path) -> None:
     for name in ("notes.md", "photo.jpg", "deep/slides.pptx", "deep/LICENSE", ".hidden.jpg"):
         (tmp_path / name).write_text("Iron.")
     assert read_path(tmp_path).skipped == [
-        ("deep/LICENSE", "a file without ending is not read"),
-        ("deep/slides.pptx", ".pptx is not read"),
-        ("photo.jpg", ".jpg is not read"),
+        ("deep/LICENSE", "a file without extension is not supported"),
+        ("deep/slides.pptx", ".pptx is not supported"),
+        ("photo.jpg", ".jpg is not supported"),
     ]

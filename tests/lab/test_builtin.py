@@ -90,9 +90,9 @@ def test_every_topic_of_the_seeds_has_a_document_named_after_it(
     ("old", "new", "complaint"),
     [
         ("id: en-good", "id: en-other", "not en-'good'"),
-        ("language: en", "language: es", "does not fit the folder"),
+        ("language: en", "language: es", "does not match the folder"),
         ("topic: labour", "topic: gardening", "topic 'gardening' is not one of"),
-        ("year: 2018", "year: 1066", "is not well-formed"),
+        ("year: 2018", "year: 1066", "is malformed"),
         ("year: 2018", "year: soon", "has a wrong one"),
         ("title: A good document", "title: Another", "does not begin with the title"),
         ("## Third\n", "", "fewer than three sections"),
@@ -125,7 +125,7 @@ def test_the_checker_finds_repeated_paragraphs_ids_and_wrong_lengths(tmp_path: P
 
 def test_an_empty_or_missing_collection_is_an_error(tmp_path: Path) -> None:
     assert check_collection(tmp_path) == [f"{tmp_path}: no document"]
-    with pytest.raises(DataError, match="There is no document"):
+    with pytest.raises(DataError, match="There are no documents"):
         read_collection(tmp_path / "nowhere")
 
 

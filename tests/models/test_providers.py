@@ -240,8 +240,8 @@ STREAM_FAULTS = {
     "401": ([Status(401)], 1, "key was refused", "OPENAI_API_KEY"),
     "404": ([Status(404)], 1, "does not have this model", "RAG_ANSWER_MODEL"),
     "400": ([Status(400, "too long")], 1, "too long", "limits"),
-    "hang": ([Hang()] * 2, 2, "no answer in time", "RAG_TIMEOUT"),
-    "hang mid-stream": ([Hang(after=2)], 1, "no answer in time", "RAG_TIMEOUT"),
+    "hang": ([Hang()] * 2, 2, "the request timed out", "RAG_TIMEOUT"),
+    "hang mid-stream": ([Hang(after=2)], 1, "the request timed out", "RAG_TIMEOUT"),
     "drop mid-stream": ([Drop(after=2)], 1, "", "again"),
     "reset mid-stream": ([Drop(after=2, reset=True)], 1, "", "again"),
     "ended before it was finished": ([Cut(after=2)], 1, "", "again"),
@@ -433,7 +433,7 @@ class TestNoCallIsWithoutAnEnd:
         monkeypatch.setattr("rag_core.models.llm.MAX_REPLY_TIMEOUTS", 0.02)
         base.script.append(fault)
         bills, error = billed(load_openai(Settings(timeout=20), "gpt-4o", prices))
-        assert "no answer in time" in error.message
+        assert "the request timed out" in error.message
         assert len(base.requests) == 1
         assert base.gone.wait(10)
         (bill,) = bills
@@ -541,7 +541,7 @@ class TestEmbeddings:
             ([Status(401)], 1, "key was refused", "OPENAI_API_KEY"),
             ([Status(404)], 1, "does not have this model", "RAG_EMBEDDING"),
             ([Malformed()], 1, "", ""),
-            ([Hang()] * 2, 2, "no answer in time", "RAG_TIMEOUT"),
+            ([Hang()] * 2, 2, "the request timed out", "RAG_TIMEOUT"),
         ],
         ids=["500", "429", "401", "404", "malformed", "hang"],
     )

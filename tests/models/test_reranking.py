@@ -175,7 +175,7 @@ class TestACrossEncoder:
             tokenizer=lambda *_, **__: {"input_ids": []},
             max_seq_length=9,
         )
-        with pytest.raises(ProviderError, match="no finite score for each of 2 passages") as failed:
+        with pytest.raises(ProviderError, match="did not return 2 finite scores") as failed:
             CrossEncoderReranker(model, "broken").score("q", HITS[:2])
         assert failed.value.next_step
 
@@ -203,7 +203,7 @@ class TestLoading:
             load_reranker(Settings(reranker=str(tmp_path)), scorer)
 
     def test_a_classifier_is_no_reranker(self, scorer, tmp_path):
-        with pytest.raises(MissingResource, match="gives 3 scores a pair"):
+        with pytest.raises(MissingResource, match="gives 3 scores per pair"):
             load_reranker(Settings(reranker=str(tiny(tmp_path / "three", labels=3))), scorer)
 
     def test_an_embedding_model_would_score_at_random_and_is_refused(self, scorer):

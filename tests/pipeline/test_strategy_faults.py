@@ -55,10 +55,10 @@ LEFT = {  # when the second fails: name and place
 FAULTS = {
     "429": (Status(429, headers={"Retry-After": "0.05"}), "rate limit"),
     "500": (Status(500, headers={"retry-after-ms": "10"}), "HTTP 500"),
-    "timeout": (Hang(), "no answer in time"),
-    "dropped stream": (Drop(2), "broke off"),
-    "stream that ends too early": (Cut(2), "broke off"),
-    "broken JSON in the stream": (Malformed(2), "could not be understood"),
+    "timeout": (Hang(), "the request timed out"),
+    "dropped stream": (Drop(2), "connection was lost"),
+    "stream that ends too early": (Cut(2), "ended early"),
+    "broken JSON in the stream": (Malformed(2), "malformed JSON"),
     "empty completion": (Reply("", usage=(100, 0)), "empty"),
     "unknown model": (Status(404), "does not have this model"),
     "wrong key": (Status(401), "key was refused"),
@@ -355,7 +355,7 @@ class TestAServerThatRefusesAnOption:
         assert trace.answer.text == beside.answer.text == "Cats and dogs can live in one house [1]."
         assert all(request.refused == (option in request.body) for request in server.requests)
         told = [
-            f"{model}: the server takes no temperature; the model's own stood."
+            f"{model}: the server does not accept a temperature; the model's default was used."
             for model in ("gpt-3.5-turbo", "gpt-4o")
         ]
         assert list(trace.warnings) == (told if option == "temperature" else [])

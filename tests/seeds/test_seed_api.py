@@ -396,7 +396,7 @@ class TestModels:
 
     def test_a_callers_model_that_breaks_off_is_an_error(self, server, animals):
         server.choose = lambda body: Cut(after=2)
-        with pytest.raises(StageError, match="broke off"):
+        with pytest.raises(StageError, match="ended early"):
             query_for_evaluation(QUESTION, strategy="bm25", custom_llm=own(server), lab=animals)
 
     def test_a_callers_key_is_never_shown(self, server, animals):

@@ -1,1 +1,1 @@
-"""OpenAI's protocol: what happens between this program and a server, and what its errors mean."""
+"""OpenAI's protocol: request tracking, timeouts and errors."""

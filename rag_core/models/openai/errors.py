@@ -1,4 +1,4 @@
-"""What a provider's failure means, what to do about it, and when to try again."""
+"""Provider errors: what they mean, what to do about them, and when to retry."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import httpx
 
 TRY_AGAIN = "Try again."
-PLACEHOLDER_KEY = "none"  # sent to servers that ask for no key
+PLACEHOLDER_KEY = "none"  # sent to servers that need no key
 OPENAI_SERVER = Server(None, None)
 MIN_KEY_LENGTH = 8  # characters
 
@@ -25,10 +25,10 @@ MIN_KEY_LENGTH = 8  # characters
 def to_provider_error(
     error: Exception, model: str, secret: str = "", server: Server = OPENAI_SERVER
 ) -> ProviderError:
-    """The failure in one sentence, with the next step.
+    """A ProviderError for a failure: one sentence and the next step.
 
     Args:
-        secret: the key; taken out should the server repeat it.
+        secret: the key; removed if the server's message repeats it.
         server: names the settings to check.
     """
     import httpx
@@ -43,10 +43,10 @@ def to_provider_error(
             step = "Check RAG_ANSWER_MODEL, RAG_REWRITER_MODEL, RAG_JUDGE_MODEL and RAG_EMBEDDING."
         case openai.RateLimitError():
             wait = retry_after(error.response)
-            what = "the provider's rate limit or quota is reached"
+            what = "the provider's rate limit or quota was reached"
             step = f"Wait{f' {math.ceil(wait)} s' if wait else ''}, or check your plan."
         case openai.APITimeoutError() | httpx.TimeoutException():
-            what, step = "no answer in time", "Try again, or raise RAG_TIMEOUT."
+            what, step = "the request timed out", "Try again, or raise RAG_TIMEOUT."
         case openai.APIConnectionError():
             what, step = "the server cannot be reached", f"Check {server.url_setting} and the network."
         case openai.BadRequestError() | openai.UnprocessableEntityError():
@@ -56,9 +56,9 @@ def to_provider_error(
             what = f"the server failed (HTTP {error.status_code})"
             step = f"Try again {f'in {math.ceil(wait)} s' if wait else 'later'}."
         case httpx.TransportError():
-            what, step = f"the connection broke off ({type(error).__name__})", TRY_AGAIN
+            what, step = f"the connection was lost ({type(error).__name__})", TRY_AGAIN
         case json.JSONDecodeError():
-            what, step = "the server's reply could not be understood (broken JSON)", TRY_AGAIN
+            what, step = "the server's reply was malformed JSON", TRY_AGAIN
         case ProviderError():
             what, step = error.message, error.next_step
     if secret:
@@ -67,40 +67,37 @@ def to_provider_error(
 
 
 def rejected_option(error: Exception, options: Collection[str]) -> str | None:
-    """The option because of which a server refused a request; None when it was for another reason.
+    """The option that made a server reject a request; None when the reason was something else.
 
-    It stands in the error's `param`, or in its words: then the one named first.
+    Taken from the error's `param`, or else the first option named in its message.
     """
     if getattr(error, "status_code", None) not in (400, 422):
         return None
-    told = f"{getattr(error, 'param', None) or ''} {error}"
-    return min((option for option in options if option in told), key=told.index, default=None)
+    message = f"{getattr(error, 'param', None) or ''} {error}"
+    return min((option for option in options if option in message), key=message.index, default=None)
 
 
 def api_key_of(model: object) -> str:
-    """A model's key; empty for a short one, which stands for none ("none", "x") and may be any word's part."""
+    """A model's key; empty for a short one, which is a placeholder ("none", "x") and could occur in any word."""
     key = str(getattr(model, "api_key", None) or "")
     return key if len(key) >= MIN_KEY_LENGTH else ""
 
 
-def limit_retry_wait(longest: float) -> Callable[[httpx.Response], None]:
-    """A response hook for httpx: a provider that asks for a longer wait is not tried again.
+def limit_retry_wait(max_seconds: float) -> Callable[[httpx.Response], None]:
+    """A response hook for httpx: no retry if the provider asks for a longer wait.
 
     OpenAI's client would wait up to two minutes before its retry.
-
-    Args:
-        longest: seconds.
     """
 
     def hook(response: httpx.Response) -> None:
-        if (retry_after(response) or 0.0) > longest:
-            response.headers["x-should-retry"] = "false"  # obeyed by OpenAI's client
+        if (retry_after(response) or 0.0) > max_seconds:
+            response.headers["x-should-retry"] = "false"  # respected by OpenAI's client
 
     return hook
 
 
 def retry_after(response: httpx.Response) -> float | None:
-    """Seconds a response asks to wait: OpenAI's retry-after-ms, or Retry-After (RFC 9110, section 10.2.3)."""
+    """The wait in seconds that a response asks for: OpenAI's retry-after-ms, or Retry-After (RFC 9110, section 10.2.3)."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         with suppress(KeyError, ValueError):
             wait = unit * float(response.headers[name])

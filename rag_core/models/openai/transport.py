@@ -1,4 +1,4 @@
-"""What happens between this program and a provider's server: hooks of one HTTP client."""
+"""HTTP client hooks: tracking requests, and limiting the time of a response."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Call:
-    """What became of the requests of one call: the first, and those that tried again.
+    """The requests of one call: the first, and its retries.
 
     Args:
-        response: of the last request; None as long as there is none.
-        unanswered: requests that left whole and got no response: the provider may have worked on them.
+        response: response to the last request; None until it arrives.
+        unanswered: requests sent completely but without a response; the provider may have processed them.
     """
 
     response: httpx.Response | None = None
@@ -28,22 +28,22 @@ class Call:
 
     @property
     def accepted(self) -> bool:
-        """Whether the last request was answered, and not with a refusal."""
+        """Whether the last request got a successful response."""
         return self.response is not None and self.response.is_success
 
 
 class RequestTracker(threading.local):
-    """Follows the requests of each thread.
+    """Tracks the requests of each thread.
 
-    LlamaIndex tells neither how many requests a call took, nor closes the response when its generator is
-    closed: it would stay open until it is collected.
+    LlamaIndex does not report the number of requests of a call, nor close the response with its generator:
+    it would stay open until garbage collection.
     """
 
     def __init__(self) -> None:
         self.call = Call()
 
     def on_request(self, request: httpx.Request) -> None:
-        """An event hook of httpx: a request is about to be sent."""
+        """An httpx event hook: a request is about to be sent."""
         call = self.call
         call.response = None
 
@@ -51,22 +51,22 @@ class RequestTracker(threading.local):
             if event.endswith(".send_request_body.complete"):
                 call.unanswered += 1
 
-        request.extensions["trace"] = trace  # of httpcore: what happens to the request on its way
+        request.extensions["trace"] = trace  # httpcore extension: progress of the request
 
     def on_response(self, response: httpx.Response) -> None:
-        """An event hook of httpx: a response has begun."""
+        """An httpx event hook: a response has started."""
         self.call.response = response
         self.call.unanswered -= 1
 
 
 @dataclass(slots=True)
 class EmbeddingRequest:
-    """One request for embeddings.
+    """One embedding request.
 
     Args:
-        sent: it left whole.
-        refused: it was answered with an error.
-        tokens: as the provider counted them; None where it does not tell.
+        sent: whether it was sent completely.
+        refused: whether the response was an error.
+        tokens: the provider's count; None if not reported.
     """
 
     texts: tuple[str, ...]
@@ -76,12 +76,12 @@ class EmbeddingRequest:
 
     @property
     def accepted(self) -> bool:
-        """Whether the provider may have worked on it."""
+        """Whether the provider may have processed it."""
         return self.sent and not self.refused
 
 
 class EmbeddingTracker(threading.local):
-    """Follows the requests for embeddings of each thread: LlamaIndex keeps neither usage nor repetitions."""
+    """Tracks the embedding requests of each thread; LlamaIndex keeps neither usage nor retries."""
 
     def __init__(self) -> None:
         self.requests: list[EmbeddingRequest] = []
@@ -91,50 +91,52 @@ class EmbeddingTracker(threading.local):
         self.requests = []
 
     def on_request(self, request: httpx.Request) -> None:
-        """An event hook of httpx: a request is about to be sent."""
+        """An httpx event hook: a request is about to be sent."""
         inputs = json.loads(request.content)["input"]
-        made = EmbeddingRequest((inputs,) if isinstance(inputs, str) else tuple(map(str, inputs)))
-        self.requests.append(made)
+        sent = EmbeddingRequest(
+            (inputs,) if isinstance(inputs, str) else tuple(map(str, inputs))
+        )
+        self.requests.append(sent)
 
         def trace(event: str, info: Mapping[str, Any]) -> None:
             if event.endswith(".send_request_body.complete"):
-                made.sent = True
+                sent.sent = True
 
-        request.extensions["trace"] = trace  # of httpcore
+        request.extensions["trace"] = trace  # httpcore extension
 
     def on_response(self, response: httpx.Response) -> None:
-        """An event hook of httpx: a response has begun; it is read for its usage."""
-        made = self.requests[-1]
-        made.refused = not response.is_success
-        if made.refused:
+        """An httpx event hook: a response has started; reads its usage."""
+        sent = self.requests[-1]
+        sent.refused = not response.is_success
+        if sent.refused:
             return
         response.read()
-        with suppress(ValueError, KeyError, TypeError):  # it tells none
+        with suppress(ValueError, KeyError, TypeError):  # not reported
             tokens = response.json()["usage"]["prompt_tokens"]
             if isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0:
-                made.tokens = tokens
+                sent.tokens = tokens
 
 
-def limit_response_time(longest: float) -> Callable[[httpx.Response], None]:
-    """A response hook for httpx: a body that takes longer to come is broken off.
+def limit_response_time(max_seconds: float) -> Callable[[httpx.Response], None]:
+    """A response hook for httpx: cuts off a body that takes longer.
 
-    The timeout of reading holds between two pieces only; a server that goes on without end, or keeps the
-    connection alive with comments (": ping"), would hold the caller for ever.
+    The read timeout applies between two pieces only; a server that never finishes, or keeps the connection
+    alive with comments (": ping"), would block the caller forever.
 
     Args:
-        longest: seconds from the beginning of the response. Checked when something comes.
+        max_seconds: time since the response started; checked whenever data arrives.
     """
     import httpx
 
     class Timed(httpx.SyncByteStream):
-        def __init__(self, stream: httpx.SyncByteStream, until: float) -> None:
+        def __init__(self, stream: httpx.SyncByteStream, deadline: float) -> None:
             self._stream = stream
-            self._until = until
+            self._deadline = deadline
 
         def __iter__(self) -> Iterator[bytes]:
             for piece in self._stream:
-                if time.monotonic() > self._until:
-                    raise httpx.ReadTimeout("the response has no end")
+                if time.monotonic() > self._deadline:
+                    raise httpx.ReadTimeout("the response took too long")
                 yield piece
 
         def close(self) -> None:
@@ -142,6 +144,6 @@ def limit_response_time(longest: float) -> Callable[[httpx.Response], None]:
 
     def hook(response: httpx.Response) -> None:
         assert isinstance(response.stream, httpx.SyncByteStream)  # the client is not asynchronous
-        response.stream = Timed(response.stream, time.monotonic() + longest)
+        response.stream = Timed(response.stream, time.monotonic() + max_seconds)
 
     return hook
