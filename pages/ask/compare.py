@@ -136,7 +136,7 @@ def _placeholder() -> str:
 def _profile() -> rag_core.Profile | None:
     """What the collection is about; None when it cannot be read (the engine's status line says why)."""
     try:
-        return rag_core.builtin_profile()
+        return rag_core.builtin_profile(rag_core.read_settings().data)
     except rag_core.RagError:
         return None
 

@@ -11,7 +11,7 @@ NAMES = {"en": "English", "es": "Español"}  # of languages
 
 @st.cache_data(show_spinner=False)
 def _documents() -> list[rag_core.Document]:
-    return rag_core.builtin_documents()
+    return rag_core.builtin_documents(rag_core.read_settings().data)
 
 
 def main() -> None:

@@ -286,7 +286,7 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
 
 def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str]) -> None:
     st.html(html.results_heading(text))
-    titles = ev.document_titles(run)
+    titles = ev.document_titles(run, rag_core.read_settings())
     for place, (label, title) in zip(st.columns(2), shown.items(), strict=True):
         record = run.records[label][question]
         with place:

@@ -11,7 +11,6 @@ from typing import Any
 from ..language.analysis import LANGUAGES, language_of
 from ..values.errors import DataError
 from ..values.profile import Profile, read_profile
-from ..values.settings import read_settings
 
 BUILTIN = "obstetrics"  # the corpus in data/corpus
 TOPICS = frozenset(
@@ -117,22 +116,28 @@ def read_collection(folder: Path) -> list[Document]:
     return sorted((read_document(path) for path in paths), key=lambda document: document.id)
 
 
-def builtin_documents() -> list[Document]:
-    """The documents of the built-in corpus, by id.
+def builtin_documents(data: Path) -> list[Document]:
+    """The documents of the built-in corpus, ordered by id.
+
+    Args:
+        data: the folder that contains `corpus`.
 
     Raises:
         DataError: the folder is missing, or a document cannot be read.
     """
-    return read_collection(read_settings().data / "corpus")
+    return read_collection(data / "corpus")
 
 
-def builtin_profile() -> Profile:
-    """What the built-in corpus is about.
+def builtin_profile(data: Path) -> Profile:
+    """The profile of the built-in corpus.
+
+    Args:
+        data: the folder that contains `corpus`.
 
     Raises:
         DataError: its profile is malformed.
     """
-    return read_profile(read_settings().data / "corpus") or Profile()
+    return read_profile(data / "corpus") or Profile()
 
 
 def check_collection(folder: Path) -> list[str]:

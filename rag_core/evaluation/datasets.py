@@ -86,12 +86,12 @@ def corpus_of(folder: Path) -> str:
     return f"beir-{name}-{hashlib.sha256(str(folder).encode()).hexdigest()[:6]}"
 
 
-def document_titles(run: RunFolder) -> dict[str, str]:
+def document_titles(run: RunFolder, settings: Settings) -> dict[str, str]:
     """Document id -> title; empty when the documents have moved."""
     source = run.manifest.source
     try:
         if source == BUILTIN_DATA:
-            return {document.id: document.title for document in builtin_documents()}
+            return {document.id: document.title for document in builtin_documents(settings.data)}
         rows = json_lines(Path(source) / "corpus.jsonl")
         return {str(row["_id"]): str(row.get("title") or "") for _, row in rows}
     except DataError:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
+import math
+import operator
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from numpy.typing import NDArray
 from ..language.analysis import without_tilde
 
 Scores = NDArray[np.float64]
+
+NEGATIVE_IDF = 0.25  # share of the mean idf that replaces a negative one; rank_bm25's epsilon
 
 
 class Bm25Index:
@@ -58,20 +63,16 @@ class Bm25Index:
         if not any(documents):
             empty = sp.csr_matrix((0, len(documents)))
             return cls({}, np.zeros(0), empty, np.zeros(len(documents), np.int64), 0.0)
-        from rank_bm25 import BM25Okapi
-
-        fitted = BM25Okapi([list(document) for document in documents])
-        vocabulary = {term: row for row, term in enumerate(fitted.idf)}
-        rows, columns, counts = [], [], []
-        for column, frequencies in enumerate(fitted.doc_freqs):
-            for term, count in frequencies.items():
-                rows.append(vocabulary[term])
-                columns.append(column)
-                counts.append(count)
-        shape = (len(vocabulary), len(documents))
-        matrix = sp.csr_matrix((np.array(counts, np.float64), (rows, columns)), shape=shape)
-        idf = np.array([fitted.idf[term] for term in vocabulary])
-        return cls(vocabulary, idf, matrix, np.array(fitted.doc_len), float(fitted.avgdl))
+        frequencies = [Counter(document) for document in documents]
+        containing = Counter(term for counts in frequencies for term in counts)
+        vocabulary = {term: row for row, term in enumerate(containing)}
+        rows = [vocabulary[term] for counts in frequencies for term in counts]
+        columns = [column for column, counts in enumerate(frequencies) for _ in counts]
+        values = np.array([count for counts in frequencies for count in counts.values()], np.float64)
+        matrix = sp.csr_matrix((values, (rows, columns)), shape=(len(vocabulary), len(documents)))
+        lengths = np.array([len(document) for document in documents])
+        idf = _idf(list(containing.values()), len(documents))
+        return cls(vocabulary, idf, matrix, lengths, int(lengths.sum()) / len(documents))
 
     def scores(
         self, query: Sequence[str], k1: float = 1.5, b: float = 0.75
@@ -95,6 +96,11 @@ class Bm25Index:
                 scores[columns] += impacts.data[start:end]
                 matched[columns] = True
         return scores, matched
+
+    def document_frequency(self, query: Sequence[str]) -> int:
+        """Number of passages that contain a query term."""
+        rows = {row for term in query if (row := self._row(term)) is not None}
+        return len(np.unique(self._frequencies[sorted(rows)].indices)) if rows else 0
 
     def _row(self, term: str) -> int | None:
         """A term's row; an unknown term can match one with ñ for n, if only one does."""
@@ -136,3 +142,11 @@ class Bm25Index:
             matrix = sp.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
             vocabulary = {term: row for row, term in enumerate(terms)}
             return cls(vocabulary, arrays["idf"], matrix, arrays["lengths"], float(arrays["average_length"]))
+
+
+def _idf(containing: Sequence[int], passages: int) -> Scores:
+    """ln((N − n + 0.5) / (n + 0.5)) for terms in n of N passages; negative values become 0.25 × the mean."""
+    values = [math.log(passages - n + 0.5) - math.log(n + 0.5) for n in containing]
+    total = functools.reduce(operator.add, values)  # not sum(), which rounds differently from rank_bm25
+    floor = NEGATIVE_IDF * (total / len(values))
+    return np.array([value if value >= 0 else floor for value in values])

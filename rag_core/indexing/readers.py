@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tenacity import RetryError
-
 from ..data.documents import Document, beir_documents, is_beir, read_document
 from ..language.analysis import language_of
 from ..values.errors import DataError, InputError
@@ -88,8 +86,7 @@ def read_path(path: Path) -> SourceFiles:
         except DataError as error:
             reading.failed.append((name, error.message))
         except Exception as error:  # the readers' libraries raise anything on a broken file
-            cause = error.last_attempt.exception() if isinstance(error, RetryError) else error
-            reading.failed.append((name, " ".join(f"{type(cause).__name__}: {cause}".split())))
+            reading.failed.append((name, " ".join(f"{type(error).__name__}: {error}".split())))
     reading.documents.sort(key=lambda document: document.id)
     return reading
 
@@ -139,9 +136,9 @@ BLOCKS = ["p", "div", "li", "tr", "td", "th", "br", "dt", "dd", "section", "arti
 
 
 def _pdf(path: Path, name: str) -> Iterator[Document]:
-    from llama_index.readers.file import PDFReader
+    from pypdf import PdfReader  # LlamaIndex's PDFReader does the same, but retries broken files
 
-    text = "\n\n".join(page.text for page in PDFReader().load_data(path))
+    text = "\n\n".join(page.extract_text() for page in PdfReader(path).pages)
     yield Document(name, path.stem, language_of(text), text)
 
 

@@ -254,6 +254,10 @@ class CorpusIndex:
         rows = sorted(np.flatnonzero(matched), key=lambda row: (-scores[row], self._order[row]))
         return [Hit(self.passages[self._order[row]], float(scores[row]), "bm25") for row in rows[:k]]
 
+    def document_frequency(self, text: str) -> int:
+        """Number of passages that contain a term of a text."""
+        return self._bm25.document_frequency(query_tokens(text, self._languages))
+
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """(n, d) stored vectors, rows L2-normalised."""
         if not ids:

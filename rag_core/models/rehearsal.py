@@ -138,6 +138,10 @@ class RehearsedIndex:
         """K hits, or as many as there are."""
         return self._found(("lexical", text, k1, b), k, "bm25")
 
+    def document_frequency(self, text: str) -> int:
+        """As if every passage contained the text."""
+        return len(self._longest)
+
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """(n, d) copies of the first axis."""
         return np.eye(1, self._dimensions, dtype=np.float32).repeat(len(ids), axis=0)

@@ -1,1 +1,1 @@
-"""The offline engine: classical information retrieval in the place of a language model."""
+"""The offline engine: classical information retrieval in place of a language model."""

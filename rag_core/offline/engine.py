@@ -1,7 +1,7 @@
-"""The offline engine: classical information retrieval in the place of a language model.
+"""The offline engine: classical information retrieval in place of a language model.
 
-Deterministic; it goes by a prompt's template name and fields instead of its text. Rewrites come from the
-thesaurus and a first pass through the index, scores from the offline scorer, answers are quotations.
+Deterministic; it uses a prompt's template name and fields instead of its text. Rewrites come from the
+thesaurus and a first-pass search, scores from the offline scorer, and answers are quotations.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from .scorer import OfflineScorer
 
 NO_ANSWER = "No answer was found in the context."
 NAME = "offline-extractive"
-# The odds of relevance count threefold when a passage is judged: what is dropped is not read again. With that,
-# nine in ten relevant dev passages reach RAG-MSR's S_final >= 0.5 in both languages, and 36 to 45 % of the
-# irrelevant ones among a dense top 8 do not (tests/benchmarks/fit.py).
+# Judging multiplies the odds of relevance by this, since a dropped passage is lost. Nine in ten relevant dev
+# passages then reach RAG-MSR's S_final >= 0.5 in both languages, and 36 to 45 % of the irrelevant ones among a
+# dense top 8 do not (tests/benchmarks/fit.py).
 JUDGE_ODDS_FACTOR = 3.0
-HYPOTHETICAL_SENTENCES = 3  # sentences of a hypothetical passage
+HYPOTHETICAL_SENTENCES = 3  # per hypothetical passage
 
 _QUESTION = re.compile(r"(?:query|question)(?: is as follows)?:[ \t]*(\S.*)", re.IGNORECASE)
 _FENCED = re.compile(r"^-{5,}$(.*?)^-{5,}$", re.MULTILINE | re.DOTALL)
@@ -44,20 +44,20 @@ Fields = Mapping[str, Any]
 
 
 class OfflineLLM(CustomLLM):
-    """What stands in for a language model, behind LlamaIndex's LLM interface.
+    """A stand-in for a language model, with LlamaIndex's LLM interface.
 
-    With a template's name and its fields it rewrites, supposes, judges, situates or answers, by the
-    template. With text alone, as LlamaIndex's own synthesizers send it, it answers from the paragraphs
-    before the question.
+    Given a template name and fields, it does what the template asks: rewrite, judge, answer, write a
+    hypothetical passage or a context. Given text alone, as sent by LlamaIndex's synthesizers, it answers from
+    the paragraphs before the question.
 
     Args:
-        scorer: judges passages, and whether they support an answer; without it the engine refuses to
-            judge, and answers when a sentence comes close enough.
-        thesaurus: names of concepts for the rewrites; without it they rest on the first pass.
-        index: searched for rewrites and hypothetical passages; without it they rest on the thesaurus.
+        scorer: judges passages, and whether they support an answer; without it the engine cannot judge, and
+            answers if a sentence scores high enough.
+        thesaurus: concept names for rewrites; without it they rely on the first pass.
+        index: searched for rewrites and hypothetical passages; without it they rely on the thesaurus.
         embedder: the index's model, for those searches.
-        reader: the model that compares sentences, the bundled one: `extract`'s constants were fitted on it and
-            hold for no other; `embedder` where none is given.
+        reader: the model that compares sentences, by default `embedder`. The constants in `extract` were fitted
+            on the bundled model and do not transfer to others.
     """
 
     _extractor: Extractor = PrivateAttr()
@@ -82,12 +82,12 @@ class OfflineLLM(CustomLLM):
 
     @property
     def metadata(self) -> LLMMetadata:
-        """No window to speak of: passages are read one sentence at a time."""
+        """Metadata; the context window is nominal, since passages are read one sentence at a time."""
         return LLMMetadata(context_window=1_000_000, num_output=512, model_name=NAME, is_chat_model=False)
 
     @llm_completion_callback()
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
-        """The whole reply."""
+        """The complete reply."""
         return CompletionResponse(text="".join(self._pieces(prompt, **kwargs)))
 
     @llm_completion_callback()
@@ -111,7 +111,7 @@ class OfflineLLM(CustomLLM):
         bills: list[ModelCall] | None = None,
         **_: Any,
     ) -> Iterator[str]:
-        """The reply to a prompt; what is embedded for it goes on `bills`."""
+        """The reply to a prompt; its embedding calls are added to `bills`."""
         bills = [] if bills is None else bills
         extractor, rewriter = self._extractor.metered(bills), self._rewriter.metered(bills)
         if fields is None:
@@ -145,29 +145,29 @@ class OfflineLLM(CustomLLM):
             yield f"{' ' if i else ''}{candidate.text} [{candidate.n}]"
 
     def _judge(self, question: str, sources: Sources, extractor: Extractor) -> str:
-        """The scorer's estimate that the one source is relevant, leniently, as 0 to 100, and its best sentence.
+        """The relevance of the only source, leniently from 0 to 100, and its closest sentence, as JSON.
 
         Raises:
             ConfigError: there is no scorer.
         """
         if self._scorer is None:
-            raise ConfigError("This offline engine was made without a scorer and cannot judge passages.")
+            raise ConfigError("This offline engine has no scorer and cannot judge passages.")
         (hit,) = sources
         relevance = self._scorer.relevance(question, [hit])[0]
         score = round(100 * JUDGE_ODDS_FACTOR * relevance / (JUDGE_ODDS_FACTOR * relevance + 1 - relevance))
         best = extractor.closest(question, read_sources(sources), 1)
-        said = best[0].text if best else hit.passage.full_title
+        sentence = best[0].text if best else hit.passage.full_title
         reason = (
-            f"Frase más cercana: «{said}»"
+            f"Frase más cercana: «{sentence}»"
             if detect_language(question) == "es"
-            else f"Closest sentence: “{said}”"
+            else f"Closest sentence: “{sentence}”"
         )
         return json.dumps({"reason": reason, "score": score}, ensure_ascii=False)
 
     def _hypothetical_passage(self, question: str, extractor: Extractor, rewriter: Rewriter) -> str:
-        """A passage as a document would have it: the sentences of a first pass closest to the question.
+        """A passage as in a document: the first-pass sentences closest to the question.
 
-        In place of the model's guess of HyDE (Gao et al., ACL 2023). Without an index, or where nothing is
+        Replaces the model-written passage of HyDE (Gao et al., ACL 2023). Without an index, or if nothing is
         found, the question itself.
         """
         feedback = rewriter.first_pass(question, language_of(question))
@@ -183,31 +183,30 @@ class OfflineLLM(CustomLLM):
 
 
 def _analysis(question: str) -> str:
-    """The form of a question by `questions.form_of`, and keywords in the wording of a question."""
+    """The form of a question by `questions.form_of`, and for keywords a full question, as JSON."""
     form, _ = form_of(question)
     full = full_question(question) if form == "keywords" else ""
     return json.dumps({"form": form, "question": full}, ensure_ascii=False)
 
 
 def _context_of(title: str, document: str) -> str:
-    """Title and first sentence of a document."""
+    """A document's title and first sentence."""
     lead = next(iter(sentences(document, language_of(document))), "")
     return f"{title}: {lead}" if title and lead else title or lead
 
 
 def _read_text(prompt: str) -> tuple[str, list[Candidate]]:
-    """Question and context of a prompt that comes as text, such as LlamaIndex's synthesizers send.
+    """The question and context of a text prompt, as sent by LlamaIndex's synthesizers.
 
-    The question stands behind "Query:", "Question:" or "... query is as follows:", or is the last
-    line; the context stands between lines of dashes, or before the question. An answer that is to be
-    refined is context too.
+    The question follows "Query:", "Question:" or "... query is as follows:", or is the last line; the context
+    is between lines of dashes, or before the question. An answer to be refined is context too.
     """
-    asked = _QUESTION.findall(prompt)
+    marked = _QUESTION.findall(prompt)
     lines = [line.strip() for line in prompt.splitlines() if line.strip() and not line.strip().endswith(":")]
-    question = (asked or lines or [""])[-1].strip()
+    question = (marked or lines or [""])[-1].strip()
     fenced = _FENCED.findall(prompt)
-    known = [answer for answer in _EXISTING_ANSWER.findall(prompt) if answer.strip() != NO_ANSWER]
-    parts = [*known, *fenced] if fenced else [prompt.rpartition(question)[0] if question else ""]
+    previous = [answer for answer in _EXISTING_ANSWER.findall(prompt) if answer.strip() != NO_ANSWER]
+    parts = [*previous, *fenced] if fenced else [prompt.rpartition(question)[0] if question else ""]
     paragraphs = [part for text in parts for part in re.split(r"\n\s*\n", text) if part.strip()]
     return question, [
         candidate

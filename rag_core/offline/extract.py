@@ -1,4 +1,4 @@
-"""Extractive answers: the sentences of the sources that answer best, or the reason why none does."""
+"""Extractive answers: the best sentences of the sources, or the reason for an abstention."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from ..runtime.services import Embedder
 from ..values.types import ModelCall
 from .metered import MeteredEmbedder
 
-SHORTEST = 5  # words; shorter pieces are headings and fragments
-# Of a sentence's cosine, its share of the question's terms, its passage's relevance or cosine. The model reads
-# English: any two Spanish sentences are alike to it, so that in Spanish the terms count for more.
+MIN_WORDS = 5  # shorter pieces are headings and fragments
+# Weights of a sentence's cosine, its share of the question's terms, and its passage's relevance or cosine. To the
+# English model any two Spanish sentences look alike, so terms weigh more in Spanish.
 WEIGHTS = {"en": (0.55, 0.20, 0.25), "es": (0.40, 0.35, 0.25)}
-LEAD_BONUS = 0.04  # for a quotation that begins its passage: first sentences name their subject
-LENGTH_BONUS = 0.02  # for each further sentence of a quotation, so that it reads on where it is good
-FIRST_BONUS = 0.03  # for the first passage, the strategy's own first choice
-DEFINES_BONUS = 0.15  # for a sentence that says what something is, when that is asked
-DANGLING_PENALTY = 0.15  # for a quotation that begins with a word that looks back, or ends before its list
-LONGEST = (4, 2, 2)  # sentences quoted at most from the best passage and the two next
-NEAR_BEST = 0.88  # a further passage is quoted when its run scores at least this share of the best sentence
-URGENT_NEAR_BEST = 0.85  # the same for a sentence that calls for help, in a passage that is quoted
-# A best sentence below this is no answer, where nobody vouches for its passage; by language of the question.
+LEAD_BONUS = 0.04  # for a quotation at the start of its passage: first sentences name their subject
+LENGTH_BONUS = 0.02  # for each further sentence of a quotation, to keep good passages together
+FIRST_BONUS = 0.03  # for the top-ranked passage
+DEFINITION_BONUS = 0.15  # for a definition, if the question asks for one
+DANGLING_PENALTY = 0.15  # for a quotation that starts with a back-reference, or ends before its list
+MAX_SENTENCES = (4, 2, 2)  # quoted from the best passage and the next two
+NEAR_BEST = 0.88  # another passage is quoted if its run scores at least this share of the best sentence
+URGENT_NEAR_BEST = 0.85  # the same for a sentence that calls for help, in a quoted passage
+# Lowest score of an answer if its passage was not assessed, by question language.
 MIN_SCORE = {"en": 0.50, "es": 0.53}
-OTHER_LANGUAGE = 0.15  # taken from sentences not in the question's language, when there are some that are
-DUPLICATE_COSINE = 0.82  # cosine to a quoted sentence from which another one says the same
-CACHE_SIZE = 8192  # sentence vectors kept; strategies side by side share most of their passages
+OTHER_LANGUAGE_PENALTY = 0.15  # for sentences in another language, if some are in the question's
+DUPLICATE_COSINE = 0.82  # lowest cosine at which two sentences say the same
+CACHE_SIZE = 8192  # sentence vectors; strategies compared side by side share most passages
 
-_MARK = re.compile(r" ?\[\d+(?:\s*[,;]\s*\d+)*\]")  # a passage's own references are not ours
+_MARK = re.compile(r" ?\[\d+(?:\s*[,;]\s*\d+)*\]")  # a passage's own references
 _LOOKS_BACK = re.compile(
     r"(?:it|its|they|them|their|this|these|those|that|he|she|such|both|then|so|but|also|however|instead|"
     r"otherwise|suelen?|son|es|dura[n]?|est[eao]s?|es[eao]s?|ell[ao]s?|él|pero|también|además|sin embargo|entonces|así|por eso|"
@@ -65,7 +65,7 @@ class Candidate:
     Args:
         n: number of the source.
         context: the source's title and headings.
-        passage: relevance of the whole passage, or its cosine to the question; None when neither is known.
+        passage: relevance of the passage, or its cosine to the question; None when unknown.
     """
 
     n: int
@@ -76,7 +76,7 @@ class Candidate:
 
 
 class Extractor:
-    """Scores sentences against a question; keeps the vectors of the sentences it has seen."""
+    """Scores sentences against a question, with a cache of sentence vectors."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -84,7 +84,7 @@ class Extractor:
         self._lock = threading.Lock()
 
     def metered(self, calls: list[ModelCall]) -> Extractor:
-        """The same, its vectors shared, with its embeddings on a bill."""
+        """A copy that shares the cache and adds its embedding calls to `calls`."""
         own = copy.copy(self)
         own._embedder = MeteredEmbedder(self._embedder, calls)
         return own
@@ -92,15 +92,15 @@ class Extractor:
     def best(
         self, question: str, candidates: Sequence[Candidate], weights: Mapping[str, float] | None = None
     ) -> list[Candidate]:
-        """The sentences to quote, in order; none when no sentence is good enough.
+        """The sentences to quote, in order; empty when none is good enough.
 
-        From each passage the run of neighbouring sentences with the best mean score is a candidate
-        quotation; the best passage is quoted longest and comes first. A sentence of a quoted passage that
-        calls for help, and is about as good, goes before everything.
+        Each passage's candidate quotation is its run of consecutive sentences with the best mean score; the
+        best passage comes first and can be quoted at greater length. A sentence in a quoted passage that calls
+        for help goes first if it scores nearly as well.
 
         Args:
-            weights: how much each of the question's terms tells, by its stem, when the passages are known
-                to support an answer, so that their best sentence will do; None when nobody has looked.
+            weights: idf of the question's terms, by stem, if the passages are known to support an answer;
+                then no minimum score applies. None if they were not assessed.
         """
         if not candidates:
             return []
@@ -110,8 +110,8 @@ class Extractor:
         if weights is None and best < MIN_SCORE.get(language_of(question), MIN_SCORE["en"]):
             return []
         sources = _by_source(candidates)
-        worth = [_best_run(rows, candidates, scores, LONGEST[1]).score for rows in sources]
-        worth[0] += FIRST_BONUS
+        run_scores = [_best_run(rows, candidates, scores, MAX_SENTENCES[1]).score for rows in sources]
+        run_scores[0] += FIRST_BONUS
         chosen: list[int] = []
 
         def quote(rows: Iterable[int]) -> None:
@@ -119,7 +119,7 @@ class Extractor:
                 if all(float(vectors[i] @ vectors[j]) < DUPLICATE_COSINE for j in chosen):
                     chosen.append(i)
 
-        for i, longest in zip(np.argsort(-np.array(worth), kind="stable"), LONGEST, strict=False):
+        for i, longest in zip(np.argsort(-np.array(run_scores), kind="stable"), MAX_SENTENCES, strict=False):
             run = _best_run(sources[i], candidates, scores, longest)
             if not chosen or run.score >= NEAR_BEST * best:
                 quote(run.rows)
@@ -130,7 +130,7 @@ class Extractor:
         return [candidates[i] for i in chosen]
 
     def closest(self, question: str, candidates: Sequence[Candidate], most: int) -> list[Candidate]:
-        """The best sentences, without repetitions, in reading order; whatever the evidence is worth."""
+        """The best sentences, without duplicates, in reading order; no minimum score."""
         if not candidates:
             return []
         vectors = self._embed([candidate.text for candidate in candidates])
@@ -143,41 +143,43 @@ class Extractor:
     def scores(
         self, question: str, candidates: Sequence[Candidate], weights: Mapping[str, float] | None = None
     ) -> NDArray[np.float64]:
-        """(sentences,) how well each answers the question, about 0 to 1."""
+        """(sentences,) scores of how well each answers the question, about 0 to 1."""
         language = language_of(question)
-        wanted = weights or dict.fromkeys(tokens(question, language), 1.0)
+        terms = weights or dict.fromkeys(tokens(question, language), 1.0)
         vectors = self._embed([candidate.text for candidate in candidates])
         cosine = (vectors @ self._embed([question])[0]).astype(float)
         passage = np.empty_like(cosine)
         for rows in _by_source(candidates):
-            known = candidates[rows[0]].passage
-            passage[rows] = cosine[rows].mean() if known is None else known
-        covered = np.array([_coverage(wanted, candidate) for candidate in candidates])
-        own = np.array([candidate.language == language for candidate in candidates])
-        own_weight, term_weight, passage_weight = WEIGHTS.get(language, WEIGHTS["en"])
-        scores: NDArray[np.float64] = own_weight * cosine + term_weight * covered + passage_weight * passage
-        if own.any():
-            scores -= OTHER_LANGUAGE * ~own
+            relevance = candidates[rows[0]].passage
+            passage[rows] = cosine[rows].mean() if relevance is None else relevance
+        covered = np.array([_coverage(terms, candidate) for candidate in candidates])
+        same_language = np.array([candidate.language == language for candidate in candidates])
+        cosine_weight, term_weight, passage_weight = WEIGHTS.get(language, WEIGHTS["en"])
+        scores: NDArray[np.float64] = (
+            cosine_weight * cosine + term_weight * covered + passage_weight * passage
+        )
+        if same_language.any():
+            scores -= OTHER_LANGUAGE_PENALTY * ~same_language
         if _ASKS_WHAT.match(question):
-            scores += DEFINES_BONUS * np.array([_defines(candidate, wanted) for candidate in candidates])
+            scores += DEFINITION_BONUS * np.array([_defines(candidate, terms) for candidate in candidates])
         return scores
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         with self._lock:
-            held = {text: self._vectors[text] for text in texts if text in self._vectors}
-        missing = [text for text in dict.fromkeys(texts) if text not in held]
+            found = {text: self._vectors[text] for text in texts if text in self._vectors}
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
         if missing:
             fresh, _ = self._embedder.embed(missing, "passage")
-            held.update(zip(missing, fresh, strict=True))
+            found.update(zip(missing, fresh, strict=True))
             with self._lock:
-                self._vectors.update((text, held[text]) for text in missing)
+                self._vectors.update((text, found[text]) for text in missing)
                 while len(self._vectors) > CACHE_SIZE:
                     self._vectors.popitem(last=False)
-        return np.array([held[text] for text in texts])
+        return np.array([found[text] for text in texts])
 
 
 def abstention_reason(question: str) -> str:
-    """The reason for an abstention, in Spanish to a Spanish question and in English to any other."""
+    """The reason for an abstention, in Spanish for a Spanish question, otherwise in English."""
     if detect_language(question) == "es":
         return "Ninguna frase de los pasajes responde con suficiente claridad a la pregunta"
     return "No sentence of the passages answers the question clearly enough"
@@ -187,7 +189,7 @@ def read_sources(sources: Sources, relevance: Sequence[float] = ()) -> list[Cand
     """The sentences of numbered sources.
 
     Args:
-        relevance: estimate for each source; without it, its cosine to the question where that is known.
+        relevance: estimate for each source; by default its cosine to the question, if known.
     """
     candidates: list[Candidate] = []
     for n, hit in enumerate(sources, start=1):
@@ -202,29 +204,29 @@ def read_sources(sources: Sources, relevance: Sequence[float] = ()) -> list[Cand
 def candidates_of(
     n: int, text: str, context: str = "", language: str = "", passage: float | None = None
 ) -> Iterable[Candidate]:
-    """The sentences of one source, fragments left out; its language is detected where none is given."""
+    """The sentences of one source, without fragments; the language is detected if not given."""
     language = language or language_of(text)
     for sentence in sentences(_MARK.sub("", text), language):
-        if len(sentence.split()) >= SHORTEST:
+        if len(sentence.split()) >= MIN_WORDS:
             yield Candidate(n, sentence, context, language, passage)
 
 
-def _coverage(wanted: Mapping[str, float], candidate: Candidate) -> float:
-    held = set(tokens(f"{candidate.context} {candidate.text}", candidate.language))
-    return sum(wanted[term] for term in wanted.keys() & held) / sum(wanted.values()) if wanted else 0.0
+def _coverage(terms: Mapping[str, float], candidate: Candidate) -> float:
+    found = set(tokens(f"{candidate.context} {candidate.text}", candidate.language))
+    return sum(terms[term] for term in terms.keys() & found) / sum(terms.values()) if terms else 0.0
 
 
-def _defines(candidate: Candidate, wanted: Mapping[str, float]) -> bool:
-    """Whether a sentence begins with what was asked for and says that it is something."""
+def _defines(candidate: Candidate, terms: Mapping[str, float]) -> bool:
+    """Whether a sentence starts with the question's subject and a form of "to be"."""
     subject, verb, _ = (
         candidate.text.partition(found[0]) if (found := _IS.search(candidate.text)) else ("", "", "")
     )
-    named = tokens(re.sub(r"\([^)]*\)", "", subject), candidate.language)
-    return bool(verb and named) and wanted.keys() >= set(named)
+    subject_terms = tokens(re.sub(r"\([^)]*\)", "", subject), candidate.language)
+    return bool(verb and subject_terms) and terms.keys() >= set(subject_terms)
 
 
 def _by_source(candidates: Sequence[Candidate]) -> list[list[int]]:
-    """Rows of the candidates of each source, in order."""
+    """The rows of each source's candidates, in order."""
     rows: dict[int, list[int]] = {}
     for i, candidate in enumerate(candidates):
         rows.setdefault(candidate.n, []).append(i)
@@ -232,7 +234,7 @@ def _by_source(candidates: Sequence[Candidate]) -> list[list[int]]:
 
 
 class _Run(NamedTuple):
-    """Neighbouring sentences of one source, and their worth as a quotation."""
+    """Consecutive sentences of one source, and their score as a quotation."""
 
     score: float
     rows: list[int]
@@ -241,7 +243,7 @@ class _Run(NamedTuple):
 def _best_run(
     rows: Sequence[int], candidates: Sequence[Candidate], scores: NDArray[np.float64], longest: int
 ) -> _Run:
-    """The neighbouring rows with the best mean score, bonuses and losses counted."""
+    """The consecutive rows with the best mean score, including bonuses and penalties."""
 
     def value(start: int, end: int) -> float:
         first, last = candidates[rows[start]].text, candidates[rows[end - 1]].text
@@ -263,7 +265,7 @@ def _best_run(
 def _urgent(
     chosen: Sequence[int], candidates: Sequence[Candidate], scores: NDArray[np.float64]
 ) -> int | None:
-    """The best sentence that calls for help in a passage that is quoted; None when none is good enough."""
+    """The best sentence that calls for help in a quoted passage; None when none is good enough."""
     quoted = {candidates[i].n for i in chosen}
     calls = [
         i

@@ -1,8 +1,8 @@
-"""Texts as the bundled model reads them, token by token, and how two such readings are compared.
+"""Token-level encodings of texts by the bundled model, and similarities between them.
 
 Late interaction: Khattab and Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized
-Late Interaction over BERT", SIGIR 2020. The model here was trained for one vector a text, not for this; what
-that is worth was measured (tests/benchmarks/test_rerankers.py).
+Late Interaction over BERT", SIGIR 2020. This model was trained for one vector per text, not for late
+interaction; tests/benchmarks/test_rerankers.py measures how well it does anyway.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from numpy.typing import NDArray
 from ..language.analysis import tokens
 from ..models.embedding import LlamaEmbedder
 
-Halves = NDArray[np.float16]  # what is kept: half the memory, and the scores agree to three decimals
+Halves = NDArray[np.float16]  # half the memory; scores agree to three decimals
 
 WINDOW = 24  # tokens, about a sentence; windows overlap by half
-KEPT_MB = 640  # readings in memory: NFCorpus, 3,633 abstracts, takes 500, the built-in passages 115
+CACHE_MB = 640  # NFCorpus, 3,633 abstracts, takes 500 MB, the built-in passages 115
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedText:
-    """A text as the model reads it.
+    """A text encoded by the model.
 
     Args:
-        vector: (d,) embedding of the whole text, L2-normalised.
+        vector: (d,) embedding of the text, L2-normalised.
         words: (n, d) vectors of its tokens, rows L2-normalised, without stop words and punctuation.
         windows: (w, d) mean vectors of runs of WINDOW tokens, rows L2-normalised.
-        terms: how often each of its terms occurs, as the index analyses it.
-        tokens: word pieces the model read.
+        terms: term frequencies, with the index's analyser.
+        tokens: number of word pieces.
     """
 
     vector: NDArray[np.float32]
@@ -45,14 +45,15 @@ class EncodedText:
 
     @property
     def megabytes(self) -> float:
-        """Memory it takes, about; a term with its count takes some 150 bytes."""
+        """Approximate memory; a term with its count takes about 150 bytes."""
         return (self.vector.nbytes + self.words.nbytes + self.windows.nbytes + 150 * len(self.terms)) / 2**20
 
 
 def max_sim(question: EncodedText, passage: EncodedText) -> float:
     """Mean over the question's tokens of the cosine to the passage's nearest token (ColBERT's MaxSim).
 
-    ColBERT sums; the mean orders passages alike and compares between questions. 0.0 for a text without tokens.
+    ColBERT uses the sum; the mean gives the same order and is comparable between questions. 0.0 for a text
+    without tokens.
     """
     if not len(question.words) or not len(passage.words):
         return 0.0
@@ -72,73 +73,73 @@ def best_window(question: EncodedText, passage: EncodedText) -> float:
 
 
 class TokenEncoder:
-    """Reads texts with a local sentence-transformers model, and keeps the latest readings.
+    """Encodes texts with a local sentence-transformers model, with an LRU cache.
 
-    Safe to share between threads: one reads at a time, and what another has just read is not read again.
+    Thread-safe: one thread encodes at a time, and reuses what another has just encoded.
 
     Args:
-        megabytes: memory for kept readings; the longest unused goes first.
+        megabytes: memory limit of the cache.
     """
 
-    def __init__(self, embedder: LlamaEmbedder, megabytes: float = KEPT_MB) -> None:
+    def __init__(self, embedder: LlamaEmbedder, megabytes: float = CACHE_MB) -> None:
         self.embedder = embedder
         self._megabytes = megabytes
-        self._kept: OrderedDict[tuple[str, str], EncodedText] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str], EncodedText] = OrderedDict()
         self._used = 0.0
         self._content: dict[str, NDArray[np.bool_]] = {}
         self._lock = threading.Lock()
-        self._reading = threading.Lock()
+        self._encoding = threading.Lock()
 
-    def read(self, texts: Sequence[tuple[str, str]]) -> list[EncodedText]:
-        """Readings of (text, language) pairs, in order."""
-        held = self._recall(texts)
-        if len(held) < len(set(texts)):
-            with self._reading:
-                held |= self._recall([text for text in texts if text not in held])
-                fresh = self._encode([text for text in dict.fromkeys(texts) if text not in held])
+    def encode(self, texts: Sequence[tuple[str, str]]) -> list[EncodedText]:
+        """Encodings of (text, language) pairs, in order."""
+        found = self._recall(texts)
+        if len(found) < len(set(texts)):
+            with self._encoding:
+                found |= self._recall([text for text in texts if text not in found])
+                fresh = self._encode([text for text in dict.fromkeys(texts) if text not in found])
                 self._keep(fresh)
-            held |= fresh
-        return [held[text] for text in texts]
+            found |= fresh
+        return [found[text] for text in texts]
 
     def _recall(self, texts: Sequence[tuple[str, str]]) -> dict[tuple[str, str], EncodedText]:
         with self._lock:
-            held = {text: self._kept[text] for text in texts if text in self._kept}
-            for text in held:
-                self._kept.move_to_end(text)
-        return held
+            found = {text: self._cache[text] for text in texts if text in self._cache}
+            for text in found:
+                self._cache.move_to_end(text)
+        return found
 
     def _keep(self, fresh: Mapping[tuple[str, str], EncodedText]) -> None:
         with self._lock:
-            for text, reading in fresh.items():
-                self._kept[text] = reading
-                self._used += reading.megabytes
-            while self._used > self._megabytes and self._kept:
-                _, oldest = self._kept.popitem(last=False)
+            for text, encoded in fresh.items():
+                self._cache[text] = encoded
+                self._used += encoded.megabytes
+            while self._used > self._megabytes and self._cache:
+                _, oldest = self._cache.popitem(last=False)
                 self._used -= oldest.megabytes
 
     def _encode(self, texts: Sequence[tuple[str, str]]) -> dict[tuple[str, str], EncodedText]:
         if not texts:
             return {}
         with self.embedder.exclusive(len(texts)) as model:
-            # private: HuggingFaceEmbedding gives one vector a text, and has no public way to those of its tokens
+            # private: HuggingFaceEmbedding has no public access to token vectors
             network: Any = model._model  # type: ignore[attr-defined]  # the SentenceTransformer
             features = network.encode([text for text, _ in texts], output_value=None, show_progress_bar=False)
             special = network.tokenizer.all_special_ids
             for language in {language for _, language in texts} - set(self._content):
                 self._content[language] = _content(network.tokenizer, language)
         return {
-            text: _reading(text, row, special, self._content[text[1]])
+            text: _encoded(text, row, special, self._content[text[1]])
             for text, row in zip(texts, features, strict=True)
         }
 
 
 def _content(tokenizer: Any, language: str) -> NDArray[np.bool_]:
-    """(vocabulary,) which word pieces are neither stop words nor punctuation; the rest of a word is neither."""
+    """(vocabulary,) mask of word pieces that are content, not stop words or punctuation; "##" pieces are."""
     pieces = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     return np.array([piece.startswith("##") or bool(tokens(piece, language)) for piece in pieces])
 
 
-def _reading(
+def _encoded(
     text: tuple[str, str], features: Mapping[str, Any], special: Sequence[int], content: NDArray[np.bool_]
 ) -> EncodedText:
     read = features["attention_mask"].numpy().astype(bool)
@@ -156,7 +157,7 @@ def _reading(
 
 
 def _window_means(states: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(w, d) means of runs of WINDOW rows, each beginning WINDOW / 2 after the one before; the last ends the text."""
+    """(w, d) means of runs of WINDOW rows, starting every WINDOW / 2 rows; the last ends with the text."""
     last = max(len(states) - WINDOW, 0)
     starts = sorted({*range(0, last, WINDOW // 2), last}) if len(states) else []
     means = [states[start : start + WINDOW].mean(axis=0) for start in starts]

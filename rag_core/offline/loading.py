@@ -24,23 +24,23 @@ def load_offline(
     """The offline engine.
 
     Args:
-        scorer: judges passages, and its model reads sentences; without it the engine judges none.
+        scorer: judges passages, and its model compares sentences; without it the engine cannot judge.
         index: searched for rewrites and hypothetical passages.
     """
     from ..offline.engine import NAME, OfflineLLM
 
     parts = [embedder.key, scorer.key if scorer else "", thesaurus.digest if thesaurus else ""]
-    known = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
+    configuration = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
     reader = scorer.embedder if scorer else embedder
     model = OfflineLLM(embedder, scorer, thesaurus, index, reader)
-    return LlamaLlm(model, NAME, prices, reads_fields=True, configuration=known)
+    return LlamaLlm(model, NAME, prices, reads_fields=True, configuration=configuration)
 
 
 def load_scorer(settings: Settings, embedder: LlamaEmbedder, prices: PriceList) -> OfflineScorer:
-    """The offline scorer on the bundled model, which it shares with an embedder that is the same.
+    """The offline scorer on the bundled model, sharing `embedder` if that is the same model.
 
     Raises:
-        MissingResource: the bundled model is not here.
+        MissingResource: the bundled model is missing.
         DataError: its calibration cannot be read.
     """
     if embedder.key != f"{MINILM}-{MINILM_SHA256[:8]}":

@@ -1,4 +1,4 @@
-"""An embedding model that keeps its bills, for work that does not pass them on to its caller."""
+"""An embedding model that records its calls, for code that does not return them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ..values.types import ModelCall, Vectors
 
 
 class MeteredEmbedder:
-    """An embedding model and the list that its bills go to, those of failures included."""
+    """An embedding model that adds its calls to a list, including those of failures."""
 
-    def __init__(self, embedder: Embedder, bills: list[ModelCall]) -> None:
+    def __init__(self, embedder: Embedder, calls: list[ModelCall]) -> None:
         self.name = embedder.name
         self.key = embedder.key
         self.count = embedder.count
         self._embedder = embedder
-        self._bills = bills
+        self._calls = calls
 
     def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
-        """(n, d) L2-normalised vectors of n texts, and the bills."""
+        """(n, d) L2-normalised vectors of n texts, and the calls."""
         try:
             vectors, calls = self._embedder.embed(texts, kind)
         except RagError as error:
-            self._bills += error.calls
+            self._calls += error.calls
             raise
-        self._bills += calls
+        self._calls += calls
         return vectors, calls

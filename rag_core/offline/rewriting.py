@@ -1,7 +1,7 @@
-"""Rewrites of a question without a language model: thesaurus, pseudo-relevance feedback, fixed wordings.
+"""Rewriting questions without a language model: thesaurus, pseudo-relevance feedback, fixed phrases.
 
-Every rewrite is in the question's language and keeps its numbers, weeks, negations and medicines: the
-words that carry them are never replaced or left out.
+Every rewrite is in the question's language and keeps its numbers, weeks of pregnancy, negations and drugs: the
+words that express them are never replaced or dropped.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ..values.types import ModelCall
 from .feedback import Feedback, first_pass
 from .metered import MeteredEmbedder
 
-FEW, MANY = 4, 8  # feedback terms put behind a question
-NAMES = 2  # further names of one concept
+FEW_TERMS, MANY_TERMS = 4, 8  # feedback terms appended to a question
+MAX_NAMES = 2  # further names per concept
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The fixed words of one language.
+    """The fixed phrases of one language.
 
     Args:
-        aspects: what a question may ask about, by the words that show it; the first that matches holds.
+        aspects: aspects a question can ask about, with patterns for them; the first match wins.
     """
 
     full: str
@@ -78,7 +78,7 @@ WORDINGS = {
 
 @dataclass(frozen=True)
 class RewriteInput:
-    """A question with what is known of it; what costs something is found when it is asked for."""
+    """A question and its analysis; the expensive part is computed on first use."""
 
     text: str
     language: str
@@ -89,16 +89,16 @@ class RewriteInput:
 
     @functools.cached_property
     def feedback(self) -> Feedback:
-        """A first pass through the index."""
+        """Feedback from a first-pass search."""
         return self.search()
 
     @functools.cached_property
     def concepts(self) -> list[Concept]:
-        """The concepts it names, in its order."""
+        """The concepts it names, in order."""
         return list({mention.concept.id: mention.concept for mention in self.mentions}.values())
 
     def with_names(self, name: Callable[[Mention], str]) -> str:
-        """The text with each mention by another name; those that hold a fact stay as they are."""
+        """The text with each mention renamed, except where it overlaps a fact."""
         parts, end = [], 0
         for mention in self.mentions:
             if any(fact.start < mention.end and mention.start < fact.end for fact in self.facts):
@@ -108,23 +108,23 @@ class RewriteInput:
         return "".join([*parts, self.text[end:]])
 
     def terms(self, most: int) -> list[str]:
-        """Feedback terms that the text does not use."""
+        """Feedback terms that are not in the text."""
         return self.feedback.terms(self.language, self.text, most)
 
-    def other_names(self, concept: Concept, most: int = NAMES) -> list[str]:
-        """Clinical terms and abbreviations of a concept that the text does not use, preferred first."""
+    def other_names(self, concept: Concept, most: int = MAX_NAMES) -> list[str]:
+        """A concept's clinical terms and abbreviations that are not in the text, preferred term first."""
         names = [*concept.terms[self.language], *concept.abbreviations]
         return [name for name in names if name.casefold() not in self.text.casefold()][:most]
 
 
 def full_question(keywords: str) -> str:
-    """A question of keywords; the keywords themselves in a language other than English and Spanish."""
+    """A full question from keywords; the keywords themselves in languages other than English and Spanish."""
     wording = WORDINGS.get(language_of(keywords))
     return wording.full.format(keywords.rstrip(" .?")) if wording else keywords
 
 
 class Rewriter:
-    """Writes what a rewriting template asks for, by the template's name."""
+    """Rewrites questions by rule, selected by the template's name."""
 
     def __init__(self, embedder: Embedder, thesaurus: Thesaurus | None, index: Index | None) -> None:
         self._embedder = embedder
@@ -132,28 +132,26 @@ class Rewriter:
         self._index = index
 
     def metered(self, calls: list[ModelCall]) -> Rewriter:
-        """The same, with its embeddings on a bill."""
+        """A copy that adds its embedding calls to `calls`."""
         own = copy.copy(self)
         own._embedder = MeteredEmbedder(self._embedder, calls)
         return own
 
     def rewrite(self, template: str, question: str, form: str = "sentence") -> str:
-        """A rewrite of the question; the question itself in a language other than English and Spanish.
+        """A rewrite of the question; the question itself in languages other than English and Spanish.
 
         Args:
-            template: a name in RULES; any other is the user's own and is read as "synonyms".
-            form: "keywords" are first made a full question.
+            template: a name in RULES; any other is a custom template and is treated as "synonyms".
+            form: "keywords" are expanded to a full question first.
         """
         language = language_of(question)
         if language not in WORDINGS:
             return question
         rule = RULES.get(template, _synonyms)
-        asked = question
-        if form == "keywords":
-            asked = full_question(question)
-        return " ".join(rule(self._understood(asked, question, language)).split())
+        text = full_question(question) if form == "keywords" else question
+        return " ".join(rule(self._analyse(text, question, language)).split())
 
-    def _understood(self, text: str, question: str, language: str) -> RewriteInput:
+    def _analyse(self, text: str, question: str, language: str) -> RewriteInput:
         mentions = self._thesaurus.find(text, language) if self._thesaurus else ()
         return RewriteInput(
             text,
@@ -165,90 +163,92 @@ class Rewriter:
         )
 
     def first_pass(self, question: str, language: str) -> Feedback:
-        """What the index says about a question; nothing without an index."""
+        """Feedback from the index; empty without an index."""
         if self._index is None:
             return Feedback((), ())
         return first_pass(question, language, self._embedder, self._index)
 
 
-def _glossed(asked: RewriteInput) -> str:
-    """The preferred clinical term behind every lay wording and abbreviation."""
+def _with_clinical_terms(question: RewriteInput) -> str:
+    """Adds the preferred clinical term after every lay term and abbreviation."""
 
     def name(mention: Mention) -> str:
-        written = asked.text[mention.start : mention.end]
+        written = question.text[mention.start : mention.end]
         return (
-            written if mention.kind == "term" else f"{written} ({mention.concept.preferred(asked.language)})"
+            written
+            if mention.kind == "term"
+            else f"{written} ({mention.concept.preferred(question.language)})"
         )
 
-    return asked.with_names(name)
+    return question.with_names(name)
 
 
-def _transform(asked: RewriteInput) -> str:
-    """The preferred clinical term in place of every lay wording and abbreviation; nothing added."""
+def _transform(question: RewriteInput) -> str:
+    """Replaces every lay term and abbreviation with the preferred clinical term."""
 
     def name(mention: Mention) -> str:
-        written = asked.text[mention.start : mention.end]
-        return written if mention.kind == "term" else mention.concept.preferred(asked.language)
+        written = question.text[mention.start : mention.end]
+        return written if mention.kind == "term" else mention.concept.preferred(question.language)
 
-    return asked.with_names(name)
+    return question.with_names(name)
 
 
-def _standalone(asked: RewriteInput) -> str:
-    """In clinical terms, with the setting it takes for granted in the words of the best passages.
+def _standalone(question: RewriteInput) -> str:
+    """With clinical terms, and feedback terms for the implied setting.
 
-    A fixed setting ("in pregnancy") was tried: it draws every question to the same general passages.
+    A fixed setting ("in pregnancy") was tried, but draws every question to the same general passages.
     """
-    return _listed(_glossed(asked), asked.terms(FEW))
+    return _listed(_with_clinical_terms(question), question.terms(FEW_TERMS))
 
 
-def _synonyms(asked: RewriteInput) -> str:
-    """Its clinical terms and the other names of what it speaks of, without the words between them."""
-    names = [name for concept in asked.concepts for name in asked.other_names(concept)]
-    return " ".join([_condensed(_transform(asked), asked.language), *dict.fromkeys(names)])
+def _synonyms(question: RewriteInput) -> str:
+    """Its content words with clinical terms, plus other names of its concepts."""
+    names = [name for concept in question.concepts for name in question.other_names(concept)]
+    return " ".join([_condensed(_transform(question), question.language), *dict.fromkeys(names)])
 
 
-def _expanded(asked: RewriteInput) -> str:
-    """With what belongs to it: the headings it leads to, or else complications, prevention and care."""
-    return _listed(_glossed(asked), asked.feedback.titles() or [asked.wording.wider])
+def _expanded(question: RewriteInput) -> str:
+    """With related topics: the headings it finds, or else complications, prevention and care."""
+    return _listed(_with_clinical_terms(question), question.feedback.titles() or [question.wording.wider])
 
 
-def _complications(asked: RewriteInput) -> str:
-    return _listed(_transform(asked), [asked.wording.risks])
+def _complications(question: RewriteInput) -> str:
+    return _listed(_transform(question), [question.wording.risks])
 
 
-def _paraphrasing(asked: RewriteInput) -> str:
-    return asked.wording.paraphrase.format(_transform(asked))
+def _paraphrasing(question: RewriteInput) -> str:
+    return question.wording.paraphrase.format(_transform(question))
 
 
-def _aspect_specific(asked: RewriteInput) -> str:
-    """Turned towards the aspect that its own words show."""
-    shown = (name for name, words in asked.wording.aspects.items() if words.search(asked.text))
-    return f"{next(shown, asked.wording.otherwise).capitalize()}: {_transform(asked)}"
+def _aspect_specific(question: RewriteInput) -> str:
+    """Focused on the aspect its words suggest."""
+    found = (name for name, words in question.wording.aspects.items() if words.search(question.text))
+    return f"{next(found, question.wording.otherwise).capitalize()}: {_transform(question)}"
 
 
-def _entity_aware(asked: RewriteInput) -> str:
-    """With what the best passages name: conditions, drugs, tests."""
-    return _listed(asked.text, asked.terms(MANY))
+def _entity_aware(question: RewriteInput) -> str:
+    """With feedback terms: conditions, drugs, tests."""
+    return _listed(question.text, question.terms(MANY_TERMS))
 
 
-def _clarification(asked: RewriteInput) -> str:
-    """With the place where the best passage stands: which patient, which stage."""
-    return _listed(_glossed(asked), asked.feedback.titles()[:1])
+def _clarification(question: RewriteInput) -> str:
+    """With the best passage's headings: which patient, which stage."""
+    return _listed(_with_clinical_terms(question), question.feedback.titles()[:1])
 
 
-def _entity_expansion(asked: RewriteInput) -> str:
-    """Each concept with its other names; where it names none, with feedback terms."""
+def _entity_expansion(question: RewriteInput) -> str:
+    """With the other names of each concept, or feedback terms if there are none."""
 
     def name(mention: Mention) -> str:
-        written = asked.text[mention.start : mention.end]
-        return _listed(written, asked.other_names(mention.concept))
+        written = question.text[mention.start : mention.end]
+        return _listed(written, question.other_names(mention.concept))
 
-    text = asked.with_names(name)
-    return text if text != asked.text else _listed(text, asked.terms(FEW))
+    text = question.with_names(name)
+    return text if text != question.text else _listed(text, question.terms(FEW_TERMS))
 
 
-def _retrieval_condense(asked: RewriteInput) -> str:
-    return _condensed(asked.text, asked.language)
+def _retrieval_condense(question: RewriteInput) -> str:
+    return _condensed(question.text, question.language)
 
 
 RULES: Mapping[str, Callable[[RewriteInput], str]] = {
@@ -267,11 +267,13 @@ RULES: Mapping[str, Callable[[RewriteInput], str]] = {
 
 
 def _condensed(text: str, language: str) -> str:
-    """The words that carry meaning, and every fact as it is written; the text when nothing is left."""
+    """The content words, and every fact as written; the full text if nothing is left."""
     kept: dict[tuple[int, int], str] = {}
-    held = facts(text, language)
+    kept_facts = facts(text, language)
     for word in words_of(text, language):
-        span = next(((fact.start, fact.end) for fact in held if fact.start <= word.start < fact.end), None)
+        span = next(
+            ((fact.start, fact.end) for fact in kept_facts if fact.start <= word.start < fact.end), None
+        )
         if span or not word.stop:
             start, end = span or (word.start, word.end)
             kept[start, end] = text[start:end]
@@ -279,6 +281,6 @@ def _condensed(text: str, language: str) -> str:
 
 
 def _listed(text: str, items: Iterable[str]) -> str:
-    """Text followed by items in one list, none twice."""
+    """Text followed by a list of items without duplicates."""
     listed = ", ".join(dict.fromkeys(items))
     return f"{text} ({listed})" if listed else text

@@ -1,4 +1,4 @@
-"""An assessor that answers in time or not at all."""
+"""An assessor with a time limit."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from dataclasses import dataclass
 from ..runtime.services import Assessor
 from ..values.types import Hit
 
-BUDGET_S = 4.0  # eight passages take about half a second on one free core, four strategies at once two
+TIME_LIMIT_S = 4.0  # eight passages take about half a second on a free core, four strategies in parallel two
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimitedAssessor:
-    """An assessor within a budget of time, for where something else waits for it: a provider's answer.
+    """An assessor with a time limit, for when a provider's answer is waiting for it.
 
-    Past the budget it gives no values; the assessor goes on and remembers the passages it has read, so that
-    the same passages are assessed in time when they are asked for again.
+    After a timeout the assessor continues in the background and caches the passages it has read, so that the
+    same passages are assessed in time on the next request.
 
     Args:
-        seconds: the budget for the passages of one strategy.
+        seconds: limit for the passages of one strategy.
     """
 
     assessor: Assessor
-    seconds: float = BUDGET_S
+    seconds: float = TIME_LIMIT_S
 
     @property
     def name(self) -> str:
-        """The assessor's name: its values are labelled by its thresholds."""
+        """The assessor's name, which selects its label thresholds."""
         return self.assessor.name
 
     def relevance(self, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
-        """One value per hit, 0 to 1; None when the budget did not suffice."""
+        """One value per hit, 0 to 1; None on timeout."""
         pool = ThreadPoolExecutor(1)
         assessed = pool.submit(self.assessor.relevance, question, hits)
         pool.shutdown(wait=False)

@@ -112,9 +112,9 @@ def test_the_offline_scorer_is_worth_its_place(name: str) -> None:
         scores = ReciprocalRankFusion().fuse([words, dense])
         first = [hits[key] for key in sorted(scores, key=lambda key: (-scores[key], key))][:deep]
         texts = [(hit.passage.indexed_text, hit.passage.language) for hit in first]
-        (asked,) = encoder.read([(question.text, language_of(question.text))])
+        (asked,) = encoder.encode([(question.text, language_of(question.text))])
         terms = dict.fromkeys(query_tokens(question.text, LANGUAGES.get(name, ["en"])), 1.0)
-        candidates = Candidates(asked, encoder.read(texts), terms)
+        candidates = Candidates(asked, encoder.encode(texts), terms)
         found = {FIRST: first}
         for label, score in SCORERS.items():
             found[label] = reordered(first, score(candidates))

@@ -358,6 +358,7 @@ from rag_core import evaluation as ev
 from rag_core.runtime.services import Services
 from rag_core.indexing import CorpusStore
 from rag_core.values.labels import LabelRules
+from rag_core.values.settings import Settings
 
 home, folder, kill_after = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 embedder = WordEmbedder()
@@ -690,9 +691,9 @@ def test_titles_come_from_where_the_documents_are(tmp_path: Path, strategies: di
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     manifest = ev.describe_run(JUDGED, strategies, depth=None, engine={}, source=str(folder))
     run = RunFolder.create(tmp_path / "run", manifest, JUDGED)
-    assert ev.document_titles(run)["a"] == "Cats"
+    assert ev.document_titles(run, Settings())["a"] == "Cats"
     (folder / "corpus.jsonl").unlink()
-    assert ev.document_titles(run) == {}
+    assert ev.document_titles(run, Settings()) == {}
 
 
 def test_no_strategy_is_an_error() -> None:

@@ -31,8 +31,8 @@ from rag_core.offline.scorer import (
     Signals,
     _language,
     bm25_among,
-    common_terms,
     feedback,
+    feedback_terms,
     read_calibrations,
     smoothed,
     standardised,
@@ -219,33 +219,33 @@ class TestLoading:
 
 class TestReadingAText:
     def test_the_vector_is_the_embedding(self, encoder, minilm):
-        readings = encoder.read([(text, "en") for text in TEXTS])
+        readings = encoder.encode([(text, "en") for text in TEXTS])
         vectors = minilm.embed(TEXTS, "passage")[0]
         assert np.array([reading.vector for reading in readings]) == pytest.approx(vectors, abs=1e-5)
 
     def test_words_leave_out_stop_words_and_punctuation(self, encoder):
-        short, long = encoder.read([("cats purr", "en"), ("The cats, they purr.", "en")])
+        short, long = encoder.encode([("cats purr", "en"), ("The cats, they purr.", "en")])
         assert len(short.words) == len(long.words)  # cats, pur, ##r
         assert (short.tokens, long.tokens) == (len(short.words), len(short.words) + 4)  # the , they .
-        (spanish,) = encoder.read([("The cats, they purr.", "es")])
+        (spanish,) = encoder.encode([("The cats, they purr.", "es")])
         assert len(spanish.words) == len(short.words) + 2  # "the" and "they" are not Spanish stop words
 
     def test_a_text_of_stop_words_keeps_them(self, encoder):
-        (reading,) = encoder.read([("What is it?", "en")])
+        (reading,) = encoder.encode([("What is it?", "en")])
         assert len(reading.words) == 4
 
     def test_an_empty_text_is_like_nothing(self, encoder):
-        empty, text = encoder.read([("", "en"), (ANTI_D, "en")])
+        empty, text = encoder.encode([("", "en"), (ANTI_D, "en")])
         assert (len(empty.words), len(empty.windows), empty.tokens) == (0, 0, 0)
         assert max_sim(empty, text) == max_sim(text, empty) == best_window(text, empty) == 0.0
 
     @pytest.mark.parametrize(("words", "windows"), [(1, 1), (WINDOW, 1), (WINDOW + 1, 2), (2 * WINDOW, 3)])
     def test_windows_overlap_by_half_and_reach_the_end(self, encoder, words, windows):
-        (reading,) = encoder.read([(" ".join(["cat"] * words), "en")])
+        (reading,) = encoder.encode([(" ".join(["cat"] * words), "en")])
         assert (reading.tokens, len(reading.windows)) == (words, windows)
 
     def test_rows_have_length_one(self, encoder):
-        (reading,) = encoder.read([(ANTI_D, "en")])
+        (reading,) = encoder.encode([(ANTI_D, "en")])
         for vectors in (reading.words, reading.windows, reading.vector[None]):
             assert np.linalg.norm(vectors.astype(float), axis=1) == pytest.approx(1, abs=1e-3)
 
@@ -264,17 +264,17 @@ class TestReadingAText:
         asked.clear()
         first, second, third = ((TEXTS[0], "en"), (TEXTS[0] + " ", "en"), (TEXTS[0] + "  ", "en"))
         for text in (first, second, first, third, first):
-            encoder.read([text])
+            encoder.encode([text])
         assert [texts[0] for texts in asked] == [
             first[0],
             second[0],
             third[0],
         ]  # the first was kept: used lately
-        encoder.read([second, second, first])
+        encoder.encode([second, second, first])
         assert asked[3:] == [[second[0]]]
 
     def test_a_text_of_another_language_is_read_apart(self, encoder):
-        spanish, english = encoder.read([("no son gases", "es"), ("no son gases", "en")])
+        spanish, english = encoder.encode([("no son gases", "es"), ("no son gases", "en")])
         assert spanish.terms != english.terms
 
     def test_threads_read_a_text_once(self, minilm, monkeypatch):
@@ -345,7 +345,7 @@ class TestTheFormulas:
     def test_the_terms_the_leaders_share(self):
         held = [Counter(cat=1, pet=3), Counter(dog=1, pet=1), Counter(pet=1, car=1)]
         # P: cat 0.75 · 1/4, pet 0.75 · 3/4 + 0.25 · 1/2, dog 0.25 · 1/2; the third passage leads nothing
-        found = common_terms(held, [0, 1], np.array([0.75, 0.25]))
+        found = feedback_terms(held, [0, 1], np.array([0.75, 0.25]))
         assert found == pytest.approx({"cat": 0.1875, "pet": 0.6875, "dog": 0.125})
         # cat and dog: n = 1 of 3, idf ln(1 + 2.5/1.5); pet: n = 3 of 3, idf ln(1 + 0.5/3.5)
         assert list(found) == ["cat", "dog", "pet"]
@@ -353,14 +353,14 @@ class TestTheFormulas:
 
     def test_no_more_than_the_most_telling_terms(self):
         held = [Counter({f"t{i:03}": 1 for i in range(2 * TERMS)}), Counter(other=1)]
-        assert sorted(common_terms(held, [0], np.array([1.0]))) == [f"t{i:03}" for i in range(TERMS)]
+        assert sorted(feedback_terms(held, [0], np.array([1.0]))) == [f"t{i:03}" for i in range(TERMS)]
 
     def test_feedback_prefers_what_is_like_the_leaders(self):
         held = [Counter(cat=2), Counter(cat=1, pet=1), Counter(car=1), Counter(car=2)]
         vectors = np.float32([[1, 0], [0.8, 0.6], [0, 1], [0, 1]])
         found = feedback(np.array([1.7, -0.5, -0.6, -0.6]), held, vectors)
         weights = np.exp([0, -2.2, -2.3, -2.3]) / np.exp([0, -2.2, -2.3, -2.3]).sum()
-        words = bm25_among(common_terms(held, [0, 1, 2, 3], weights), held)
+        words = bm25_among(feedback_terms(held, [0, 1, 2, 3], weights), held)
         meaning = vectors @ (weights @ vectors)
         assert found == pytest.approx(standardised(words) + standardised(meaning), abs=1e-6)
         assert found[1] > found[2]
@@ -409,7 +409,7 @@ class TestTheOfflineScorer:
         )
 
     def test_is_its_three_parts_with_feedback_smoothed(self, scorer, encoder):
-        question, *passages = encoder.read([(text, "en") for text in (QUESTION, *TEXTS)])
+        question, *passages = encoder.encode([(text, "en") for text in (QUESTION, *TEXTS)])
         terms = ["anti", "d", "immunoglobulin", "given", "rhesus", "negat", "woman"]  # snowball stems
         held = [passage.terms for passage in passages]
         vectors = np.array([passage.vector for passage in passages])
@@ -429,7 +429,7 @@ class TestTheOfflineScorer:
         texts = ("La anti-D se administra en la semana 28.", "La leche se conserva en la nevera.", TEXTS[2])
         languages = ("es", "es", "en")
         hits = [hit(text, language=code) for text, code in zip(texts, languages, strict=True)]
-        question, *passages = encoder.read([(query, "es"), *zip(texts, languages, strict=True)])
+        question, *passages = encoder.encode([(query, "es"), *zip(texts, languages, strict=True)])
         held = [passage.terms for passage in passages]
         vectors = np.array([passage.vector for passage in passages])
         terms = dict.fromkeys(["administr", "inmunoglobulin", "anti", "d"], 1.0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rag_core.language.facts import lost_in_rewrite
 from rag_core.language.thesaurus import Concept, Thesaurus
-from rag_core.offline.feedback import Feedback, first_pass, fused
+from rag_core.offline.feedback import Feedback, first_pass
 from rag_core.offline.rewriting import RULES, Rewriter
 from rag_core.values.types import Hit, Passage, Vectors
 
@@ -129,11 +129,10 @@ def test_feedback_is_what_both_searches_agree_on_in_the_questions_language(embed
     assert Feedback((), ()).terms("en", "", 3) == []
 
 
-def test_a_first_pass_is_fused_by_reciprocal_rank():
-    hits = {name: Hit(passage(name, "", ""), 1.0, "bm25") for name in "abc"}
-    rankings = [[hits["a"], hits["b"]], [hits["c"], hits["b"]]]
+def test_a_first_pass_is_fused_by_reciprocal_rank(embedder):
+    a, b, c = (passage(name, "", "") for name in "abc")
     # b: 1/62 + 1/62 = 0.0323; a and c: 1/61 = 0.0164, by id
-    assert [hit.id for hit in fused(rankings)] == ["b", "a", "c"]
+    assert first_pass("cats?", "en", embedder, Shelf([a, b], [c, b])).background == (b, a, c)
 
 
 WORDS = {

@@ -103,7 +103,7 @@ def test_the_temperatures_of_seed_001_can_be_set(full: Services, temperature: fl
     ids=lambda value: value.name if hasattr(value, "name") else "",
 )
 def test_each_template_asks_for_what_its_seed_asks_for(template, words: tuple[str, ...]):
-    prompt = template.fill(question="Q", form=Form("sentence")).about(builtin_profile())
+    prompt = template.fill(question="Q", form=Form("sentence")).about(builtin_profile(read_settings().data))
     for wanted in words:
         assert wanted in prompt.render()
     assert "questions about pregnancy, birth and the time after it for health professionals" in prompt.system

@@ -93,9 +93,7 @@ class EmbeddingTracker(threading.local):
     def on_request(self, request: httpx.Request) -> None:
         """An httpx event hook: a request is about to be sent."""
         inputs = json.loads(request.content)["input"]
-        sent = EmbeddingRequest(
-            (inputs,) if isinstance(inputs, str) else tuple(map(str, inputs))
-        )
+        sent = EmbeddingRequest((inputs,) if isinstance(inputs, str) else tuple(map(str, inputs)))
         self.requests.append(sent)
 
         def trace(event: str, info: Mapping[str, Any]) -> None:
