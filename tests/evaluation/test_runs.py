@@ -30,6 +30,7 @@ from rag_core.runtime.services import Services
 from rag_core.stages import Dense, ReciprocalRankFusion, Retrieve, TransformStage
 from rag_core.values.errors import ConfigError, DataError, RagError, Stopped, StorageError
 from rag_core.values.pricing import Price, PriceList
+from rag_core.values.settings import Settings
 from rag_core.values.types import Cost, Query
 
 
@@ -358,7 +359,6 @@ from rag_core import evaluation as ev
 from rag_core.runtime.services import Services
 from rag_core.indexing import CorpusStore
 from rag_core.values.labels import LabelRules
-from rag_core.values.settings import Settings
 
 home, folder, kill_after = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 embedder = WordEmbedder()
