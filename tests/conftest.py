@@ -7,17 +7,29 @@ from pathlib import Path
 
 import pytest
 from helpers.fakes import MANY, WordReranker, talker
-from helpers.small import DOCUMENTS, ENVIRONMENT, Rag, Ran, ScriptedLlm, WordEmbedder
+from helpers.small import DOCUMENTS, ENVIRONMENT, ROOT, Rag, Ran, ScriptedLlm, WordEmbedder
 
 from rag_core.cli import main
 from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.language.thesaurus import Thesaurus
+from rag_core.models import LlamaEmbedder, load_embedder
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.values.labels import LabelRules, Thresholds
+from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def prices() -> PriceList:
+    return PriceList.read(ROOT / "data" / "prices.toml")
+
+
+@pytest.fixture(scope="session")
+def minilm(prices: PriceList) -> LlamaEmbedder:
+    return load_embedder(Settings(embedding="minilm"), prices)
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, serving, tab
-from helpers.openai_server import Drop, Endless, Hang, OpenAIServer, Reply, Status, role_of, serve
+from helpers.behaviours import Drop, Endless, Hang, Reply, Status
+from helpers.openai_server import OpenAIServer, role_of, serve
 from playwright.sync_api import Browser, expect
 
 from rag_core.lab.lab import Lab

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.openai_server import Behaviour, Drip, Endless, Hang, Reply, Status, role_of, serve, template_of
+from helpers.behaviours import Behaviour, Drip, Endless, Hang, Reply, Status
+from helpers.openai_server import role_of, serve, template_of
 from helpers.provider_lab import obliging
 
 from rag_core.data.benchmark import read_builtin

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.openai_server import OpenAIServer, Status, serve
+from helpers.behaviours import Status
+from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import obliging
 from helpers.small import DOCUMENTS, Rag
 

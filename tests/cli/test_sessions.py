@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.openai_server import Reply, Status, serve
+from helpers.behaviours import Reply, Status
+from helpers.openai_server import serve
 from helpers.provider_lab import provider_lab
 from helpers.small import Rag
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 import pytest
+from helpers.behaviours import Reply, Status
 from helpers.fakes import Unfitted, WordReranker
-from helpers.openai_server import OpenAIServer, Reply, Status, serve
+from helpers.openai_server import OpenAIServer, serve
 from helpers.small import ROOT, ScriptedLlm
 from hypothesis import given
 from hypothesis import strategies as st

@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from helpers.behaviours import Reply
 from helpers.judged import GRADES, QUESTIONS
-from helpers.openai_server import OpenAIServer, Reply, role_of, serve
+from helpers.openai_server import OpenAIServer, role_of, serve
 from helpers.provider_lab import listed, obliging, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
 

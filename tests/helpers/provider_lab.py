@@ -20,18 +20,9 @@ from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 from rag_core.values.types import Hit, ModelCall, Scale
 
+from .behaviours import Behaviour, Meet, Reply
 from .fakes import Unfitted
-from .openai_server import (
-    DEFAULT,
-    Behaviour,
-    Meet,
-    OpenAIServer,
-    Reply,
-    Request,
-    pieces_of,
-    role_of,
-    template_of,
-)
+from .openai_server import DEFAULT, OpenAIServer, Request, pieces_of, role_of, template_of
 
 QUESTION = "Do cats and dogs sleep in one house?"
 Bill = tuple[str, str, int, int, str]  # role, model, tokens sent, tokens received, who counted

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from filelock import FileLock
-from helpers.openai_server import OpenAIServer, Reply, Status, serve
-from helpers.small import DOCUMENTS, ROOT, Rag, ScriptedLlm, WordEmbedder
+from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
 
 from rag_core.data.documents import Document
 from rag_core.indexing import (
@@ -34,7 +33,6 @@ from rag_core.indexing.enrich import (
     DocumentPassages,
     Enriched,
 )
-from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.offline.contexts import key_terms, offline_contexts, other_names
 from rag_core.values.errors import IndexBusy, IndexDamaged, ProviderError
@@ -390,87 +388,3 @@ class TestLlmEnricher:
         )
         rendered = llm.prompts[0].render()
         assert rendered.count("</passage>") == rendered.count("</document>") == 1
-
-
-class TestBuiltIn:
-    def test_both_indexes_hold_the_same_passages(self, lab: Lab) -> None:
-        assert lab.enriched is not None
-        assert list(lab.enriched.passages) == list(lab.index.passages)
-        for identity, passage in lab.enriched.passages.items():
-            assert passage.context
-            assert replace(passage, context="") == lab.index.passages[identity]
-
-    def test_opening_it_again_writes_nothing(self, lab: Lab, real_home: Path) -> None:
-        (current,) = (real_home / "corpora").glob("obstetrics/*+enriched/CURRENT")
-        before = current.stat().st_mtime_ns
-        enricher = OfflineEnricher(Thesaurus.read(ROOT / "data" / "thesaurus.toml"))
-        assert lab._store.enriched.follow(lab.index, enricher) is None
-        assert current.stat().st_mtime_ns == before
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "tides.md").write_text("# Tides\n\nThe sea rises and falls twice a day.\n")
-    (tmp_path / "notes" / "moon.md").write_text("# Moon\n\nThe moon pulls the sea.\n")
-    return tmp_path / "notes"
-
-
-@pytest.fixture
-def server() -> OpenAIServer:
-    with serve() as running:
-        yield running  # type: ignore[misc]
-
-
-class TestCommand:
-    def test_enrich_makes_both_indexes_and_a_later_plain_run_keeps_both_current(
-        self, notes: Path, rag: Rag
-    ) -> None:
-        first = rag("index", str(notes), "--corpus", "tides", "--enrich", "--json").json
-        assert first["added"] == ["moon.md", "tides.md"]
-        made = first["enriched"]
-        assert made["enricher"].startswith("offline/")
-        assert (made["passages"], made["calls"], made["cost_usd"], made["without_context"]) == (2, 0, 0, 0)
-        (notes / "moon.md").write_text("# Moon\n\nThe moon has no sea.\n")
-        later = rag("index", str(notes), "--corpus", "tides", "--json").json
-        assert later["changed"] == ["moon.md"]
-        assert later["enriched"]["embedded"] == 1
-        assert rag("index", str(notes), "--corpus", "tides", "--json").json["enriched"] is None
-
-    def test_without_it_there_is_no_enriched_index(self, notes: Path, rag: Rag) -> None:
-        assert rag("index", str(notes), "--corpus", "tides", "--json").json["enriched"] is None
-
-    def test_it_needs_a_path(self, rag: Rag) -> None:
-        ran = rag("index", "--check", "--enrich")
-        assert ran.code == 2
-        assert "--enrich" in ran.err
-
-    def test_a_configured_model_writes_the_contexts_and_its_bill_is_shown(
-        self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("RAG_REWRITER_MODEL", "gpt-4o")
-        server.script += [Reply("On the sea and the moon.", usage=(1000, 200))] * 2
-        ran = rag("index", str(notes), "--corpus", "tides", "--enrich")
-        assert ran.code == 0
-        assert "Contexts by gpt-4o: 2 calls, about" in ran.err
-        # gpt-4o: 2.50 and 10 dollars a million; twice 1000 in and 200 out = 0.0090
-        assert "2 of 2 passages, 2 newly embedded, 2 calls for $0.009000" in " ".join(ran.out.split())
-        (notes / "moon.md").write_text("# Moon\n\nThe moon has no sea.\n")
-        later = rag("index", str(notes), "--corpus", "tides")
-        assert "rag index PATH --corpus tides --enrich" in later.out
-        assert len(server.requests) == 2
-
-    def test_a_model_that_fails_leaves_plain_passages_and_says_so(
-        self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("RAG_REWRITER_MODEL", "gpt-4o")
-        server.script += [Status(401)] * 2
-        ran = rag("index", str(notes), "--corpus", "tides", "--enrich")
-        assert ran.code == 0
-        assert "failed contexts: 2 of 2 passages have none and stay plain" in ran.out
-        assert "run the same command again" in ran.out
-        assert "sk-test" not in ran.out + ran.err

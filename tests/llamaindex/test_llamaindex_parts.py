@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from helpers.openai_server import OpenAIServer, Reply, role_of, serve
+from helpers.behaviours import Reply
+from helpers.openai_server import OpenAIServer, role_of, serve
 from helpers.provider_lab import obliging, provider_lab
 from llama_index.core import MockEmbedding, PromptTemplate
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler, TokenCountingHandler

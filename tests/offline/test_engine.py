@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
+from helpers.angles import ANGLES, BELOW, LEFT, NEAR, QUESTION, RIGHT, Angles, Fixed, hit, reply
 from llama_index.core import get_response_synthesizer
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from rag_core import RECIPES, Trace
 from rag_core.data.benchmark import read_questions
 from rag_core.language.analysis import language_of
-from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.models import LlamaLlm
 from rag_core.offline.engine import OfflineLLM
-from rag_core.offline.evidence import AnswerSupport
 from rag_core.prompts.prompt import (
     ANSWER,
     ENRICH,
@@ -31,7 +28,7 @@ from rag_core.prompts.prompt import (
 from rag_core.prompts.templates import ANALYSIS, HYPOTHETICAL, READY, Form
 from rag_core.values.errors import ProviderError
 from rag_core.values.pricing import PriceList
-from rag_core.values.types import Hit, ModelCall, Passage, Vectors
+from rag_core.values.types import Hit, ModelCall, Vectors
 
 DATA = Path(__file__).parents[2] / "data"
 COVERED = [
@@ -55,50 +52,11 @@ OFF_TOPIC = [
 MARKED = re.compile(r"\s*(.+?) \[(\d+)\](?=\s|$)", re.DOTALL)  # a sentence and its marker
 
 
-class Angles:
-    """Embeds each text as the vector it is given for; others stand at a right angle to everything."""
-
-    name = "angles"
-    key = "angles-1"
-
-    def __init__(self, vectors: Mapping[str, Sequence[float]]) -> None:
-        self.vectors = vectors
-
-    def count(self, text: str) -> int:
-        return len(text.split())
-
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
-        rows = [[*self.vectors.get(text, (0, 0, 0, 0)), text not in self.vectors] for text in texts]
-        return np.array(rows, np.float32), (ModelCall("embed", "angles", 0, 0, 0.0, "tokenizer"),)
-
-
-def hit(name: str, text: str, language: str = "en") -> Hit:
-    return Hit(Passage(name, name, "", text, language=language), 1.0, "rrf")
-
-
-def reply(engine: OfflineLLM, question: str, hits: Sequence[Hit]) -> str:
-    prompt = ANSWER.fill(question=question, sources=Sources(hits))
-    return engine.complete(prompt.render(), fields=prompt.fields).text
-
-
 def quoted(answer: str) -> list[tuple[str, int]]:
     """(sentence, source) pairs of an answer; fails when anything stands outside them."""
     pairs = [(sentence, int(n)) for sentence, n in MARKED.findall(answer)]
     assert MARKED.sub("", answer).strip() == ""
     return pairs
-
-
-# Cosines to the question: near 0.9, left 0.8, right 0.8, below 0.5; to one another at most 0.72.
-QUESTION = "Which words does nobody share here?"
-NEAR, LEFT = "Alpha beta gamma delta epsilon zeta.", "Eta theta iota kappa lambda omega."
-RIGHT, BELOW = "Primo secundo tertio quarto quinto sexto.", "Red green blue yellow black white."
-ANGLES = {
-    QUESTION: (1, 0, 0, 0),
-    NEAR: (0.9, 0.19**0.5, 0, 0),
-    LEFT: (0.8, 0, 0.6, 0),
-    RIGHT: (0.8, 0, 0, 0.6),
-    BELOW: (0.5, 0, -(0.75**0.5), 0),
-}
 
 
 @pytest.fixture
@@ -275,65 +233,6 @@ class TestRealQuestions:
         assert sum(abstained) >= 0.85 * len(outside)
 
 
-class Fixed:
-    """A scorer that finds the passages it is given relevant to the degree it is given."""
-
-    name = key = "fixed"
-
-    def __init__(self, **relevance: float) -> None:
-        self.relevances = relevance
-
-    def relevance(self, question: str, hits: Sequence[Hit]) -> list[float]:
-        return [self.relevances[hit.id] for hit in hits]
-
-
-class Counted:
-    """An index in which each word stands in as many passages as it is told; others in none."""
-
-    name = "counted"
-
-    def __init__(self, **having: int) -> None:
-        self.having = having
-
-    def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
-        return [hit(str(n), text) for n in range(min(k, self.having.get(text, 0)))]
-
-
-class TestEvidence:
-    HITS = (hit("a", "Itching of the palms"), hit("b", "Itching"), hit("c", "Palms"), hit("d", "Soles"))
-
-    def test_support_is_the_mean_relevance_of_the_best_three(self):
-        evidence = AnswerSupport(Fixed(a=0.9, b=0.1, c=0.6, d=0.3), None, None)
-        asked = "Is itching of palms and soles dangerous for babies?"
-        assert evidence.assess(asked, self.HITS).support == pytest.approx((0.9 + 0.6 + 0.3) / 3)
-        assert evidence.assess(asked, self.HITS[:2]).support == pytest.approx((0.9 + 0.1) / 2)
-        assert evidence.assess(asked, ()) == ([], 0.0, False)
-
-    def test_terms_weigh_by_how_few_passages_have_them(self):
-        evidence = AnswerSupport(Fixed(), None, Counted(itching=7, palms=2000))
-        # ln(1001 / 7.5) and, counted up to 1000, ln(1001 / 1000.5); a word of no passage ln(1001 / 0.5)
-        expected = {"itch": 4.893852, "palm": 0.000500, "insur": 7.601902}
-        assert evidence.terms("Is itching of the palms insurance?") == pytest.approx(expected, abs=1e-6)
-
-    def test_a_short_question_about_nothing_known_must_find_its_terms_in_one_passage(self):
-        relevant = Fixed(a=0.8, b=0.8, c=0.8, d=0.8)
-        itching = Concept("itching", {"en": ("itching",), "es": ("prurito",)}, {"en": (), "es": ()})
-        blind = AnswerSupport(relevant, None, None)
-        knowing = AnswerSupport(relevant, Thesaurus([itching]), None)
-        # without an index both terms weigh the same; no passage has both
-        assert blind.assess("itching insurance", self.HITS).support == pytest.approx(0.8 / 2)
-        assert knowing.assess("itching insurance", self.HITS).support == pytest.approx(0.8)
-        assert blind.assess("itching palms insurance soles", self.HITS).support == pytest.approx(0.8)
-
-    @pytest.mark.parametrize(("relevance", "abstains"), [(0.9, False), (0.1, True)])
-    def test_the_scorer_decides_whether_there_is_an_answer(self, relevance, abstains):
-        words = Concept("words", {"en": ("words",), "es": ("palabras",)}, {"en": (), "es": ()})
-        engine = OfflineLLM(Angles(ANGLES), Fixed(a=relevance), Thesaurus([words]))
-        answer = reply(engine, QUESTION, [hit("a", BELOW)])
-        assert answer.startswith(NO_EVIDENCE) is abstains
-        assert abstains or answer == f"{BELOW} [1]"
-
-
 class TestOrder:
     ASKED = "When should the midwife be told about bleeding?"
     URGENT = "Bleeding that soaks a pad needs an ambulance, so call for help at once."
@@ -403,7 +302,9 @@ class TestOtherReplies:
     def test_a_hypothetical_passage_is_the_closest_sentences_of_a_first_pass(self):
         found = [hit("a", f"{BELOW} {NEAR}"), hit("b", f"{LEFT} {RIGHT}")]
 
-        class Found(Counted):
+        class Found:
+            name = "found"
+
             def dense(self, vector: Vectors, k: int) -> list[Hit]:
                 return found
 

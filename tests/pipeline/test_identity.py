@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from helpers.behaviours import Reply
 from helpers.judged import JUDGED
-from helpers.openai_server import OpenAIServer, Reply, role_of, serve
+from helpers.openai_server import OpenAIServer, role_of, serve
 from helpers.provider_lab import QUESTION, OverlapReranker, obliging, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
 

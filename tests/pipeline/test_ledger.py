@@ -13,19 +13,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
+from helpers.behaviours import Cut, Drop, Endless, Hang, Malformed, Reply, Status
 from helpers.judged import GRADES, QUESTIONS
-from helpers.openai_server import (
-    Cut,
-    Drop,
-    Endless,
-    Hang,
-    Malformed,
-    OpenAIServer,
-    Reply,
-    Status,
-    role_of,
-    serve,
-)
+from helpers.openai_server import OpenAIServer, role_of, serve
 from helpers.provider_lab import QUESTION, billed, listed, obliging, owed, provider_lab
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st

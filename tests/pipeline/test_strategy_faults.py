@@ -11,20 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from helpers.openai_server import (
-    Cut,
-    Drop,
-    Endless,
-    Hang,
-    Malformed,
-    Meet,
-    OpenAIServer,
-    Reply,
-    Status,
-    role_of,
-    serve,
-    template_of,
-)
+from helpers.behaviours import Cut, Drop, Endless, Hang, Malformed, Meet, Reply, Status
+from helpers.openai_server import OpenAIServer, role_of, serve, template_of
 from helpers.provider_lab import (
     QUESTION,
     OverlapReranker,

@@ -8,7 +8,8 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from helpers.openai_server import Cut, OpenAIServer, Reply, Status, serve
+from helpers.behaviours import Cut, Reply, Status
+from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import obliging
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 from llama_index.core.llms import MockLLM

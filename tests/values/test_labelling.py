@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
+from helpers.behaviours import Reply
 from helpers.fakes import Scores, Told, score
-from helpers.openai_server import DEFAULT, Reply, role_of, serve
+from helpers.openai_server import DEFAULT, role_of, serve
 from helpers.plane import Plane, cos, hit
 from helpers.provider_lab import QUESTION, listed, obliging, provider_lab
 from helpers.small import DOCUMENTS, ScriptedLlm

@@ -1,0 +1,82 @@
+"""Files of every supported type, and what is read from them."""
+
+from __future__ import annotations
+
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+from openpyxl import Workbook
+
+from rag_core.data.documents import Document
+from rag_core.indexing import SourceFiles, read_path
+
+
+def pdf(*lines: str) -> bytes:
+    """A one-page PDF with these lines, written by hand."""
+    shown = " ".join(f"({line}) Tj T*" for line in lines)
+    stream = f"BT /F1 12 Tf 14 TL 72 720 Td {shown} ET".encode()
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+        b"/Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    body, starts = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        starts.append(len(body))
+        body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % start for start in starts)
+    count = len(objects) + 1
+    trailer = b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (count, len(body))
+    return body + b"xref\n0 %d\n0000000000 65535 f \n" % count + table + trailer
+
+
+def docx(*paragraphs: str) -> bytes:
+    """A Word document: the one part that holds text."""
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    body = "".join(f"<w:p><w:r><w:t>{paragraph}</w:t></w:r></w:p>" for paragraph in paragraphs)
+    held = BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr(
+            "word/document.xml", f'<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'
+        )
+    return held.getvalue()
+
+
+def write(folder: Path, files: dict[str, bytes | str]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def read_one(folder: Path, name: str, content: bytes | str) -> Document:
+    reading = read_path(write(folder, {name: content}))
+    assert reading.failed == []
+    (document,) = reading.documents
+    return document
+
+
+def words(document: Document) -> str:
+    return " ".join(document.text.split())
+
+
+def failures(reading: SourceFiles) -> dict[str, str]:
+    return dict(reading.failed)
+
+
+def xlsx(**sheets: list[list[object]]) -> bytes:
+    """A workbook with these rows."""
+    book = Workbook()
+    book.remove(book.worksheets[0])
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    held = BytesIO()
+    book.save(held)
+    return held.getvalue()

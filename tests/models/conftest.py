@@ -1,0 +1,34 @@
+"""A provider's server and its models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from helpers.openai_server import OpenAIServer, serve
+from helpers.provider_calls import (
+    KEY,
+)
+
+from rag_core.models import LlamaLlm
+from rag_core.models.llm import load_openai
+from rag_core.values.settings import Settings
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with serve() as running:
+        yield running
+
+
+@pytest.fixture
+def base(server, monkeypatch) -> OpenAIServer:
+    """The server, and the environment pointing at it."""
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return server
+
+
+@pytest.fixture
+def llm(base, prices) -> LlamaLlm:
+    return load_openai(Settings(timeout=20), "gpt-4o", prices)

@@ -1,0 +1,61 @@
+"""Whether passages support an answer."""
+
+from __future__ import annotations
+
+import pytest
+from helpers.angles import ANGLES, BELOW, QUESTION, Angles, Fixed, hit, reply
+
+from rag_core.language.thesaurus import Concept, Thesaurus
+from rag_core.offline.engine import OfflineLLM
+from rag_core.offline.evidence import AnswerSupport
+from rag_core.prompts.prompt import (
+    NO_EVIDENCE,
+)
+from rag_core.values.types import Hit
+
+
+class Counted:
+    """An index in which each word stands in as many passages as it is told; others in none."""
+
+    name = "counted"
+
+    def __init__(self, **having: int) -> None:
+        self.having = having
+
+    def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
+        return [hit(str(n), text) for n in range(min(k, self.having.get(text, 0)))]
+
+
+class TestEvidence:
+    HITS = (hit("a", "Itching of the palms"), hit("b", "Itching"), hit("c", "Palms"), hit("d", "Soles"))
+
+    def test_support_is_the_mean_relevance_of_the_best_three(self):
+        evidence = AnswerSupport(Fixed(a=0.9, b=0.1, c=0.6, d=0.3), None, None)
+        asked = "Is itching of palms and soles dangerous for babies?"
+        assert evidence.assess(asked, self.HITS).support == pytest.approx((0.9 + 0.6 + 0.3) / 3)
+        assert evidence.assess(asked, self.HITS[:2]).support == pytest.approx((0.9 + 0.1) / 2)
+        assert evidence.assess(asked, ()) == ([], 0.0, False)
+
+    def test_terms_weigh_by_how_few_passages_have_them(self):
+        evidence = AnswerSupport(Fixed(), None, Counted(itching=7, palms=2000))
+        # ln(1001 / 7.5) and, counted up to 1000, ln(1001 / 1000.5); a word of no passage ln(1001 / 0.5)
+        expected = {"itch": 4.893852, "palm": 0.000500, "insur": 7.601902}
+        assert evidence.terms("Is itching of the palms insurance?") == pytest.approx(expected, abs=1e-6)
+
+    def test_a_short_question_about_nothing_known_must_find_its_terms_in_one_passage(self):
+        relevant = Fixed(a=0.8, b=0.8, c=0.8, d=0.8)
+        itching = Concept("itching", {"en": ("itching",), "es": ("prurito",)}, {"en": (), "es": ()})
+        blind = AnswerSupport(relevant, None, None)
+        knowing = AnswerSupport(relevant, Thesaurus([itching]), None)
+        # without an index both terms weigh the same; no passage has both
+        assert blind.assess("itching insurance", self.HITS).support == pytest.approx(0.8 / 2)
+        assert knowing.assess("itching insurance", self.HITS).support == pytest.approx(0.8)
+        assert blind.assess("itching palms insurance soles", self.HITS).support == pytest.approx(0.8)
+
+    @pytest.mark.parametrize(("relevance", "abstains"), [(0.9, False), (0.1, True)])
+    def test_the_scorer_decides_whether_there_is_an_answer(self, relevance, abstains):
+        words = Concept("words", {"en": ("words",), "es": ("palabras",)}, {"en": (), "es": ()})
+        engine = OfflineLLM(Angles(ANGLES), Fixed(a=relevance), Thesaurus([words]))
+        answer = reply(engine, QUESTION, [hit("a", BELOW)])
+        assert answer.startswith(NO_EVIDENCE) is abstains
+        assert abstains or answer == f"{BELOW} [1]"

@@ -1,0 +1,81 @@
+"""Which scores label rules can label."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag_core.models.embedding import MINILM, MINILM_SHA256
+from rag_core.values.labels import LabelRules
+from rag_core.values.types import Hit, Passage
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+QUESTION = "When is anti-D immunoglobulin given to a rhesus negative woman?"
+ANTI_D = "Anti-D immunoglobulin is offered to every rhesus negative woman at 28 weeks and after the birth."
+TEXTS = (
+    ANTI_D,
+    "Breast milk can be kept in the fridge for some days, at the back where it is coldest.",
+    "A rhesus positive woman does not need the injection.",
+    "The hospital car park is open day and night.",
+)
+
+
+def hit(text: str, title: str = "", language: str = "en") -> Hit:
+    return Hit(Passage(f"id-{title}-{text[:40]}", "doc", title, text, language=language), 0.0, "rrf")
+
+
+HITS = tuple(hit(text) for text in TEXTS)
+
+
+class TestLabelsOfAScorersModel:
+    ROW = "high = 0.8\nmedium = 0.4\nrelevant = { High = 1, Medium = 0.5, Low = 0 }\njudged = { High = 1, Medium = 2, Low = 3 }"
+
+    @pytest.fixture
+    def rules(self, tmp_path: Path) -> LabelRules:
+        path = tmp_path / "labels.toml"
+        path.write_text(f'[cosine."minilm-1".en]\n{self.ROW}\n[judge."strict".en]\n{self.ROW}\n')
+        return LabelRules.read(path)
+
+    @pytest.mark.parametrize(
+        ("scorer", "model", "known"),
+        [
+            ("cosine", "minilm-1", True),
+            ("cosine", "minilm-2", False),
+            ("cosine", "", False),
+            ("judge", "strict", True),
+            ("offline_scorer", "offline-scorer", False),
+            ("cross_encoder", "some/model", False),
+        ],
+    )
+    def test_thresholds_hold_for_the_model_they_were_fitted_on(self, rules, scorer, model, known):
+        assert rules.has(scorer, model) is known
+        if known:
+            found = rules.relevance(scorer, [0.9, 0.5, 0.1], "en", model)
+            assert [row.label for row in found] == ["High", "Medium", "Low"]
+            assert rules.relevance(scorer, [0.9], "fr", model)[0].label == "High"
+        else:
+            with pytest.raises(ValueError, match="no thresholds"):
+                rules.relevance(scorer, [0.9], "en", model)
+
+    def test_a_judge_without_thresholds_is_not_labelled_by_anothers(self, rules):
+        assert rules.has("judge", "gpt-4o")
+        labels = [rules.relevance("judge", [0.45], "en", model)[0].label for model in ("strict", "gpt-4o")]
+        assert labels == ["Medium", "Low"]
+
+    def test_by_rank_every_score_can_be_labelled(self):
+        by_rank = LabelRules({}, "rank")
+        assert by_rank.has("cross_encoder", "some/model")
+        assert by_rank.relevance("cross_encoder", [3.0], "en", "some/model")[0].scorer == "rank"
+
+    def test_the_repository_labels_the_offline_measure_and_the_bundled_models_cosine_alone(self):
+        rules = LabelRules.read(DATA / "labels.toml")
+        assert rules.has("offline_scorer", "offline-scorer")
+        assert rules.has("cosine", f"{MINILM}-{MINILM_SHA256[:8]}")
+        for other in ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2-00000000", "text-embedding-3-small"):
+            assert not rules.has("cosine", other)
+        assert not rules.has("cross_encoder", "mixedbread-ai/mxbai-rerank-large-v1")
+        (relevance,) = rules.relevance("offline_scorer", [0.99], "es", "offline-scorer")
+        assert relevance.rule.startswith(
+            "High: offline measure of relevance 0.99, at least 0.98. Of 19 judged passages"
+        )
