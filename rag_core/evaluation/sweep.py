@@ -66,6 +66,10 @@ class CachedIndex:
             self._lexical[key] = self._index.lexical(text, self._depth, k1, b)
         return self._lexical[key][:k]
 
+    def document_frequency(self, text: str) -> int:
+        """Number of passages that contain a term of the text."""
+        return self._index.document_frequency(text)
+
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """(n, d) stored vectors."""
         missing = [identity for identity in ids if identity not in self._vectors]

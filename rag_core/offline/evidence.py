@@ -96,4 +96,4 @@ class AnswerSupport:
 
     def _count(self, word: str) -> int:
         """Number of passages with a term, up to MAX_FREQUENCY; 0 without an index."""
-        return len(self._index.lexical(word, MAX_FREQUENCY, 1.5, 0.75)) if self._index else 0
+        return min(self._index.document_frequency(word), MAX_FREQUENCY) if self._index else 0

@@ -89,6 +89,10 @@ class Index(Protocol):
         """The k best BM25 hits; each contains a term of the text."""
         ...
 
+    def document_frequency(self, text: str) -> int:
+        """Number of passages that contain a term of the text."""
+        ...
+
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """(n, d) stored vectors of n passages, rows L2-normalised."""
         ...

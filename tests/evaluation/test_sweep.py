@@ -92,6 +92,9 @@ def test_one_retrieval_serves_every_setting(services: Services, embedder: WordEm
             searched.append("lexical")
             return self.index.lexical(text, k, k1, b)
 
+        def document_frequency(self, text):
+            return self.index.document_frequency(text)
+
         def vectors(self, ids):
             return self.index.vectors(ids)
 

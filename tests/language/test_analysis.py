@@ -281,3 +281,12 @@ def test_other_parameters_in_between_do_not_change_a_score() -> None:
     for step in range(20):
         index.scores(["w0", "w3"], k1=step / 10, b=step / 20)
     assert np.array_equal(index.scores(["w0", "w3"])[0], first)
+
+
+def test_a_document_frequency_counts_passages_with_any_of_the_terms() -> None:
+    index = Bm25Index.fit([["cat", "año"], ["cat", "cat", "dog"], ["bird"], []])
+    assert index.document_frequency(["cat"]) == 2
+    assert index.document_frequency(["cat", "bird", "cat"]) == 3
+    assert index.document_frequency(["ano"]) == 1, "as a search would match it"
+    assert index.document_frequency(["fish"]) == index.document_frequency([]) == 0
+    assert Bm25Index.fit([]).document_frequency(["cat"]) == 0

@@ -11,7 +11,6 @@ from rag_core.offline.evidence import AnswerSupport
 from rag_core.prompts.prompt import (
     NO_EVIDENCE,
 )
-from rag_core.values.types import Hit
 
 
 class Counted:
@@ -22,8 +21,8 @@ class Counted:
     def __init__(self, **having: int) -> None:
         self.having = having
 
-    def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
-        return [hit(str(n), text) for n in range(min(k, self.having.get(text, 0)))]
+    def document_frequency(self, text: str) -> int:
+        return self.having.get(text, 0)
 
 
 class TestEvidence:

@@ -51,6 +51,9 @@ class CountingIndex:
         self.asked.append("lexical")
         return self.index.lexical(text, k, k1, b)
 
+    def document_frequency(self, text: str) -> int:
+        return self.index.document_frequency(text)
+
     def vectors(self, ids: Sequence[str]) -> Vectors:
         return self.index.vectors(ids)
 
