@@ -230,7 +230,7 @@ def _judgements(path: Path) -> Iterator[_Judgement]:
                 where = f"{path}, line {number}"
                 if len(row) != len(_HEADER):
                     raise DataError(
-                        f"{where}: {len(row)} columns instead of 3.",
+                        f"{where}: the number of columns is {len(row)}, not 3.",
                         "Write query-id, corpus-id and score, separated by tabs.",
                     )
                 question, document, grade = row

@@ -191,7 +191,7 @@ def test_a_beir_folder_is_read_whole_and_only_its_corpus(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        ('{"_id": "1", "text": "a"}\n{"_id": "1", "text": "b"}', "line 2: id '1' stands twice"),
+        ('{"_id": "1", "text": "a"}\n{"_id": "1", "text": "b"}', "line 2: id '1' is repeated"),
         ('{"_id": "1", "text": "a"}\n\n{broken', "line 3: not JSON"),
         ('{"_id": "1"}', "line 1: no 'text' field"),
         ('{"text": "a"}', "line 1: no '_id' field"),
