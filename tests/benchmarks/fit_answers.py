@@ -1,4 +1,4 @@
-"""Fit the offline engine's abstention (rag_core/models/evidence.py): ENOUGH, by language.
+"""Fit the offline engine's abstention (rag_core/offline/evidence.py): MIN_SUPPORT, by language.
 
     python tests/benchmarks/fit_answers.py
 

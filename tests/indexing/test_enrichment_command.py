@@ -10,9 +10,7 @@ from helpers.behaviours import Reply, Status
 from helpers.openai_server import OpenAIServer, serve
 from helpers.small import ROOT, Rag
 
-from rag_core.indexing import (
-    OfflineEnricher,
-)
+from rag_core.indexing import OfflineEnricher
 from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
 

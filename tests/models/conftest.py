@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from helpers.openai_server import OpenAIServer, serve
-from helpers.provider_calls import (
-    KEY,
-)
+from helpers.provider_calls import KEY
 
 from rag_core.models import LlamaLlm
 from rag_core.models.llm import load_openai

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from helpers.behaviours import Hang, Malformed, Reply, Status, TooFew
 from helpers.openai_server import vector_of
-from helpers.provider_calls import (
-    KEY,
-)
+from helpers.provider_calls import KEY
 
 from rag_core.models import load_embedder
 from rag_core.values.errors import ConfigError, ProviderError

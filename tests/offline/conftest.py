@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rag_core.models import (
-    LlamaEmbedder,
-)
+from rag_core.models import LlamaEmbedder
 from rag_core.offline.late_interaction import TokenEncoder
 from rag_core.offline.loading import load_scorer
-from rag_core.offline.scorer import (
-    OfflineScorer,
-)
+from rag_core.offline.scorer import OfflineScorer
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 

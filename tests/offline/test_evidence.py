@@ -8,9 +8,7 @@ from helpers.angles import ANGLES, BELOW, QUESTION, Angles, Fixed, hit, reply
 from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.offline.engine import OfflineLLM
 from rag_core.offline.evidence import AnswerSupport
-from rag_core.prompts.prompt import (
-    NO_EVIDENCE,
-)
+from rag_core.prompts.prompt import NO_EVIDENCE
 
 
 class Counted:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.anti_d import ANTI_D, TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,24 +23,6 @@ from rag_core.offline.scorer import (
     smoothed,
     standardised,
 )
-from rag_core.values.types import Hit, Passage
-
-DATA = Path(__file__).resolve().parents[2] / "data"
-QUESTION = "When is anti-D immunoglobulin given to a rhesus negative woman?"
-ANTI_D = "Anti-D immunoglobulin is offered to every rhesus negative woman at 28 weeks and after the birth."
-TEXTS = (
-    ANTI_D,
-    "Breast milk can be kept in the fridge for some days, at the back where it is coldest.",
-    "A rhesus positive woman does not need the injection.",
-    "The hospital car park is open day and night.",
-)
-
-
-def hit(text: str, title: str = "", language: str = "en") -> Hit:
-    return Hit(Passage(f"id-{title}-{text[:40]}", "doc", title, text, language=language), 0.0, "rrf")
-
-
-HITS = tuple(hit(text) for text in TEXTS)
 
 
 class TestReadingAText:
