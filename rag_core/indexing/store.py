@@ -92,8 +92,8 @@ class Manifest:
             IndexDamaged: it is missing or malformed.
         """
         try:
-            held = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-            return cls(**{**held, "profile": Profile.of(held.get("profile", {}))})
+            fields = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+            return cls(**{**fields, "profile": Profile.of(fields.get("profile", {}))})
         except (OSError, ValueError, TypeError, AttributeError, ConfigError) as error:
             raise IndexDamaged(f"{folder.name}: manifest.json cannot be read ({error}).") from error
 

@@ -62,7 +62,7 @@ class IndexDamaged(RagError):
 
 
 class IndexBusy(RagError):
-    """Another process holds the writer lock of this index."""
+    """Another process is writing this index."""
 
 
 class StorageError(RagError):

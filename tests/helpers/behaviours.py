@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Reply:
-    """A whole answer. `usage` is (prompt tokens, completion tokens), or None when the server tells none.
+    """A complete answer, after `seconds`.
 
-    It begins after so many seconds.
+    `usage` is (prompt tokens, completion tokens), or None when the server reports none.
     """
 
     text: str = "Cats purr [1]."
@@ -20,7 +20,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Meet:
-    """An answer that is given once so many requests are here at the same time; HTTP 500 when they do not come."""
+    """A reply once the barrier's number of requests has arrived; HTTP 500 if they do not."""
 
     barrier: threading.Barrier
     reply: Reply | Status
@@ -38,9 +38,9 @@ class Status:
 
 @dataclass(frozen=True)
 class Hang:
-    """Silence, after so many pieces, until the client leaves.
+    """Silence after some pieces, until the client disconnects.
 
-    Without pieces not even a status comes, unless it has begun.
+    Without pieces not even a status is sent, unless `begun`.
     """
 
     after: int = 0
@@ -49,7 +49,7 @@ class Hang:
 
 @dataclass(frozen=True)
 class Drop:
-    """The connection breaks inside a chunk, after so many pieces: closed, or reset."""
+    """The connection is closed or reset inside a chunk, after some pieces."""
 
     after: int = 1
     reset: bool = False
@@ -57,9 +57,9 @@ class Drop:
 
 @dataclass(frozen=True)
 class Cut:
-    """The body ends in good order before the model has finished: no finish_reason, no [DONE].
+    """The body ends cleanly before the model has finished: no finish_reason, no [DONE].
 
-    Unframed, the body ends with the connection, as HTTP/1.0 servers do it.
+    Without framing, the body ends with the connection, as in HTTP/1.0.
     """
 
     after: int = 1
@@ -73,12 +73,12 @@ class Endless:
 
 @dataclass(frozen=True)
 class Drip:
-    """No piece of an answer, but comments that keep the connection alive, until the client disconnects."""
+    """Comments that keep the connection alive, but no answer, until the client disconnects."""
 
 
 @dataclass(frozen=True)
 class Malformed:
-    """Broken JSON, after so many good pieces of a stream."""
+    """Malformed JSON after some good pieces of a stream."""
 
     after: int = 1
 

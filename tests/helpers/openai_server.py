@@ -4,8 +4,8 @@
         server.script += [Status(500), Reply("Cats purr [1].")]
         settings = Settings(openai_base_url=server.url, ...)
 
-Each POST takes the next behaviour of `script`; when it is empty, `choose` picks one from the body, where
-`role_of` and `template_of` tell the prompts apart. Every request is kept with what the server did.
+Each POST takes the next behaviour from `script`; when that is empty, `choose` picks one by the body, using
+`role_of` and `template_of`. Every request is recorded with the server's behaviour.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .behaviours import Behaviour, Cut, Drip, Drop, Endless, Hang, Malformed, Me
 DIMENSIONS = 8
 MODELS = ("gpt-4o", "my-local-model", "text-embedding-3-small")
 DEFAULT = "Cats purr when they are happy [1]."
-SECONDS = 20  # to wait for requests that must come; nothing waits this long when they do
+SECONDS = 20  # timeout for requests that must arrive
 TEMPLATES = (
     templates.ANALYSIS, *templates.MULTI_QUERY, *templates.ORIGINAL, *templates.IMPROVED, templates.TRANSFORM, templates.HYPOTHETICAL,
     JUDGE_PASSAGE, ANSWER,
@@ -45,7 +45,7 @@ TEMPLATES = (
 
 @dataclass(frozen=True)
 class Request:
-    """What a client sent, and what the server did."""
+    """A client's request, and the server's behaviour."""
 
     path: str
     headers: dict[str, str]
@@ -54,7 +54,7 @@ class Request:
 
     @property
     def role(self) -> str:
-        """The role that was asked."""
+        """The role of the model."""
         return role_of(self.body)
 
     @property
@@ -70,19 +70,19 @@ class Request:
 
 
 def role_of(body: dict[str, Any]) -> str:
-    """Which role a request is for, by its system message: "rewrite", "judge", "answer"; empty for others."""
+    """The role of a request, by its system message: "rewrite", "judge", "answer"; otherwise empty."""
     system = body.get("messages", [{"content": ""}])[0]["content"]
     return next((template.purpose for template in TEMPLATES if _instructs(template.system, system)), "")
 
 
 def _instructs(template: str, system: str) -> bool:
-    """Whether a system message is a template's, for a corpus about whatever."""
+    """Whether a system message is from this template, for any corpus profile."""
     pattern = re.sub(r"\\{(?:about|readers)\\}", ".*", re.escape(template))
     return re.fullmatch(pattern, system) is not None
 
 
 def template_of(body: dict[str, Any]) -> str:
-    """Which of our templates a request was filled from, by its message's words; empty for another."""
+    """The name of the template a request was filled from, by its message; empty if unknown."""
     content = body["messages"][1]["content"]
     return next((template.name for template in TEMPLATES if _made_from(template.text, content)), "")
 
@@ -97,7 +97,7 @@ def pieces_of(text: str) -> list[str]:
 
 
 def vector_of(text: str) -> list[float]:
-    """The embedding the server gives a text: not normalised."""
+    """The server's embedding of a text, not normalised."""
     return [float(byte) - 127.5 for byte in hashlib.sha256(text.encode()).digest()[:DIMENSIONS]]
 
 
@@ -175,7 +175,7 @@ class OpenAIServer(ThreadingHTTPServer):
 
 @contextlib.contextmanager
 def serve() -> Iterator[OpenAIServer]:
-    """A running server; a fault of its own fails the test at the end."""
+    """A running server; its own errors fail the test at the end."""
     server = OpenAIServer()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
