@@ -92,6 +92,10 @@ class MemoryIndex:
         found = zip(self.passages, scores, matched, strict=True)
         return self._best({name: float(score) for name, score, hit in found if hit}, k, "bm25")
 
+    def document_frequency(self, text: str) -> int:
+        """Number of passages that contain a term of the text."""
+        return self._bm25.document_frequency(tokens(text, "en"))
+
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """(n, d) vectors of n passages.
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, serving, tab
 from helpers.behaviours import Drop, Endless, Hang, Reply, Status
+from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, serving, tab
 from helpers.openai_server import OpenAIServer, role_of, serve
 from playwright.sync_api import Browser, expect
 
