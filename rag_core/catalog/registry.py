@@ -23,7 +23,7 @@ from .recipe import Recipe
 
 GROUP = "rag_core.strategies"
 BUILT_IN = "rag_core"
-_NAME = re.compile(r"[a-z][a-z0-9_]*")  # `@`, `=`, `.` and `,` have a meaning on the command line
+_NAME = re.compile(r"[a-z][a-z0-9_]*")  # the command line gives `@`, `=`, `.` and `,` a meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,10 @@ class Registry(Mapping[str, Recipe]):
         return self._failed
 
     def register(self, recipe: Recipe, *, replace: bool = False) -> None:
-        """Add a strategy for this process: it then appears wherever the built-in ones do.
+        """Add a strategy in this process; it then appears wherever the built-in ones do.
 
         Args:
-            replace: take the place of an earlier one of the same name, as a notebook cell run twice does. A
+            replace: replace an earlier one with the same name, for example when a notebook cell runs twice. A
                 built-in strategy cannot be replaced.
 
         Raises:
@@ -108,10 +108,10 @@ class Registry(Mapping[str, Recipe]):
             self._add(recipe, _origin(recipe), replace=replace)
 
     def unregister(self, name: str) -> None:
-        """Take a strategy out again.
+        """Remove a strategy.
 
         Raises:
-            ConfigError: there is none of this name, or it is built in.
+            ConfigError: there is no such strategy, or it is built in.
         """
         with self._lock:
             if self._all().get(name) is None:
@@ -139,7 +139,7 @@ class Registry(Mapping[str, Recipe]):
             try:
                 for recipe in _recipes_of(entry):
                     self._add(recipe, package)
-            except (Exception, SystemExit) as error:  # whatever a plug-in does wrong, the lab must open
+            except (Exception, SystemExit) as error:  # a broken plug-in must not stop the lab
                 reason = str(error) if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
                 failure = FailedPlugin(package, f"{entry.name} = {entry.value}", " ".join(reason.split()))
                 self._failed = (*self._failed, failure)
@@ -149,7 +149,7 @@ class Registry(Mapping[str, Recipe]):
         taken = self._packages.get(recipe.name)
         if taken is not None and (taken == BUILT_IN or not replace):
             raise ConfigError(
-                f"Package {package} cannot register strategy {recipe.name!r}: package {taken} has one of that name.",
+                f"Package {package} cannot register strategy {recipe.name!r}: package {taken} already has one.",
                 "Give it another name"
                 + ("." if taken == BUILT_IN else ", or register it with replace=True."),
             )
@@ -158,10 +158,10 @@ class Registry(Mapping[str, Recipe]):
 
 
 def _check(recipe: object) -> None:
-    """Whether every screen and command can show a recipe.
+    """Check that every screen and command can show a recipe.
 
     Raises:
-        ConfigError: it cannot.
+        ConfigError: one of them cannot.
     """
     if not isinstance(recipe, Recipe):
         raise ConfigError(f"A strategy is registered as a Recipe, not as {type(recipe).__name__}.")
@@ -182,7 +182,7 @@ def _check(recipe: object) -> None:
 
 
 def _recipes_of(entry: EntryPoint) -> list[Recipe]:
-    """What an entry point gives: a recipe or several, itself or by a call."""
+    """The recipes of an entry point: its object, or what that returns when called."""
     found = entry.load()
     if callable(found):
         found = found()

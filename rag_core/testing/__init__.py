@@ -1,12 +1,12 @@
-"""Contract tests for stages and strategies of your own, and the small collection they run on.
+"""Contract tests for your own stages and strategies, and the sample collection they run on.
 
     from rag_core.testing import check_stage, check_strategy
 
     def test_my_strategy():
         check_strategy(MY_RECIPE)
 
-Both raise `AssertionError` with a sentence that says what is wrong. They need no test framework, no network
-and no model: `sample_services` gives a dozen passages, a bag-of-words embedding and a scripted LLM.
+Both raise an `AssertionError` that says what is wrong. They need no test framework, network or model:
+`sample_services` has a dozen passages, a bag-of-words embedder and a scripted LLM.
 """
 
 from .checks import check_stage

@@ -1,4 +1,4 @@
-"""The contract of a stage, checked by running it on the small collection."""
+"""The contract of a stage, checked by running it on the sample collection."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUESTIONS = (QUESTION, "horses stable", "¿Dónde duermen los gatos?", "xylophon
 
 _REWRITES = Rewrite(MULTI_QUERY[:2])
 _DENSE, _BM25 = Retrieve((Dense(6),)), Retrieve((Bm25(6),))
-# What a stage can find before it; every one that its `flow` accepts is tried.
+# Usual stages before another; each combination that its `flow` accepts is tried.
 _BEFORE: tuple[tuple[Stage, ...], ...] = (
     (),
     (_REWRITES,),
@@ -46,21 +46,21 @@ class _Set:
 
 
 def require(held: bool, sentence: str) -> None:
-    """Raise AssertionError with this sentence unless something holds, also under `python -O`."""
+    """Raise AssertionError with this sentence if a condition is false, also under `python -O`."""
     if not held:
         raise AssertionError(sentence)
 
 
 def check_stage(stage: Stage | Retriever, *, after: Sequence[Stage] | None = None) -> None:
-    """Run a stage, or a retriever, through the contract that every part of a strategy keeps.
+    """Check that a stage, or a retriever, keeps the contract of all stages.
 
     It is a frozen dataclass, equal and hashable by its parameters, which are JSON. It leaves what its `flow`
-    says, ranks from 1, orders equal scores by passage id, keeps the votes it finds and adds its own, changes
-    nothing it was given, gives the same result twice, and works on one passage and on none. It ends with
-    `Stopped` when the user has stopped the run, and no failed model call passes unnoticed.
+    says, ranks from 1, orders equal scores by passage id, keeps earlier votes and adds its own, changes
+    none of its inputs, gives the same result twice, and works on one passage and on none. It raises
+    `Stopped` when the user has stopped the run, and does not hide a failed model call.
 
     Args:
-        after: the stages to run before it; by default, each of the usual ones that its `flow` accepts.
+        after: the stages to run before it; by default, every usual combination that its `flow` accepts.
 
     Raises:
         AssertionError: it breaks the contract; the message says where.
@@ -283,7 +283,8 @@ def _check_votes(stage: Stage, start: State, after: State) -> None:
                 require(bool(came), f"{stage.name} moved a passage to another ranking: {hit.id}.")
             votes = {vote for _, old in came for vote in old.votes}
             require(
-                votes <= set(hit.votes), f"{stage.name} lost votes of passage {hit.id}: they are added to."
+                votes <= set(hit.votes),
+                f"{stage.name} lost votes of passage {hit.id}; a stage only adds votes.",
             )
             require(hit.passage == came[0][1].passage, f"{stage.name} changed passage {hit.id}.")
             if set(hit.votes) > votes:

@@ -20,13 +20,13 @@ from .collection import PASSAGES, ScriptedLlm, sample_services
 
 
 def check_strategy(recipe: Recipe) -> None:
-    """Run a strategy through the contract that every strategy of the catalogue keeps.
+    """Check that a strategy keeps the contract of the built-in ones.
 
-    Every text is there and on one line; the JSON of `rag strategies` can be written. Every control has bounds
-    and help, takes both ends and refuses what lies beyond, comes back from its text and its JSON, and changes
-    fingerprint and result, or says which other control it needs and then changes neither. Every preset
-    builds. The strategy ends with an answer, on one passage and on none as well, opens no network connection,
-    makes no more model calls than it declares, and each of its stages passes `check_stage`.
+    No text is missing or longer than one line, and `rag strategies --json` can print it. Every control has
+    bounds and help, accepts both bounds, refuses values outside them, survives a round trip through text and
+    JSON, and changes the fingerprint and the result; an idle one changes neither. Every preset builds. The
+    strategy gives an answer, also on one passage or none, opens no network connection, makes no more model
+    calls than it declares, and each of its stages passes `check_stage`.
 
     Raises:
         AssertionError: it breaks the contract; the message says where.

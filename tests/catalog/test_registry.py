@@ -21,6 +21,7 @@ from rag_core.runtime.services import Services
 from rag_core.stages import Bm25, Generate, Retrieve
 from rag_core.values.errors import ConfigError
 
+OURS = list(RECIPES.values())  # loads the registry of this process before a test installs a package
 STRATEGY = """\
 from dataclasses import dataclass
 from rag_core import Number, Recipe
@@ -171,7 +172,7 @@ BROKEN = {
     ),
     "its name is taken": (
         "import rag_core\nSTRATEGY = rag_core.RECIPES['bm25']",
-        "Package bad-rag 1.2 cannot register strategy 'bm25': package rag_core has one of that name.",
+        "Package bad-rag 1.2 cannot register strategy 'bm25': package rag_core already has one.",
     ),
 }
 
@@ -183,7 +184,7 @@ def test_a_broken_package_is_named_and_harms_nothing(
     package(ward, "bad-rag", code, "bad = bad_rag:STRATEGY")
     monkeypatch.syspath_prepend(ward)
     monkeypatch.delitem(sys.modules, "bad_rag", raising=False)
-    registry = Registry(list(RECIPES.values()))
+    registry = Registry(OURS)
     with pytest.warns(
         RuntimeWarning, match="Package bad-rag 1.2 could not register 'bad = bad_rag:STRATEGY'"
     ):
@@ -211,7 +212,7 @@ def test_the_doctor_names_packages_and_what_is_wrong_with_them(ward: Path, monke
     monkeypatch.syspath_prepend(ward)
     for module in ("bad_rag", "ward_rag"):
         monkeypatch.delitem(sys.modules, module, raising=False)
-    monkeypatch.setattr(doctor, "RECIPES", Registry(list(RECIPES.values())))
+    monkeypatch.setattr(doctor, "RECIPES", Registry(OURS))
     with pytest.warns(RuntimeWarning, match="bad-rag"):
         good, bad = doctor._plugins()
     assert (good.ok, good.what) == (None, "strategies of package ward-rag 1.2: ward_skip")
@@ -269,7 +270,7 @@ class TestRegister:
         with pytest.raises(ConfigError) as refused:
             rag_core.register(recipe(title="Other"))
         assert refused.value.message == (
-            "Package test_registry cannot register strategy 'mine': package test_registry has one of that name."
+            "Package test_registry cannot register strategy 'mine': package test_registry already has one."
         )
         assert refused.value.next_step == "Give it another name, or register it with replace=True."
         assert RECIPES["mine"] is mine
@@ -281,9 +282,7 @@ class TestRegister:
 
     @pytest.mark.parametrize("replacing", [False, True])
     def test_a_built_in_strategy_stays(self, replacing: bool):
-        with pytest.raises(
-            ConfigError, match=r"package rag_core has one of that name\. Give it another name\.$"
-        ):
+        with pytest.raises(ConfigError, match=r"package rag_core already has one\. Give it another name\.$"):
             rag_core.register(recipe("bm25"), replace=replacing)
         with pytest.raises(ConfigError, match="built in"):
             rag_core.unregister("bm25")
@@ -312,7 +311,7 @@ class TestRegister:
 
 
 def test_threads_may_read_and_register_at_the_same_time():
-    registry = Registry(list(RECIPES.values()))
+    registry = Registry(OURS)
     failures: list[Exception] = []
 
     def work(number: int) -> None:
