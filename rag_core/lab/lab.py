@@ -35,8 +35,8 @@ class Lab:
 
     Attributes:
         engines: its models; another lab can share them.
-        warnings: what had to be mended when the corpus was opened.
-        calls: the embeddings that were made then.
+        warnings: what was repaired or left out when the corpus was opened.
+        calls: the embedding calls made then.
     """
 
     def __init__(self, settings: Settings, corpus: str, engines: Engines, store: CorpusStore) -> None:
@@ -94,7 +94,7 @@ class Lab:
 
         Args:
             strategies: names, (name, control values), or Strategy values.
-            reuse: earlier traces of this question; stages that have not changed since are taken over.
+            reuse: earlier traces of this question; unchanged stages are not run again.
             stop: set it to stop the run.
 
         Raises:
@@ -181,7 +181,7 @@ class Lab:
     def what_if(self, trace: Trace, **controls: object) -> Trace:
         """The same question and strategy with other control values.
 
-        Only the stages from the first changed one on run again.
+        Only the first changed stage and those after it run again.
         """
         changed = build((trace.strategy, {**trace.controls, **controls}))
         (outcome,) = run_all(trace.question, [changed], self.services(), reuse=[trace])
@@ -197,7 +197,7 @@ class Lab:
         """A strategy without its answer as a LlamaIndex retriever.
 
         Args:
-            callback_manager: hears of retrievals and of the model calls behind them.
+            callback_manager: receives events of retrievals and of the model calls behind them.
 
         Raises:
             ConfigError: the strategy, a control or a value is wrong.
@@ -221,7 +221,7 @@ class Lab:
         Args:
             response_synthesizer: writes the answer in place of the strategy's own answer stage.
             node_postprocessors: run on the passages before the answer.
-            callback_manager: hears of queries, retrievals and model calls.
+            callback_manager: receives events of queries, retrievals and model calls.
 
         Raises:
             ConfigError: the strategy, a control or a value is wrong; see also `llamaindex.query_engine`.

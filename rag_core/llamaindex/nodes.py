@@ -1,4 +1,4 @@
-"""Passages as LlamaIndex nodes, and the stages that LlamaIndex's own pipelines need."""
+"""Passages as LlamaIndex nodes, and the stages that LlamaIndex pipelines need."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _node(hit: Hit, rank: int) -> NodeWithScore:
 
 
 def as_hits(nodes: Iterable[NodeWithScore]) -> tuple[Hit, ...]:
-    """LlamaIndex nodes as hits, in their order: ours, or any with words of their own."""
+    """LlamaIndex nodes as hits, in order; the nodes may come from any index."""
     return tuple(_hit(found, rank) for rank, found in enumerate(nodes, start=1))
 
 
@@ -116,9 +116,9 @@ class Label(Stage):
 
 @dataclass(frozen=True, eq=False)
 class Postprocess(SelectStage):
-    """LlamaIndex node postprocessors: what they keep, in their order and with their words, is answered from.
+    """LlamaIndex node postprocessors: the answer uses the nodes they keep, in their order and wording.
 
-    A hit keeps its score; the postprocessors' is its vote. Metadata they add is not kept.
+    A hit keeps its score; the postprocessors' score becomes a vote. Metadata they add is dropped.
     """
 
     processors: tuple[BaseNodePostprocessor, ...]
@@ -147,11 +147,11 @@ class Postprocess(SelectStage):
         nodes, bundle = as_nodes(ranking), QueryBundle(ranking.query.text)
         for one in self.processors:
             nodes = one.postprocess_nodes(nodes, query_bundle=bundle)
-        held = {hit.id: hit for hit in ranking}
-        return [self._kept(held, node, rank, ranking) for rank, node in enumerate(nodes, start=1)]
+        found = {hit.id: hit for hit in ranking}
+        return [self._kept(found, node, rank, ranking) for rank, node in enumerate(nodes, start=1)]
 
-    def _kept(self, held: Mapping[str, Hit], node: NodeWithScore, rank: int, ranking: Ranking) -> Hit:
-        hit = held.get(node.node.node_id)
+    def _kept(self, found: Mapping[str, Hit], node: NodeWithScore, rank: int, ranking: Ranking) -> Hit:
+        hit = found.get(node.node.node_id)
         if hit is None:
             raise ConfigError(
                 f"A node postprocessor brought {node.node.node_id!r}, which is not among the passages found.",

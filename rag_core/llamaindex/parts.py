@@ -20,7 +20,7 @@ from .nodes import as_passage
 
 @dataclass(frozen=True, repr=False)
 class LlamaIndexRetriever(Retriever):
-    """Any LlamaIndex retriever beside, or in place of, our own.
+    """Any LlamaIndex retriever, beside our own or in their place.
 
         Strategy("mine", (Retrieve((LlamaIndexRetriever(wiki, "wiki"), Dense(10))), ReciprocalRankFusion(), Top(5), Generate()))
 
@@ -29,8 +29,8 @@ class LlamaIndexRetriever(Retriever):
     has none, all are 1 / rank. Rankings, votes and weights know it by its name.
 
     Args:
-        source: the retriever; how many nodes it gives is its own setting.
-        called: its name; two different ones in a strategy need two names.
+        source: the retriever; it decides how many nodes it returns.
+        called: its name; two retrievers in one strategy need different names.
     """
 
     source: BaseRetriever
@@ -47,7 +47,7 @@ class LlamaIndexRetriever(Retriever):
         return f"{type(self).__name__}({type(self.source).__name__}, {self.name!r})"
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        """What the retriever finds, each node once, those without text left out.
+        """The nodes the retriever finds, each once; nodes without text are left out.
 
         Raises:
             ProviderError: a score is not a number.
@@ -70,9 +70,9 @@ class LlamaIndexRetriever(Retriever):
 
 @dataclass(frozen=True)
 class EmbedBy(TransformStage):
-    """Searches by the embeddings of these texts in place of the question's, as a query bundle asks.
+    """Searches with the embeddings of these texts instead of the question's, as a query bundle requests.
 
-    Dense retrieval averages them; keyword search, rewrites and the answer go by the question.
+    Dense retrieval averages them; keyword search, rewrites and the answer use the question.
 
     Example:
         >>> from rag_core.testing import sample_context

@@ -59,7 +59,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A column failed; the others go on."""
+    """A column failed; the rest continue."""
 
     column: int
     error: RagError
@@ -72,7 +72,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class StoppedEarly:
-    """A column was stopped by the user, after it had made some calls."""
+    """The user stopped a column; `calls` are those it had made."""
 
     column: int
     calls: tuple[ModelCall, ...] = ()
@@ -121,7 +121,7 @@ def stream(
 
 @dataclass(frozen=True, slots=True)
 class _Either:
-    """Set when one of two flags is: the caller's, or the one that closing the stream sets."""
+    """Set when either flag is: the caller's, or the one that closing the stream sets."""
 
     asked: Flag | None
     closed: threading.Event
@@ -161,10 +161,10 @@ def collect(events: Iterator[Event]) -> list[Trace | RagError]:
 def calls_of(
     outcomes: Iterable[Outcome | Trace | RagError], before: Iterable[Trace] = ()
 ) -> tuple[ModelCall, ...]:
-    """The calls of a comparison's columns, finished, failed or stopped: each once, however many share it.
+    """The calls of a comparison's columns, whether finished, failed or stopped; shared calls count once.
 
     Args:
-        before: the traces it was given to reuse; their calls were paid for then, and are left out.
+        before: the traces it reused; their calls were paid for earlier and are left out.
     """
     old = {call for trace in before for call in trace.calls}
     made = dict.fromkeys(call for one in outcomes for call in one.calls)

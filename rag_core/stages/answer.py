@@ -1,4 +1,4 @@
-"""Writing the answer from the passages that were kept."""
+"""Writing the answer from the selected passages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .base import Flow, RerankStage, Stage, check_fields, warn_if_unread
 from .citations import evidence_hash, resolve_citations, shown_evidence
 from .rerank import LlmRerank, Rerank
 
-# a score or None of each passage; None altogether when there was no time
+# a score or None per passage; None for all when it ran out of time
 Measure = Callable[[Sequence[Hit]], Sequence[float | None] | None]
 
 
@@ -89,12 +89,12 @@ class Generate(Stage):
 
 
 def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
-    """The hits of the one ranking, each with its relevance by the best scorer that has rated it.
+    """The hits of the one ranking, each labelled by the best scorer that rated it.
 
-    First comes the judging model's score, then a cross-encoder's, then the offline measure, then the cosine;
-    of each, only scores for the question itself and from a model that the label rules know
-    (`LabelRules.has`). A hit that nothing rates has no label, and a warning says why; so has one for which
-    the offline measure had no time. The rule "rank" goes by position alone.
+    Scorers in order: the judging model, a cross-encoder, the offline measure, the cosine. Only scores for
+    the question itself count, from a model that the label rules know (`LabelRules.has`). A hit that no
+    scorer rated, or for which the offline measure ran out of time, has no label, and a warning says why.
+    The rule "rank" uses position alone.
     """
     hits, rules = state.ranking.hits, ctx.services.labels
     if rules.by_rank:
@@ -119,7 +119,7 @@ def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
 
 
 def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure]]:
-    """Who may rate passages, best first: the kind of score, the model, and its scores."""
+    """The scorers that can rate passages, best first: kind of score, model, and its scores."""
 
     def votes(stage: type[RerankStage]) -> Measure:
         return lambda hits: [

@@ -33,12 +33,12 @@ _FIELD = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What is known of the state between two stages before anything runs.
+    """What the state between two stages will contain, known before anything runs.
 
     Args:
         content: what the state contains for the next stage.
-        scales: who gave the scores -> their scale. Rankings go by their retriever until they are fused, by
-            the stage that fused them from then on.
+        scales: source of the scores -> their scale. The source is the retriever until rankings are fused, then
+            the stage that fused them.
         stages: names of the stages so far.
     """
 
@@ -48,11 +48,11 @@ class Flow:
 
     @property
     def scores(self) -> str:
-        """Who gives which scores, in words."""
+        """Each source and its scale, in words."""
         return " and ".join(f"{source} gives {scale} scores" for source, scale in self.scales.items())
 
     def rescored(self, scale: str) -> Flow:
-        """Every ranking on another scale."""
+        """The same flow with every ranking on another scale."""
         return replace(self, scales=dict.fromkeys(self.scales, scale))
 
 
@@ -63,7 +63,7 @@ class Stage(ABC):
 
     @property
     def name(self) -> str:
-        """The class's name; how votes, traces and screens call this stage."""
+        """The class's name, used in votes, traces and on screens."""
         return type(self).__name__
 
     @property
@@ -77,7 +77,7 @@ class Stage(ABC):
         """What this stage leaves.
 
         Raises:
-            ConfigError: it has no meaning on what stands before it.
+            ConfigError: this stage cannot follow the ones before it.
         """
         return before
 
@@ -104,10 +104,10 @@ class TransformStage(Stage):
 
 
 class Retriever(ABC):
-    """A way of searching; a frozen dataclass held by `Retrieve`.
+    """A way to search; a frozen dataclass that `Retrieve` runs.
 
     Attributes:
-        name: what rankings, weights and results call it.
+        name: used in rankings, weights and results.
         scale: of its scores.
     """
 
@@ -116,17 +116,17 @@ class Retriever(ABC):
 
     @property
     def variant(self) -> str:
-        """Tells it from another of the same name beside it; may be empty."""
+        """Distinguishes it from another retriever of the same name; may be empty."""
         return ""
 
     @property
     def most(self) -> int | None:
-        """How many hits a search gives at most; None when it is not known."""
+        """The most hits a search returns; None when unknown."""
         return None
 
     @property
     def control(self) -> str:
-        """What the user calls that number."""
+        """The name users see for `most`."""
         return f"the depth of {self.name}"
 
     @abstractmethod
@@ -138,7 +138,7 @@ class FusionStage(Stage):
     """Makes one ranking of several."""
 
     kind = "fuse"
-    scale: ClassVar[Scale | None] = None  # of the fused scores; None when they stay as they came
+    scale: ClassVar[Scale | None] = None  # of the fused scores; None when they keep their scale
 
     def flow(self, before: Flow) -> Flow:
         (first, *_) = before.scales.values()
@@ -148,8 +148,8 @@ class FusionStage(Stage):
         seen: dict[str, Hit] = {}
         for ranking in state.rankings:
             for hit in ranking:
-                held = seen.get(hit.id)
-                seen[hit.id] = hit if held is None else held.with_votes(*hit.votes)
+                earlier = seen.get(hit.id)
+                seen[hit.id] = hit if earlier is None else earlier.with_votes(*hit.votes)
         hits = [
             seen[identity].with_score(score, self.scale or seen[identity].scale)
             for identity, score in self.fuse(state.rankings).items()
@@ -158,15 +158,15 @@ class FusionStage(Stage):
 
     @abstractmethod
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
-        """Passage id -> fused score; a passage that is not named drops out."""
+        """Passage id -> fused score; passages without an entry are dropped."""
 
 
 class RerankStage(Stage):
     """Rescores every ranking it is given.
 
-    Against which text: while several rankings stand, each against the query that it was searched with
-    (RAG-MSR's reranking within each query); the only one, after fusion or of a single search, against the
-    user's question, whatever was searched with. The same holds for what selects by relevance (`Mmr`).
+    Several rankings are each scored against the query they were searched with (RAG-MSR's reranking within
+    each query). A single ranking, after fusion or from one search, is scored against the user's question,
+    whatever the query was. The same applies to stages that select by relevance (`Mmr`).
     """
 
     kind = "rerank"
@@ -185,7 +185,7 @@ class RerankStage(Stage):
 
     @abstractmethod
     def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
-        """The hits of a ranking, at least one, with their new scores; one that could get none is left out."""
+        """The hits of a ranking (at least one) with new scores; hits that could not be scored are left out."""
 
 
 class SelectStage(Stage):
@@ -200,7 +200,7 @@ class SelectStage(Stage):
 
     @property
     def control(self) -> str:
-        """What the user calls that number."""
+        """The name users see for `most`."""
         return f"the cut of {self.name}"
 
     def __call__(self, state: State, ctx: Context) -> State:
@@ -257,6 +257,6 @@ def _in_braces(names: Sequence[str]) -> str:
 
 
 def warn_if_unread(template: Template, ready: Template, ctx: Context) -> None:
-    """Warn that the offline engine, which goes by fields alone, does not read another text."""
+    """Warn that the offline engine, which reads only the fields, ignores a custom text."""
     if template.text != ready.text and ctx.services.llms[template.purpose].offline:
         ctx.warn(messages.prompt_unread(template.name))

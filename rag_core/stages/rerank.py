@@ -1,4 +1,4 @@
-"""Scoring passages anew: by the reranker, by a judging model, and the two scores of RAG-MSR together."""
+"""Rescoring passages: by a reranker, by a judging model, and by RAG-MSR's blend of both scores."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ class Rerank(RerankStage):
 
 @dataclass(frozen=True)
 class LlmRerank(RerankStage):
-    """Scores by the judging model (S_LLM of RAG-MSR, README, Step 3), each passage asked for by itself, all at the same time.
+    """Scores by the judging model (S_LLM of RAG-MSR, README, Step 3): one call per passage, all at the same time.
 
-    The model answers 0 to 100, scaled to 0 to 1, with a reason, which is the vote's note. A malformed reply is asked for once more. A passage
-    without a score is left out, with a warning: a failure is not a score of 0.
+    The model answers 0 to 100, scaled to 0 to 1, with a reason, which becomes the vote's note. A malformed
+    reply is requested once more. A passage without a score is left out, with a warning: a failure is not a
+    score of 0.
 
     Args:
-        template: the prompt; its fields are question and sources, and refused: why the last reply was.
+        template: the prompt; its fields are question and sources, and optionally refused: why the last reply was refused.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context  # its model: share of the question's words
@@ -96,7 +97,7 @@ class Blend(RerankStage):
 
     RAG-MSR, README, Step 3: Inter-Query Scoring & Filtering; α = 0.4 is the default of its code (scoring.py).
 
-    S_cos is a vote of its own, and the vote of S_final shows both terms with their weights.
+    S_cos gets its own vote; the vote of S_final shows both terms with their weights.
 
     Args:
         alpha: 0 to 1; 1 needs no judge before it.
@@ -123,7 +124,7 @@ class Blend(RerankStage):
         """The same rankings on the scale of S_final.
 
         Raises:
-            ConfigError: no judge stands before it.
+            ConfigError: no judge comes before it.
         """
         if self.alpha < 1 and LlmRerank.__name__ not in before.stages:
             raise ConfigError(

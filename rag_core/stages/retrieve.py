@@ -19,13 +19,13 @@ from .base import Flow, Retriever, Stage
 class Dense(Retriever):
     """Nearest passages by cosine similarity of embeddings.
 
-    A query with passages (HyDE) is embedded as the normalised mean of theirs, and of the question's beside
-    them if there is one.
+    A query with passages (HyDE) is embedded as the normalised mean of their embeddings and, when the query
+    has a question text, of its embedding too.
 
     Args:
         k: number of hits, >= 1.
         enriched: search the passages embedded with their contexts.
-        control: what the user calls k.
+        control: the name users see for k.
 
     Example:
         >>> from rag_core.testing import sample_context
@@ -69,8 +69,8 @@ class Bm25(Retriever):
         k: number of hits, >= 1.
         k1: saturation of term frequency, >= 0; 0 counts a term once.
         b: length normalisation, 0 (none) to 1 (full).
-        enriched: search the passages' words together with those of their contexts.
-        control: what the user calls k.
+        enriched: search the words of passages and of their contexts.
+        control: the name users see for k.
 
     Example:
         >>> from rag_core.testing import sample_context  # two of its passages have the word
@@ -122,7 +122,7 @@ class Retrieve(Stage):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each retriever's rankings are called; two of one kind, by their variants."""
+        """Names of the retrievers' rankings; two of one kind are distinguished by variant."""
         kinds = [retriever.name for retriever in self.retrievers]
         return tuple(
             one.name if kinds.count(one.name) == 1 else f"{one.name} {one.variant}".strip()
@@ -133,7 +133,7 @@ class Retrieve(Stage):
         """One ranking for the question searched once, else several.
 
         Raises:
-            ConfigError: two retrievers cannot be told apart.
+            ConfigError: two retrievers have the same name.
         """
         if len(set(self.names)) < len(self.names):
             raise ConfigError(

@@ -28,7 +28,7 @@ class Top(SelectStage):
 
     Args:
         k: >= 1.
-        control: what the user calls k.
+        control: the name users see for k.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context
@@ -51,7 +51,7 @@ class Top(SelectStage):
 
 @dataclass(frozen=True)
 class Threshold(SelectStage):
-    """The hits whose score is at least θ. When none is, the state says how near the best came.
+    """The hits whose score is at least θ. When none is, the state says how close the best came.
 
     RAG-MSR, README, Step 3: Final Filtering (S_final >= θ); θ = 0.5 is the default of its code (scoring.py).
 
@@ -72,7 +72,7 @@ class Threshold(SelectStage):
         """The same rankings.
 
         Raises:
-            ConfigError: a threshold has no meaning on their scale.
+            ConfigError: their scale has no fixed meaning.
         """
         if not set(before.scales.values()) <= ABSOLUTE:
             raise ConfigError(
@@ -82,7 +82,7 @@ class Threshold(SelectStage):
         return before
 
     def __call__(self, state: State, ctx: Context) -> State:
-        """The state with the hits that are left, and why when none is."""
+        """The state with the remaining hits, or the reason when none remain."""
         after = super().__call__(state, ctx)
         best = max((hit.score for ranking in state.rankings for hit in ranking), default=None)
         if best is None or any(ranking.hits for ranking in after.rankings):
@@ -104,13 +104,13 @@ class Mmr(SelectStage):
     Carbonell and Goldstein, "The use of MMR", SIGIR 1998; Hybrid RRF module, Retrieval Settings, uses λ = 0.7 and k = 5. The first pick,
     which has nothing to be unlike, is the most relevant hit, at λ = 0 as well.
 
-    The score of a hit is its MMR value when it was picked; its vote shows both terms, and the passage it was
-    most like.
+    The score of a hit is its MMR value when it was picked; its vote shows both terms and the most similar
+    passage picked before it.
 
     Args:
         k: how many to pick, >= 1.
         lambda_: λ; 1 orders by relevance alone, 0 by novelty alone.
-        control: what the user calls k.
+        control: the name users see for k.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context

@@ -34,9 +34,9 @@ _QUOTES = "\"'“”«»`* "
 class AnalyseQuery(TransformStage):
     """Decides by rules whether the question is a full sentence or a handful of keywords.
 
-    The templates that rewrite it are applied to a sentence as it stands; keywords are first made a question.
-    No model is asked: the decision is `questions.form_of`, and its reason is in the query's note. RAG-MSR
-    (README, "Reformulation Improvement") asks a model: `AnalyseQueryByLlm`.
+    Rewriting templates use a sentence unchanged and turn keywords into a question first. No model is
+    called: `questions.form_of` decides, and the query's note gives its reason. RAG-MSR (README,
+    "Reformulation Improvement") calls a model: `AnalyseQueryByLlm`.
 
     Example:
         >>> from rag_core.testing import sample_context
@@ -55,7 +55,7 @@ class AnalyseQuery(TransformStage):
 
 @dataclass(frozen=True)
 class AnalyseQueryByLlm(TransformStage):
-    """Asks the rewriting model for the form of the question, and for keywords made a full question.
+    """Asks the rewriting model for the form of the question, and to turn keywords into a full question.
 
     The way of RAG-MSR (README, "Reformulation Improvement"): what is too short or keywords is expanded into a
     full question before a rule is applied; a sentence is rewritten as it stands. When the call fails, or its
@@ -112,9 +112,8 @@ class Rewrite(TransformStage):
 
     Multi-Query Rewriter RAG, Implementation Details; RAG-MSR, README, Step 1.
 
-    A rewrite that fails drops out with a warning, as does one that repeats another; the others go on and
-    keep the places of their templates. A rewrite that lost a number, negation, drug or week of the
-    question is used, with a warning.
+    A rewrite that fails or repeats another is left out with a warning; the rest keep the positions of their
+    templates. A rewrite that lost a number, negation, drug or week of the question is used, with a warning.
 
     Args:
         templates: one or more.
@@ -138,10 +137,10 @@ class Rewrite(TransformStage):
             check_fields(self.name, template, ("question",), ("form",))
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """The rewrites that came, without repetitions.
+        """The rewrites that succeeded, without duplicates.
 
         Raises:
-            ProviderError: none came.
+            ProviderError: none succeeded.
         """
         written, failures = self._written(question, ctx)
         if not written:
@@ -178,11 +177,11 @@ class Rewrite(TransformStage):
 
 @dataclass(frozen=True)
 class Rephrase(Rewrite):
-    """The question put in the documents' terminology.
+    """The question rephrased in the documents' terminology.
 
     Query System with Contextual Retrieval, Query Transformation: optional.
 
-    When it fails, the question is searched as it stands, with a warning.
+    When it fails, the question itself is searched, with a warning.
 
     Example:
         >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
@@ -202,13 +201,13 @@ class Rephrase(Rewrite):
 
 @dataclass(frozen=True)
 class Hyde(TransformStage):
-    """A passage that would answer the question, to search with in its place (HyDE).
+    """A hypothetical passage that answers the question, searched with in its place (HyDE).
 
     Gao et al., "Precise zero-shot dense retrieval without relevance labels", ACL 2023 (arXiv 2212.10496),
     average the passage's embedding with the question's.
 
     Args:
-        include_question: average with the question; otherwise the passage alone is searched with.
+        include_question: average with the question; otherwise search with the passage alone.
 
     Example:
         >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
@@ -250,7 +249,7 @@ def _one_line(reply: str) -> str:
 
 
 def _note(question: Query, text: str, template: Template, ctx: Context) -> str:
-    """What the reader should know of a rewrite; warned of too."""
+    """What the reader should know about a rewrite; also added as a warning."""
     if OFFLINE_RULES.get(template.name) != template.text and ctx.services.llms[template.purpose].offline:
         rule = "the ready one of this name" if template.name in OFFLINE_RULES else "synonyms"
         ctx.warn(messages.template_unread(template.name, rule))
