@@ -39,10 +39,10 @@ lint: .venv/tested ## Check style, types and layers
 bench: .venv/tested ## Measure quality and speed on the benchmark sets (minutes)
 	$(RUN) -m pytest tests/benchmarks -s
 
-results: .venv/indexed ## Measure the strategies on the built-in questions and write the README's table
+results: .venv/indexed ## Measure the strategies on the built-in questions and write data/RESULTS.md
 	$(RUN) -m rag_core eval --strategies "$(MEASURED)" $(SETTINGS:%=--set %) $(PAIRS:%=--pair %) --json > .results.json
 	@mv .results.json data/results.json
-	$(RUN) -m rag_core results data/results.json --into README.md
+	$(RUN) -m rag_core results data/results.json --into data/RESULTS.md
 
 clean: ## Remove the environment, the index and all that can be made again
 	rm -rf .venv .rag build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
