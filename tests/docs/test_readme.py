@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 from helpers.small import ROOT
 
 from rag_core import RECIPES
-from rag_core import evaluation as ev
+from rag_core.testing import check_stage, check_strategy
 from rag_core.values.settings import Settings
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-STORED = ev.read_json(ROOT / "data" / "results.json")
+STORED = json.loads((ROOT / "data" / "results.json").read_text(encoding="utf-8"))
 ROWS = re.findall(r"^\| `(\w+)` \| (\d\.\d{3}) \| (\d\.\d{3}) \| (\d\.\d{3}) \|$", README, re.MULTILINE)
 
 
@@ -43,7 +46,7 @@ def test_the_house_it_draws_is_the_one_that_is_checked() -> None:
     table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     layers = [set(re.split(r" \| ", row)) for row in table["contracts"][0]["layers"]]
     drawing = README.partition("## The house")[2].partition("```")[2].partition("```")[0]
-    rooms = [set(line.partition("   ")[0].split()) for line in drawing.splitlines() if "   " in line]
+    rooms = [set(line.partition("   ")[0].split()) for line in drawing.strip().splitlines()]
     assert [row for row in rooms if not row & {"app.py"}] == [row for row in layers if row != {"__main__"}]
 
 
@@ -57,3 +60,13 @@ def test_every_setting_is_explained() -> None:
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\(([\w./]+)\)", README))))
 def test_the_files_it_links_are_there(path: str) -> None:
     assert (ROOT / path).is_file()
+
+
+def test_the_strategy_it_shows_keeps_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = re.search(r"```python\n(# ward_rag\.py\n.*?)```", README, re.DOTALL)
+    assert code
+    (tmp_path / "ward_rag.py").write_text(code[1])
+    monkeypatch.syspath_prepend(tmp_path)
+    ward = importlib.import_module("ward_rag")
+    check_stage(ward.EveryOther())
+    check_strategy(ward.STRATEGY)
