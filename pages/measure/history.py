@@ -56,8 +56,8 @@ def _row(run: ev.RunFolder) -> dict[str, object]:
 
 
 def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
-    """Every strategy of both runs on the questions they share."""
-    st.subheader("The two runs", anchor=False)
+    """Every strategy of both runs, on the questions they share."""
+    st.subheader("Comparison", anchor=False)
     for warning in ev.differences(older, newer):
         st.warning(warning)
     names = [*ev.DEFAULT_METRICS, "recall@100"]
@@ -94,7 +94,7 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
     )
     compared = [row.comparison for row in found if row.comparison]
     if not compared:
-        st.info("No strategy stands in both runs with the same settings.")
+        st.info("The runs have no strategy with the same settings in common.")
     for pair in compared:
         st.markdown(f"- {pair.verdict}")
 

@@ -1,4 +1,4 @@
-"""What a run found: figures, pairs, kinds of questions, stages, and single questions."""
+"""The results of a run: metrics, pairs, kinds of questions, stages, and single questions."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ def main() -> None:
         return
     results = ev.stored_results(run)
     if results is None:
-        st.warning(
-            "This run was not finished. Start the same measurement again and it goes on where it stopped."
-        )
+        st.warning("This run did not finish. Start the same measurement again to resume it.")
         return
     names = ev.titles(run.manifest)
     _head(results, names)
@@ -99,25 +97,25 @@ def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
     real = [name for name in names if not name.startswith(SEED)]
     st.dataframe(_table(results, titles, real), hide_index=True, column_config=_formats(real))
     st.caption(
-        "Click a column's head to sort. “Judged” is the share of the first ten documents that anybody judged; "
-        "unjudged ones count as not relevant. Time is that of each strategy alone."
+        "Click a column header to sort. “Judged” is the share of the top ten documents with a judgement; "
+        "documents without one count as not relevant. Each strategy is timed alone."
     )
     if seeds := [name for name in names if name.startswith(SEED)]:
         st.subheader("As RAG-MSR computed it", anchor=False)
         st.dataframe(_table(results, titles, seeds), hide_index=True, column_config=_formats(seeds))
         st.caption(
-            "Binary gains, and the ideal taken from the retrieved list itself: whatever was missed costs nothing. "
-            "This is how 0.868, 0.849, 0.763 and 0.918 came about, on ten chosen questions. "
+            "Binary gains, with the ideal order taken from the retrieved list itself: missed documents cost nothing. "
+            "The published 0.868, 0.849, 0.763 and 0.918 were computed this way, on ten chosen questions. "
             "Never compare it with the real nDCG above."
         )
     st.subheader(f"Is the difference real? ({primary.title})", anchor=False)
     if not results.comparisons:
-        st.caption("One strategy has nothing to be compared with.")
+        st.caption("Measure two strategies to compare them.")
         return
     left, right = st.columns(2)
     with left:
         st.plotly_chart(plots.pairs(results.comparisons, titles), key="pairs", config=PLAIN)
-        st.caption("Row minus the column of that number; ✓ where the difference is probably real. p by a paired randomisation "
+        st.caption("Row minus column, by number; ✓ marks a difference that is probably real. p from a paired randomisation "
                    "test, corrected for all pairs (Holm).")  # fmt: skip
     with right:
         for pair in results.comparisons:
@@ -154,7 +152,7 @@ def _formats(names: Sequence[str]) -> dict[str, object]:
     return {name: number(ev.parse_metric(name).title, format="%.3f") for name in names} | {
         "judged": number("Judged", format="percent"),
         "ms": number("ms per question", format="%.0f"),
-        "cost": number("US $ in all", format="%.4f", help="Empty when a price is unknown."),
+        "cost": number("US $ in total", format="%.4f", help="Empty when a price is unknown."),
         "n": number("Questions"),
         "strategy": st.column_config.TextColumn("Strategy", pinned=True),
     }
@@ -165,20 +163,20 @@ def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
     title = ev.parse_metric(primary).title
     known = {group: members for group, members in results.groups.items() if members}
     if not known:
-        st.info("The questions of this set are not told apart by kind or language.")
+        st.info("These questions are not labelled by kind, and share one language.")
     for group, members in known.items():
         st.subheader(f"By {group}", anchor=False)
         st.plotly_chart(plots.groups(members, primary, title, titles), key=f"groups.{group}", config=PLAIN)
     if known:
-        st.caption("Small groups have wide intervals: where they overlap widely, nothing is decided.")
+        st.caption("Small groups have wide intervals; widely overlapping intervals decide nothing.")
 
 
 def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -> None:
     primary = ev.parse_metric(results.primary)
     st.caption(
-        f"{primary.title} after each stage, and the change to the ranking before it; after a fusion, to the best of "
-        "the fused. A stage that both shortens and reorders has a row for each: the cut first, then the new order at "
-        "that length. p is exploratory: not corrected."
+        f"{primary.title} after each stage, and its change from the previous ranking, or from the best of several "
+        "when a stage fuses them. A stage that both shortens and reorders has two rows: the cut, then the new order "
+        "at that length. p is exploratory, uncorrected."
     )
     for label in run.labels:
         effects = ev.stage_effects(run, label, primary)
@@ -221,7 +219,7 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
                         "searched with": row.origin,
                         "questions": row.questions,
                         "error rate": row.error_rate,
-                        "relevant, found by no other": row.unique_relevant,
+                        "relevant, unique to it": row.unique_relevant,
                     }
                     for row in rewrites
                 ],
@@ -229,7 +227,7 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
                 column_config={"error rate": st.column_config.NumberColumn(format="%.2f")},
             )
             st.caption(
-                "Error rate, as in the RAG-MSR README: the share of the retrieved documents that is not relevant."
+                "Error rate, as in the RAG-MSR README: the share of retrieved documents that are not relevant."
             )
 
 
@@ -255,7 +253,7 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
     texts = {question.id: question for question in run.judged.questions}
     rows = [change for change in changes if change.verdict in chosen]
     if not rows:
-        st.info("No question is of this kind.")
+        st.info("No questions match.")
         return
     event = st.dataframe(
         [
@@ -278,7 +276,7 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
     )  # fmt: skip
     picked = [row for row in event["selection"]["rows"] if row < len(rows)]
     if not picked:
-        st.caption("Click the box before a question to see both strategies' way to their ranking.")
+        st.caption("Tick a question to see how each strategy arrived at its ranking.")
         return
     question = texts[rows[picked[0]].question]
     _both(run, question.id, question.text, {label: titles[label] for label in (baseline, label)})

@@ -1,4 +1,4 @@
-"""Put judged questions to several strategies and watch the figures come in."""
+"""Measure strategies on judged questions and watch the results arrive."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def main() -> None:
     """Draw the page."""
     st.header("Measure strategies on judged questions", anchor=False)
     st.markdown(
-        "Every question has documents that were judged relevant. No answers are written and no answer model "
-        "is called: this measures what the strategies find."
+        "Every question has documents judged relevant. This measures retrieval only: no answers are written "
+        "and no answer model is called."
     )
-    under_way("run")  # first, so that on a phone too it is seen without scrolling
+    under_way("run")  # first, so that a phone shows it without scrolling
     _form()
 
 
@@ -46,15 +46,15 @@ def _form() -> None:
         compared = _compared()
         also = st.multiselect(
             "As set on the Compare page", list(compared), format_func=lambda label: rag_core.describe(compared[label]),
-            help="The columns of the last comparison, with the settings they ran with.", key="run.compared",
+            help="The columns of the last comparison, with their settings.", key="run.compared",
             placeholder="Choose columns" if compared else "Compare a question first",
             disabled=not compared, persist_state="session",
         )  # fmt: skip
     with st.expander("Depth and metrics"):
         deep = st.toggle(
             "Deep rankings (100 passages)", key="deep",
-            help="Raises every count of passages to 100, so that deep metrics mean something. "
-            "Without it the strategies run as configured.", **KEPT,
+            help="Raises every count of passages to 100, as deep metrics require. "
+            "Otherwise, strategies run as configured.", **KEPT,
         )  # fmt: skip
         metrics = st.multiselect(
             "Metrics; comparisons use the first", OFFERED, default=list(ev.DEFAULT_METRICS),
@@ -85,7 +85,7 @@ def _start(
         st.error(str(error))
         return
     if job in before:
-        st.toast("This measurement is already running on this server: you are watching it.")
+        st.toast("This measurement is already running on this server; here is its progress.")
     st.rerun()
 
 

@@ -1,4 +1,4 @@
-"""Try very many settings of a strategy; choose on dev, report on test."""
+"""Try many settings of a strategy: choose the best on dev, report it on test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rag_core import evaluation as ev
 PLAIN = {"displayModeBar": False}
 MOST = (100, 300, 1000, 3000)  # settings offered
 TUNED_FIRST = ("rrf_k", "mmr_lambda", "k1", "b", "weighting", "merge", "vector_weight", "alpha", "theta",
-               "include_question")  # varied unless the user says otherwise, the first three there are  # fmt: skip
+               "include_question")  # the first three a strategy has are varied by default  # fmt: skip
 KEPT = {"persist_state": "session"}
 
 
@@ -23,8 +23,8 @@ def main() -> None:
     """Draw the page."""
     st.header("Tune a strategy", anchor=False)
     st.markdown(
-        "Every setting answers every dev question; the best one is then reported on the test questions, which it "
-        "was not chosen on. One retrieval serves all settings."
+        "Every setting is measured on every dev question; the best one is then reported on the test questions, which "
+        "played no part in choosing it. All settings share their retrievals."
     )
     under_way("sweep")
     _form()
@@ -78,8 +78,8 @@ def _form() -> None:
             placeholder="Kept as they are", **KEPT,
         )  # fmt: skip
         st.caption(
-            "Counts are kept as they are unless you add them: more passages raise nDCG@10 and recall by themselves. "
-            "If k_final varies, the result says how much of the gain comes from that alone."
+            "Counts are kept as they are unless you add them: more passages alone raise nDCG@10 and recall. "
+            "If k_final varies, the result shows how much of the gain comes from that."
         )
         axes = {one: _axis(recipe, controls[one]) for one in varied}
     total = math.prod(len(values) for values in axes.values()) if axes else 0
@@ -90,12 +90,12 @@ def _form() -> None:
     )  # fmt: skip
     most = bottom[1].selectbox(
         "At most", MOST, index=2, format_func=lambda count: f"{count:,} settings",
-        help="Of more combinations than this, a random sample is tried.", key="sweep.most", **KEPT,
+        help="If there are more combinations, a random sample is tried.", key="sweep.most", **KEPT,
     )  # fmt: skip
     how = "all of them" if total <= most else f"a random {most:,} of them"
     if bottom[2].button(
         f"Tune: {total:,} combinations, {how}" if total else "Choose what to vary",
-        type="primary", disabled=not total, width="stretch", key="sweep.start",  # whatever its words, one button
+        type="primary", disabled=not total, width="stretch", key="sweep.start",  # one button, whatever its label
     ):  # fmt: skip
         before = jobs().all("sweep")
         try:
@@ -113,7 +113,7 @@ def _form() -> None:
             st.error(str(error))
             return
         if job in before:
-            st.toast("This sweep is already running on this server: you are watching it.")
+            st.toast("This sweep is already running on this server; here is its progress.")
         st.rerun()
 
 
@@ -159,7 +159,7 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
 
 
 def _high(control: rag_core.Number) -> float:
-    """Where a range ends unless the user says otherwise: counts of passages beyond that only cost time."""
+    """The default end of a range: higher counts of passages only cost time."""
     return min(control.max, 30) if _counts_passages(control) else control.max
 
 

@@ -1,4 +1,4 @@
-"""Measurements under way on this server, as every session sees them; and the choice of questions."""
+"""The measurements running on this server, as every session sees them, and the choice of questions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pages.shared.engine import engine
 from rag_core import evaluation as ev
 
 BUILTIN_LABEL, FOLDER_LABEL = "Built-in questions", "A BEIR folder"
-TICK = 1.0  # seconds between two looks at what is under way
+TICK = 1.0  # seconds between updates
 STOPPED = {
-    "run": "Stopped. What was measured is kept: start the same measurement again and it continues there.",
-    "sweep": "Stopped. A sweep keeps nothing before its end.",
+    "run": "Stopped. What was measured is kept: start the same measurement again to resume it.",
+    "sweep": "Stopped. An unfinished sweep keeps nothing.",
 }
 
 
@@ -42,23 +42,21 @@ def lab_for(data: str, consent: Callable[[ev.CostEstimate], None]) -> rag_core.L
 
 @st.fragment(run_every=TICK)
 def under_way(kind: ev.JobKind) -> None:
-    """What is running or has ended on this server, whoever started it; redraws itself."""
-    held = jobs().all(kind)
-    _redraw_when_one_ended(kind, held)
+    """The running and finished measurements of this server, whoever started them; redraws itself."""
+    listed = jobs().all(kind)
+    _redraw_when_one_ended(kind, listed)
     running = [job for job in jobs().all() if not job.over]
     if len(running) > 1:
-        st.caption(
-            f"{len(running)} measurements are running on this server: their times are longer than alone."
-        )
-    for job in held:
+        st.caption(f"{len(running)} measurements are running on this server, so each takes longer.")
+    for job in listed:
         with st.container(border=True):
             _job(job)
 
 
-def _redraw_when_one_ended(kind: ev.JobKind, held: list[ev.Job]) -> None:
+def _redraw_when_one_ended(kind: ev.JobKind, listed: list[ev.Job]) -> None:
     """The page around shows results: it is drawn again, once, when a job ends."""
     key = f"{kind}.open"
-    still_open = {id(job) for job in held if not job.over}
+    still_open = {id(job) for job in listed if not job.over}
     ended = st.session_state.get(key, set()) - still_open
     st.session_state[key] = still_open
     if ended:
@@ -96,9 +94,7 @@ def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
     doing = "stopping after the questions under way" if job.stopping else f"{status.doing}{counted}{left}"
     st.progress(status.share, f"{title}: {doing}")
     if status.paid:
-        st.caption(
-            f"You agreed to {status.bill}. It continues when nobody watches or this page is closed; Stop ends it."
-        )
+        st.caption(f"You agreed to {status.bill}. It continues when this page is closed; Stop ends it.")
     st.button("Stop", on_click=job.stop, disabled=job.stopping, key=f"{key}.stop")
     if status.means:
         st.dataframe(
@@ -134,7 +130,7 @@ def _ended(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
                 query_params={"sweep": status.result.stem},
             )  # fmt: skip
         st.button("Clear away", on_click=jobs().clear, args=(job,), key=f"{key}.clear",
-                  help="Takes this line off every session's page. Results stay on disk.")  # fmt: skip
+                  help="Removes this line from every session. Results stay on disk.")  # fmt: skip
 
 
 def _minutes(seconds: float) -> str:
@@ -143,10 +139,10 @@ def _minutes(seconds: float) -> str:
 
 
 def choose_data(key: str, *, in_address: bool = False) -> str:
-    """Let the user choose the built-in questions or a BEIR folder; "builtin" or the folder's path.
+    """Widgets to choose the built-in questions or a BEIR folder; returns "builtin" or the folder's path.
 
     Args:
-        in_address: the choice stands in the page's address, so that it survives a reload. Not for a page that
+        in_address: put the choice in the page's address, so that it survives a reload. Not for a page that
             calls `st.switch_page`, which cannot leave such an address.
     """
     bind = "query-params" if in_address else None
@@ -159,7 +155,7 @@ def choose_data(key: str, *, in_address: bool = False) -> str:
     return st.text_input(
         "Folder", key=f"{key}.folder", placeholder="/path/to/nfcorpus", persist_state="session",
         bind=bind,
-        help="It holds corpus.jsonl, queries.jsonl and qrels/<split>.tsv. Its documents are embedded once.",
+        help="A folder with corpus.jsonl, queries.jsonl and qrels/<split>.tsv. Its documents are embedded once.",
     )  # fmt: skip
 
 
@@ -175,4 +171,4 @@ def _judged_by(data: str, split: str) -> str:
     try:
         return ev.read_judged(data, split, rag_core.read_settings()).judged_by
     except rag_core.RagError:
-        return ""  # the error shows when it is measured
+        return ""  # measuring shows the error

@@ -32,20 +32,20 @@ def evaluate(
     set_: Sets = None,
     depth: Depth = None,
     metrics: Annotated[
-        str, typer.Option(metavar="NDCG@10,...", help="Metrics; comparisons go by the first.")
+        str, typer.Option(metavar="NDCG@10,...", help="Metrics; comparisons use the first.")
     ] = "",
-    baseline: Annotated[str, typer.Option(help="Strategy that the others are set beside.")] = "",
+    baseline: Annotated[str, typer.Option(help="Strategy to compare the others with.")] = "",
     pair: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="A:B", help="Compare these two, by kind of question too; without it, every two."
+            metavar="A:B", help="Compare this pair, by kind of question too; without it, every pair."
         ),
     ] = None,
     run_file: Annotated[
         list[str] | None, typer.Option(metavar="LABEL=FILE", help="A TREC run of another system.")
     ] = None,
     run_dir: Annotated[
-        Path | None, typer.Option(help="Folder of the run; the same command goes on where it stopped.")
+        Path | None, typer.Option(help="Folder of the run; the same command resumes it.")
     ] = None,
     workers: Annotated[int, typer.Option(min=1, max=16, help="Questions at the same time.")] = 1,
     yes: Yes = False,
@@ -101,7 +101,7 @@ def evaluate(
     if baseline:
         others = [label for label in run.labels if label != baseline]
         shown.changes(baseline, {label: ev.changes(run, measured[0], baseline, label) for label in others})
-    say(f"\nEverything is in {run.folder}.")
+    say(f"\nSaved in {run.folder}.")
 
 
 def sweep(
@@ -111,12 +111,14 @@ def sweep(
         typer.Option(metavar="CONTROL=A,B or CONTROL=FROM:TO:STEP", help="A control and its values."),
     ],
     data: Data = "builtin",
-    tune: Annotated[str, typer.Option(help="Split that the winner is chosen on.")] = "dev",
-    report: Annotated[str, typer.Option(help="Split that the winner is reported on.")] = "test",
-    metric: Annotated[str, typer.Option(help="What is tuned.")] = "ndcg@10",
-    random: Annotated[int | None, typer.Option(min=1, help="So many settings at random, not all.")] = None,
+    tune: Annotated[str, typer.Option(help="Split to choose the winner on.")] = "dev",
+    report: Annotated[str, typer.Option(help="Split to report the winner on.")] = "test",
+    metric: Annotated[str, typer.Option(help="Metric to tune.")] = "ndcg@10",
+    random: Annotated[
+        int | None, typer.Option(min=1, help="Try this many settings at random, not all.")
+    ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="CONTROL=VALUE", help="A value all settings share.")
+        list[str] | None, typer.Option("--set", metavar="CONTROL=VALUE", help="A value for all settings.")
     ] = None,
     yes: Yes = False,
     as_json: AsJson = False,
@@ -158,7 +160,7 @@ def sweep(
         result, settings
     )  # last, so that a full disk does not lose what may have been paid for
     if not as_json:
-        say(f"\nEverything is in {path}.")
+        say(f"\nSaved in {path}.")
 
 
 def answers(
@@ -166,9 +168,7 @@ def answers(
     data: Data = "builtin",
     split: Split = "test",
     set_: Sets = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask so many questions, spread over the set.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask this many questions, evenly spaced.")] = None,
     judge: Annotated[
         bool, typer.Option("--judge", help="Have a language model judge every answer (RAG_JUDGE_MODEL).")
     ] = False,
@@ -178,7 +178,7 @@ def answers(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let strategies answer judged questions, and check citations, support and abstentions."""
+    """Answer judged questions, and check citations, support and abstentions."""
     from .. import evaluation as ev
     from ..evaluation import answers as checks
     from ..values.settings import read_settings
@@ -215,14 +215,14 @@ def results(
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
 ) -> None:
-    """Print a result, or put it as Markdown tables between a file's two result marks."""
+    """Print a result, or write it as Markdown tables between the two result marks of a file."""
     from .. import evaluation as ev
     from . import show_evaluation as shown
 
     found = ev.Results.read(file)
     if into is not None:
         ev.put_table(into, ev.markdown(found))
-        say(f"The table in {into} is that of {file}.")
+        say(f"{into} now has the tables of {file}.")
     elif markdown:
         typer.echo(ev.markdown(found))
     else:
@@ -230,7 +230,7 @@ def results(
 
 
 def opened(data: str, settings: Any, *, yes: bool) -> Any:
-    """The lab over a judged set's documents; asks before a provider embeds them, and says what that cost."""
+    """The lab over a judged set's documents; asks before a provider embeds them, and prints the cost."""
     from .. import evaluation as ev
 
     def agree(bill: Any) -> None:
@@ -252,14 +252,14 @@ def confirm(
     what: str = "This run",
     instead: str = "Choose other strategies, or the offline engine (RAG_LLM=offline).",
 ) -> None:
-    """Ask before anything is billed; without a terminal, only `--yes` is a yes.
+    """Ask before anything is billed; without a terminal, only `--yes` counts as consent.
 
     Args:
         what: what is billed, at the beginning of a sentence.
-        instead: what to do for one who says no.
+        instead: the alternative, for a user who declines.
 
     Raises:
-        RagError: nobody said yes.
+        RagError: the user did not consent.
     """
     if estimate.free or yes:
         return
@@ -272,7 +272,7 @@ def confirm(
 
 
 def time_left(seconds: float | None) -> str:
-    """A progress line's words."""
+    """The text of a progress line."""
     if seconds is None:
         return "measuring"
     minutes, rest = divmod(round(seconds), 60)

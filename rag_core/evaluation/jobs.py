@@ -1,7 +1,7 @@
-"""Measurements under way in this process: started once, watched from anywhere, stopped or cleared away.
+"""The measurements running in this process: started once, watched from any session, stopped or cleared.
 
-A job runs on a thread of its own. Its `Status` is an immutable value that the thread replaces, so that any
-number of readers see a whole one. Two jobs of the same key never run at the same time.
+Each job has its own thread, which replaces an immutable `Status`, so that readers always see a consistent
+one. Two jobs with the same key never run at the same time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Phase = Literal["running", "asking", "done", "stopped", "failed"]
 JobKind = Literal["run", "sweep"]
 
 PATIENCE = 1800.0  # seconds a paid job waits for consent before it is dropped
-KEPT = 20  # finished jobs that are remembered
+KEPT = 20  # finished jobs to keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class RunningMean:
     total: float = 0.0
 
     def plus(self, score: float) -> RunningMean:
-        """With one more score."""
+        """The mean with one more score."""
         return RunningMean(self.count + 1, self.total + score)
 
     @property
@@ -44,19 +44,19 @@ class RunningMean:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How a job stands.
+    """The status of a job.
 
     Args:
-        doing: what it is at, in a few words.
-        done: steps of `total` (0 while it is unknown).
-        seconds_left: estimate; None while it is unknown.
-        bill: what it would cost, from when that is known.
-        billed: what the bill is for, at the beginning of a sentence.
-        embedded: the calls that embedded its documents, from when it has opened them.
+        doing: its current activity, in a few words.
+        done: steps done, of `total` (0 while unknown).
+        seconds_left: estimate; None while unknown.
+        bill: its maximum cost, once known.
+        billed: what the bill is for, to start a sentence with.
+        embedded: the calls that embedded its documents, once they are open.
         means: strategy -> mean of the first metric so far.
         error: why it failed.
-        calls: those that were made before it failed or was stopped.
-        result: the run's folder or the sweep's file, once it is done.
+        calls: those made before it failed or was stopped.
+        result: the folder of the run or the file of the sweep, once done.
     """
 
     phase: Phase = "running"
@@ -74,7 +74,7 @@ class Status:
 
     @property
     def share(self) -> float:
-        """Of the steps that are done, 0 to 1."""
+        """The share of steps done, 0 to 1."""
         return min(1.0, self.done / self.total) if self.total else 0.0
 
     @property
@@ -90,7 +90,7 @@ class Job:
         key: what is measured; equal keys are the same measurement.
         title: one line for people.
         started: seconds since the epoch.
-        stop_requested: set by `stop`; the job looks at it between two questions.
+        stop_requested: set by `stop`; the job checks it between questions.
     """
 
     def __init__(self, key: str, kind: JobKind, title: str, patience: float = PATIENCE) -> None:
@@ -106,24 +106,24 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether its thread has ended, and what it held is released."""
+        """Whether its thread has ended and released its resources."""
         return self._over.is_set()
 
     @property
     def stopping(self) -> bool:
-        """Whether it was asked to stop and still finishes the questions under way."""
+        """Whether it was asked to stop and is finishing the questions in progress."""
         return self.stop_requested.is_set() and not self.over
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for its end; whether it came."""
+        """Wait for it to end; whether it did."""
         return self._over.wait(timeout)
 
     def stop(self) -> None:
-        """Ask it to stop; one that waits for consent is dropped."""
+        """Ask it to stop; a job waiting for consent is dropped."""
         self.stop_requested.set()
 
     def agree(self, bill: CostEstimate | None) -> None:
-        """Consent to this bill; nothing happens when it is not the one that is asked about now."""
+        """Consent to this bill; ignored unless it is the one waiting for consent."""
         if self.status.phase == "asking" and bill is self.status.bill:
             self._agreed.set()
 
@@ -138,7 +138,7 @@ class Job:
             what: what is billed, at the beginning of a sentence.
 
         Raises:
-            Stopped: it was declined.
+            Stopped: the user declined.
             RagError: nobody answered in time.
         """
         doing = self.status.doing
@@ -159,7 +159,7 @@ class Job:
         self.report(phase="running", doing=doing)
 
     def run(self, task: Callable[[Job], Path], before: Job | None) -> None:
-        """Do the task on this thread, after the job before it has let go."""
+        """Do the task on this thread, after the previous job with its key has ended."""
         try:
             while before and not before.wait(0.1):
                 self.report(doing="waiting for the earlier one to stop")
@@ -190,11 +190,11 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
 
     def start(self, key: str, kind: JobKind, title: str, task: Callable[[Job], Path]) -> Job:
-        """Start a job on a thread, or join the one under way that has this key.
+        """Start a job on a thread, or join the running job with this key.
 
         Args:
-            task: does the work; reports to the job it is given, looks at `stop_requested`, and returns where
-                the result is.
+            task: does the work; reports to its job, checks `stop_requested`, and returns the path of the
+                result.
         """
         with self._lock:
             before = self._jobs.get(key)
@@ -210,7 +210,7 @@ class Jobs:
         return job
 
     def all(self, kind: JobKind | None = None) -> list[Job]:
-        """The jobs, those of one kind if it is given; the newest first."""
+        """The jobs, of one kind if given, newest first."""
         with self._lock:
             jobs = list(self._jobs.values())
         return [job for job in reversed(jobs) if kind in (None, job.kind)]

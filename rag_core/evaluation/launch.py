@@ -1,4 +1,4 @@
-"""Evaluations and sweeps as jobs: what the measuring pages start, and any session watches."""
+"""Starts evaluations and sweeps as background jobs for the measuring pages."""
 
 from __future__ import annotations
 
@@ -40,11 +40,10 @@ def start_run(
     depth: int | None,
     metrics: Sequence[str],
 ) -> Job:
-    """Start an evaluation, or join the same one when it is under way.
+    """Start an evaluation, or join the same one if it is running.
 
     Args:
-        lab_of: opens the lab over the data's documents, asking for consent to what that costs; called on the
-            job's thread.
+        lab_of: opens the lab over the documents, after consent to the cost; called on the job's thread.
 
     Raises:
         RagError: the questions, a strategy or a metric is wrong; nothing was started.
@@ -107,7 +106,7 @@ def start_sweep(
     metric: str,
     base: Values | None = None,
 ) -> Job:
-    """Start a sweep of at most so many settings, tuned on dev and reported on test, or join the same one.
+    """Start a sweep of at most `most` settings, tuned on dev and reported on test, or join the same one.
 
     Raises:
         RagError: the questions, a value or the metric is wrong; nothing was started.
@@ -139,7 +138,7 @@ def start_sweep(
 
 
 def _opened(job: Job, lab_of: LabOf) -> Lab:
-    """The lab, once its documents are embedded; a lab that is kept open was paid for by an earlier job."""
+    """The lab, once its documents are embedded; an earlier job has paid for a lab that is already open."""
     job.report(doing="opening the documents")
     lab = lab_of(lambda bill: job.ask(bill, "Embedding the documents"))
     if job.status.bill:

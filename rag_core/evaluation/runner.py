@@ -1,4 +1,4 @@
-"""Running strategies over judged questions: retrieval alone, one question after the other, resumable."""
+"""Running strategies over judged questions: retrieval only, question by question, resumable."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .runfiles import read_run
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far an evaluation is.
+    """The progress of an evaluation.
 
     Args:
-        done: question × strategy pairs that have a record, those of an earlier call included.
+        done: question × strategy pairs with a record, including those of an earlier call.
         seconds_left: estimate from the pace of this call; None before the first record.
-        latest: label and record that were just written.
+        latest: label and record just written.
     """
 
     done: int
@@ -71,10 +71,10 @@ def _deepened(strategy: Strategy, depth: int) -> Strategy:
 
 
 def take_run_file(run: RunFolder, label: str, path: Path) -> None:
-    """Take over the rankings another system made; a question it has none for scores 0, as in trec_eval.
+    """Import another system's rankings; a question without a ranking scores 0, as in trec_eval.
 
     Raises:
-        DataError: naming file and line of what is malformed.
+        DataError: naming file and line of the error.
     """
     ranked = read_run(path, {question.id for question in run.judged.measured})
     for question in run.judged.measured:
@@ -91,21 +91,21 @@ def evaluate(
     workers: int = 1,
     stop: threading.Event | None = None,
 ) -> Iterator[RunProgress]:
-    """Put every question that has no record yet to every strategy; yields after each record.
+    """Put every question without a record to every strategy; yields after each record.
 
-    A question that fails or is stopped is kept with its reason and its calls: it is asked again by the next
-    run, and is in no score. Closing the iterator, or setting `stop`, ends the run after the questions under way.
+    A question that fails or is stopped is recorded with the reason and its calls: the next run asks it again,
+    and it has no score. Closing the iterator, or setting `stop`, ends the run after the questions in progress.
 
     Args:
         strategies: by the labels of the run.
-        services: gives those for one question; their engine must be the run's.
-        share: strategies of one question share equal model calls and prefixes, which saves paid
-            calls; a call taken over takes no time, so seconds are only each strategy's own without it.
-        workers: questions at the same time; more than one makes the seconds of local models longer.
+        services: called for each question; their engine must be the run's.
+        share: strategies share a question's equal model calls and prefixes, which saves paid calls. A shared
+            call takes no time, so leave this off to time each strategy.
+        workers: questions run at the same time; more than one slows local models down.
 
     Raises:
         ConfigError: the models or an index changed since the run was created.
-        Stopped: it was stopped. Every error carries the calls made since this was begun.
+        Stopped: the user stopped it. Every error carries the calls made since the start.
     """
     stop = stop or threading.Event()
     calls: list[ModelCall] = []
@@ -128,7 +128,7 @@ def evaluate(
     done = total - sum(len(labels) for _, labels in work)
     yield RunProgress(done, total, None)
     started, before = time.monotonic(), done
-    told: set[Future[list[tuple[str, Record]]]] = set()
+    yielded: set[Future[list[tuple[str, Record]]]] = set()
     with attach_calls_to_errors(calls), ThreadPoolExecutor(workers) as pool:
         pending = [
             pool.submit(_ask, question, labels, strategies, checked_services, share, stop, calls)
@@ -137,7 +137,7 @@ def evaluate(
         ]
         try:
             for future in as_completed(pending):
-                told.add(future)
+                yielded.add(future)
                 for label, record in future.result():
                     run.append(label, record)
                     done += 1
@@ -145,8 +145,8 @@ def evaluate(
                     yield RunProgress(done, total, pace * (total - done), (label, record))
         finally:
             for future in pending:
-                if not future.cancel() and future not in told and not future.exception():
-                    for label, record in future.result():  # it was under way, and is paid for
+                if not future.cancel() and future not in yielded and not future.exception():
+                    for label, record in future.result():  # it was in progress, and is paid for
                         run.append(label, record)
     if stop.is_set():
         raise Stopped(tuple(calls))
@@ -161,7 +161,7 @@ def _ask(
     stop: threading.Event,
     calls: list[ModelCall],
 ) -> list[tuple[str, Record]]:
-    """The records of one question; those there are when the run is stopped. Their calls go to `calls`."""
+    """The records of one question, or those finished before the run was stopped; adds their calls to `calls`."""
     if stop.is_set():
         return []
     current, common = services(), Run(stop=stop)

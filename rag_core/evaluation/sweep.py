@@ -1,8 +1,8 @@
-"""Sweeps: very many settings of one strategy over judged questions, each stage run once per prefix.
+"""Sweeps: many settings of one strategy over judged questions, each stage run once per prefix.
 
-All settings of a question share their equal prefixes (`Strategy.run` with one `Once`) and a memory of
-what the index has answered, so that one retrieval serves every setting. The results are those of the same
-settings run from scratch.
+For each question, all settings share their equal prefixes (`Strategy.run` with one `Run`) and a cache of
+index searches, so that one retrieval serves every setting. The results equal those of the same settings run
+from scratch.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Values = Mapping[str, object]
 
 
 class CachedIndex:
-    """An index that answers from what it has already been asked, for one question.
+    """An index that caches its searches, for one question.
 
-    A shallower search is the beginning of a deeper one, so each search is made once, as deep as any
-    setting may go. Not safe to share between threads that ask different questions: make one each.
+    A shallow search is the beginning of a deeper one, so each search runs once, at the greatest depth any
+    setting can need. Not thread-safe: make one for each question.
     """
 
     def __init__(self, index: Index, depth: int = MAX_PASSAGES) -> None:
@@ -81,8 +81,8 @@ class CachedIndex:
 def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
     """A control and its values, from "rrf_k=1,10,60" or "mmr_lambda=0:1:0.1" (both ends included).
 
-    Values that hold commas themselves, such as weights, are separated by semicolons. Templates with a text
-    of their own are written as JSON lists, also separated by semicolons.
+    Values that contain commas, such as weights, are separated by semicolons. Custom templates are written
+    as JSON lists, also separated by semicolons.
 
     Raises:
         ConfigError: no such control, or a value it cannot take.
@@ -111,19 +111,19 @@ def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
 
 
 def _parts(written: str) -> list[str]:
-    """The values of an axis as they were typed; a JSON list is one value."""
+    """The values of an axis as typed; a JSON list is one value."""
     if written.lstrip().startswith("["):
         return re.split(r"(?<=\])\s*;", written)
     return written.split(";") if ";" in written else written.split(",")
 
 
 def grid(axes: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
-    """Every combination of the axes' values, in their order."""
+    """Every combination of the values of the axes, in their order."""
     return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
 
 
 def sample(axes: Mapping[str, Sequence[object]], n: int, seed: int = SEED) -> list[dict[str, object]]:
-    """N different combinations at random; all of them when there are no more than n.
+    """At most `n` different combinations, at random.
 
     Random search finds as good settings as a grid with fewer trials when few controls matter: Bergstra
     and Bengio, "Random search for hyper-parameter optimization", JMLR 13, 2012.
@@ -141,14 +141,14 @@ def sample(axes: Mapping[str, Sequence[object]], n: int, seed: int = SEED) -> li
 
 
 def axis_values(control: Number, low: float, high: float, most: int = 11) -> tuple[object, ...]:
-    """At most so many values of a control from low to high, evenly, on its steps, both ends included."""
+    """At most `most` values of a control from low to high, evenly spaced on its steps, both ends included."""
     steps = round((high - low) / control.step)
     places = np.unique(np.linspace(0, steps, min(most, steps + 1)).round())
     return tuple(control.parse(f"{low + place * control.step:.10g}") for place in places)
 
 
 def settings_of(recipe: Recipe, base: Values, settings: Sequence[Values]) -> dict[Strategy, Values]:
-    """Different strategies with the values that make them; of settings that build the same, the first.
+    """The distinct strategies that settings build, each with its control values.
 
     Args:
         base: control values that all settings share.
@@ -173,8 +173,8 @@ class ScoreMatrix:
 
     Args:
         scores: (settings, questions) of the metric.
-        cost_usd: per setting, US dollars of all questions as if it had run alone; NaN when unknown.
-        calls: the billed calls that were made, those that settings share once.
+        cost_usd: US dollars per setting for all questions, as if it had run alone; NaN when unknown.
+        calls: the billed calls made; a call that settings share is listed once.
     """
 
     strategies: tuple[Strategy, ...]
@@ -201,12 +201,12 @@ def sweep(
     """Run every setting on every measured question.
 
     Args:
-        services: gives those for one question.
+        services: called for each question.
         progress: called with the questions done and their total.
 
     Raises:
-        StageError: a stage failed; a sweep has no holes.
-        Stopped: it was stopped. Both carry the calls of the whole sweep till then.
+        StageError: a stage failed; a sweep has no gaps.
+        Stopped: the user stopped it. Both carry the calls made so far.
     """
     questions = judged.measured
     scores = np.empty((len(strategies), len(questions)))
