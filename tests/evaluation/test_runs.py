@@ -1,46 +1,26 @@
-"""Running strategies over judged questions: records, resuming, results, regressions, estimates."""
+"""Running strategies over judged questions: records, calls, results."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import signal
-import subprocess
-import sys
-import textwrap
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from helpers.judged import JUDGED, opened
-from helpers.small import DOCUMENTS, ROOT, ScriptedLlm, WordEmbedder
+from helpers.judged import JUDGED, finish, opened
+from helpers.small import ScriptedLlm, WordEmbedder
 
 from rag_core import evaluation as ev
-from rag_core.data.benchmark import JUDGED_BY_AUTHORS
-from rag_core.evaluation.records import Record, StageRanking, StageRecord
 from rag_core.evaluation.run_folder import RunFolder
-from rag_core.indexing import CorpusIndex
-from rag_core.models import RehearsedLlm
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import Template
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import Dense, ReciprocalRankFusion, Retrieve, TransformStage
-from rag_core.values.errors import ConfigError, DataError, RagError, Stopped, StorageError
-from rag_core.values.pricing import Price, PriceList
-from rag_core.values.settings import Settings
-from rag_core.values.types import Cost, Query
-
-
-@pytest.fixture
-def strategies() -> dict[str, Strategy]:
-    return ev.build_strategies({"bm25": "bm25", "hybrid": ("hybrid_rrf", {"mmr": False})})
-
-
-def finish(run: RunFolder, strategies: Mapping[str, Strategy], services: Services) -> list[ev.RunProgress]:
-    return list(ev.evaluate(run, strategies, lambda: services))
+from rag_core.values.errors import ConfigError, RagError, Stopped
+from rag_core.values.types import Query
 
 
 def test_every_measured_question_gets_a_record_of_every_stage(
@@ -261,76 +241,6 @@ def test_a_question_that_a_run_file_leaves_out_scores_0(tmp_path: Path) -> None:
     assert ev.scores(run, ev.parse_metric("ndcg@10"))["some"] == {"q1": 1.0, "q2": 0.0, "q3": 0.0}
 
 
-def test_another_run_in_the_same_folder_is_refused(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
-) -> None:
-    opened(tmp_path / "run", strategies).close()
-    other = ev.build_strategies({"bm25": ("bm25", {"k1": 2}), "hybrid": ("hybrid_rrf", {"mmr": False})})
-    with pytest.raises(ConfigError, match="holds another run: different strategies"):
-        opened(tmp_path / "run", other)
-    changed = dataclasses.replace(JUDGED, checksum="x")
-    with pytest.raises(ConfigError, match="different checksum"):
-        opened(tmp_path / "run", strategies, changed)
-
-
-def test_a_run_folder_is_let_go_however_its_use_ends(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
-    with pytest.raises(RuntimeError), opened(tmp_path / "run", strategies):
-        raise RuntimeError("broken off")
-    other = dataclasses.replace(JUDGED, checksum="x")
-    with pytest.raises(ConfigError, match="holds another run") as refused:
-        opened(tmp_path / "run", strategies, other)
-    with opened(tmp_path / "run", strategies):
-        assert refused.value, "while the refusal is still at hand"
-    closer = opened(tmp_path / "run", strategies)
-    thread = threading.Thread(target=closer.close)
-    thread.start()
-    thread.join()
-    opened(tmp_path / "run", strategies).close()
-
-
-def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
-    opened(tmp_path / "run", strategies).close()
-    script = "import sys, time; from filelock import FileLock; held = FileLock(sys.argv[1]); held.acquire(); print('held', flush=True); time.sleep(60)"
-    holder = subprocess.Popen(
-        [sys.executable, "-c", script, str(tmp_path / "run" / "LOCK")], stdout=subprocess.PIPE, text=True
-    )
-    assert holder.stdout is not None
-    assert holder.stdout.readline().strip() == "held"
-    with pytest.raises(StorageError, match="is being written by another run") as refused:
-        opened(tmp_path / "run", strategies)
-    assert "stop it where it was started" in refused.value.next_step
-    holder.kill()
-    holder.wait()
-    assert (tmp_path / "run" / "LOCK").exists()
-    opened(tmp_path / "run", strategies).close()
-
-
-def test_two_processes_do_not_write_one_run(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
-    held = opened(tmp_path / "run", strategies)
-    with pytest.raises(StorageError, match="is being written by another run"):
-        opened(tmp_path / "run", strategies)
-    held.close()
-    opened(tmp_path / "run", strategies)
-
-
-@pytest.mark.parametrize("label", ["a b", "a/b", "", "../x"])
-def test_a_label_must_be_a_file_name(tmp_path: Path, label: str) -> None:
-    with pytest.raises(ConfigError, match="cannot be labelled"):
-        opened(tmp_path / "run", ev.build_strategies({label: "bm25"}))
-
-
-def test_a_broken_record_names_file_and_line(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
-) -> None:
-    run = opened(tmp_path / "run", strategies)
-    finish(run, strategies, services)
-    path = run.folder / "records" / "bm25.jsonl"
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text(lines[0] + '{"question": "q2"}\n' + lines[2])
-    with pytest.raises(DataError, match=r"bm25\.jsonl, line 2: not a record"):
-        RunFolder.open(tmp_path / "run")
-
-
 def test_stopping_keeps_what_is_measured(
     tmp_path: Path, services: Services, strategies: dict[str, Strategy]
 ) -> None:
@@ -347,78 +257,6 @@ def test_stopping_keeps_what_is_measured(
     assert 0 < sum(map(len, run.records.values())) < 6
     finish(run, strategies, services)
     assert run.finished
-
-
-CHILD = """
-import os, signal, sys
-from pathlib import Path
-sys.path.insert(0, {tests!r})
-from helpers.small import DOCUMENTS, WordEmbedder
-from helpers.judged import JUDGED, opened
-from rag_core import evaluation as ev
-from rag_core.runtime.services import Services
-from rag_core.indexing import CorpusStore
-from rag_core.values.labels import LabelRules
-
-home, folder, kill_after = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-embedder = WordEmbedder()
-index = CorpusStore(home, "animals", embedder).open()
-services = lambda: Services(index=index, embedder=embedder, llms={{}}, labels=LabelRules({{}}))
-strategies = ev.build_strategies({{"bm25": "bm25", "hybrid": ("hybrid_rrf", {{"mmr": False}})}})
-run = opened(folder, strategies)
-for step in ev.evaluate(run, strategies, services):
-    if step.done == kill_after:
-        os.kill(os.getpid(), signal.SIGKILL)
-ev.conclude(run, ev.choose_metrics())
-"""
-
-
-@pytest.mark.parametrize("killed_after", [0, 3, 6])
-def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
-    tmp_path: Path, index: CorpusIndex, services: Services, strategies: dict[str, Strategy], killed_after: int
-) -> None:
-    child = textwrap.dedent(CHILD).format(tests=str(Path(__file__).parents[1]))
-    arguments = [sys.executable, "-c", child, str(tmp_path / "home"), str(tmp_path / "run")]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    killed = subprocess.run(
-        [*arguments, str(killed_after)], env=environment, capture_output=True, check=False
-    )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
-    assert not (tmp_path / "run" / "results.json").exists()
-    held = RunFolder.open(tmp_path / "run")
-    assert sum(map(len, held.records.values())) == killed_after
-    for path in (tmp_path / "run" / "records").glob("*.jsonl"):  # and a write that was cut off
-        with path.open("a") as file:
-            file.write('{"question": "q9", "stag')
-    done = subprocess.run([*arguments, "-1"], env=environment, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    straight = opened(tmp_path / "straight", strategies)
-    finish(straight, strategies, services)
-    resumed = RunFolder.open(tmp_path / "run")
-    metric = ev.parse_metric("ndcg@10")
-    assert ev.scores(resumed, metric) == ev.scores(straight, metric)
-    results = ev.stored_results(resumed)
-    assert results is not None
-    assert results.queries == 3
-
-
-def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(
-    tmp_path: Path, services: Services, strategies: dict[str, Strategy], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from rag_core.values.settings import read_settings
-
-    settings = read_settings(home=tmp_path / "state")
-    manifest = ev.describe_run(JUDGED, strategies, depth=None, engine={}, source="builtin")
-    first = ev.folder_for(manifest, settings)
-    assert first.name.endswith(manifest.identity)
-    run = RunFolder.create(first, manifest, JUDGED)
-    assert ev.folder_for(manifest, settings) == first
-    finish(run, strategies, services)
-    ev.conclude(run, ev.choose_metrics())
-    assert ev.past_runs(settings) == [first]
-    deeper = manifest.model_copy(update={"depth": 7})
-    assert not ev.folder_for(deeper, settings).name.endswith(manifest.identity)
-    assert ev.run_title(first).endswith("animals test · BM25 keywords, Hybrid RRF + MMR · mmr off")
 
 
 def test_depth_raises_every_count_of_passages() -> None:
@@ -441,34 +279,6 @@ def test_without_metrics_the_usual_ones_and_the_deep_one_where_it_means_somethin
     assert [metric.name for metric in ev.choose_metrics(["MRR", "mrr", "p@5"])] == ["mrr", "precision@5"]
 
 
-def hand_made(tmp_path: Path, lists: Mapping[str, Mapping[str, tuple[str, ...]]]) -> RunFolder:
-    """A run of given rankings."""
-    manifest = ev.describe_run(JUDGED, {}, depth=None, engine={}, source="")
-    files = {label: ev.RunFile(run_file=f"{label}.trec", fingerprint="") for label in lists}
-    run = RunFolder.create(tmp_path / "made", manifest.model_copy(update={"strategies": files}), JUDGED)
-    for label, ranked in lists.items():
-        for question, documents in ranked.items():
-            run.append(label, Record.ranking(question, documents))
-    return run
-
-
-def test_what_became_of_each_question(tmp_path: Path) -> None:
-    run = hand_made(
-        tmp_path,
-        {
-            "old": {"q1": ("a", "e"), "q2": ("x", "b"), "q3": ("c", "x")},
-            "new": {"q1": ("e", "a"), "q2": ("b", "x"), "q3": ("c", "y")},
-        },
-    )
-    fates = ev.changes(run, ev.parse_metric("ndcg@10"), "old", "new")
-    assert [(fate.question, fate.verdict) for fate in fates] == [
-        ("q1", "worse"),
-        ("q3", "different"),
-        ("q2", "better"),
-    ]
-    assert {fate.verdict for fate in ev.changes(run, ev.parse_metric("ndcg@10"), "old", "old")} == {"same"}
-
-
 def test_front_of_quality_and_time(tmp_path: Path) -> None:
     points = [
         ev.Point("slow and good", 0.9, 2.0, 0.0),
@@ -485,215 +295,6 @@ def test_front_of_quality_and_time(tmp_path: Path) -> None:
         "expensive and good": False,
         "as good within the clock's noise": True,
     }
-
-
-ASK = Template(name="ask", purpose="rewrite", system="", text="Rewrite: {question}")
-
-
-@dataclasses.dataclass(frozen=True)
-class Asking(TransformStage):
-    """Asks a language model for one rewrite."""
-
-    def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        return (Query(ctx.complete(ASK.fill(question=question.text, sources=())), "ask"),)
-
-
-def test_the_bill_is_told_before_anything_is_sent(tmp_path: Path, services: Services) -> None:
-    """1 of 3 questions is measured: 2 calls are left, each as long as the longest question."""
-    import datetime
-
-    from rag_core.models.tokenizer import count_tokens
-
-    asking = {"asking": Strategy("asking", (Asking(), Retrieve((Dense(k=3),)), ReciprocalRankFusion()))}
-    plain = {"dense": Strategy("dense", (Retrieve((Dense(k=3),)),))}
-    price = Price(1_000_000.0, 0.0, datetime.date(2026, 1, 1), "test")  # a dollar a token in
-    longest = max(count_tokens(f"Rewrite: {q.text}", "dear") for q in JUDGED.measured)
-    for prices, known in ((PriceList({"dear": price}), True), (PriceList({}), False)):
-        rehearsal = dataclasses.replace(services, llms={"rewrite": RehearsedLlm("dear", prices)})
-        run = opened(tmp_path / f"run{known}", asking)
-
-        def bill(run: RunFolder = run, rehearsal: Services = rehearsal) -> ev.CostEstimate:
-            return ev.estimate(ev.plan_of(run, asking, share=True), rehearsal)
-
-        assert bill().calls == {"rewrite": 3}
-        assert not bill().free
-        assert bill().cost == (Cost(3.0 * longest) if known else Cost(unpriced=3))
-        run.append("asking", Record("q1"))
-        run.append("asking", Record("q2", error="It failed."))
-        assert bill().calls == {"rewrite": 2}, "what failed is asked again"
-    llm = services.llms["rewrite"]
-    assert isinstance(llm, ScriptedLlm)
-    assert llm.prompts == [], "nothing was sent"
-    free = opened(tmp_path / "free", plain)
-    assert ev.estimate(ev.plan_of(free, plain, share=True), services).free
-
-
-def test_a_bill_shares_equal_calls_only_among_strategies_that_a_question_still_goes_to(
-    tmp_path: Path, services: Services
-) -> None:
-    """Two strategies ask the same; one has q1 already: q1 costs the other a call of its own."""
-    twins = {
-        name: Strategy(name, (Asking(), Retrieve((Dense(k=k),)), ReciprocalRankFusion()))
-        for name, k in (("a", 2), ("b", 3))
-    }
-    rehearsal = dataclasses.replace(services, llms={"rewrite": RehearsedLlm("dear", PriceList({}))})
-    run = opened(tmp_path / "run", twins)
-    for share, calls in ((True, 3), (False, 6)):
-        assert ev.estimate(ev.plan_of(run, twins, share=share), rehearsal).calls == {"rewrite": calls}
-    run.append("a", Record("q1"))
-    run.append("a", Record("q2"))
-    assert ev.estimate(ev.plan_of(run, twins, share=True), rehearsal).calls == {"rewrite": 3}
-    assert ev.estimate(ev.plan_of(run, twins, share=False), rehearsal).calls == {"rewrite": 4}
-
-
-def test_stage_effects_are_paired_differences(tmp_path: Path) -> None:
-    """One relevant document of q2 at ranks 1 and 2: nDCG 1 and 1 / log2(3)."""
-    run = hand_made(tmp_path, {"s": {}})
-
-    def record(
-        question: str, lexical: tuple[str, ...], dense: tuple[str, ...], fused: tuple[str, ...]
-    ) -> Record:
-        first = StageRecord(
-            "Bm25 ∥ Dense", "retrieve", 0.1,
-            (StageRanking("question", "Bm25", "", lexical), StageRanking("question", "Dense", "", dense)),
-        )  # fmt: skip
-        return Record(
-            question,
-            (
-                first,
-                StageRecord("ReciprocalRankFusion", "fuse", 0.1, (StageRanking("question", "", "", fused),)),
-            ),
-        )
-
-    run.append("s", record("q2", ("b", "x"), ("x", "b"), ("b", "x")))
-    run.append("s", record("q3", ("x",), ("c", "f"), ("c", "f")))
-    lexical, dense, fused = ev.stage_effects(run, "s", ev.parse_metric("ndcg@10"))
-    half = 1 / 1.584962500721156
-    assert (lexical.lane, dense.lane, fused.lane) == ("Bm25", "Dense", "")
-    assert (lexical.effect, dense.effect, fused.effect) == ("", "", "order")
-    assert lexical.score.mean == pytest.approx((1 + 0) / 2)
-    assert (lexical.documents, dense.documents) == ((2 + 1) / 2, (2 + 2) / 2)
-    assert dense.score.mean == pytest.approx((half + 1) / 2)
-    assert lexical.change is None
-    assert fused.before == "Bm25 ∥ Dense Dense", "the better of the two that were fused"
-    assert fused.change is not None
-    assert fused.change.mean == pytest.approx(((1 - half) + 0) / 2)
-    assert fused.change.n == 2
-
-
-def one_lane(stage: str, kind: str, *documents: str) -> StageRecord:
-    return StageRecord(stage, kind, 0.1, (StageRanking("question", "", "", documents),))
-
-
-def test_reordering_is_not_charged_with_what_a_cut_takes(tmp_path: Path) -> None:
-    """q1: a is graded 2, e 1. MMR moves e before a, and drops the rest of the list with the other hit."""
-    run = hand_made(tmp_path, {"s": {}})
-    stages = (
-        one_lane("ReciprocalRankFusion", "fuse", "x", "a", "y", "e"),
-        one_lane("Mmr", "select", "a", "x"),
-    )
-    run.append("s", Record("q1", stages))
-    first, cut, order = ev.stage_effects(run, "s", ev.parse_metric("ndcg@10"))
-    log2 = {2: 1.0, 3: 1.584962500721156, 5: 2.321928094887362}
-    ideal = 2 / log2[2] + 1 / log2[3]  # a, then e; gains are the grades
-    whole, short, moved = 2 / log2[3] + 1 / log2[5], 2 / log2[3], 2 / log2[2]
-    assert [row.effect for row in (first, cut, order)] == ["", "cut", "order"]
-    assert first.score.mean == pytest.approx(whole / ideal)
-    assert cut.change is not None
-    assert cut.change.mean == pytest.approx((short - whole) / ideal), "e is lost by the cut alone"
-    assert order.change is not None
-    assert order.change.mean == pytest.approx((moved - short) / ideal), "and a is gained by the order alone"
-    assert (first.documents, cut.documents, order.documents) == (4, 2, 2)
-
-
-def test_a_cut_alone_is_no_reordering_and_a_longer_list_is_its_own_row(tmp_path: Path) -> None:
-    run = hand_made(tmp_path, {"s": {}})
-    stages = (
-        one_lane("Dense", "retrieve", "x", "a"),
-        one_lane("ReciprocalRankFusion", "fuse", "a", "x", "e"),
-        one_lane("Top", "select", "a", "x"),
-        one_lane("Again", "select", "a", "x"),
-    )
-    run.append("s", Record("q1", stages))
-    rows = ev.stage_effects(run, "s", ev.parse_metric("recall@10"))
-    assert [(row.stage, row.effect) for row in rows] == [
-        ("Dense", ""), ("ReciprocalRankFusion", "order"), ("ReciprocalRankFusion", "more"), ("Top", "cut"), ("Again", "order"),
-    ]  # fmt: skip
-    assert [row.change.mean for row in rows if row.change] == [0, 1 / 2, -1 / 2, 0]
-
-
-def test_rewrite_effects_count_irrelevant_and_unique_finds(tmp_path: Path) -> None:
-    run = hand_made(tmp_path, {"s": {}})
-    lanes = (
-        StageRanking("synonyms", "Dense", "x", ("a", "f", "x")),
-        StageRanking("expanded", "Dense", "y", ("a", "e")),
-    )
-    run.append("s", Record("q1", (StageRecord("Dense", "retrieve", 0.1, lanes),)))
-    synonyms, expanded = ev.rewrite_effects(run, "s")
-    assert (synonyms.origin, synonyms.error_rate, synonyms.unique_relevant) == (
-        "synonyms",
-        pytest.approx(2 / 3),
-        0,
-    )
-    assert (expanded.origin, expanded.error_rate, expanded.unique_relevant) == ("expanded", 0.0, 1)
-    assert ev.rewrite_effects(hand_made(tmp_path / "other", {"one": {"q1": ("a",)}}), "one") == []
-
-
-def test_rewrite_effects_can_be_counted_for_keywords_alone(tmp_path: Path) -> None:
-    """Rewrites go wrong more often on short questions: both figures can be set side by side."""
-    asked = dataclasses.replace(
-        JUDGED,
-        questions=tuple(
-            dataclasses.replace(question, text=text)
-            for question, text in zip(JUDGED.questions, ("cats sleep", "Do cats sleep?"), strict=False)
-        ),
-    )
-    run = hand_made(tmp_path, {"s": {}})
-    run.judged = asked
-    first, second = (question.id for question in asked.questions)
-    for question, documents in ((first, ("x", "y")), (second, ("x", max(JUDGED.qrels[second])))):
-        lanes = (
-            StageRanking("synonyms", "Dense", "s", documents),
-            StageRanking("expanded", "Dense", "e", documents),
-        )
-        run.append("s", Record(question, (StageRecord("Dense", "retrieve", 0.1, lanes),)))
-    for form, questions in (("keywords", 1), ("sentence", 1), ("", 2)):
-        assert [effect.questions for effect in ev.rewrite_effects(run, "s", form)] == [questions] * 2
-    assert ev.rewrite_effects(run, "s", "keywords")[0].error_rate == 1.0
-    assert ev.rewrite_effects(run, "s", "sentence")[0].error_rate < 1.0
-
-
-def test_who_judged_is_in_manifest_and_results(tmp_path: Path, services: Services) -> None:
-    chosen = ev.build_strategies({"bm25": "bm25"})
-    judged = dataclasses.replace(JUDGED, judged_by="Two midwives judged.")
-    with opened(tmp_path / "run", chosen, judged) as run:
-        finish(run, chosen, services)
-        assert ev.conclude(run, ev.choose_metrics()).judged_by == "Two midwives judged."
-    assert RunFolder.open(tmp_path / "run").judged == judged
-    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
-    del manifest["judged_by"]  # as an older version wrote it
-    (tmp_path / "run" / "manifest.json").write_text(json.dumps(manifest))
-    assert RunFolder.open(tmp_path / "run").judged.judged_by == JUDGED_BY_AUTHORS
-
-
-def test_differences_of_two_runs_are_named(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
-    one = opened(tmp_path / "one", strategies)
-    other = opened(tmp_path / "two", strategies, dataclasses.replace(JUDGED, checksum="other"))
-    assert ev.differences(one, one) == []
-    (told,) = ev.differences(one, other)
-    assert "judgements differ" in told
-
-
-def test_titles_come_from_where_the_documents_are(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
-    folder = tmp_path / "beir"
-    folder.mkdir()
-    rows = [{"_id": one.id, "title": one.title, "text": one.text} for one in DOCUMENTS]
-    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    manifest = ev.describe_run(JUDGED, strategies, depth=None, engine={}, source=str(folder))
-    run = RunFolder.create(tmp_path / "run", manifest, JUDGED)
-    assert ev.document_titles(run, Settings())["a"] == "Cats"
-    (folder / "corpus.jsonl").unlink()
-    assert ev.document_titles(run, Settings()) == {}
 
 
 def test_no_strategy_is_an_error() -> None:
@@ -713,9 +314,3 @@ def test_sharing_a_context_factory_gives_each_question_its_own(
     make: Callable[[], Services] = factory
     list(ev.evaluate(opened(tmp_path / "run", strategies), strategies, make, workers=2))
     assert len(made) == 3
-
-
-def test_relevant_documents_outside_the_final_ranking_are_missed() -> None:
-    record = Record.ranking("q", ["a", "b"])
-    assert record.missed({"a": 2, "c": 1, "d": 0, "e": 2}) == ["c", "e"]
-    assert Record("q").missed({"a": 1}) == ["a"]

@@ -112,7 +112,7 @@ def test_costs_are_those_of_each_setting_alone(services: Services) -> None:
         """One paid call."""
 
         def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-            from test_runs import ASK
+            from test_estimates import ASK
 
             ctx.complete(ASK.fill(question=question.text, sources=()))
             return (question,)

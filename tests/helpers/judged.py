@@ -9,6 +9,7 @@ from rag_core import evaluation as ev
 from rag_core.data.benchmark import Benchmark, Question
 from rag_core.evaluation.run_folder import RunFolder
 from rag_core.pipeline.strategy import Strategy
+from rag_core.runtime.services import Services
 
 QUESTIONS = (
     Question("q1", "cats sleep", "en", "clear", False),
@@ -28,3 +29,8 @@ JUDGED = Benchmark("animals", "test", QUESTIONS, GRADES, "0123456789abcdef")
 def opened(folder: Path, strategies: Mapping[str, Strategy], judged: Benchmark = JUDGED) -> RunFolder:
     manifest = ev.describe_run(judged, strategies, depth=None, engine={}, source="builtin")
     return RunFolder.create(folder, manifest, judged)
+
+
+def finish(run: RunFolder, strategies: Mapping[str, Strategy], services: Services) -> list[ev.RunProgress]:
+    """Every step of an evaluation."""
+    return list(ev.evaluate(run, strategies, lambda: services))

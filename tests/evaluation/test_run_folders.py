@@ -1,0 +1,201 @@
+"""Runs on disk: resuming, locks, damaged records, and what is read back from them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+from helpers.judged import JUDGED, finish, opened
+from helpers.small import DOCUMENTS, ROOT
+
+from rag_core import evaluation as ev
+from rag_core.data.benchmark import JUDGED_BY_AUTHORS
+from rag_core.evaluation.run_folder import RunFolder
+from rag_core.indexing import CorpusIndex
+from rag_core.pipeline.strategy import Strategy
+from rag_core.runtime.services import Services
+from rag_core.values.errors import ConfigError, DataError, StorageError
+from rag_core.values.settings import Settings
+
+
+def test_another_run_in_the_same_folder_is_refused(
+    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
+) -> None:
+    opened(tmp_path / "run", strategies).close()
+    other = ev.build_strategies({"bm25": ("bm25", {"k1": 2}), "hybrid": ("hybrid_rrf", {"mmr": False})})
+    with pytest.raises(ConfigError, match="holds another run: different strategies"):
+        opened(tmp_path / "run", other)
+    changed = dataclasses.replace(JUDGED, checksum="x")
+    with pytest.raises(ConfigError, match="different checksum"):
+        opened(tmp_path / "run", strategies, changed)
+
+
+def test_a_run_folder_is_let_go_however_its_use_ends(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
+    with pytest.raises(RuntimeError), opened(tmp_path / "run", strategies):
+        raise RuntimeError("broken off")
+    other = dataclasses.replace(JUDGED, checksum="x")
+    with pytest.raises(ConfigError, match="holds another run") as refused:
+        opened(tmp_path / "run", strategies, other)
+    with opened(tmp_path / "run", strategies):
+        assert refused.value, "while the refusal is still at hand"
+    closer = opened(tmp_path / "run", strategies)
+    thread = threading.Thread(target=closer.close)
+    thread.start()
+    thread.join()
+    opened(tmp_path / "run", strategies).close()
+
+
+def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
+    opened(tmp_path / "run", strategies).close()
+    script = "import sys, time; from filelock import FileLock; held = FileLock(sys.argv[1]); held.acquire(); print('held', flush=True); time.sleep(60)"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "run" / "LOCK")], stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline().strip() == "held"
+    with pytest.raises(StorageError, match="is being written by another run") as refused:
+        opened(tmp_path / "run", strategies)
+    assert "stop it where it was started" in refused.value.next_step
+    holder.kill()
+    holder.wait()
+    assert (tmp_path / "run" / "LOCK").exists()
+    opened(tmp_path / "run", strategies).close()
+
+
+def test_two_processes_do_not_write_one_run(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
+    held = opened(tmp_path / "run", strategies)
+    with pytest.raises(StorageError, match="is being written by another run"):
+        opened(tmp_path / "run", strategies)
+    held.close()
+    opened(tmp_path / "run", strategies)
+
+
+@pytest.mark.parametrize("label", ["a b", "a/b", "", "../x"])
+def test_a_label_must_be_a_file_name(tmp_path: Path, label: str) -> None:
+    with pytest.raises(ConfigError, match="cannot be labelled"):
+        opened(tmp_path / "run", ev.build_strategies({label: "bm25"}))
+
+
+def test_a_broken_record_names_file_and_line(
+    tmp_path: Path, services: Services, strategies: dict[str, Strategy]
+) -> None:
+    run = opened(tmp_path / "run", strategies)
+    finish(run, strategies, services)
+    path = run.folder / "records" / "bm25.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(lines[0] + '{"question": "q2"}\n' + lines[2])
+    with pytest.raises(DataError, match=r"bm25\.jsonl, line 2: not a record"):
+        RunFolder.open(tmp_path / "run")
+
+
+CHILD = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from helpers.small import DOCUMENTS, WordEmbedder
+from helpers.judged import JUDGED, opened
+from rag_core import evaluation as ev
+from rag_core.runtime.services import Services
+from rag_core.indexing import CorpusStore
+from rag_core.values.labels import LabelRules
+
+home, folder, kill_after = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+embedder = WordEmbedder()
+index = CorpusStore(home, "animals", embedder).open()
+services = lambda: Services(index=index, embedder=embedder, llms={{}}, labels=LabelRules({{}}))
+strategies = ev.build_strategies({{"bm25": "bm25", "hybrid": ("hybrid_rrf", {{"mmr": False}})}})
+run = opened(folder, strategies)
+for step in ev.evaluate(run, strategies, services):
+    if step.done == kill_after:
+        os.kill(os.getpid(), signal.SIGKILL)
+ev.conclude(run, ev.choose_metrics())
+"""
+
+
+@pytest.mark.parametrize("killed_after", [0, 3, 6])
+def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
+    tmp_path: Path, index: CorpusIndex, services: Services, strategies: dict[str, Strategy], killed_after: int
+) -> None:
+    child = textwrap.dedent(CHILD).format(tests=str(Path(__file__).parents[1]))
+    arguments = [sys.executable, "-c", child, str(tmp_path / "home"), str(tmp_path / "run")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    killed = subprocess.run(
+        [*arguments, str(killed_after)], env=environment, capture_output=True, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    assert not (tmp_path / "run" / "results.json").exists()
+    held = RunFolder.open(tmp_path / "run")
+    assert sum(map(len, held.records.values())) == killed_after
+    for path in (tmp_path / "run" / "records").glob("*.jsonl"):  # and a write that was cut off
+        with path.open("a") as file:
+            file.write('{"question": "q9", "stag')
+    done = subprocess.run([*arguments, "-1"], env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    straight = opened(tmp_path / "straight", strategies)
+    finish(straight, strategies, services)
+    resumed = RunFolder.open(tmp_path / "run")
+    metric = ev.parse_metric("ndcg@10")
+    assert ev.scores(resumed, metric) == ev.scores(straight, metric)
+    results = ev.stored_results(resumed)
+    assert results is not None
+    assert results.queries == 3
+
+
+def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(
+    tmp_path: Path, services: Services, strategies: dict[str, Strategy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rag_core.values.settings import read_settings
+
+    settings = read_settings(home=tmp_path / "state")
+    manifest = ev.describe_run(JUDGED, strategies, depth=None, engine={}, source="builtin")
+    first = ev.folder_for(manifest, settings)
+    assert first.name.endswith(manifest.identity)
+    run = RunFolder.create(first, manifest, JUDGED)
+    assert ev.folder_for(manifest, settings) == first
+    finish(run, strategies, services)
+    ev.conclude(run, ev.choose_metrics())
+    assert ev.past_runs(settings) == [first]
+    deeper = manifest.model_copy(update={"depth": 7})
+    assert not ev.folder_for(deeper, settings).name.endswith(manifest.identity)
+    assert ev.run_title(first).endswith("animals test · BM25 keywords, Hybrid RRF + MMR · mmr off")
+
+
+def test_who_judged_is_in_manifest_and_results(tmp_path: Path, services: Services) -> None:
+    chosen = ev.build_strategies({"bm25": "bm25"})
+    judged = dataclasses.replace(JUDGED, judged_by="Two midwives judged.")
+    with opened(tmp_path / "run", chosen, judged) as run:
+        finish(run, chosen, services)
+        assert ev.conclude(run, ev.choose_metrics()).judged_by == "Two midwives judged."
+    assert RunFolder.open(tmp_path / "run").judged == judged
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    del manifest["judged_by"]  # as an older version wrote it
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps(manifest))
+    assert RunFolder.open(tmp_path / "run").judged.judged_by == JUDGED_BY_AUTHORS
+
+
+def test_differences_of_two_runs_are_named(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
+    one = opened(tmp_path / "one", strategies)
+    other = opened(tmp_path / "two", strategies, dataclasses.replace(JUDGED, checksum="other"))
+    assert ev.differences(one, one) == []
+    (told,) = ev.differences(one, other)
+    assert "judgements differ" in told
+
+
+def test_titles_come_from_where_the_documents_are(tmp_path: Path, strategies: dict[str, Strategy]) -> None:
+    folder = tmp_path / "beir"
+    folder.mkdir()
+    rows = [{"_id": one.id, "title": one.title, "text": one.text} for one in DOCUMENTS]
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    manifest = ev.describe_run(JUDGED, strategies, depth=None, engine={}, source=str(folder))
+    run = RunFolder.create(tmp_path / "run", manifest, JUDGED)
+    assert ev.document_titles(run, Settings())["a"] == "Cats"
+    (folder / "corpus.jsonl").unlink()
+    assert ev.document_titles(run, Settings()) == {}

@@ -1,0 +1,20 @@
+"""Answers and the passages they were written from, for tests of their checks."""
+
+from __future__ import annotations
+
+from rag_core.values.trace import Step, Trace
+from rag_core.values.types import Answer, Hit, Passage, Query, Ranking, State
+
+
+def passage(text: str, language: str = "en", title: str = "", name: str = "p") -> Passage:
+    """A passage of a document of that name."""
+    return Passage(f"{name}:0:0", name, title, text, language=language)
+
+
+def answered(text: str, *passages: Passage, invalid: int = 0, abstained: bool = False) -> Trace:
+    """A trace that ends with this answer, written from these passages."""
+    query = Query("Why?")
+    hits = tuple(Hit(one, 0.5, "cosine") for one in passages)
+    answer = Answer(text, abstained=abstained, invalid_citations=invalid)
+    state = State(query, (query,), (Ranking(query, hits),), answer)
+    return Trace("Why?", "s", {}, "f", (Step("Generate", "answer", {}, state, 0.0),))
