@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..language.analysis import language_of, sentences, tokens
+from ..language.quantities import LEAST, NUMBER_WORDS, THOUSANDS, UNITS, plain_number
 from ..stages.citations import MARKER
 from ..values.trace import Trace
 from ..values.types import Passage
@@ -22,43 +23,20 @@ _NEGATION = {
     "en": re.compile(r"\b(?:no|not|never|without|neither|nor|none|cannot|avoid\w*)\b|n['’]t\b"),
     "es": re.compile(r"\b(?:no|nunca|jamás|sin|ni|tampoco|ning[uú]n\w*|nadie|nada|evit\w+)\b"),
 }
-_NUMBER_WORDS = {  # without "one", which is more often an article or a pronoun
-    "en": ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
-    "es": ["dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "once", "doce"],
-}
-_NUMBERS = {code: {word: str(n) for n, word in enumerate(words, 2)} for code, words in _NUMBER_WORDS.items()}
-_UNITS = {
-    word: unit
-    for unit, words in {
-        "min": "minute minutes minuto minutos",
-        "h": "hr hrs hour hours hora horas",
-        "day": "days día días",
-        "week": "weeks wk wks semana semanas",
-        "month": "months mes meses",
-        "year": "years año años",
-        "mcg": "µg μg ug microgram micrograms microgramo microgramos",
-        "mg": "milligram milligrams miligramo miligramos",
-        "g": "gram grams gramo gramos",
-        "kg": "kilogram kilograms kilo kilos kilogramo kilogramos",
-        "ml": "millilitre millilitres milliliter milliliters mililitro mililitros",
-        "l": "litre litres liter liters litro litros",
-        "iu": "ui unit units unidad unidades",
-        "mm": "millimetre millimetres milímetro milímetros",
-        "cm": "centimetre centimetres centímetro centímetros",
-        "%": "percent",
-    }.items()
-    for word in (unit, *words.split())
+_MOST_IN_WORDS = 12  # larger numbers are usually in digits
+_NUMBERS = {
+    code: {word: str(value) for word, value in words.items() if LEAST <= value <= _MOST_IN_WORDS}
+    for code, words in NUMBER_WORDS.items()
 }
 _WORD = re.compile(r"\w+")
-_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:[., \u00a0\u202f]\d{3})+")
 _QUANTITY = re.compile(
-    rf"(?<!\w)({_THOUSANDS.pattern}(?!\d)|\d+(?:[.,]\d+)?)[\s-]?(%|per cent\b|por ciento\b|[^\W\d_]+)?"
+    rf"(?<!\w)({THOUSANDS.pattern}(?!\d)|\d+(?:[.,]\d+)?)[\s-]?(%|per cent\b|por ciento\b|[^\W\d_]+)?"
 )
 
 _AFTER_STOP = re.compile(r"([.!?])((?:\s?\[\d+\])+)")
 _BEFORE_SENTENCE = re.compile(r"(\[\d+\])\s+(?=[A-ZÀ-Þ¿¡])")
 
-Quantity = tuple[float, str | None]  # a number and its unit, when it is one of _UNITS
+Quantity = tuple[float, str | None]  # a number and its unit, when it is one of UNITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,17 +188,12 @@ def _holds(held: Iterable[Quantity], wanted: Quantity) -> bool:
 
 
 def _quantity(match: re.Match[str]) -> Quantity:
-    number = match[1]
-    if _THOUSANDS.fullmatch(number):
-        value = float(re.sub(r"\D", "", number))
-    else:
-        value = float(number.replace(",", "."))
-    return value, _unit(match)
+    return float(plain_number(match[1])), _unit(match)
 
 
 def _unit(match: re.Match[str]) -> str | None:
     word = match[2] or ""
-    return "%" if word in ("per cent", "por ciento") else _UNITS.get(word)
+    return "%" if word in ("per cent", "por ciento") else UNITS.get(word)
 
 
 def _keep_word(match: re.Match[str]) -> str:

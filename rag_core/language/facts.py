@@ -8,33 +8,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .analysis import LANGUAGES, Word, language_of, words_of
+from .quantities import LEAST, NUMBER_WORDS, TENS, plain_number
 from .thesaurus import Thesaurus
 
 FactKind = Literal["number", "age", "negation", "drug"]
 NEAR = 4  # words; a negation this close before a word negates it
 
-_UNITS = {
-    "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen",
-    "es": "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince "
-    "dieciseis diecisiete dieciocho diecinueve veinte veintiuno veintidos veintitres veinticuatro "
-    "veinticinco veintiseis veintisiete veintiocho veintinueve",
-}
-_TENS = {
-    "en": "twenty thirty forty fifty sixty seventy eighty ninety",
-    "es": "treinta cuarenta cincuenta sesenta setenta ochenta noventa",
-}
-_VALUE = {code: {word: value for value, word in enumerate(row.split())} for code, row in _UNITS.items()}
-_TEN = {
-    code: {word: 10 * value for value, word in enumerate(row.split(), start=2 if code == "en" else 3)}
-    for code, row in _TENS.items()
-}
 _JOINS = {"en": "", "es": "y"}  # thirty four, treinta y cuatro
-_LEAST = 2  # "one" and "uno" are usually pronouns
 
 # Not the digits of a name such as B12, T1DM, omega-3 or COVID-19.
 _DIGITS = re.compile(r"(?<![^\W_])(?<![^\W\d_]-)\d+(?:[.,]\d+)*")
-_THOUSANDS = re.compile(r"\d{1,3}(?:\.\d{3})+")
 _WEEKS = re.compile(r"weeks?|wks?|w|semanas?|sem|sdg")
 _AGE = re.compile(r"\d+(?:\s*(?:-|–|to|or|a|o|y|and|ou)\s*\d+)*\s*(?:weeks?|wks?|semanas?|sem\b|w\b)"
                   r"|(?:weeks?|semanas?)\s+(?:de\s+)?\d+|\d+\s*\+\s*[0-6]\b", re.IGNORECASE)  # fmt: skip
@@ -147,14 +130,11 @@ def lost_in_rewrite(question: str, rewrite: str, thesaurus: Thesaurus | None = N
 
 def _in_digits(text: str) -> Iterator[Fact]:
     for match in _DIGITS.finditer(text):
-        value = match[0].replace(",", ".")
-        if _THOUSANDS.fullmatch(value):
-            value = value.replace(".", "")
-        yield Fact("number", *match.span(), (value,))
+        yield Fact("number", *match.span(), (plain_number(match[0]),))
 
 
 def _in_words(text: str, words: list[Word], language: str) -> Iterator[Fact]:
-    units, tens, join = _VALUE.get(language, {}), _TEN.get(language, {}), _JOINS.get(language, "")
+    units, tens, join = NUMBER_WORDS.get(language, {}), TENS.get(language, {}), _JOINS.get(language, "")
     at = 0
     while at < len(words):
         first, last, value = words[at], words[at], None
@@ -169,7 +149,7 @@ def _in_words(text: str, words: list[Word], language: str) -> Iterator[Fact]:
                 last = words[at]
         elif first.form in units:
             value = units[first.form]
-        if value is not None and value >= _LEAST:
+        if value is not None and value >= LEAST:
             yield Fact("number", first.start, last.end, (str(value),))
         at += 1
 
