@@ -93,10 +93,10 @@ def test_every_topic_of_the_seeds_has_a_document_named_after_it(
         ("language: en", "language: es", "does not match the folder"),
         ("topic: labour", "topic: gardening", "topic 'gardening' is not one of"),
         ("year: 2018", "year: 1066", "is malformed"),
-        ("year: 2018", "year: soon", "has a wrong one"),
-        ("title: A good document", "title: Another", "does not begin with the title"),
+        ("year: 2018", "year: soon", "missing or invalid"),
+        ("title: A good document", "title: Another", "does not start with the title"),
         ("## Third\n", "", "fewer than three sections"),
-        ("id: en-good\n", "", "lacks a field"),
+        ("id: en-good\n", "", "missing or invalid"),
         ("sources:", "sources: [", "cannot be read"),
     ],
 )

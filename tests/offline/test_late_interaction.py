@@ -93,7 +93,7 @@ class TestReadingAText:
         )
         encoder = TokenEncoder(minilm)
         threads = [
-            threading.Thread(target=encoder.read, args=([(text, "en") for text in TEXTS],)) for _ in range(4)
+            threading.Thread(target=encoder.encode, args=([(text, "en") for text in TEXTS],)) for _ in range(4)
         ]
         for thread in threads:
             thread.start()
