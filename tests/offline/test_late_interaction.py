@@ -67,7 +67,7 @@ class TestReadingAText:
             return encode(texts, **options)
 
         monkeypatch.setattr(network, "encode", counting)
-        one = TokenEncoder(minilm).read([(TEXTS[0], "en")])[0].megabytes
+        one = TokenEncoder(minilm).encode([(TEXTS[0], "en")])[0].megabytes
         encoder = TokenEncoder(minilm, megabytes=2.5 * one)
         asked.clear()
         first, second, third = ((TEXTS[0], "en"), (TEXTS[0] + " ", "en"), (TEXTS[0] + "  ", "en"))
@@ -93,7 +93,8 @@ class TestReadingAText:
         )
         encoder = TokenEncoder(minilm)
         threads = [
-            threading.Thread(target=encoder.encode, args=([(text, "en") for text in TEXTS],)) for _ in range(4)
+            threading.Thread(target=encoder.encode, args=([(text, "en") for text in TEXTS],))
+            for _ in range(4)
         ]
         for thread in threads:
             thread.start()
