@@ -195,7 +195,7 @@ def test_documents_lost_with_an_index_are_told_and_older_versions_never_stand_in
     rebuilt, told = lab.warnings
     assert "docstore.json" in rebuilt
     assert told == (
-        f"Not in corpus '{corpus}' (1): /farm: 1 documents are lost; run `rag index /farm --corpus {corpus}`."
+        f"Not in corpus '{corpus}' (1): /farm: 1 of its documents lost; run `rag index /farm --corpus {corpus}`."
     )
     assert held_by_each_part(lab.index) == [FILES | {"g"}] * 3
     assert open_corpus(corpus).warnings == []
