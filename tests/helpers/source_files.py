@@ -41,7 +41,8 @@ def docx(*paragraphs: str) -> bytes:
     held = BytesIO()
     with zipfile.ZipFile(held, "w") as archive:
         archive.writestr(
-            "word/document.xml", f'<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'
+            zipfile.ZipInfo("word/document.xml"),  # with a fixed date: the bytes are part of test ids
+            f'<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>',
         )
     return held.getvalue()
 
