@@ -66,6 +66,7 @@ from .values.types import (
     Ranking,
     State,
     Vote,
+    by_purpose,
     spent_so_far,
     token_counts,
 )
@@ -133,6 +134,7 @@ __all__ = [
     "build",
     "builtin_documents",
     "builtin_profile",
+    "by_purpose",
     "calls_of",
     "check_question",
     "collect",

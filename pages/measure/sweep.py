@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import streamlit as st
 
 import rag_core
@@ -82,7 +80,7 @@ def _form() -> None:
             "If k_final varies, the result shows how much of the gain comes from that."
         )
         axes = {one: _axis(recipe, controls[one]) for one in varied}
-    total = math.prod(len(values) for values in axes.values()) if axes else 0
+    total = ev.grid_size(axes)
     bottom = st.columns([1, 1, 2], vertical_alignment="bottom")
     metric = bottom[0].selectbox(
         "Metric", ["ndcg@10", "recall@10", "mrr", "map", "hit@5"],

@@ -53,16 +53,11 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
     """Dollars by purpose; tokens by purpose when nothing was billed."""
     billed = any(trace.cost_usd for trace in traces)
     names = row_names(traces)
-    purposes = list(dict.fromkeys(call.purpose for trace in traces for call in trace.calls))
+    grouped = [rag_core.by_purpose(trace.calls) for trace in traces]
     figure = go.Figure()
-    for purpose in purposes:
-        values = []
-        for trace in traces:
-            calls = [call for call in trace.calls if call.purpose == purpose]
-            if billed:
-                values.append(sum(call.cost_usd or 0.0 for call in calls))
-            else:
-                values.append(sum(call.input_tokens + call.output_tokens for call in calls))
+    for purpose in dict.fromkeys(purpose for groups in grouped for purpose in groups):
+        calls = [groups.get(purpose, ()) for groups in grouped]
+        values = [rag_core.Cost.of(one).known if billed else sum(rag_core.token_counts(one)) for one in calls]
         colour = PURPOSES.get(purpose, "#777777")
         figure.add_bar(y=names, x=values, orientation="h", name=purpose, marker_color=colour)
     figure.update_layout(barmode="stack")
@@ -71,7 +66,7 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
 
 
 def row_names(traces: Sequence[rag_core.Trace]) -> list[str]:
-    """The strategies' titles with their changed controls, numbered where one stands twice."""
+    """The strategies' titles with their changed controls, numbered where two are the same."""
     titles = [rag_core.describe((trace.strategy, trace.controls)) for trace in traces]
     return [
         f"{title} ({position})" if titles.count(title) > 1 else title

@@ -26,7 +26,7 @@ from .run_comparison import StrategyInTwoRuns, compare_runs
 from .run_folder import RunFolder, differences, folder_for, past_runs, run_title
 from .runner import RunProgress, build_strategies, evaluate, take_run_file
 from .statistics import Comparison, Interval, compare_all, interval
-from .sweep import axis_values, grid, parse_axis, sample, settings_of
+from .sweep import axis_values, grid, grid_size, parse_axis, sample, settings_of
 from .sweep_results import Setting, SweepResult, list_sweeps, read_sweep, save_sweep, sweep_title, value_order
 from .tables import markdown, put_table
 from .titles import titles, verdict_with_titles
@@ -80,6 +80,7 @@ __all__ = [
     "folder_for",
     "grades_of",
     "grid",
+    "grid_size",
     "interval",
     "list_sweeps",
     "markdown",

@@ -122,6 +122,11 @@ def grid(axes: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
     return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
 
 
+def grid_size(axes: Mapping[str, Sequence[object]]) -> int:
+    """How many settings `grid` makes; 0 without an axis."""
+    return math.prod(len(values) for values in axes.values()) if axes else 0
+
+
 def sample(axes: Mapping[str, Sequence[object]], n: int, seed: int = SEED) -> list[dict[str, object]]:
     """At most `n` different combinations, at random.
 

@@ -261,8 +261,7 @@ def test_measure_stop_measure_goes_on_where_it_was(
     assert results is not None
     names = ev.titles(run.manifest)
     assert means == {
-        names[label]: pytest.approx(row.metrics["ndcg@10"].mean)
-        for label, row in results.strategies.items()
+        names[label]: pytest.approx(row.metrics["ndcg@10"].mean) for label, row in results.strategies.items()
     }
 
 

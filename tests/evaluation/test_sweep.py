@@ -206,7 +206,8 @@ def test_a_sample_has_no_setting_twice_and_comes_from_the_grid() -> None:
     axes = {"rrf_k": (1, 2, 3), "k_final": (1, 2, 3, 4)}
     drawn = ev.sample(axes, 7)
     every = ev.grid(axes)
-    assert len(every) == 12
+    assert len(every) == ev.grid_size(axes) == 12
+    assert ev.grid_size({}) == 0
     assert len({tuple(one.values()) for one in drawn}) == 7
     assert all(one in every for one in drawn)
     assert ev.sample(axes, 7) == drawn, "the same sample every time"
