@@ -1,15 +1,15 @@
-"""The six kinds of stage. Each leaves one small method to write; each formula is one small class.
+"""The six kinds of stage, each with one method to implement.
 
-| kind | method | finds in the state | leaves |
+| kind | implement | input | output |
 |---|---|---|---|
-| transform | rewrite | the question | queries |
-| retrieve | search (of a Retriever) | queries | one ranking per query and retriever |
-| fuse | fuse | rankings | one ranking |
-| rerank | rescored | rankings | the same rankings, rescored |
-| select | keep | rankings | the same rankings, shortened |
-| answer | answer | one ranking | the answer |
+| transform | `rewrite` | the question | queries |
+| retrieve | `Retriever.search` | queries | one ranking per query and retriever |
+| fuse | `fuse` | rankings | one ranking |
+| rerank | `rerank` | rankings | the same rankings, rescored |
+| select | `select` | rankings | the same rankings, shortened |
+| answer | `__call__` (`Generate`) | one ranking | the answer |
 
-A stage is a frozen dataclass of its parameters; it may touch nothing but the state and the context.
+A stage is a frozen dataclass of its parameters. It uses only the state and the context, and returns a new state.
 """
 
 from __future__ import annotations
@@ -27,18 +27,17 @@ from ..values.types import Hit, Query, Ranking, Scale, State
 from . import messages
 
 Content = Literal["the question", "queries", "a ranking", "rankings", "an answer"]
-RERANKER = "reranker"  # the scale of whichever reranker is set
+RERANKER = "reranker"  # the scale of the configured reranker, whichever it is
 _FIELD = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What the state between two stages will contain, known before anything runs.
+    """What the state will contain between two stages, worked out before anything runs.
 
     Args:
         content: what the state contains for the next stage.
-        scales: source of the scores -> their scale. The source is the retriever until rankings are fused, then
-            the stage that fused them.
+        scales: source -> scale of its scores. The source is a retriever, or after fusion the fusion stage.
         stages: names of the stages so far.
     """
 
@@ -48,11 +47,11 @@ class Flow:
 
     @property
     def scores(self) -> str:
-        """Each source and its scale, in words."""
+        """The sources and their scales as text, for error messages."""
         return " and ".join(f"{source} gives {scale} scores" for source, scale in self.scales.items())
 
     def rescored(self, scale: str) -> Flow:
-        """The same flow with every ranking on another scale."""
+        """This flow with every ranking on a new scale."""
         return replace(self, scales=dict.fromkeys(self.scales, scale))
 
 
@@ -63,7 +62,7 @@ class Stage(ABC):
 
     @property
     def name(self) -> str:
-        """The class's name, used in votes, traces and on screens."""
+        """The class name, as shown in votes, traces and on screen."""
         return type(self).__name__
 
     @property
@@ -74,10 +73,10 @@ class Stage(ABC):
         return plain
 
     def flow(self, before: Flow) -> Flow:
-        """What this stage leaves.
+        """What the state will contain after this stage.
 
         Raises:
-            ConfigError: this stage cannot follow the ones before it.
+            ConfigError: this stage cannot follow the stages before it.
         """
         return before
 
@@ -100,15 +99,15 @@ class TransformStage(Stage):
 
     @abstractmethod
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """The queries for a question, or for the one query an earlier transform made of it."""
+        """The queries for a question, or for the query an earlier transform turned it into."""
 
 
 class Retriever(ABC):
-    """A way to search; a frozen dataclass that `Retrieve` runs.
+    """A search method: a frozen dataclass that `Retrieve` runs.
 
     Attributes:
-        name: used in rankings, weights and results.
-        scale: of its scores.
+        name: the name in rankings, weights and results.
+        scale: the scale of its scores.
     """
 
     name: ClassVar[str]
@@ -116,17 +115,17 @@ class Retriever(ABC):
 
     @property
     def variant(self) -> str:
-        """Distinguishes it from another retriever of the same name; may be empty."""
+        """Distinguishes retrievers of the same name; can be empty."""
         return ""
 
     @property
     def most(self) -> int | None:
-        """The most hits a search returns; None when unknown."""
+        """Maximum number of hits per search; None when unknown."""
         return None
 
     @property
     def control(self) -> str:
-        """The name users see for `most`."""
+        """The name of `most` in messages to users."""
         return f"the depth of {self.name}"
 
     @abstractmethod
@@ -135,10 +134,10 @@ class Retriever(ABC):
 
 
 class FusionStage(Stage):
-    """Makes one ranking of several."""
+    """Fuses several rankings into one."""
 
     kind = "fuse"
-    scale: ClassVar[Scale | None] = None  # of the fused scores; None when they keep their scale
+    scale: ClassVar[Scale | None] = None  # of the fused scores; None keeps the scale of the inputs
 
     def flow(self, before: Flow) -> Flow:
         (first, *_) = before.scales.values()
@@ -162,11 +161,11 @@ class FusionStage(Stage):
 
 
 class RerankStage(Stage):
-    """Rescores every ranking it is given.
+    """Rescores each ranking.
 
-    Several rankings are each scored against the query they were searched with (RAG-MSR's reranking within
-    each query). A single ranking, after fusion or from one search, is scored against the user's question,
-    whatever the query was. The same applies to stages that select by relevance (`Mmr`).
+    With several rankings, each is scored against the query it was retrieved with (RAG-MSR's reranking within
+    each query). A single ranking, after fusion or from one search, is always scored against the user's
+    question. The same applies to stages that select by relevance (`Mmr`).
     """
 
     kind = "rerank"
@@ -176,31 +175,31 @@ class RerankStage(Stage):
         return before.rescored(self.scale)
 
     def __call__(self, state: State, ctx: Context) -> State:
-        def again(ranking: Ranking) -> Ranking:
-            asked = replace(ranking, query=state.scoring_query(ranking))
-            hits = self.rerank(asked, ctx) if asked.hits else ()
-            return Ranking.sort(asked.query, hits, self.name, ranking.retriever)
+        def rescore(ranking: Ranking) -> Ranking:
+            query = state.scoring_query(ranking)
+            hits = self.rerank(replace(ranking, query=query), ctx) if ranking.hits else ()
+            return Ranking.sort(query, hits, self.name, ranking.retriever)
 
-        return replace(state, rankings=tuple(map(again, state.rankings)))
+        return replace(state, rankings=tuple(map(rescore, state.rankings)))
 
     @abstractmethod
     def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
-        """The hits of a ranking (at least one) with new scores; hits that could not be scored are left out."""
+        """The hits of a non-empty ranking with new scores, without those that could not be scored."""
 
 
 class SelectStage(Stage):
-    """Shortens every ranking it is given, and may reorder it."""
+    """Shortens each ranking, and can reorder it."""
 
     kind = "select"
 
     @property
     def most(self) -> int | None:
-        """The most hits it keeps of a ranking; None when it does not cut by number."""
+        """Maximum number of hits it keeps per ranking; None when there is no such limit."""
         return None
 
     @property
     def control(self) -> str:
-        """The name users see for `most`."""
+        """The name of `most` in messages to users."""
         return f"the cut of {self.name}"
 
     def __call__(self, state: State, ctx: Context) -> State:
@@ -217,7 +216,7 @@ class SelectStage(Stage):
 
     @abstractmethod
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
-        """The hits that stay, best first."""
+        """The hits to keep, best first."""
 
 
 def _plain(value: object) -> Any:
@@ -234,17 +233,17 @@ def _plain(value: object) -> Any:
 
 
 def check_fields(stage: str, template: Template, needed: Iterable[str], optional: Iterable[str] = ()) -> None:
-    """Check that a template has the fields its stage fills, and no others.
+    """Check that a template has exactly the fields its stage fills.
 
     Raises:
-        ConfigError: naming the stage, the template, and the missing or unknown field.
+        ConfigError: a field is missing or unknown.
     """
     found, needed, optional = set(_FIELD.findall(template.text)), list(needed), list(optional)
-    step = f"Its text needs {_in_braces(needed)}"
-    step += f" and may have {_in_braces(optional)}" if optional else ""
-    step += "; double the braces of other text."
+    step = f"The text needs {_in_braces(needed)}"
+    step += f" and can use {_in_braces(optional)}" if optional else ""
+    step += "; write literal braces twice."
     if missing := [name for name in needed if name not in found]:
-        raise ConfigError(f"{stage}: template {template.name!r} lacks {_in_braces(missing)}.", step)
+        raise ConfigError(f"{stage}: template {template.name!r} is missing {_in_braces(missing)}.", step)
     if unknown := sorted(found - {*needed, *optional}):
         raise ConfigError(
             f"{stage}: template {template.name!r} has {_in_braces(unknown)}, which {stage} does not fill.",
@@ -257,6 +256,6 @@ def _in_braces(names: Sequence[str]) -> str:
 
 
 def warn_if_unread(template: Template, ready: Template, ctx: Context) -> None:
-    """Warn that the offline engine, which reads only the fields, ignores a custom text."""
+    """Warn that the offline engine ignores a custom prompt text: it reads only the fields."""
     if template.text != ready.text and ctx.services.llms[template.purpose].offline:
         ctx.warn(messages.prompt_unread(template.name))

@@ -1,4 +1,4 @@
-"""What ties an answer to its evidence: citations that resolve, quotes, and the evidence hash."""
+"""Links from an answer to its evidence: resolved citations, quotes and the evidence hash."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dataclasses import replace
 from ..language.analysis import language_of, sentences, tokens
 from ..values.types import Citation, Hit
 
-MARKER = re.compile(r" ?\[(\d+)\]")  # as it stands in an answer that was resolved
+MARKER = re.compile(r" ?\[(\d+)\]")  # in a resolved answer
 OVERLAP = 1 / 3  # see `resolve_citations`
-FEWEST = 2  # content words of a claim; fewer decide nothing
-LONGEST = 6  # digits of a number that could name a context
+FEWEST = 2  # content words that a claim needs to be checked
+LONGEST = 6  # digits; longer numbers name no context
 
 _NAME = r"(?:sources?|refs?\.?|references?|passages?|documents?|fuentes?|referencias?|pasajes?|documentos?)"
 _SPAN = r"#?\d+(?:\s*[-\u2010-\u2015]\s*\d+)?"
 _AND = r"\s*(?:[,;&]\s*(?:and\s+|y\s+|e\s+)?|\s(?:and|y|e)\s+)"
 _SPANS = rf"{_SPAN}(?:{_AND}(?:{_NAME}\s*)?{_SPAN})*"
-_SPELT = re.compile(  # the markers that models write
+_SPELT = re.compile(  # markers as models write them
     rf" ?(?:\[\s*(?:\^|{_NAME}\s*)?({_SPANS})\s*\]"  # [1] [1, 2] [1-3] [1 and 2] [^1] [Source 1]
     rf"|\(\s*{_NAME}\s*({_SPANS})\s*\)"  # (Source 2), but not (2)
     rf"|【\s*(?:{_NAME}\s*)?({_SPANS})\s*(?:†[^【】]*)?】)",  # 【1】 【1†source】
@@ -29,10 +29,10 @@ _SPAN_ENDS = re.compile(r"(\d+)(?:\s*[-\u2010-\u2015]\s*(\d+))?")
 
 
 def evidence_hash(contexts: Iterable[tuple[str, str]]) -> str:
-    """SHA-256 over (title, text) of the contexts in their order.
+    """SHA-256 of the contexts' (title, text) pairs, in order.
 
-    Computed from the rendered prompt when it is sent and from the hits when they are shown: equal
-    hashes mean that the evidence on screen is the evidence the model saw.
+    Computed from the rendered prompt when it is sent and from the hits when they are shown: equal hashes
+    mean that the screen shows the evidence the model saw.
     """
     digest = hashlib.sha256()
     for title, text in contexts:
@@ -41,30 +41,29 @@ def evidence_hash(contexts: Iterable[tuple[str, str]]) -> str:
 
 
 def shown_evidence(hits: Iterable[Hit]) -> str:
-    """The evidence hash of hits as a screen shows them."""
+    """The evidence hash of hits as shown on screen."""
     return evidence_hash((hit.passage.full_title, hit.passage.text) for hit in hits)
 
 
 def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citation, ...], int]:
-    """Check every marker of an answer against the contexts it was given.
+    """Check every citation marker of an answer against the contexts in its prompt.
 
-    Markers are rewritten one by one: "[1, 2]", "[1-2]", "[Source 1]", "(Fuente 2)" and the like become
-    "[1][2]", "[1]" and "[2]". A number without a context is taken out, "[2019]" included; other brackets
-    ("[sic]") stay.
+    Markers are normalised: "[1, 2]", "[1-2]", "[Source 1]", "(Fuente 2)" and the like become "[1][2]", "[1]"
+    and "[2]". Numbers without a context are removed, including "[2019]"; other brackets ("[sic]") stay.
 
-    The quote of a citation is the passage's sentence that shares most terms with its claim, the answer's
-    sentence before the marker. It supports the claim when it holds a third of the claim's content words, its
-    passage's title counted in. The threshold tells what is about something else from what is said otherwise,
-    and no more: of the built-in documents' sentences 4 % reach it in a passage of a document drawn at random,
-    and all do that merge three sentences of the passage they cite. A claim in another language
-    than the passage, or of fewer than two content words, cannot be checked by words.
+    The claim of a citation is the answer's sentence before the marker; its quote is the passage's sentence
+    that shares the most terms with the claim. The claim is supported when a third of its content words occur
+    in the quote or the passage's title. The threshold only separates a different topic from a different
+    wording: 4 % of the built-in documents' sentences reach it in a passage of a randomly drawn document, and
+    so does every merger of three sentences of the cited passage. A claim in another language than the
+    passage, or with fewer than two content words, cannot be checked this way.
 
     Returns:
-        The text with valid markers only, which resolves to itself; its citations in the order of the text, one
-        for each context, quote and verdict; and how many numbers were taken out.
+        The text with valid markers only (resolving it again changes nothing); its citations in text order, one
+        for each context, quote and verdict; and the number of invalid numbers removed.
     """
     invalid = 0
-    while True:  # what is left around a marker that was taken out may be one itself: "[[9]1]"
+    while True:  # removing a marker can leave another: "[[9]1]"
         rewritten, more = _rewritten(text, len(hits))
         invalid += more
         if rewritten == text:
@@ -81,7 +80,7 @@ def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citati
 
 
 def _rewritten(text: str, contexts: int) -> tuple[str, int]:
-    """The text with each marker as [n], without those that name no context, and how many these were."""
+    """The text with markers as [n], without invalid ones, and the number of invalid ones."""
     invalid = 0
 
     def canonical(match: re.Match[str]) -> str:
@@ -101,25 +100,25 @@ def _rewritten(text: str, contexts: int) -> tuple[str, int]:
 
 
 def _number(digits: str) -> int:
-    """A number that is too long to name a context is as good as any other that is too high."""
+    """The number; very long ones become a number too high for any context."""
     return int(digits) if len(digits) <= LONGEST else 10**LONGEST
 
 
 def best_quote(claim: str, hit: Hit) -> str:
-    """The sentence of a passage that shares the largest part of the claim's terms."""
+    """The sentence of a passage that shares the most terms with the claim."""
     language = hit.passage.language
-    wanted = set(tokens(claim, language))
+    terms = set(tokens(claim, language))
     candidates = sentences(hit.passage.text, language)
-    return max(candidates, key=lambda sentence: len(wanted & set(tokens(sentence, language))), default="")
+    return max(candidates, key=lambda sentence: len(terms & set(tokens(sentence, language))), default="")
 
 
 def _citation(n: int, claim: str, hit: Hit, spoken: str) -> Citation:
     passage, quote = hit.passage, best_quote(claim, hit)
-    wanted = set(tokens(claim, passage.language))
-    held = set(tokens(f"{passage.full_title}\n{quote}", passage.language))
+    claimed = set(tokens(claim, passage.language))
+    evidence = set(tokens(f"{passage.full_title}\n{quote}", passage.language))
     supported: bool | None = None
-    if len(wanted) >= FEWEST and quote:
-        if len(wanted & held) >= OVERLAP * len(wanted):
+    if len(claimed) >= FEWEST and quote:
+        if len(claimed & evidence) >= OVERLAP * len(claimed):
             supported = True
         elif {spoken, language_of(claim)} == {passage.language}:
             supported = False

@@ -1,4 +1,4 @@
-"""Making one ranking of several."""
+"""Fusion of several rankings into one."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ DECAY = 0.9  # of the exponential weights: Multi-Query Rewriter RAG, Query Weigh
 
 @dataclass(frozen=True)
 class ReciprocalRankFusion(FusionStage):
-    """Reciprocal rank fusion: score(d) = Σ over rankings of weight / (k + rank), rank from 1.
+    """Reciprocal rank fusion: score(d) = Σ over rankings of weight / (k + rank), with ranks from 1.
 
     Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank
     learning methods", SIGIR 2009, who use k = 60. Query System with Contextual Retrieval, Rank Fusion, writes
     weight / (k + rank + 1) with ranks from 0, which is the same number.
 
     Args:
-        k: >= 0; the larger, the less the first ranks stand out.
-        weights: (retriever, weight >= 0) pairs; a retriever that is not named has weight 1. A ranking counts
-            with its retriever's weight times its query's. A retriever of weight 0 is left out as if it had
-            not searched.
+        k: >= 0; a larger k favours the top ranks less.
+        weights: (retriever, weight >= 0) pairs; the default weight is 1. A ranking's weight is its retriever's
+            times its query's. Rankings of weight 0 are ignored.
 
     Example:
         >>> from rag_core.testing import ranking_of
@@ -48,27 +47,25 @@ class ReciprocalRankFusion(FusionStage):
         if self.k < 0:
             raise ConfigError(f"ReciprocalRankFusion: k must be at least 0, not {self.k}.")
         if any(weight < 0 for _, weight in self.weights):
-            raise ConfigError(
-                "ReciprocalRankFusion: a weight must not be negative.", "Raise it to 0 or more."
-            )
+            raise ConfigError("ReciprocalRankFusion: weights must not be negative.", "Use 0 or more.")
 
     def flow(self, before: Flow) -> Flow:
-        """One ranking of reciprocal ranks.
+        """One ranking on the scale "rrf".
 
         Raises:
-            ConfigError: a weight belongs to no retriever before it, or every weight is 0.
+            ConfigError: a weight names no retriever before this stage, or all weights are 0.
         """
         weights, searched = dict(self.weights), ", ".join(before.scales)
         for name in weights:
             if name not in before.scales:
                 raise ConfigError(
                     f"ReciprocalRankFusion has a weight for {name}, but the retrievers before it are {searched}.",
-                    "Name one of them.",
+                    "Use one of these names.",
                 )
         if not any(weights.get(name, 1.0) for name in before.scales):
             raise ConfigError(
-                f"ReciprocalRankFusion: of the weights of {searched}, one must be above 0.",
-                "Raise one of them.",
+                f"ReciprocalRankFusion: the weights of {searched} are all 0.",
+                "Set at least one above 0.",
             )
         return super().flow(before)
 
@@ -81,27 +78,27 @@ class ReciprocalRankFusion(FusionStage):
             if weight > 0:
                 for rank, hit in enumerate(ranking, start=1):
                     shares[hit.id].append(weight / (self.k + rank))
-        # fsum rounds once, so that equal ranks in another order of the lists are a tie
+        # fsum rounds once, so passages with the same ranks tie whatever the order of the lists
         return {identity: math.fsum(parts) for identity, parts in shares.items()}
 
 
 @dataclass(frozen=True)
 class WeightedFusion(FusionStage):
-    """Weighted merge of the rewrites' cosines: score(d) = combine over queries of weight · max(0, cos).
+    """Weighted fusion of cosine scores: score(d) = the queries' weight · max(0, cos), combined by max, first or sum.
 
-    Multi-Query Rewriter RAG, Core Processing Function: later, more speculative rewrites weigh less. The weight goes by the place of the rewrite's
-    template, from 0: linear 1 − step · place; exponential 0.9^place; equal 1; custom as given. A rewrite
-    keeps its weight when another one failed. That function keeps the score of the first query that found a
-    passage (`first`), which lets a weak early match hide a strong later one; `max` is the default here.
+    Multi-Query Rewriter RAG, Core Processing Function: later, more speculative rewrites weigh less. The weight depends on the position of the
+    rewrite's template, from 0: linear 1 − step · position; exponential 0.9^position; equal 1; custom as given.
+    A failed rewrite does not change the weights of the rest. That function keeps the score of the first query
+    that found a passage (`first`), so a weak early match can hide a strong later one; the default here is `max`.
 
     Args:
-        step: of the linear weights, >= 0.
-        weights: the custom ones, in the order of the templates, >= 0; those that are missing are 1.
-        combine: max, first, or sum over the queries that found the passage.
+        step: decrease of the linear weights per position, >= 0.
+        weights: custom weights >= 0 in the order of the templates; missing ones are 1.
+        combine: max, first or sum over the queries that found the passage.
 
     Example:
         >>> from rag_core.testing import ranking_of
-        >>> [WeightedFusion(step=0.05).weight(place) for place in range(3)]
+        >>> [WeightedFusion(step=0.05).weight(position) for position in range(3)]
         [1.0, 0.95, 0.9]
         >>> found = [ranking_of({"a": 0.8}), ranking_of({"a": 0.9, "b": 0.6}, weight=0.95)]
         >>> fused = WeightedFusion(combine="max").fuse(found)
@@ -109,7 +106,7 @@ class WeightedFusion(FusionStage):
         {'a': 0.855, 'b': 0.57}
     """
 
-    scale: ClassVar[Scale] = "weighted_cosine"  # a sum of them may exceed 1
+    scale: ClassVar[Scale] = "weighted_cosine"  # sums can exceed 1
     weighting: Weighting = "linear"
     step: float = 0.05
     weights: tuple[float, ...] = ()
@@ -119,17 +116,17 @@ class WeightedFusion(FusionStage):
         """One ranking of weighted cosines.
 
         Raises:
-            ConfigError: something else than cosines would be weighted.
+            ConfigError: the scores are not cosines.
         """
         if set(before.scales.values()) != {"cosine"}:
             raise ConfigError(
-                f"WeightedFusion weighs cosines, but {before.scores}.",
-                "Fuse them by rank, with ReciprocalRankFusion.",
+                f"WeightedFusion needs cosine scores, but {before.scores}.",
+                "Fuse by rank instead, with ReciprocalRankFusion.",
             )
         return super().flow(before)
 
     def __call__(self, state: State, ctx: Context) -> State:
-        """The queries get their weights, then their rankings are merged."""
+        """Set the weights of the queries, then fuse their rankings."""
 
         def weighted(query: Query) -> Query:
             return replace(query, weight=self.weight(query.template_index))
@@ -138,20 +135,20 @@ class WeightedFusion(FusionStage):
         queries = tuple(weighted(query) for query in state.queries)
         return super().__call__(replace(state, queries=queries, rankings=rankings), ctx)
 
-    def weight(self, place: int) -> float:
-        """The weight of the rewrite at a place, from 0."""
+    def weight(self, position: int) -> float:
+        """Weight of the rewrite at a position, from 0."""
         match self.weighting:
             case "linear":
-                return max(0.0, round(1 - self.step * place, 12))
+                return max(0.0, round(1 - self.step * position, 12))
             case "exponential":
-                return round(DECAY**place, 12)
+                return round(DECAY**position, 12)
             case "equal":
                 return 1.0
             case "custom":
-                return self.weights[place] if place < len(self.weights) else 1.0
+                return self.weights[position] if position < len(self.weights) else 1.0
 
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
-        """Passage id -> combined weight · max(0, cos)."""
+        """Passage id -> weight · max(0, cos), combined over the queries."""
         found: dict[str, list[float]] = defaultdict(list)
         for ranking in rankings:
             for hit in ranking:
@@ -166,7 +163,9 @@ class WeightedFusion(FusionStage):
 
 @dataclass(frozen=True)
 class MaxFusion(FusionStage):
-    """score(d) = the best score of d in any ranking; all rankings must be on one scale. RAG-MSR's README names no rule.
+    """Each passage keeps its best score in any ranking; all rankings must be on one scale.
+
+    RAG-MSR's README names no fusion rule.
 
     Example:
         >>> from rag_core.testing import ranking_of
@@ -175,20 +174,20 @@ class MaxFusion(FusionStage):
     """
 
     def flow(self, before: Flow) -> Flow:
-        """One ranking on the scale of those before it.
+        """One ranking on the scale of its inputs.
 
         Raises:
-            ConfigError: they are on different scales.
+            ConfigError: the inputs are on different scales.
         """
         if len(set(before.scales.values())) > 1:
             raise ConfigError(
-                f"MaxFusion compares scores of one scale, but {before.scores}.",
-                "Fuse them by rank, with ReciprocalRankFusion.",
+                f"MaxFusion needs scores on one scale, but {before.scores}.",
+                "Fuse by rank instead, with ReciprocalRankFusion.",
             )
         return super().flow(before)
 
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
-        """Passage id -> max score."""
+        """Passage id -> maximum score."""
         best: dict[str, float] = {}
         for ranking in rankings:
             for hit in ranking:

@@ -191,19 +191,19 @@ def test_a_wrong_order_fails_when_built_and_names_both_sides(stages: tuple[Stage
     [
         (
             (TWO, WeightedFusion()),
-            "WeightedFusion weighs cosines, but bm25 gives bm25 scores and dense gives cosine scores.",
+            "WeightedFusion needs cosine scores, but bm25 gives bm25 scores and dense gives cosine scores.",
         ),
         (
             (Reword(), Retrieve((Bm25(),)), WeightedFusion()),
-            "WeightedFusion weighs cosines, but bm25 gives bm25 scores.",
+            "WeightedFusion needs cosine scores, but bm25 gives bm25 scores.",
         ),
         (
             (Reword(), ONE, Rerank(), WeightedFusion()),
-            "WeightedFusion weighs cosines, but dense gives reranker scores.",
+            "WeightedFusion needs cosine scores, but dense gives reranker scores.",
         ),
         (
             (TWO, MaxFusion()),
-            "MaxFusion compares scores of one scale, but bm25 gives bm25 scores and dense gives cosine scores.",
+            "MaxFusion needs scores on one scale, but bm25 gives bm25 scores and dense gives cosine scores.",
         ),
         ((ONE, Blend(0.4)), "Blend weighs the judge's scores by 0.6, but no LlmRerank stands before it."),
         (
@@ -232,7 +232,7 @@ def test_a_wrong_order_fails_when_built_and_names_both_sides(stages: tuple[Stage
         ),
         (
             (TWO, ReciprocalRankFusion(weights=(("bm25", 0.0), ("dense", 0.0)))),
-            "ReciprocalRankFusion: of the weights of bm25, dense, one must be above 0.",
+            "ReciprocalRankFusion: the weights of bm25, dense are all 0.",
         ),
         (
             (Retrieve((Dense(), Dense(k=9))), ReciprocalRankFusion()),

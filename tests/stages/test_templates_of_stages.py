@@ -30,8 +30,8 @@ def test_a_template_without_a_field_its_stage_fills_is_refused_when_the_stage_is
     name = make(ready).name
     with pytest.raises(ConfigError) as refused:
         make(replace(ready, name="mine", text=ready.text.replace("{question}", "it")))
-    assert refused.value.message == f"{name}: template 'mine' lacks {{question}}."
-    assert refused.value.next_step.startswith("Its text needs {question}")
+    assert refused.value.message == f"{name}: template 'mine' is missing {{question}}."
+    assert refused.value.next_step.startswith("The text needs {question}")
 
 
 @every_template
