@@ -17,15 +17,15 @@ from .base import Flow, RerankStage, Stage, check_fields, warn_if_unread
 from .citations import evidence_hash, resolve_citations, shown_evidence
 from .rerank import LlmRerank, Rerank
 
-# a score or None per passage; None for all when it ran out of time
+# one score or None per passage; None instead of a list when time ran out
 Measure = Callable[[Sequence[Hit]], Sequence[float | None] | None]
 
 
 @dataclass(frozen=True)
 class Generate(Stage):
-    """Label the passages (`labelled`), ask the model for a cited answer, and check what it cites.
+    """Labels the passages (`labelled`), asks the model for an answer with citations, and checks the citations.
 
-    Without a passage there is no model call: the answer is an abstention.
+    With no passages, it abstains without calling the model.
 
     Args:
         template: the prompt; its fields are question and sources.
@@ -73,7 +73,7 @@ class Generate(Stage):
             ctx.complete(prompt, ctx.run.emit)
         ).strip()  # a model may copy the prompt's escapes
         if not reply:
-            raise ProviderError("the model returned an empty reply.", "Try again, or with another model.")
+            raise ProviderError("the model returned an empty reply.", "Try again, or use another model.")
         if NO_EVIDENCE in reply:
             reason = reply.replace(NO_EVIDENCE, "").strip(" .:\n")
             spoken = detect_language(ranking.query.text)
@@ -89,12 +89,12 @@ class Generate(Stage):
 
 
 def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
-    """The hits of the one ranking, each labelled by the best scorer that rated it.
+    """The hits of the single ranking, each labelled by the best scorer that rated it.
 
-    Scorers in order: the judging model, a cross-encoder, the offline measure, the cosine. Only scores for
-    the question itself count, from a model that the label rules know (`LabelRules.has`). A hit that no
-    scorer rated, or for which the offline measure ran out of time, has no label, and a warning says why.
-    The rule "rank" uses position alone.
+    Scorers in order: the judge model, a cross-encoder, the offline scorer, the cosine. Only scores for the
+    question itself count, from models with fitted thresholds (`LabelRules.has`). Hits that no scorer rated,
+    or that the offline scorer had no time for, get no label and a warning. The rule "rank" uses the position
+    only.
     """
     hits, rules = state.ranking.hits, ctx.services.labels
     if rules.by_rank:
@@ -119,7 +119,7 @@ def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
 
 
 def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure]]:
-    """The scorers that can rate passages, best first: kind of score, model, and its scores."""
+    """The available scorers, best first: kind of score, model, and scoring function."""
 
     def votes(stage: type[RerankStage]) -> Measure:
         return lambda hits: [
@@ -132,7 +132,7 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
 
     services = ctx.services
     judge, reranker, assessor = services.llms.get("judge"), services.reranker, services.assessor
-    if judge and not judge.offline:  # the offline engine judges by the offline measure
+    if judge and not judge.offline:  # the offline engine judges with the offline scorer
         yield "judge", judge.name, votes(LlmRerank)
     if reranker and reranker.scale == "cross_encoder":
         yield "cross_encoder", reranker.name, votes(Rerank)

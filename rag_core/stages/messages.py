@@ -1,4 +1,4 @@
-"""What stages tell the reader of an answer, in English and Spanish; other languages get the English."""
+"""Messages of the stages: abstentions in English and Spanish (other languages get English), and warnings."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def _in(language: str, texts: dict[str, str]) -> str:
 
 
 def invalid_citations(count: int) -> str:
-    """Warns of citations without a source."""
-    return f"{count} citation(s) named a source that does not exist and were taken out."
+    """Warning: citations without a source."""
+    return f"{count} citation(s) named a source that does not exist and were removed."
 
 
 NO_CITATIONS = "The answer cites none of its passages."
 
 
 def unsupported_citations(count: int, total: int) -> str:
-    """Warns of citations whose passage is about something else."""
+    """Warning: citations whose passage seems to be about something else."""
     return (
         f"{count} of {total} citations not supported: the passage shares too few words with "
         "the sentence that cites it."
@@ -61,48 +61,48 @@ def unsupported_citations(count: int, total: int) -> str:
 
 
 def unlabelled(count: int, total: int, reason: str) -> str:
-    """Warns of passages without a relevance label."""
+    """Warning: passages without a relevance label."""
     return f"{count} of {total} passages have no relevance label: {reason}."
 
 
 def no_thresholds(model: str) -> str:
-    """Reason for a missing label: nothing was fitted for any scorer of this run."""
-    return f"no thresholds were fitted for {model}"
+    """Reason for a missing label: no scorer of this run has fitted thresholds."""
+    return f"{model} has no fitted thresholds"
 
 
-OUT_OF_TIME = "rating them took too long this time; the next time it will be quicker"
+OUT_OF_TIME = "rating them took too long; the next run will be faster"
 
 
 def not_judged(count: int, total: int, reason: str) -> str:
-    """Warns of passages that the judging model could not score."""
+    """Warning: passages that the judge model could not score."""
     return f"{count} of {total} passages could not be judged and were left out: {reason}"
 
 
 def prompt_unread(name: str) -> str:
-    """Warns that the offline engine ignores a prompt's text."""
-    return f"The offline engine cannot read your prompt {name!r}; it worked by its own rules instead."
+    """Warning: the offline engine ignored a prompt's text."""
+    return f"The offline engine cannot read your prompt {name!r} and used its own rules instead."
 
 
 def template_unread(name: str, rule: str) -> str:
-    """Warns that the offline engine rewrote by a rule instead of a template's text."""
-    return f"The offline engine cannot read your template {name!r}: it rewrote by {rule}."
+    """Warning: the offline engine applied a rule instead of a template's text."""
+    return f"The offline engine cannot read your template {name!r} and used {rule} instead."
 
 
 def analysis_failed(reason: str) -> str:
-    """Warns that rules took the place of the model's query analysis."""
-    return f"Query analysis by the model failed, so that rules decided ({reason.rstrip('.')})."
+    """Warning: rules replaced the model's query analysis."""
+    return f"Query analysis by the model failed, so rules were used instead ({reason.rstrip('.')})."
 
 
 def rewrite_failed(name: str, reason: object) -> str:
-    """Warns of a rewrite that is missing."""
+    """Warning: a rewrite is missing."""
     return f"Rewrite {name!r} failed and was left out: {reason}"
 
 
 def rewrite_repeated(name: str, same: str) -> str:
-    """Warns of a rewrite that equals an earlier one."""
+    """Warning: a rewrite repeats an earlier one."""
     return f"Rewrite {name!r} is the same as {same!r} and was left out."
 
 
 def rewrite_lost(name: str, note: str) -> str:
-    """Warns of a rewrite without a fact of the question; `note` lists what is missing."""
+    """Warning: a rewrite lost facts of the question, listed in `note`."""
     return f"Rewrite {name!r} {note}."

@@ -1,4 +1,4 @@
-"""Searching the index: by meaning and by words."""
+"""Retrieval: dense (embeddings) and BM25."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .base import Flow, Retriever, Stage
 
 @dataclass(frozen=True)
 class Dense(Retriever):
-    """Nearest passages by cosine similarity of embeddings.
+    """Dense retrieval: the passages with the highest cosine similarity of embeddings.
 
-    A query with passages (HyDE) is embedded as the normalised mean of their embeddings and, when the query
-    has a question text, of its embedding too.
+    A query with passages (HyDE) is embedded as the normalised mean of their embeddings and that of its
+    question text, if any.
 
     Args:
         k: number of hits, >= 1.
         enriched: search the passages embedded with their contexts.
-        control: the name users see for k.
+        control: the name of k in messages to users.
 
     Example:
         >>> from rag_core.testing import sample_context
@@ -46,11 +46,11 @@ class Dense(Retriever):
 
     @property
     def most(self) -> int:
-        """K."""
+        """The k of the search."""
         return self.k
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        """The k nearest passages; scale "cosine"."""
+        """The k nearest passages, on the scale "cosine"."""
         index = ctx.index_for(enriched=self.enriched)
         vectors = ctx.embed(query.passages, "passage") if query.passages else ctx.embed((query.text,))
         if query.question_text:
@@ -61,16 +61,16 @@ class Dense(Retriever):
 
 @dataclass(frozen=True)
 class Bm25(Retriever):
-    """BM25 (Okapi); a hit contains a term of the query.
+    """BM25 (Okapi) keyword retrieval; every hit contains a query term.
 
-    Robertson and Zaragoza 2009; the defaults are rank_bm25's.
+    Robertson and Zaragoza 2009; defaults as in rank_bm25.
 
     Args:
         k: number of hits, >= 1.
-        k1: saturation of term frequency, >= 0; 0 counts a term once.
+        k1: term frequency saturation, >= 0; 0 ignores how often a term occurs.
         b: length normalisation, 0 (none) to 1 (full).
-        enriched: search the words of passages and of their contexts.
-        control: the name users see for k.
+        enriched: search the passages together with their contexts.
+        control: the name of k in messages to users.
 
     Example:
         >>> from rag_core.testing import sample_context  # two of its passages have the word
@@ -93,17 +93,17 @@ class Bm25(Retriever):
 
     @property
     def most(self) -> int:
-        """K."""
+        """The k of the search."""
         return self.k
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        """The k best hits; scale "bm25"."""
+        """The k best hits, on the scale "bm25"."""
         return ctx.index_for(enriched=self.enriched).lexical(query.text, self.k, self.k1, self.b)
 
 
 @dataclass(frozen=True)
 class Retrieve(Stage):
-    """Search for every query with every retriever, at the same time; one ranking each.
+    """Runs every query on every retriever, in parallel; one ranking each.
 
     Example:
         >>> from rag_core.testing import sample_context
@@ -117,12 +117,12 @@ class Retrieve(Stage):
 
     @property
     def name(self) -> str:
-        """The retrievers' names, joined when they run side by side."""
+        """The retrievers' class names, joined by ∥."""
         return " ∥ ".join(type(retriever).__name__ for retriever in self.retrievers)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the retrievers' rankings; two of one kind are distinguished by variant."""
+        """Names for the retrievers' rankings, with the variant where two share a name."""
         kinds = [retriever.name for retriever in self.retrievers]
         return tuple(
             one.name if kinds.count(one.name) == 1 else f"{one.name} {one.variant}".strip()
@@ -130,15 +130,15 @@ class Retrieve(Stage):
         )
 
     def flow(self, before: Flow) -> Flow:
-        """One ranking for the question searched once, else several.
+        """One ranking for one question and one retriever, otherwise several.
 
         Raises:
             ConfigError: two retrievers have the same name.
         """
         if len(set(self.names)) < len(self.names):
             raise ConfigError(
-                f"{self.name}: two retrievers are called {', '.join(sorted(self.names))}.",
-                "Search once, as deep as both, or give them variants.",
+                f"{self.name}: two retrievers have the same name: {', '.join(sorted(self.names))}.",
+                "Keep one, with the larger k, or give them different variants.",
             )
         one = before.content == "the question" and len(self.retrievers) == 1
         scales = {name: one.scale for name, one in zip(self.names, self.retrievers, strict=True)}

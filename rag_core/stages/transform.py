@@ -1,4 +1,4 @@
-"""Writing the queries to search with."""
+"""Query transforms: analysis, rewriting and hypothetical passages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..values.types import Query
 from . import messages
 from .base import TransformStage, check_fields, warn_if_unread
 
-_LABEL = re.compile(  # "**Standalone question:** ...", as models like to begin; no word that could be the question's
+_LABEL = re.compile(  # "**Standalone question:** ...", as models often begin; only words that cannot start the question
     r"^(?:(?:here is|here's|the|an?|my|your|one|new|stand-?alone|self-contained|rephrased|reworded|rewritten|reformulated|"
     r"expanded|paraphrased|condensed|clarified|focused|\w+-focused|search|final) )*"
     r"(?:question|query|wording|rewrite|version|pregunta|consulta|versión|redacción|reformulaci[oó]n)"
@@ -32,11 +32,11 @@ _QUOTES = "\"'“”«»`* "
 
 @dataclass(frozen=True)
 class AnalyseQuery(TransformStage):
-    """Decides by rules whether the question is a full sentence or a handful of keywords.
+    """Classifies the question by rules as a full sentence or keywords.
 
-    Rewriting templates use a sentence unchanged and turn keywords into a question first. No model is
-    called: `questions.form_of` decides, and the query's note gives its reason. RAG-MSR (README,
-    "Reformulation Improvement") calls a model: `AnalyseQueryByLlm`.
+    Rewriting templates use a sentence unchanged and turn keywords into a question first. The rules are in
+    `questions.form_of`; the query's note gives the reason. RAG-MSR (README, "Reformulation Improvement")
+    calls a model instead: `AnalyseQueryByLlm`.
 
     Example:
         >>> from rag_core.testing import sample_context
@@ -55,11 +55,11 @@ class AnalyseQuery(TransformStage):
 
 @dataclass(frozen=True)
 class AnalyseQueryByLlm(TransformStage):
-    """Asks the rewriting model for the form of the question, and to turn keywords into a full question.
+    """Asks the rewriting model whether the question is a sentence or keywords, and expands keywords to a question.
 
-    The way of RAG-MSR (README, "Reformulation Improvement"): what is too short or keywords is expanded into a
-    full question before a rule is applied; a sentence is rewritten as it stands. When the call fails, or its
-    reply is malformed, `AnalyseQuery` decides, with a warning.
+    As in RAG-MSR (README, "Reformulation Improvement"): short queries and keywords become a full question
+    before they are rewritten; sentences are rewritten as they are. If the call fails or the reply is malformed,
+    `AnalyseQuery` is used instead, with a warning.
 
     Example:
         >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
@@ -76,14 +76,14 @@ class AnalyseQueryByLlm(TransformStage):
         check_fields(self.name, self.template, ("question",))
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """The question, or the full question the model made of its keywords."""
+        """The question, or the full question that the model made from keywords."""
         warn_if_unread(self.template, ANALYSIS, ctx)
         try:
             reply = ctx.complete(self.template.fill(question=question.text))
             found = read_as(QueryAnalysis, reply)
             full = cleaned(found.question)
             if found.form == "keywords" and not full:
-                raise ValueError("it made no question of the keywords")
+                raise ValueError("it has no question for the keywords")
         except (Stopped, LimitReached):
             raise
         except (RagError, ValueError) as error:
@@ -92,9 +92,9 @@ class AnalyseQueryByLlm(TransformStage):
             return AnalyseQuery().rewrite(question, ctx)
         model = ctx.services.llms[self.template.purpose].name
         if found.form == "sentence":
-            return (replace(question, form="sentence", note=f"full sentence, as {model} reads it"),)
+            return (replace(question, form="sentence", note=f"full sentence, according to {model}"),)
         lost = _lost(question, full, self.template, ctx)
-        note = f"keywords, as {model} reads them; made a full question: {full}"
+        note = f"keywords, according to {model}; expanded to: {full}"
         return (
             replace(
                 question,
@@ -108,12 +108,12 @@ class AnalyseQueryByLlm(TransformStage):
 
 @dataclass(frozen=True)
 class Rewrite(TransformStage):
-    """One query per template, written at the same time.
+    """Rewrites the question once per template, in parallel.
 
     Multi-Query Rewriter RAG, Implementation Details; RAG-MSR, README, Step 1.
 
-    A rewrite that fails or repeats another is left out with a warning; the rest keep the positions of their
-    templates. A rewrite that lost a number, negation, drug or week of the question is used, with a warning.
+    Failed and repeated rewrites are dropped with a warning; the rest keep the positions of their templates. A
+    rewrite that loses a number, negation, drug or week of the question is kept, with a warning.
 
     Args:
         templates: one or more.
@@ -132,20 +132,22 @@ class Rewrite(TransformStage):
 
     def __post_init__(self) -> None:
         if not self.templates:
-            raise ConfigError(f"{self.name}: there is no template.", "Add one.")
+            raise ConfigError(f"{self.name}: there are no templates.", "Add at least one.")
         for template in self.templates:
             check_fields(self.name, template, ("question",), ("form",))
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """The rewrites that succeeded, without duplicates.
+        """The successful rewrites, without duplicates.
 
         Raises:
-            ProviderError: none succeeded.
+            ProviderError: all rewrites failed.
         """
         written, failures = self._written(question, ctx)
         if not written:
             first = failures[0]
-            raise ProviderError(f"no rewrite of {len(self.templates)} came: {first.message}", first.next_step)
+            raise ProviderError(
+                f"all {len(self.templates)} rewrites failed: {first.message}", first.next_step
+            )
         return tuple(written)
 
     def _written(self, question: Query, ctx: Context) -> tuple[list[Query], list[RagError]]:
@@ -177,11 +179,10 @@ class Rewrite(TransformStage):
 
 @dataclass(frozen=True)
 class Rephrase(Rewrite):
-    """The question rephrased in the documents' terminology.
+    """Rephrases the question in the documents' terminology.
 
-    Query System with Contextual Retrieval, Query Transformation: optional.
-
-    When it fails, the question itself is searched, with a warning.
+    An optional step of Query System with Contextual Retrieval, Query Transformation. If it fails, the original
+    question is used, with a warning.
 
     Example:
         >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
@@ -201,13 +202,13 @@ class Rephrase(Rewrite):
 
 @dataclass(frozen=True)
 class Hyde(TransformStage):
-    """A hypothetical passage that answers the question, searched with in its place (HyDE).
+    """Searches with a hypothetical passage that answers the question (HyDE).
 
     Gao et al., "Precise zero-shot dense retrieval without relevance labels", ACL 2023 (arXiv 2212.10496),
     average the passage's embedding with the question's.
 
     Args:
-        include_question: average with the question; otherwise search with the passage alone.
+        include_question: average with the question's embedding; otherwise use the passage only.
 
     Example:
         >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
@@ -225,33 +226,33 @@ class Hyde(TransformStage):
         check_fields(self.name, self.template, ("question",))
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """One query: the passage.
+        """One query with the passage.
 
         Raises:
-            ProviderError: the model wrote none.
+            ProviderError: the model wrote no passage.
         """
         warn_if_unread(self.template, HYPOTHETICAL, ctx)
         passage = _one_line(ctx.complete(self.template.fill(question=question.text)))
         if not passage:
             raise ProviderError("the model wrote no hypothetical passage.", "Try again.")
-        beside = question.text if self.include_question else ""
-        return (Query(passage, self.template.name, passages=(passage,), question_text=beside),)
+        question_text = question.text if self.include_question else ""
+        return (Query(passage, self.template.name, passages=(passage,), question_text=question_text),)
 
 
 def cleaned(reply: str) -> str:
-    """A model's rewrite in one line, without the label or the quotation marks around it."""
+    """A model's rewrite on one line, without labels or surrounding quotation marks."""
     return _LABEL.sub("", _one_line(reply).strip(_QUOTES)).strip(_QUOTES)
 
 
 def _one_line(reply: str) -> str:
-    """A reply in one line; a model may copy the question's escapes ("&lt;") into it."""
+    """A reply on one line, unescaped: models sometimes copy the question's escapes ("&lt;")."""
     return " ".join(html.unescape(reply).split())
 
 
 def _note(question: Query, text: str, template: Template, ctx: Context) -> str:
-    """What the reader should know about a rewrite; also added as a warning."""
+    """The note on a rewrite: the facts it lost. Adds the warnings."""
     if OFFLINE_RULES.get(template.name) != template.text and ctx.services.llms[template.purpose].offline:
-        rule = "the ready one of this name" if template.name in OFFLINE_RULES else "synonyms"
+        rule = "the built-in one of this name" if template.name in OFFLINE_RULES else "synonyms"
         ctx.warn(messages.template_unread(template.name, rule))
     return _lost(question, text, template, ctx)
 

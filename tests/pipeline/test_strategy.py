@@ -236,7 +236,7 @@ def test_a_wrong_order_fails_when_built_and_names_both_sides(stages: tuple[Stage
         ),
         (
             (Retrieve((Dense(), Dense(k=9))), ReciprocalRankFusion()),
-            "Dense ∥ Dense: two retrievers are called dense plain, dense plain.",
+            "Dense ∥ Dense: two retrievers have the same name: dense plain, dense plain.",
         ),
     ],
     ids=lambda value: " > ".join(stage.name for stage in value) if isinstance(value, tuple) else "",

@@ -131,7 +131,7 @@ class TestARewriteThatFails:
         error, beside = run(open_lab(fault), strategy, BESIDE)
         assert isinstance(error, StageError)
         assert (error.strategy, error.stage) == (strategy[0], "Rewrite")
-        assert "no rewrite of 3 came" in error.message
+        assert "all 3 rewrites failed" in error.message
         assert cause in error.message
         assert error.next_step
         assert "This is a bug" not in error.next_step

@@ -176,13 +176,13 @@ def test_citations_name_the_passage_and_quote_it():
         (
             "Cats sleep [1][9].",
             "Cats sleep [1].",
-            ["1 citation(s) named a source that does not exist and were taken out."],
+            ["1 citation(s) named a source that does not exist and were removed."],
         ),
         (
             "Cats sleep [0] long [4].",
             "Cats sleep long.",
             [
-                "2 citation(s) named a source that does not exist and were taken out.",
+                "2 citation(s) named a source that does not exist and were removed.",
                 "The answer cites none of its passages.",
             ],
         ),

@@ -102,7 +102,7 @@ class TestRewrite:
         with pytest.raises(StageError) as failed:
             strategy.run("Do cats sleep?", with_llm(ctx, Told(failing)).services)
         assert isinstance(failed.value.__cause__, ProviderError)
-        assert "no rewrite of 3 came: No quota." in failed.value.message
+        assert "all 3 rewrites failed: No quota." in failed.value.message
         # the empty reply was sent and is billed; a refused one has no bill
         assert [call.purpose for call in failed.value.calls] == ["rewrite"]
 
@@ -112,7 +112,7 @@ class TestRewrite:
             Rewrite(MULTI_QUERY).rewrite(QUESTION, asked)
 
     def test_without_a_template_there_is_no_stage(self):
-        with pytest.raises(ConfigError, match="Rewrite: there is no template"):
+        with pytest.raises(ConfigError, match="Rewrite: there are no templates"):
             Rewrite(())
 
     def test_a_rewrite_that_loses_a_fact_is_used_and_warned_of(self, ctx: Context):
@@ -145,8 +145,8 @@ class TestRewrite:
         asked = with_llm(ctx, llm)
         Rewrite((mine, edited, SYNONYMS)).rewrite(QUESTION, asked)
         assert asked.meter.warnings == [
-            "The offline engine cannot read your template 'mine': it rewrote by synonyms.",
-            "The offline engine cannot read your template 'standalone': it rewrote by the ready one of this name.",
+            "The offline engine cannot read your template 'mine' and used synonyms instead.",
+            "The offline engine cannot read your template 'standalone' and used the built-in one of this name instead.",
         ]
 
     def test_a_language_model_reads_them(self, ctx: Context):
@@ -230,13 +230,13 @@ class TestAnalysisByTheModel:
             ctx, "cats food 12 weeks", f'{{"form": "keywords", "question": "{full}"}}'
         )
         assert (query.text, query.origin, query.form) == (full, "analysis", "sentence")
-        assert query.note == f"keywords, as told reads them; made a full question: {full}"
+        assert query.note == f"keywords, according to told; expanded to: {full}"
         assert warnings == []
         assert [prompt.purpose for prompt in llm.prompts] == ["rewrite"]
 
     def test_a_sentence_stands_as_it_was_asked(self, ctx: Context):
         query, warnings, _ = analysed(ctx, "Do cats sleep?", '{"form": "sentence", "question": "Cats?"}')
-        assert query == Query("Do cats sleep?", form="sentence", note="full sentence, as told reads it")
+        assert query == Query("Do cats sleep?", form="sentence", note="full sentence, according to told")
         assert warnings == []
 
     def test_the_rules_are_applied_to_the_full_question(self, ctx: Context):
@@ -263,14 +263,14 @@ class TestAnalysisByTheModel:
                 '{"form": "sentence", "question": "", "why": "x"}',
                 "the reply was malformed: why: Extra inputs are not permitted",
             ),
-            ('{"form": "keywords", "question": " "}', "the reply was malformed: it made no question of the"),
+            ('{"form": "keywords", "question": " "}', "the reply was malformed: it has no question for the"),
             (refused("The provider refused."), "The provider refused)."),
         ],
     )
     def test_when_it_fails_the_rules_decide_and_the_warning_says_why(self, ctx: Context, reply, why: str):
         query, (warning,), llm = analysed(ctx, "cats sleep", reply)
         assert query == AnalyseQuery().rewrite(Query("cats sleep"), ctx)[0]
-        assert warning.startswith(f"Query analysis by the model failed, so that rules decided ({why}")
+        assert warning.startswith(f"Query analysis by the model failed, so rules were used instead ({why}")
         assert len(llm.prompts) == 1
 
     def test_a_stopped_run_is_no_failure_of_the_analysis(self, ctx: Context):

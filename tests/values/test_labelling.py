@@ -89,7 +89,7 @@ class TestTheOrderOfScorers:
         ctx = context(*fitted)
         assert given(ctx) == [None, None, None]
         assert ctx.meter.warnings == [
-            "3 of 3 passages have no relevance label: no thresholds were fitted for plane."
+            "3 of 3 passages have no relevance label: plane has no fitted thresholds."
         ]
 
     def test_the_offline_measure_comes_before_the_cosine(self):
@@ -185,8 +185,8 @@ class TestTheBudgetOfTime:
         assert given(ctx) == [None, None, None]
         assert time.monotonic() - started < 10
         assert ctx.meter.warnings == [
-            "3 of 3 passages have no relevance label: rating them took too long this time; the next time it "
-            "will be quicker."
+            "3 of 3 passages have no relevance label: rating them took too long; the next run "
+            "will be faster."
         ]
         free.set()
 
@@ -257,7 +257,7 @@ class TestWithAProvider:
         trace = lab.run(QUESTION, "simple_semantic")
         assert [context["label"] for context in trace.as_json()["contexts"]] == [None] * 5
         assert trace.warnings == (
-            "5 of 5 passages have no relevance label: no thresholds were fitted for text-embedding-3-small.",
+            "5 of 5 passages have no relevance label: text-embedding-3-small has no fitted thresholds.",
         )
         sent = server.requests[-1].body["messages"][1]["content"]
         assert sent.count('relevance="unknown"') == 5
