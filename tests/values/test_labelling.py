@@ -185,8 +185,7 @@ class TestTheBudgetOfTime:
         assert given(ctx) == [None, None, None]
         assert time.monotonic() - started < 10
         assert ctx.meter.warnings == [
-            "3 of 3 passages have no relevance label: rating them took too long; the next run "
-            "will be faster."
+            "3 of 3 passages have no relevance label: rating them took too long; the next run will be faster."
         ]
         free.set()
 
