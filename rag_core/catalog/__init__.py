@@ -48,13 +48,17 @@ unregister = RECIPES.unregister
 StrategySpec = str | tuple[str, Mapping[str, object]] | Strategy
 
 
-def build(chosen: StrategySpec) -> Strategy:
+def build(chosen: StrategySpec, **controls: object) -> Strategy:
     """A strategy from its name, or from (name, control values); a `Strategy` is returned as it is.
 
     A name can include a preset, as in "rag_msr@raw"; control values override the preset's.
 
+    Args:
+        controls: further control values, which override the others.
+
     Raises:
-        ConfigError: an unknown strategy, preset or control, or a value out of range.
+        ConfigError: an unknown strategy, preset or control, a value out of range, or controls for a
+            strategy that is already built.
 
     Example:
         >>> build("bm25").fingerprint == build(("bm25", {"k1": 1.5})).fingerprint  # its default
@@ -63,9 +67,13 @@ def build(chosen: StrategySpec) -> Strategy:
         False
     """
     if isinstance(chosen, Strategy):
+        if controls:
+            raise ConfigError(
+                f"{chosen.name} is already built, so its controls cannot be set.", "Pass its name instead."
+            )
         return chosen
     name, values = _named(chosen)
-    return recipe_of(name).build(**values)
+    return recipe_of(name).build(**{**values, **controls})
 
 
 def describe_changes(chosen: StrategySpec) -> str:

@@ -14,7 +14,7 @@ from ..offline.engine import NAME as OFFLINE
 from ..pipeline.stream import Event, calls_of, run_all, stream
 from ..runtime.run import Limits
 from ..runtime.services import Llm, Services
-from ..values.errors import ConfigError, IndexDamaged, MissingResource, RagError, attach_calls_to_errors
+from ..values.errors import IndexDamaged, MissingResource, RagError, attach_calls_to_errors
 from ..values.profile import Profile
 from ..values.settings import Settings
 from ..values.trace import Trace
@@ -161,7 +161,7 @@ class Lab:
             RagError: what went wrong; see `stream`.
         """
         asked = check_question(question)
-        built = build(_with(strategy, controls))
+        built = build(strategy, **controls)
         (outcome,) = run_all(asked, [built], self.services())
         return _trace(outcome)
 
@@ -204,7 +204,7 @@ class Lab:
         """
         from ..llamaindex import StrategyRetriever
 
-        return StrategyRetriever(self, build(_with(strategy, controls)), callback_manager=callback_manager)
+        return StrategyRetriever(self, build(strategy, **controls), callback_manager=callback_manager)
 
     def query_engine(
         self,
@@ -230,7 +230,7 @@ class Lab:
 
         return query_engine(
             self,
-            build(_with(strategy, controls)),
+            build(strategy, **controls),
             streaming=streaming,
             response_synthesizer=response_synthesizer,
             node_postprocessors=node_postprocessors,
@@ -240,18 +240,6 @@ class Lab:
 
 def _rehearsed(index: CorpusIndex) -> RehearsedIndex:
     return RehearsedIndex(index.name, index.passages.values(), index.manifest.dimensions)
-
-
-def _with(strategy: StrategySpec, controls: Mapping[str, object]) -> StrategySpec:
-    if not controls:
-        return strategy
-    if isinstance(strategy, str):
-        return (strategy, controls)
-    if isinstance(strategy, tuple):
-        return (strategy[0], {**strategy[1], **controls})
-    raise ConfigError(
-        f"{strategy.name} is built already; its controls cannot be set.", "Pass its name instead."
-    )
 
 
 def _trace(outcome: Trace | RagError) -> Trace:

@@ -101,15 +101,17 @@ def stream(
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     shared = Once()
     closed = threading.Event()
+    workers = []
+    for column, strategy in enumerate(strategies):
+        run = Run(shared, _Either(stop, closed), _emitter(events, column))
+        workers.append(_worker(column, question, strategy, services, run, events.put))
     for trace in reuse:
         if trace.question == question and trace.engine == services.engine:
             _remember(shared, trace, strategies, services)
-    for column, strategy in enumerate(strategies):
-        run = Run(shared, _Either(stop, closed), _emitter(events, column))
-        work = _worker(column, question, strategy, services, run, events.put)
+    for work in workers:
         # A copied context keeps LlamaIndex's instrumentation tags, which plain threads lose.
         threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
-    left = len(strategies)
+    left = len(workers)
     try:
         while left:
             event = events.get()

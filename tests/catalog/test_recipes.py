@@ -248,6 +248,13 @@ def test_choosing_nothing_is_refused():
         build_all([])
 
 
+def test_control_values_can_be_added_but_not_to_a_built_strategy():
+    assert build("bm25", k1=1.2) == build(("bm25", {"k1": 1.2}))
+    assert build(("bm25", {"k1": 1.2, "b": 0.5}), k1=2) == build(("bm25", {"k1": 2, "b": 0.5}))
+    with pytest.raises(ConfigError, match="bm25 is already built, so its controls cannot be set"):
+        build(build("bm25"), k1=1.2)
+
+
 def test_a_strategy_can_be_chosen_by_name_with_values_or_built():
     built = build("bm25")
     strategies = build_all(["bm25", ("bm25", {"k1": "0.5"}), built])
