@@ -201,10 +201,10 @@ def answers(
         if as_json:
             typer.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=2))
         else:
-            shown.answers(report.as_json())
+            shown.answers(report.scores)
         if ragas and not as_json:
             say(f"\n{written} answers for RAGAS are in {ragas}.")
-        if report.left:
+        if report.remaining:
             raise Stopped
 
 

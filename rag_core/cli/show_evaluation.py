@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import get_args
 
 from ..catalog import describe_changes
 from ..evaluation import (
@@ -18,6 +18,7 @@ from ..evaluation import (
     parse_metric,
     titles,
 )
+from ..evaluation.answer_scores import AnswerScores
 from ..evaluation.tables import cell
 from .layout import paragraph, say
 
@@ -137,37 +138,33 @@ def sweep(result: SweepResult) -> None:
         say(f"  {finalist.mean:.3f}  {seconds}  {same}  {settings}  {' '.join(marks)}")
 
 
-def answers(report: Mapping[str, Any]) -> None:
+def answers(scores: Mapping[str, AnswerScores]) -> None:
     """Citations, support and abstentions of each strategy's answers."""
-    for label, row in report["strategies"].items():
+    for label, row in scores.items():
         say(f"\n{label}", bold=True)
         say(
-            f"  {row['questions']} questions: {row['answered']} answered, {row['abstained']} abstained, "
-            f"{row['failed']} failed"
+            f"  {row.questions} questions: {row.answered} answered, {row.abstained} abstained, "
+            f"{len(row.failures)} failed"
         )
-        say(f"  citations that name a passage   {_share(row['citation_validity'])} of {row['citations']}")
+        say(f"  citations that name a passage   {_share(row.citation_validity)} of {row.citations}")
         say(
-            f"  sentences a passage supports    {_share(row['support_rate'])} of "
-            f"{row['sentences'] - row['unchecked']} (by their words; {row['unchecked']} could not be checked)"
+            f"  sentences a passage supports    {_share(row.support_rate)} of "
+            f"{row.checkable} (by their words; {row.unchecked} could not be checked)"
         )
-        for name, said in (
-            ("precision", "abstentions that were right"),
-            ("recall", "outside questions abstained on"),
-            ("answered", "other questions answered"),
+        for name, share in (
+            ("abstentions that were right", row.abstention.precision),
+            ("outside questions abstained on", row.abstention.recall),
+            ("other questions answered", row.abstention.answered),
         ):
-            found = row["abstention"]
-            if found[name] is None:
-                say(f"  {said:<31} n/a")
-            else:
-                span = f"{found[f'{name}_low']:.2f}–{found[f'{name}_high']:.2f}"
-                say(f"  {said:<31} {found[name]:.2f} ({span}, n {found[f'{name}_n']})")
-        if judged := row["judge"]:
-            for name in ("faithfulness", "relevance"):
-                score = "n/a" if judged[name] is None else f"{judged[name]:.2f}"
-                say(f"  judged {name:<24} {score} (n {judged['n']}, {judged['failed']} failed)")
-        for failure in sorted(set(row["failures"].values())):
+            value = f"{share.mean:.2f} ({share.low:.2f}–{share.high:.2f}, n {share.n})" if share else "n/a"
+            say(f"  {name:<31} {value}")
+        if judge := row.judge:
+            for name, mean in (("faithfulness", judge.faithfulness), ("relevance", judge.relevance)):
+                score = f"{mean.mean:.2f}" if mean else "n/a"
+                say(f"  judged {name:<24} {score} (n {judge.judged}, {len(judge.failures)} failed)")
+        for failure in sorted(set(row.failures.values())):
             say(f"  failed: {failure}", fg="yellow")
-        say(f"  cost {_dollars(row['cost_usd'])}")
+        say(f"  cost {_dollars(row.cost_usd)}")
 
 
 def _share(value: float | None) -> str:

@@ -18,8 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.catalog import build
+from rag_core.cli import show_evaluation
 from rag_core.data.benchmark import Benchmark, Question, read_builtin
-from rag_core.evaluation.answers import Checked, abstentions, check_answers, ragas_rows, wilson, write_ragas
+from rag_core.evaluation.answer_scores import AbstentionScores, CheckedAnswer, score_abstentions, wilson
+from rag_core.evaluation.answers import check_answers, ragas_rows, write_ragas
 from rag_core.evaluation.judge import Judgement, parse
 from rag_core.evaluation.support import check
 from rag_core.lab.engines import Engines, load_engines
@@ -32,9 +34,9 @@ from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 
 
-def checked(abstained: bool) -> Checked:
+def checked(abstained: bool) -> CheckedAnswer:
     trace = answered("Cats purr.", passage("Cats purr when they are happy."), abstained=abstained)
-    return Checked(trace, check(trace))
+    return CheckedAnswer(trace, check(trace))
 
 
 class TestAbstentions:
@@ -45,13 +47,13 @@ class TestAbstentions:
             "o1": checked(True), "o2": checked(False), "o3": failed,
             "i1": checked(True), "i2": checked(False), "i3": checked(False), "i4": checked(False), "i5": failed,
         }  # fmt: skip
-        found = abstentions(outcomes, {"o1", "o2", "o3"})
+        found = score_abstentions(outcomes, {"o1", "o2", "o3"})
         assert found.precision == wilson(1, 2)
         assert found.recall == wilson(1, 2)
         assert found.answered == wilson(3, 4)
 
     def test_a_share_without_cases_is_none(self):
-        answered_all = abstentions({"o1": checked(False)}, {"o1"})
+        answered_all = score_abstentions({"o1": checked(False)}, {"o1"})
         assert answered_all.precision is None
         assert answered_all.recall == wilson(0, 1)
         assert answered_all.answered is None
@@ -118,6 +120,10 @@ class TestReport:
         found = json.loads(json.dumps(report.as_json()))
         assert (found["data"], found["split"], found["left"]) == ("animals", "test", 0)
         scores = found["strategies"]["bm25"]
+        assert list(scores) == [
+            "questions", "answered", "abstained", "failed", "failures", "sentences", "supported", "unchecked",
+            "support_rate", "citations", "valid_citations", "citation_validity", "abstention", "judge", "cost_usd",
+        ]  # fmt: skip
         assert scores.pop("failures") == {"q2": "bm25: stage Generate failed: down. Wait."}
         one_in_two, two_in_two = wilson(1, 1), wilson(2, 2)
         assert scores.pop("abstention") == {
@@ -134,12 +140,31 @@ class TestReport:
         assert seen == [("checking answers", done, 4) for done in range(5)]
 
     def test_ratios_without_cases_are_null(self, animals):
-        report = check_answers(animals(ScriptedLlm(ProviderError("down"))), ANIMALS, BM25).as_json()
+        found = check_answers(animals(ScriptedLlm(ProviderError("down"))), ANIMALS, BM25)
+        assert found.scores["bm25"].abstention == AbstentionScores(None, None, None)
+        report = found.as_json()
         scores = report["strategies"]["bm25"]
         assert (scores["failed"], scores["answered"], scores["abstained"]) == (4, 0, 0)
         assert scores["support_rate"] is scores["citation_validity"] is None
         assert {scores["abstention"][name] for name in ("precision", "recall", "answered")} == {None}
         assert scores["cost_usd"] == 0.0
+
+    def test_the_command_prints_every_score(self, animals, capsys):
+        replies = ("Cats purr when they are happy [1].", ProviderError("down.", "Wait."), NO_EVIDENCE)
+        show_evaluation.answers(check_answers(animals(ScriptedLlm(*replies)), ANIMALS, BM25, limit=3).scores)
+        assert capsys.readouterr().out.splitlines() == [
+            "",
+            "bm25",
+            "  3 questions: 1 answered, 1 abstained, 1 failed",
+            "  citations that name a passage   100.0% of 1",
+            "  sentences a passage supports    100.0% of 1 (by their words; 0 could not be",
+            "    checked)",
+            "  abstentions that were right     1.00 (0.21–1.00, n 1)",
+            "  outside questions abstained on  1.00 (0.21–1.00, n 1)",
+            "  other questions answered        1.00 (0.21–1.00, n 1)",
+            "  failed: bm25: stage Generate failed: down. Wait.",
+            "  cost $0.5000",
+        ]
 
     def test_an_unknown_price_makes_the_cost_unknown(self, animals):
         report = check_answers(animals(ScriptedLlm("Cats [1].", cost_usd=None)), ANIMALS, BM25, limit=1)
@@ -150,7 +175,7 @@ class TestReport:
         judged = Benchmark("animals", "test", (odd, *ANIMALS.questions), {"q0": {}, **ANIMALS.qrels}, "")
         outcomes = check_answers(animals(ScriptedLlm("Cats [1].")), judged, BM25).outcomes["bm25"]
         assert isinstance(outcomes["q0"], InputError)
-        assert all(isinstance(outcomes[name], Checked) for name in ("q1", "q2", "q3", "q4"))
+        assert all(isinstance(outcomes[name], CheckedAnswer) for name in ("q1", "q2", "q3", "q4"))
 
     @pytest.mark.parametrize(
         ("limit", "asked"),

@@ -1,0 +1,249 @@
+"""Scores of one strategy's answers: citations, support, abstention and the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.stats import binomtest
+
+from ..values.errors import RagError
+from ..values.trace import Trace
+from ..values.types import Cost, ModelCall
+from .judge import Judgement
+from .statistics import Interval, interval
+from .support import AnswerCheck
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAnswer:
+    """One strategy's answer to one question, checked.
+
+    Args:
+        judgement: the judge's scores, or the error that prevented them; None without a judge.
+        judge_calls: the judge's model calls.
+    """
+
+    trace: Trace
+    check: AnswerCheck
+    judgement: Judgement | RagError | None = None
+    judge_calls: tuple[ModelCall, ...] = ()
+
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """The model calls that wrote the answer, without the judge's."""
+        return self.trace.calls
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the strategy declined to answer."""
+        return self.trace.answer is not None and self.trace.answer.abstained
+
+
+Outcome = CheckedAnswer | RagError  # an error: this question failed and is excluded from every ratio
+
+
+@dataclass(frozen=True, slots=True)
+class AbstentionScores:
+    """Abstaining, scored as a classifier of questions that the collection cannot answer.
+
+    Shares with 95 % Wilson intervals; None without cases.
+
+    Args:
+        precision: share of the abstentions that were on questions without a relevant document.
+        recall: share of the questions without a relevant document that were abstained on.
+        answered: share of the other questions that were answered.
+    """
+
+    precision: Interval | None
+    recall: Interval | None
+    answered: Interval | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values: each share with its bounds and its number of cases."""
+        return {
+            **_flat("precision", self.precision),
+            **_flat("recall", self.recall),
+            **_flat("answered", self.answered),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeScores:
+    """The judge's scores of a strategy's answers.
+
+    Args:
+        judged: answers with scores.
+        failures: question id -> why its answer has none.
+        faithfulness: mean, 0 to 100, with its bootstrap interval; None without scores.
+        relevance: likewise.
+        cost_usd: US dollars of the judge's calls; None when a price is unknown.
+    """
+
+    judged: int
+    failures: Mapping[str, str]
+    faithfulness: Interval | None
+    relevance: Interval | None
+    cost_usd: float | None
+
+    @classmethod
+    def of(cls, outcomes: Mapping[str, Outcome]) -> JudgeScores:
+        """Summarise the judgements of a strategy's outcomes, by question id."""
+        checked = {q: one for q, one in outcomes.items() if isinstance(one, CheckedAnswer)}
+        scores = [one.judgement for one in checked.values() if isinstance(one.judgement, Judgement)]
+        return cls(
+            judged=len(scores),
+            failures={
+                q: str(one.judgement) for q, one in checked.items() if isinstance(one.judgement, RagError)
+            },
+            faithfulness=interval([one.faithfulness for one in scores]) if scores else None,
+            relevance=interval([one.relevance for one in scores]) if scores else None,
+            cost_usd=Cost.of(call for one in checked.values() for call in one.judge_calls).usd,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "n": self.judged,
+            "failed": len(self.failures),
+            "failures": dict(self.failures),
+            **_flat("faithfulness", self.faithfulness),
+            **_flat("relevance", self.relevance),
+            "cost_usd": self.cost_usd,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerScores:
+    """Scores of one strategy's answers.
+
+    Args:
+        answered: questions answered; those that failed or were abstained on are not.
+        failures: question id -> why it failed.
+        sentences: of all answers.
+        supported: sentences that a passage supports, by their words: a proxy.
+        unchecked: sentences that could not be checked.
+        citations: markers the model wrote.
+        valid_citations: markers that name a passage the model was shown.
+        judge: None without a judge.
+        cost_usd: US dollars of all answers, failed and interrupted ones included, without the judge; None when
+            a price is unknown.
+    """
+
+    answered: int
+    abstained: int
+    failures: Mapping[str, str]
+    sentences: int
+    supported: int
+    unchecked: int
+    citations: int
+    valid_citations: int
+    abstention: AbstentionScores
+    judge: JudgeScores | None
+    cost_usd: float | None
+
+    @classmethod
+    def of(
+        cls,
+        outcomes: Mapping[str, Outcome],
+        unanswerable: Collection[str],
+        *,
+        judging: bool = False,
+        interrupted: Sequence[ModelCall] = (),
+    ) -> AnswerScores:
+        """Score a strategy's outcomes.
+
+        Args:
+            outcomes: by question id.
+            unanswerable: ids of the questions without a relevant document.
+            judging: whether answers were judged.
+            interrupted: calls for a question that the user interrupted; they are billed too.
+        """
+        checked = [outcome for outcome in outcomes.values() if isinstance(outcome, CheckedAnswer)]
+        checks = [outcome.check for outcome in checked]
+        abstained = sum(outcome.abstained for outcome in checked)
+        calls = [*(call for outcome in outcomes.values() for call in outcome.calls), *interrupted]
+        return cls(
+            answered=len(checked) - abstained,
+            abstained=abstained,
+            failures={q: str(outcome) for q, outcome in outcomes.items() if isinstance(outcome, RagError)},
+            sentences=sum(one.sentences for one in checks),
+            supported=sum(one.supported for one in checks),
+            unchecked=sum(one.unchecked for one in checks),
+            citations=sum(one.citations for one in checks),
+            valid_citations=sum(one.valid_citations for one in checks),
+            abstention=score_abstentions(outcomes, unanswerable),
+            judge=JudgeScores.of(outcomes) if judging else None,
+            cost_usd=Cost.of(calls).usd,
+        )
+
+    @property
+    def questions(self) -> int:
+        """Questions asked."""
+        return self.answered + self.abstained + len(self.failures)
+
+    @property
+    def checkable(self) -> int:
+        """Sentences that can be checked by their words."""
+        return self.sentences - self.unchecked
+
+    @property
+    def support_rate(self) -> float | None:
+        """Share of the checkable sentences that a passage supports; None without one."""
+        return self.supported / self.checkable if self.checkable else None
+
+    @property
+    def citation_validity(self) -> float | None:
+        """Share of the citations that name a passage; None without one."""
+        return self.valid_citations / self.citations if self.citations else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values; a ratio without cases is null."""
+        return {
+            "questions": self.questions,
+            "answered": self.answered,
+            "abstained": self.abstained,
+            "failed": len(self.failures),
+            "failures": dict(self.failures),
+            "sentences": self.sentences,
+            "supported": self.supported,
+            "unchecked": self.unchecked,
+            "support_rate": self.support_rate,
+            "citations": self.citations,
+            "valid_citations": self.valid_citations,
+            "citation_validity": self.citation_validity,
+            "abstention": self.abstention.as_json(),
+            "judge": self.judge.as_json() if self.judge else None,
+            "cost_usd": self.cost_usd,
+        }
+
+
+def score_abstentions(outcomes: Mapping[str, Outcome], unanswerable: Collection[str]) -> AbstentionScores:
+    """Precision and recall of abstaining, over the questions that did not fail.
+
+    Args:
+        outcomes: by question id.
+        unanswerable: ids of the questions without a relevant document.
+    """
+    abstained = {q: one.abstained for q, one in outcomes.items() if isinstance(one, CheckedAnswer)}
+    outside = [abstained[q] for q in abstained if q in unanswerable]
+    inside = [abstained[q] for q in abstained if q not in unanswerable]
+    return AbstentionScores(
+        precision=wilson(sum(outside), sum(outside) + sum(inside)),
+        recall=wilson(sum(outside), len(outside)),
+        answered=wilson(len(inside) - sum(inside), len(inside)),
+    )
+
+
+def wilson(successes: int, n: int) -> Interval | None:
+    """A share and its 95 % interval (Wilson 1927, JASA 22, page 209); None for n = 0."""
+    if n == 0:
+        return None
+    bounds = binomtest(successes, n).proportion_ci(0.95, "wilson")
+    return Interval(successes / n, float(bounds.low), float(bounds.high), n)
+
+
+def _flat(name: str, share: Interval | None) -> dict[str, Any]:
+    mean, low, high, n = (share.mean, share.low, share.high, share.n) if share else (None, None, None, 0)
+    return {name: mean, f"{name}_low": low, f"{name}_high": high, f"{name}_n": n}
