@@ -1,4 +1,4 @@
-"""What each stage added or lost, and what each rewrite brought."""
+"""Ablation from stored rankings: the effect of each stage and of each rewrite."""
 
 from __future__ import annotations
 
@@ -22,22 +22,21 @@ Effect = Literal["", "cut", "order", "more"]
 
 @dataclass(frozen=True, slots=True)
 class StageEffect:
-    """What one stage did to a ranking, one thing at a time, so that none is charged with another's work.
+    """One effect of a stage on a ranking; a stage with several effects has a row for each.
 
-    A stage that shortens and reorders has two rows: first the ranking before it cut to the new length, then
-    the new order at that length. One that lengthens, as a fusion may, has its order measured at the old
-    length, and then what the further documents add.
+    A stage that shortens and reorders has two rows: the previous ranking cut to the new length, then the new
+    order at that length. A stage that lengthens, as a fusion can, also has two: the new order at the old
+    length, then the additional documents.
 
     Args:
         position: of the stage, from 0.
-        lane: the rewrite and retriever, where a stage leaves several rankings; empty where it leaves one.
+        lane: the rewrite and retriever, for a stage with several rankings; empty for one.
         effect: "cut", "order" or "more"; empty for the first rankings.
-        score: mean of the metric after this step, over the questions that have this ranking.
-        documents: mean number of documents after this step.
-        before: the ranking it is compared with; empty for the first ones.
-        change: mean difference that this step made, paired over the questions that have both; None for the
-            first ones.
-        p: of the change, by a paired randomisation test; exploratory, not corrected.
+        score: mean of the metric after this effect, over the questions with this ranking.
+        documents: mean number of documents after this effect.
+        before: the ranking it is compared with; empty for the first rankings.
+        change: mean paired difference, over the questions with both rankings; None for the first rankings.
+        p: of the change, from a paired randomisation test; exploratory, uncorrected.
     """
 
     position: int
@@ -53,13 +52,13 @@ class StageEffect:
 
 @dataclass(frozen=True, slots=True)
 class RewriteEffect:
-    """What one kind of rewrite brought, over all questions.
+    """What one kind of rewrite retrieved, over all questions.
 
     Args:
         origin: the rewrite; "question" for the user's own words.
         retrieved: documents its searches returned, summed over the questions.
-        error_rate: share of them not judged relevant (RAG-MSR README, Reformulation Error Analysis: the share of irrelevant documents a
-            reformulation brings); unjudged documents count as irrelevant.
+        error_rate: share of them not judged relevant (RAG-MSR README, Reformulation Error Analysis: the share of
+            irrelevant documents a reformulation brings); unjudged documents count as irrelevant.
         unique_relevant: relevant documents that no other query of the question found.
     """
 
@@ -71,13 +70,13 @@ class RewriteEffect:
 
 
 def stage_effects(run: RunFolder, label: str, metric: Metric) -> list[StageEffect]:
-    """Before → after of each stage that leaves rankings, in their order.
+    """The effects of each stage that produces rankings, in pipeline order.
 
-    A ranking is compared with that of the same query before it or, when several were fused, with the
-    best of those.
+    A ranking is compared with the previous ranking of the same query or, if that was fused with others, with
+    the best of them.
     """
-    records = _ran(run, label)
-    with_score = _Scored(metric, run.judged.qrels)
+    records = _successful(run, label)
+    scorer = _Scorer(metric, run.judged.qrels)
     effects: list[StageEffect] = []
     previous: Mapping[str, Lists] = {}
     before_stage = ""
@@ -88,20 +87,18 @@ def stage_effects(run: RunFolder, label: str, metric: Metric) -> list[StageEffec
             source = (
                 lane
                 if lane in previous
-                else max(previous, key=lambda one: with_score.mean(previous[one]), default=None)
+                else max(previous, key=lambda one: scorer.mean(previous[one]), default=None)
             )
             before = previous[source] if source is not None else {}
             if not before.keys() & after.keys():
-                effects.append(
-                    StageEffect(position, stage, lane, "", with_score.interval(after), _length(after))
-                )
+                effects.append(StageEffect(position, stage, lane, "", scorer.interval(after), _length(after)))
                 continue
             name = f"{before_stage} {source}".strip()
             for effect, old, new in _steps(before, after):
-                gaps = with_score.gaps(old, new)
+                gaps = scorer.gaps(old, new)
                 effects.append(
                     StageEffect(
-                        position, stage, lane, effect, with_score.interval(new), _length(new), name,
+                        position, stage, lane, effect, scorer.interval(new), _length(new), name,
                         interval(gaps), randomisation_p(gaps),
                     )
                 )  # fmt: skip
@@ -111,7 +108,7 @@ def stage_effects(run: RunFolder, label: str, metric: Metric) -> list[StageEffec
 
 
 def _steps(before: Lists, after: Lists) -> Iterator[tuple[Effect, Lists, Lists]]:
-    """The change from one ranking to another as a cut, another order at equal length, more documents."""
+    """Split a change of rankings into a cut, a new order at equal length, and additional documents."""
     shared = {one: min(len(before[one]), len(after[one])) for one in before.keys() & after.keys()}
     cut = {one: before[one][:length] for one, length in shared.items()}
     ordered = {one: documents[: shared.get(one, len(documents))] for one, documents in after.items()}
@@ -125,8 +122,8 @@ def _steps(before: Lists, after: Lists) -> Iterator[tuple[Effect, Lists, Lists]]
         yield "more", ordered, after
 
 
-class _Scored:
-    """A metric of rankings by question."""
+class _Scorer:
+    """Scores rankings by question with one metric."""
 
     def __init__(self, metric: Metric, qrels: Mapping[str, Mapping[str, int]]) -> None:
         self._metric = metric
@@ -142,7 +139,7 @@ class _Scored:
         return interval(np.array(list(self._values(lists).values())))
 
     def gaps(self, old: Lists, new: Lists) -> NDArray[np.float64]:
-        """New minus old, of the questions that both have."""
+        """New minus old score, for the questions with both rankings."""
         before, after = self._values(old), self._values(new)
         return np.array([after[one] - before[one] for one in after if one in before])
 
@@ -152,14 +149,14 @@ def _length(lists: Lists) -> float:
 
 
 def rewrite_effects(run: RunFolder, label: str, form: str = "") -> list[RewriteEffect]:
-    """Error rate and unique finds of each kind of query; empty for a strategy that searches with one.
+    """Error rate and unique relevant documents of each kind of query; empty for single-query strategies.
 
     Args:
-        form: of the questions to count, "keywords" or "sentence" (`questions.form_of`); empty for all.
+        form: count only "keywords" or "sentence" questions (`questions.form_of`); empty for all.
     """
     forms = {question.id: form_of(question.text)[0] for question in run.judged.questions}
     found: dict[str, list[tuple[Record, StageRanking]]] = {}
-    for record in _ran(run, label):
+    for record in _successful(run, label):
         if form and forms[record.question] != form:
             continue
         searched = next((stage for stage in record.stages if stage.kind == "retrieve"), None)
@@ -170,35 +167,36 @@ def rewrite_effects(run: RunFolder, label: str, form: str = "") -> list[RewriteE
     for origin, pairs in found.items():
         retrieved = relevant = unique = 0
         for record, lane in pairs:
-            good = {one for one in lane.documents if run.judged.qrels[record.question].get(one, 0) > 0}
+            grades = run.judged.qrels[record.question]
+            hits = {document for document in lane.documents if grades.get(document, 0) > 0}
             retrieved += len(lane.documents)
-            relevant += len(good)
-            unique += len(good - _found_by_others(record, origin))
+            relevant += len(hits)
+            unique += len(hits - _found_by_other_queries(record, origin))
         rate = 1 - relevant / retrieved if retrieved else 0.0
         effects.append(RewriteEffect(origin, len({r.question for r, _ in pairs}), retrieved, rate, unique))
     return effects
 
 
-def _found_by_others(record: Record, origin: str) -> set[str]:
+def _found_by_other_queries(record: Record, origin: str) -> set[str]:
     searched = next(stage for stage in record.stages if stage.kind == "retrieve")
     return {one for lane in searched.lanes if lane.origin != origin for one in lane.documents}
 
 
-def _ran(run: RunFolder, label: str) -> list[Record]:
+def _successful(run: RunFolder, label: str) -> list[Record]:
     return [record for record in run.records[label].values() if not record.error]
 
 
 def _lanes(records: Sequence[Record], position: int) -> dict[str, dict[str, Documents]]:
-    """Ranking -> question -> documents, after the stage at a position."""
+    """Lane -> question id -> documents, after the stage at a position."""
     found: dict[str, dict[str, Documents]] = {}
     for record in records:
         if position < len(record.stages):
             lanes = record.stages[position].lanes
             for lane in lanes:
-                name = _name(lane) if len(lanes) > 1 else ""
+                name = _lane_name(lane) if len(lanes) > 1 else ""
                 found.setdefault(name, {})[record.question] = lane.documents
     return found
 
 
-def _name(lane: StageRanking) -> str:
+def _lane_name(lane: StageRanking) -> str:
     return lane.retriever if lane.origin == "question" else f"{lane.origin} {lane.retriever}".strip()

@@ -1,4 +1,4 @@
-"""An optional judge of written answers: a language model's scores, never invented ones."""
+"""An optional judge: a language model scores written answers; a failed call gives no score."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..values.types import ModelCall
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Scores of one answer, 0 to 100.
+    """The judge's scores of one answer, 0 to 100.
 
     Args:
-        faithfulness: how far its statements are those of the sources it was written from.
-        relevance: how far it answers the question.
+        faithfulness: how far its sources support its statements.
+        relevance: how well it answers the question.
     """
 
     faithfulness: float
@@ -26,12 +26,12 @@ class Judgement:
 
 
 def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[ModelCall, ...]]:
-    """A judgement of a trace's answer, or why there is none, and the calls it took.
+    """Judge a trace's answer: the judgement, or the error that prevented it, and the model calls made.
 
-    It has the limits of a run to itself.
+    Each judgement starts with an unused run budget.
 
     Raises:
-        Stopped: the user stopped the run; it carries the judge's calls.
+        Stopped: the user stopped the run; the error carries the judge's calls.
         ValueError: the trace has no answer.
     """
     if trace.answer is None:
@@ -53,10 +53,10 @@ def judge(trace: Trace, ctx: Context) -> tuple[Judgement | RagError, tuple[Model
 
 
 def parse(reply: str) -> Judgement:
-    """The scores in a judge's reply: one JSON object.
+    """Parse the scores in a judge's reply.
 
     Raises:
-        ValueError: it is not one, or a score is missing, no number or not from 0 to 100.
+        ValueError: the reply is not one JSON object, or a score is missing or not a number from 0 to 100.
     """
     values = read_object(reply)
     return Judgement(read_score(values, "faithfulness"), read_score(values, "relevance"))

@@ -1,12 +1,12 @@
-"""Metrics of one ranking against the judgements of its question, as trec_eval defines them.
+"""Metrics that score one ranking against the judgements of its question, as trec_eval defines them.
 
 A ranking is a sequence of distinct document ids, best first. Judgements map a document id to its grade:
-above 0 is relevant, and the grade is the gain; 0, negative and not judged are not relevant. A cut-off k
-is at least 1; None takes the whole ranking. Every value lies in [0, 1]. A question without a relevant
-document has no value: the functions raise ValueError, and the caller leaves such questions out.
+above 0 is relevant, and the grade is the gain; 0, negative and unjudged are not relevant. A cut-off k is at
+least 1; None takes the full ranking. Every value lies in [0, 1]. A question without a relevant document has
+no value: the functions raise ValueError, and the caller leaves such questions out.
 
-Equal to trec_eval (https://github.com/usnistgov/trec_eval) to 1e-6, which the tests check through
-pytrec_eval (Van Gysel and de Rijke, SIGIR 2018).
+The tests check agreement with trec_eval (https://github.com/usnistgov/trec_eval) to 1e-6 through pytrec_eval
+(Van Gysel and de Rijke, SIGIR 2018).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Grades = Mapping[str, int]  # document id -> grade; above 0 is relevant
 def ndcg(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
     """Normalised discounted cumulative gain; trec_eval's `ndcg_cut_k`, and `ndcg` without k.
 
-    Σ grade / log2(rank + 1) over the ranking, divided by the same sum over the best possible ranking of
-    the judged documents. Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM
-    TOIS 20(4), 2002, with the discount of every rank and linear gains.
+    Σ grade / log2(rank + 1) over the ranking, divided by the same sum over the ideal ranking of the judged
+    documents. Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM
+    TOIS 20(4), 2002; here every rank is discounted, and gains are linear.
 
     Example:
         >>> round(ndcg(["a", "x", "b"], {"a": 2, "b": 1}, 3), 3)  # (2 + 1/log2(4)) / (2 + 1/log2(3))
@@ -40,7 +40,7 @@ def ndcg(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
 
 
 def recall(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
-    """Share of the relevant documents that are among the first k; trec_eval's `recall_k`.
+    """Share of the relevant documents found in the first k; trec_eval's `recall_k`.
 
     Example:
         >>> recall(["a", "x", "b"], {"a": 2, "b": 1}, 2)
@@ -50,7 +50,7 @@ def recall(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float
 
 
 def precision(ranked: Sequence[str], grades: Grades, k: int) -> float:
-    """Relevant documents among the first k, divided by k even when fewer came back; `P_k`.
+    """Relevant documents in the first k, divided by k even when fewer were returned; trec_eval's `P_k`.
 
     Example:
         >>> precision(["a", "x", "b"], {"a": 2, "b": 1}, 5)
@@ -72,7 +72,7 @@ def hit(ranked: Sequence[str], grades: Grades, k: int) -> float:
 def reciprocal_rank(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
     """1 / rank of the first relevant document, 0 when there is none; trec_eval's `recip_rank`.
 
-    With k, a first relevant document below rank k counts as none (MS MARCO's MRR@k).
+    With k, documents below rank k do not count (MS MARCO's MRR@k).
 
     Example:
         >>> reciprocal_rank(["x", "a", "b"], {"a": 1, "b": 1})
@@ -83,9 +83,9 @@ def reciprocal_rank(ranked: Sequence[str], grades: Grades, k: int | None = None)
 
 
 def average_precision(ranked: Sequence[str], grades: Grades, k: int | None = None) -> float:
-    """Precision at the rank of each relevant document, summed, divided by all relevant ones.
+    """Sum of the precision at each relevant document's rank, divided by the number of relevant documents.
 
-    A relevant document that was not found adds 0. trec_eval's `map_cut_k`, and `map` without k.
+    A relevant document that is not in the ranking adds 0. trec_eval's `map_cut_k`, and `map` without k.
 
     Example:
         >>> round(average_precision(["a", "x", "b"], {"a": 1, "b": 1}), 3)  # (1/1 + 2/3) / 2
@@ -100,13 +100,13 @@ def average_precision(ranked: Sequence[str], grades: Grades, k: int | None = Non
 
 
 def seed_ndcg(ranked: Sequence[str], grades: Grades, k: int) -> float:
-    """The nDCG behind the figures of RAG-MSR (README, Experiment Results). Never comparable with `ndcg`.
+    """The nDCG behind RAG-MSR's figures (README, Experiment Results). Not comparable with `ndcg`.
 
-    Gains are 1 or 0, and the ideal is the best order of all that was retrieved, not of what was judged:
-    whatever was missed costs nothing, and one relevant document at rank 1, alone, is a perfect 1. It is 0
-    when nothing relevant was retrieved. That, with ten hand-picked questions of the 323 in NFCorpus, is why
-    the README prints 0.868, 0.849, 0.763 and 0.918; the five runs that its authors published have a real
-    nDCG@10 of 0.21 to 0.29. (Their evaluation code is not public; this reproduces their stored results.)
+    Gains are 1 or 0, and the ideal is the best order of the retrieved documents, not of the judged ones:
+    misses cost nothing, and a single relevant document at rank 1 scores a perfect 1. It is 0 when nothing
+    relevant was retrieved. This, together with ten hand-picked questions out of the 323 in NFCorpus, is why
+    the README prints 0.868, 0.849, 0.763 and 0.918; the five runs its authors published have a real nDCG@10
+    of 0.21 to 0.29. (Their evaluation code is not public; this reproduces their stored results.)
 
     Example:
         >>> seed_ndcg(["a"], {"a": 1, "b": 1, "c": 1}, 10), round(ndcg(["a"], {"a": 1, "b": 1, "c": 1}, 10), 3)
@@ -118,10 +118,10 @@ def seed_ndcg(ranked: Sequence[str], grades: Grades, k: int) -> float:
 
 
 def judged_at(ranked: Sequence[str], grades: Grades, k: int) -> float:
-    """Share of the first k, or of all that came back when fewer, that was judged at all.
+    """Share of the first k documents, or of all when there are fewer, that have a judgement.
 
-    The rest counts as not relevant without anybody having looked. 1 for an empty ranking: nothing in it
-    is unjudged.
+    The rest count as not relevant although nobody has looked at them. 1 for an empty ranking, which has no
+    unjudged document.
 
     Example:
         >>> judged_at(["a", "x"], {"a": 0}, 2)
@@ -133,13 +133,13 @@ def judged_at(ranked: Sequence[str], grades: Grades, k: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric with its cut-off: call it with a ranking and the judgements of its question.
+    """A metric with its cut-off, called with a ranking and the judgements of its question.
 
     Args:
         name: the canonical name, such as "ndcg@10"; `parse_metric` reads it back.
         title: what screens show, such as "nDCG@10".
-        cutoff: the first k ranks are measured; None for the whole ranking.
-        measure: one of the functions above.
+        cutoff: k; None for the full ranking.
+        compute: one of the functions above.
     """
 
     name: str
@@ -165,7 +165,7 @@ _MEASURES: dict[str, tuple[str, Callable[..., float], bool]] = {
 _ALIASES = {"p": "precision", "r": "recall", "success": "hit", "rr": "mrr", "ap": "map"}
 
 DEFAULT_METRICS = (
-    "ndcg@10",  # the primary one: strategies are ordered by it
+    "ndcg@10",  # primary: strategies are sorted by it
     "ndcg@5",
     "ndcg@3",
     "ndcg@1",
@@ -174,17 +174,17 @@ DEFAULT_METRICS = (
     "mrr",
     "map",
     "hit@5",
-    "seed_ndcg@10",  # beside the real one, so that RAG-MSR's 0.918 can be understood
+    "seed_ndcg@10",  # next to the real nDCG, to explain RAG-MSR's 0.918
 )
 
 
 def parse_metric(text: str) -> Metric:
-    """The metric of a name such as "ndcg@10" or "map", in any case.
+    """Parse a metric name such as "ndcg@10" or "map", case-insensitively.
 
-    The names of ir_measures will do: nDCG@10, R@10, P@5, RR, AP, Success@5.
+    The names of ir_measures work too: nDCG@10, R@10, P@5, RR, AP, Success@5.
 
     Raises:
-        ConfigError: no such metric, or its cut-off is missing or not a whole number from 1.
+        ConfigError: the metric is unknown, or its cut-off is missing or not a positive integer.
 
     Example:
         >>> parse_metric("nDCG@10").title, parse_metric("R@5").name
@@ -205,12 +205,12 @@ def parse_metric(text: str) -> Metric:
     raise ConfigError(
         f"There is no metric {text.strip()!r}.",
         f"{f'Did you mean {nearest}? ' if nearest else ''}"
-        f"Choose among {known}; k is a whole number from 1, such as ndcg@10.",
+        f"Choose from {known}; k is a positive integer, as in ndcg@10.",
     )
 
 
 def _nearest(text: str) -> str:
-    """The name most like a wrong one, with its cut-off if it has one; empty when none is like it."""
+    """The closest known name, with the cut-off if there is one; empty when none is close."""
     name, _, cutoff = text.partition("@")
     close = difflib.get_close_matches(_ALIASES.get(name, name), [*_MEASURES, *_ALIASES], n=1)
     if not close:
@@ -221,9 +221,9 @@ def _nearest(text: str) -> str:
 
 
 def trec_order(scores: Mapping[str, float]) -> list[str]:
-    """Document ids as trec_eval ranks them: by score, the highest first, ties by id, the last first.
+    """Document ids in trec_eval's order: by descending score, then by descending id.
 
-    trec_eval keeps a score as a 32-bit float: two scores that differ only beyond it are a tie.
+    trec_eval stores scores as 32-bit floats: scores that are equal at that precision tie.
 
     Example:
         >>> trec_order({"a": 0.5, "b": 0.5, "c": 0.9})
@@ -240,9 +240,9 @@ def _cutoff(k: int | None) -> int | None:
 
 
 def _gains(ranked: Sequence[str], grades: Grades, k: int | None) -> list[int]:
-    """The gain of each of the first k documents: its grade, 0 when it is not relevant."""
+    """The gains of the first k documents: their grades, 0 for those that are not relevant."""
     if not _relevant(grades.values()):
-        raise ValueError("the question has no relevant document: it cannot be measured")
+        raise ValueError("the question has no relevant document, so no metric is defined")
     return [max(grades.get(document, 0), 0) for document in ranked[: _cutoff(k)]]
 
 

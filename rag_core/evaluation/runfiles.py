@@ -1,4 +1,4 @@
-"""TREC run files: rankings as `question Q0 document rank score tag`, one line a document."""
+"""TREC run files: one line per ranked document, `question Q0 document rank score tag`."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ COLUMNS = 6
 
 
 def write_run(path: Path, ranked: Mapping[str, Sequence[str]], tag: str) -> None:
-    """Write rankings, whole or not at all.
+    """Write rankings to a run file atomically.
 
-    The scores count down from a ranking's length to 1, whatever the strategy's own were: tools sort by
-    score, and the order after MMR or a filter is not that of any score. A question without a document
-    leaves no line.
+    Scores count down from the ranking's length to 1 instead of being the strategy's: tools sort by score, and
+    the order after MMR or a filter follows no score. A question without documents has no line.
 
     Args:
         ranked: question id -> distinct document ids, best first.
         tag: the system's name.
 
     Raises:
-        InputError: an id or the tag is empty or has white space, which the format cannot hold.
+        InputError: an id or the tag is empty or has white space, which the format does not allow.
         StorageError: the file cannot be written.
     """
     lines = [
-        f"{_word(question)} Q0 {_word(document)} {rank} {len(documents) - rank + 1} {_word(tag)}\n"
+        f"{_column(question)} Q0 {_column(document)} {rank} {len(documents) - rank + 1} {_column(tag)}\n"
         for question, documents in ranked.items()
         for rank, document in enumerate(documents, start=1)
     ]
@@ -38,17 +37,17 @@ def write_run(path: Path, ranked: Mapping[str, Sequence[str]], tag: str) -> None
 
 
 def read_run(path: Path, known_questions: Collection[str] | None = None) -> dict[str, list[str]]:
-    """Read the rankings of any system, ordered as trec_eval does: by score, not by the rank column.
+    """Read the rankings of any system in trec_eval's order: by score, not by the rank column.
 
     Args:
-        known_questions: ids of the questions to be measured; at least one must be in the file.
+        known_questions: ids of the judged questions; at least one must be in the file.
 
     Returns:
-        Question id -> document ids, best first; questions in the order of their first line.
+        Question id -> document ids, best first, with the questions in file order.
 
     Raises:
-        DataError: naming file and line of what is malformed or repeated; or the file is empty, or is about
-            other questions.
+        DataError: a line is malformed or repeated (the message names file and line), or the file is empty or
+            ranks none of the known questions.
     """
     scores: dict[str, dict[str, float]] = {}
     lines: dict[tuple[str, str], int] = {}
@@ -57,40 +56,40 @@ def read_run(path: Path, known_questions: Collection[str] | None = None) -> dict
         if len(columns) != COLUMNS:
             raise DataError(
                 f"{where}: the number of columns is {len(columns)}, not {COLUMNS}.",
-                "A line of a TREC run file is: question Q0 document rank score tag.",
+                "Write each line as: question Q0 document rank score tag.",
             )
         question, _, document, _, score, _ = columns
         value = _number(score)
         if not math.isfinite(value):
             raise DataError(
-                f"{where}: the score {score!r} is not a finite number.", "Mend or remove the line."
+                f"{where}: the score {score!r} is not a finite number.", "Correct or remove the line."
             )
         first = lines.setdefault((question, document), number)
         if first != number:
             raise DataError(
-                f"{where}: document {document!r} stands twice for question {question!r}, "
+                f"{where}: document {document!r} is ranked twice for question {question!r}, "
                 f"first on line {first}.",
                 "Remove one of the two lines.",
             )
         scores.setdefault(question, {})[document] = value
     if not scores:
-        raise DataError(f"{path} is empty: it ranks no document.", "Write the run again.")
+        raise DataError(f"{path} is empty: it ranks no documents.", "Export the run again.")
     if known_questions is not None and not scores.keys() & set(known_questions):
         raise DataError(
-            f"{path} ranks documents for {len(scores)} questions, none of which is among the judged ones: "
-            f"its first is {next(iter(scores))!r}.",
-            "It is probably another set's run, or another split's.",
+            f"{path} ranks documents for {len(scores)} questions, none of them judged; "
+            f"the first is {next(iter(scores))!r}.",
+            "Use a run of this data set and split.",
         )
-    return {question: trec_order(held) for question, held in scores.items()}
+    return {question: trec_order(documents) for question, documents in scores.items()}
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """(line number from 1, columns); columns are parted by ASCII white space alone, as trec_eval does."""
+    """Yield line numbers, from 1, and columns, split at ASCII white space only, as trec_eval does."""
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                held = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-                if columns := held.split():
+                text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+                if columns := text.split():
                     yield number, [column.decode() for column in columns]
     except UnicodeDecodeError as error:
         raise DataError(f"{path}, line {number}: not UTF-8.", "Save the file as UTF-8.") from error
@@ -105,10 +104,10 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def _word(text: str) -> str:
+def _column(text: str) -> str:
     if text.split() != [text]:
         raise InputError(
-            f"A TREC run file cannot hold {text!r}: its columns are parted by white space.",
-            "Rename it without white space.",
+            f"{text!r} cannot be a column of a TREC run file: white space separates the columns.",
+            "Use a name without white space.",
         )
     return text

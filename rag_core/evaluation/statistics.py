@@ -1,7 +1,7 @@
 """Intervals and paired tests over questions.
 
-A value here is one question's score; the questions are a sample, and what is asked is what holds for
-questions like these. Everything is repeatable: the random numbers have a fixed seed and depend on n alone.
+Each value is one question's score. The questions are a sample, and the inference is to questions like them.
+Results are reproducible: the random numbers have a fixed seed and depend on n alone.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ REPEATS = 10_000  # resamples of an interval, sign flips of a test
 SEED = 20_070  # any number would do
 LEVEL = 0.05  # of the tests; intervals are at 1 − LEVEL
 POWER = 0.8  # Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988, page 56
-FEWEST = 10  # questions below which nothing is concluded
-TIE = 1e-9  # differences up to this are rounding
+FEWEST = 10  # questions; below this there is no test
+TIE = 1e-9  # differences up to this are rounding errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +39,26 @@ class Interval:
 
 
 def interval(values: ArrayLike, level: float = 1 - LEVEL) -> Interval:
-    """Mean of one value per question, in any order, with its bootstrap interval; see `intervals`."""
+    """Mean of one value per question, in any order, with a bootstrap interval; see `intervals`."""
     return intervals(np.sort(np.asarray(values, dtype=np.float64))[:, np.newaxis], level)[0]
 
 
 def intervals(columns: ArrayLike, level: float = 1 - LEVEL) -> list[Interval]:
-    """One interval for each column of an (n questions, m) array, all on the same resamples.
+    """One interval per column of an (n questions, m) array, all from the same resamples.
 
     Percentile bootstrap over questions, expanded for small n: the percentiles are those of a Student t
     interval, Φ(±t · √(n / (n − 1))). Hesterberg, "What teachers should know about the bootstrap", The
     American Statistician 69(4), 2015. The bounds come from resampled means, so they never leave the range
-    of the values. Of simulated scores and differences of 20 to 323 questions, 93.2 to 95.6 % of the 95 %
-    intervals held the true mean; plain percentile, BCa and studentised ones came to 88 to 98 % at 20.
+    of the values. In simulations of scores and differences of 20 to 323 questions, 93.2 to 95.6 % of the 95 %
+    intervals covered the true mean; plain percentile, BCa and studentised intervals covered 88 to 98 % at 20.
 
-    It falls short of the level when nearly all values are equal: with 1 difference in 10 that is not 0, 77 %
-    at 20 questions, 90 % at 50, 94 % at 131; with 3 misses in 100, 78 % at 50 and 90 % at 184.
-    With one question, or values all equal, low = mean = high: there is no spread to resample.
+    Coverage is too low when nearly all values are equal: with 1 non-zero difference in 10, 77 % at 20
+    questions, 90 % at 50, 94 % at 131; with 3 misses in 100, 78 % at 50 and 90 % at 184. With one question, or
+    equal values, low = mean = high: there is no spread to resample.
 
     Args:
         columns: (n, m), n >= 1, finite.
-        level: share of such intervals that hold the true mean, 0 < level < 1.
+        level: nominal coverage of the true mean, 0 < level < 1.
 
     Raises:
         ValueError: no questions, or a value that is not finite.
@@ -69,7 +69,7 @@ def intervals(columns: ArrayLike, level: float = 1 - LEVEL) -> list[Interval]:
     if n == 1:
         return [Interval(float(mean), float(mean), float(mean), 1) for mean in means]
     tail = ndtr(stdtrit(n - 1, (1 - level) / 2) * math.sqrt(n / (n - 1)))
-    resampled = np.concatenate([part @ values for part in _parts(_resamples(n))]) / n
+    resampled = np.concatenate([part @ values for part in _float_blocks(_resamples(n))]) / n
     low, high = np.quantile(resampled, [tail, 1 - tail], axis=0)
     return [
         # rounding alone could put the bounds of equal values on the wrong side of their mean
@@ -79,39 +79,40 @@ def intervals(columns: ArrayLike, level: float = 1 - LEVEL) -> list[Interval]:
 
 
 def randomisation_p(differences: ArrayLike) -> float:
-    """Two-sided p that the mean of one paired difference per question is 0; see `randomisation_ps`."""
+    """Two-sided p-value for a zero mean of paired differences, one per question; see `randomisation_ps`."""
     return float(randomisation_ps(np.asarray(differences, dtype=np.float64)[:, np.newaxis])[0])
 
 
 def randomisation_ps(columns: ArrayLike) -> Floats:
-    """One p for each column of an (n questions, m) array of differences, all on the same sign flips.
+    """One p-value per column of an (n questions, m) array of differences, all from the same sign flips.
 
-    Under the null hypothesis the two systems are exchangeable on each question, so each sign is as likely
-    as the other: p is the share of flips whose sum is at least as far from 0. All 2^n flips are counted
-    when they are at most 10,000; else as many random ones, with one added to both counts, since the flip
-    that happened is one of them. Smucker, Allan and Carterette, "A comparison of statistical significance
-    tests for information retrieval evaluation", CIKM 2007; Phipson and Smyth, "Permutation p-values should
-    never be zero", Statistical Applications in Genetics and Molecular Biology 9(1), 2010.
+    Under the null hypothesis the two systems are exchangeable on each question, so both signs are equally
+    likely: p is the share of flips whose sum is at least as far from 0. All 2^n flips are counted if there are
+    at most 10,000; otherwise 10,000 random ones, with one added to both counts for the observed signs.
+    Smucker, Allan and Carterette, "A comparison of statistical significance tests for information retrieval
+    evaluation", CIKM 2007; Phipson and Smyth, "Permutation p-values should never be zero", Statistical
+    Applications in Genetics and Molecular Biology 9(1), 2010.
 
     Raises:
         ValueError: no questions, or a difference that is not finite.
     """
     values = _finite(columns)
     signs = _signs(len(values))
-    # sums of the same numbers added up in another order are equal
+    # the tolerance makes sums of the same numbers in another order equal
     observed = np.abs(values.sum(axis=0)) - TIE * np.abs(values).sum(axis=0)
-    # random signs make the same of a difference and of its size; sorted, the order of questions is no matter
+    # a random sign makes the original sign irrelevant; sorting makes the order of questions irrelevant
     sizes = np.sort(np.abs(values), axis=0)
-    extreme = sum((np.abs(part @ sizes) >= observed).sum(axis=0) for part in _parts(signs))
-    happened = int(len(signs) < 2 ** len(values))
-    return np.asarray((extreme + happened) / (len(signs) + happened), dtype=np.float64)
+    extreme = sum((np.abs(part @ sizes) >= observed).sum(axis=0) for part in _float_blocks(signs))
+    added = int(len(signs) < 2 ** len(values))
+    return np.asarray((extreme + added) / (len(signs) + added), dtype=np.float64)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values adjusted so that all of them together err at most at the level each is held to.
+    """Adjust p-values to control the family-wise error rate.
 
-    The i-th smallest of m is multiplied by m − i + 1, is at least the one before, and at most 1. Holm, "A
-    simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
+    The i-th smallest of m is multiplied by m − i + 1, then raised to at least the previous one and capped at
+    1. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
+    1979.
     """
     adjusted = [0.0] * len(p_values)
     largest = 0.0
@@ -122,26 +123,27 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def minimum_detectable(differences: ArrayLike, power: float = POWER, level: float = LEVEL) -> float:
-    """The mean difference that these questions find significant with this power.
+    """The smallest mean difference that these questions detect with this power.
 
-    (z(1 − level/2) + z(power)) · sd / √n, with sd the sample deviation of the differences. Webber, Moffat
-    and Zobel, "Statistical power in retrieval experimentation", CIKM 2008, for its use in the field.
+    (z(1 − level/2) + z(power)) · sd / √n, with sd the sample standard deviation of the differences. See
+    Webber, Moffat and Zobel, "Statistical power in retrieval experimentation", CIKM 2008, for its use in
+    retrieval.
 
     Raises:
         ValueError: fewer than two differences, or one that is not finite.
     """
     values = _finite(differences)
     if len(values) < 2:
-        raise ValueError("one difference has no deviation")
+        raise ValueError("one difference has no standard deviation")
     return float((ndtri(1 - level / 2) + ndtri(power)) * values.std(ddof=1) / math.sqrt(len(values)))
 
 
 def questions_needed(differences: ArrayLike, power: float = POWER, level: float = LEVEL) -> int | None:
-    """Questions in all at which the mean difference seen here would be `minimum_detectable`.
+    """Total number of questions at which the observed mean difference would be `minimum_detectable`.
 
-    A rough guide: it takes the difference seen here for the true one. Adding questions until a test is
-    passed finds differences that are not there (Webber, Moffat and Zobel, 2008): fix the number first.
-    None when the mean difference is 0: no number of questions finds that.
+    A rough guide: it assumes that the observed difference is the true one. Adding questions until a test
+    passes produces false positives (Webber, Moffat and Zobel, 2008): fix the number first. None when the mean
+    difference is 0, which no number of questions detects.
 
     Raises:
         ValueError: fewer than two differences, or one that is not finite.
@@ -155,28 +157,27 @@ def questions_needed(differences: ArrayLike, power: float = POWER, level: float 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two strategies on the questions that both have a score for.
+    """Two strategies compared on the questions that both have a score for.
 
     Args:
         metric: its title.
-        a: the one strategy; wins and losses are its.
-        b: the other.
+        a: the first strategy; wins and losses are from its side.
+        b: the second.
         n: questions.
         difference: mean of a − b; None, like its interval, when n is 0.
-        low: lower bound of its 95 % interval, which is of this pair alone: it is not corrected.
+        low: lower bound of its 95 % interval, uncorrected for multiple pairs.
         high: upper bound.
-        p: of the randomisation test; None under `FEWEST` questions.
-        p_holm: p corrected for all pairs that were tested together.
+        p: from the randomisation test; None below `FEWEST` questions.
+        p_holm: p corrected for all pairs tested together.
         wins: questions on which a is better.
-        ties: questions on which they differ by rounding at most.
+        ties: questions on which they differ at most by rounding.
         losses: questions on which b is better.
-        minimum_detectable: the smallest difference found with 80 % power, at the level left by the
-            strictest correction for the pairs tested together; None under `FEWEST` questions, and when
-            the two are equal on every question.
-        more_questions: how many more would find the difference seen with that power; None when it is
-            found, when there is none, or under `FEWEST` questions.
-        different: p_holm is at most 0.05.
-        verdict: all that in one sentence.
+        minimum_detectable: the smallest difference detected with 80 % power, at the strictest level of the Holm
+            correction; None below `FEWEST` questions, and when the two are equal on every question.
+        more_questions: how many more would detect the observed difference with that power; None when the
+            difference is significant or 0, or below `FEWEST` questions.
+        different: whether p_holm is at most 0.05.
+        verdict: the result in one sentence.
     """
 
     metric: str
@@ -202,12 +203,12 @@ def compare_all(
     scores: Mapping[str, Mapping[str, float]],
     pairs: Sequence[tuple[str, str]] | None = None,
 ) -> list[Comparison]:
-    """Every pair of strategies, in the order of the mapping, each on the questions both have.
+    """Compare every pair of strategies, in the order of the mapping, on the questions both have.
 
     Args:
         metric_title: such as "nDCG@10".
         scores: strategy -> question id -> score.
-        pairs: those to compare; every one without it. p is corrected for these alone.
+        pairs: the pairs to compare; all by default. p is corrected for these only.
 
     Raises:
         ValueError: a score that is not finite.
@@ -219,7 +220,7 @@ def compare_all(
         )
         for a, b in pairs
     ]
-    same_n: dict[int, list[int]] = defaultdict(list)  # pairs with as many questions share the flips
+    same_n: dict[int, list[int]] = defaultdict(list)  # pairs with the same n share the sign flips
     for index, values in enumerate(differences):
         values[np.abs(values) <= TIE] = 0.0
         same_n[len(values)].append(index)
@@ -233,7 +234,7 @@ def compare_all(
             p_values.update(zip(group, randomisation_ps(columns).tolist(), strict=True))
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
     return [
-        _compared(
+        _compare(
             metric_title,
             pair,
             differences[index],
@@ -245,7 +246,7 @@ def compare_all(
     ]
 
 
-def _compared(
+def _compare(
     metric: str,
     pair: tuple[str, str],
     values: Floats,
@@ -253,7 +254,7 @@ def _compared(
     p_values: tuple[float, float] | None,
     tested: int,
 ) -> Comparison:
-    """The comparison of one pair; `p_values` are its own and the one corrected for `tested` pairs."""
+    """Compare one pair; `p_values` are the raw p and the one corrected for `tested` pairs."""
     n, wins, losses = len(values), int((values > 0).sum()), int((values < 0).sum())
     different = p_values is not None and p_values[1] <= LEVEL
     detectable = needed = None
@@ -262,7 +263,7 @@ def _compared(
     elif not wins and not losses:
         verdict = f"{pair[0]} and {pair[1]} are equal on every question."
     else:
-        # the level that Holm holds the smallest p to, so that "enough questions" is enough for any pair
+        # the level Holm applies to the smallest p, so that "enough questions" is enough for any pair
         detectable = minimum_detectable(values, level=LEVEL / tested)
         total = None if different else questions_needed(values, level=LEVEL / tested)
         needed = None if total is None else max(total - n, 1)
@@ -300,13 +301,13 @@ def _verdict(
             f"{better} is better than {worse} by {abs(span.mean):.3f} {metric} "
             f"(95 % {_signed(low).lstrip('+')} to {high:.3f}), probably real: {chance}."
         )
-    settled = ""
+    advice = ""
     if needed is not None:
-        about = float(f"{needed:.2g}")  # two digits are all that an estimate from a sample is worth
-        settled = f"; about {about:,.0f} more question{'' if needed == 1 else 's'} would settle a difference of this size"
+        about = float(f"{needed:.2g}")  # an estimate from a sample deserves no more than two digits
+        advice = f"; about {about:,.0f} more question{'' if needed == 1 else 's'} would settle a difference of this size"
     return (
         f"{pair[0]} and {pair[1]} cannot be told apart on {metric}: difference {_signed(span.mean)} "
-        f"(95 % {_signed(span.low)} to {_signed(span.high)}), {chance}{settled}."
+        f"(95 % {_signed(span.low)} to {_signed(span.high)}), {chance}{advice}."
     )
 
 
@@ -325,7 +326,7 @@ def _finite(values: ArrayLike) -> Floats:
 
 @lru_cache(maxsize=8)
 def _signs(n: int) -> Small:
-    """(flips, n) of ±1: all 2^n rows when they are at most `REPEATS`, else that many random ones."""
+    """(flips, n) array of ±1: all 2^n rows if there are at most `REPEATS`, else `REPEATS` random ones."""
     if 2**n <= REPEATS:
         bits = (np.arange(2**n)[:, np.newaxis] >> np.arange(n)) & 1
     else:
@@ -335,7 +336,7 @@ def _signs(n: int) -> Small:
 
 @lru_cache(maxsize=8)
 def _resamples(n: int) -> Small:
-    """(REPEATS, n): how often each of n questions was drawn when n were drawn with replacement."""
+    """(REPEATS, n) counts: how often each of n questions was drawn in n draws with replacement."""
     random = np.random.default_rng(SEED)
     counts = np.empty((REPEATS, n), dtype=np.int8)
     for part in _blocks(counts):
@@ -345,9 +346,9 @@ def _resamples(n: int) -> Small:
 
 
 def _blocks(rows: Small) -> list[Small]:
-    """Views of about a million cells, so that working copies stay small however many questions there are."""
+    """Views of about a million cells, so that working copies stay small for any number of questions."""
     return np.array_split(rows, rows.size // 2**20 + 1)
 
 
-def _parts(rows: Small) -> Iterator[Floats]:
+def _float_blocks(rows: Small) -> Iterator[Floats]:
     return (block.astype(np.float64) for block in _blocks(rows))

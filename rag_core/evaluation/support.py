@@ -1,4 +1,4 @@
-"""Whether the passages shown support an answer, by words alone: a lexical proxy for entailment."""
+"""Whether the passages shown support an answer, judged by words alone: a lexical proxy for entailment."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..stages.citations import MARKER
 from ..values.trace import Trace
 from ..values.types import Passage
 
-# Share of a sentence's content-word stems that one passage must hold. The lowest of 0.5, 0.6, 0.65, 0.7 ...
-# at which fewer than 5 % of 1,375 sentences of neighbouring documents passed for 40 dev questions, by words
-# alone (4.6 %; 3.2 % with numbers and negations); a higher one refuses more of what is only said otherwise.
+# Share of a sentence's content-word stems that one passage must contain. The lowest of 0.5, 0.6, 0.65, 0.7 ...
+# at which fewer than 5 % of 1,375 sentences from neighbouring documents passed for 40 dev questions, by words
+# alone (4.6 %; 3.2 % with numbers and negations); a higher threshold rejects more paraphrases.
 SUPPORT = 0.7
-REACH = 3  # content words behind a negation that it speaks of
+REACH = 3  # content words after a negation that it applies to
 
 _NEGATION = {
     "en": re.compile(r"\b(?:no|not|never|without|neither|nor|none|cannot|avoid\w*)\b|n['’]t\b"),
@@ -41,14 +41,14 @@ Quantity = tuple[float, str | None]  # a number and its unit, when it is one of 
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """What one answer says and cites, as far as words tell; all zero for an abstention.
+    """Support and citations of one answer, judged by words; all zero for an abstention.
 
     Args:
-        supported: sentences that a shown passage holds, by words (see `SourceText`): a proxy.
-        unsupported: the sentences that none does.
-        unchecked: sentences whose evidence is in another language than they are; words cannot tell.
+        supported: sentences that a shown passage supports (see `SourceText.supports`): a proxy.
+        unsupported: sentences that no shown passage supports.
+        unchecked: sentences in another language than their evidence, which words cannot check.
         citations: markers the model wrote.
-        valid_citations: those of them that name a passage it was shown.
+        valid_citations: markers that name a passage it was shown.
     """
 
     supported: int = 0
@@ -90,27 +90,27 @@ def check(trace: Trace) -> AnswerCheck:
 
 
 def claims(text: str) -> Iterator[tuple[str, list[int]]]:
-    """The sentences of an answer without their markers, and the passages each cites.
+    """Yield the sentences of an answer without their markers, and the passage numbers each cites.
 
-    A marker belongs to the sentence it follows, before or behind its full stop. Pieces without a
-    content word or number are left out.
+    A marker belongs to the sentence it follows, before or after the full stop. Fragments without a content
+    word or number are skipped.
     """
     marked = _BEFORE_SENTENCE.sub(r"\1\n\n", _AFTER_STOP.sub(r"\2\1", text))
     language = language_of(MARKER.sub("", text))
     for piece in sentences(marked, language):
         sentence = MARKER.sub("", piece)
-        said = read(sentence, language)
-        if said.stems or said.quantities:
+        content = read(sentence, language)
+        if content.stems or content.quantities:
             yield sentence, [int(n) for n in MARKER.findall(piece)]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a text says, as far as words tell.
+class Content:
+    """What a text says, reduced to words, quantities and negations.
 
     Args:
         stems: stems of its content words, without numbers and their units.
-        negated: stems of the words that a negation speaks of.
+        negated: stems of the words that a negation applies to.
     """
 
     stems: frozenset[str]
@@ -118,13 +118,13 @@ class Said:
     negated: frozenset[str]
 
 
-def read(text: str, language: str) -> Said:
-    """The words, quantities and negations of a text in a language."""
+def read(text: str, language: str) -> Content:
+    """Extract the content of a text in a language."""
     numbers = _NUMBERS.get(language, {})
     digits = _WORD.sub(lambda word: numbers.get(word[0], word[0]), unicodedata.normalize("NFC", text).lower())
     negation = _NEGATION.get(language)
     rest = _QUANTITY.sub(_keep_word, digits)
-    return Said(
+    return Content(
         frozenset(tokens(rest, language)),
         frozenset(_quantity(match) for match in _QUANTITY.finditer(digits)),
         frozenset(
@@ -137,28 +137,27 @@ def read(text: str, language: str) -> Said:
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A passage, read: what it says as a whole with its title, and sentence by sentence."""
+    """The content of a passage: of title and text together, and of each sentence."""
 
     language: str
-    whole: Said
-    parts: tuple[Said, ...]
+    whole: Content
+    parts: tuple[Content, ...]
 
     @classmethod
     def of(cls, passage: Passage) -> SourceText:
-        """Read a passage."""
+        """Extract the content of a passage."""
         language = passage.language
         parts = tuple(read(part, language) for part in sentences(passage.text, language))
-        whole = f"{passage.full_title}\n{passage.text}"  # as it is shown; a context is no evidence
+        whole = f"{passage.full_title}\n{passage.text}"  # as shown; an added context is not evidence
         return cls(language, read(whole, language), parts)
 
     def supports(self, sentence: str) -> bool:
-        """Whether the passage holds what a sentence says, by words.
+        """Whether the passage supports a sentence, judged by words.
 
-        It must hold SUPPORT of the sentence's content-word stems and every number with its unit
-        ("24 h" is "24 hours", "0,5" is "0.5"; a number without a unit fits any), and its nearest
-        sentence must negate something the two share if and only if the sentence does. What words
-        cannot tell stays unseen: one name in place of another, a number moved to another drug of the
-        passage, "at least" for "at most".
+        It must contain SUPPORT of the sentence's content-word stems and every number with its unit
+        ("24 h" is "24 hours", "0,5" is "0.5"; a number without a unit matches any), and its closest
+        sentence must negate a shared word if and only if the sentence does. Words alone miss a wrong name,
+        a number taken from another drug in the passage, and "at least" for "at most".
 
         Args:
             sentence: in the passage's language, without citation markers.
@@ -166,25 +165,25 @@ class SourceText:
         claim = read(sentence, self.language)
         if len(claim.stems & self.whole.stems) < SUPPORT * len(claim.stems):
             return False
-        if not all(_holds(self.whole.quantities, quantity) for quantity in claim.quantities):
+        if not all(_contains(self.whole.quantities, quantity) for quantity in claim.quantities):
             return False
         overlaps = [len(claim.stems & part.stems) for part in self.parts]
         return any(
-            _agree(claim, part)
+            _same_negation(claim, part)
             for part, overlap in zip(self.parts, overlaps, strict=True)
             if overlap == max(overlaps)
         )
 
 
-def _agree(claim: Said, part: Said) -> bool:
-    """Whether both negate something they share, or neither does."""
+def _same_negation(claim: Content, part: Content) -> bool:
+    """Whether both negate a word they share, or neither does."""
     shared = claim.stems & part.stems
     return bool(claim.negated & shared) == bool(part.negated & shared)
 
 
-def _holds(held: Iterable[Quantity], wanted: Quantity) -> bool:
-    number, unit = wanted
-    return any(number == value and (unit == other or None in (unit, other)) for value, other in held)
+def _contains(quantities: Iterable[Quantity], quantity: Quantity) -> bool:
+    number, unit = quantity
+    return any(number == value and (unit == other or None in (unit, other)) for value, other in quantities)
 
 
 def _quantity(match: re.Match[str]) -> Quantity:
@@ -197,5 +196,5 @@ def _unit(match: re.Match[str]) -> str | None:
 
 
 def _keep_word(match: re.Match[str]) -> str:
-    """A quantity's place in the text: nothing, or the word behind it that is no unit."""
+    """What replaces a quantity in the text: the following word unless it is a unit, else nothing."""
     return f" {'' if _unit(match) else match[2] or ''} "

@@ -57,9 +57,9 @@ class TestWriting:
     def test_what_is_written_is_read_back(self, tmp_path_factory, ranked):
         path = tmp_path_factory.mktemp("run") / "a.trec"
         write_run(path, ranked, "any")
-        held = read_run(path)
-        assert held == ranked
-        assert list(held) == list(ranked)
+        found = read_run(path)
+        assert found == ranked
+        assert list(found) == list(ranked)
 
     def test_a_question_without_a_document_leaves_no_line(self, tmp_path):
         write_run(tmp_path / "a.trec", {"q1": [], "q2": ["d"]}, "any")
@@ -133,8 +133,8 @@ class TestReading:
             ("q1 Q0 d3 3 nan x", "the score 'nan' is not a finite number"),
             ("q1 Q0 d3 3 -inf x", "the score '-inf' is not a finite number"),
             ("q1 Q0 d3 3 1e999 x", "the score '1e999' is not a finite number"),
-            ("q1 Q0 d2 3 1.0 x", "document 'd2' stands twice for question 'q1', first on line 2"),
-            ("q1 Q0 d2 2 1.5 other", "document 'd2' stands twice for question 'q1', first on line 2"),
+            ("q1 Q0 d2 3 1.0 x", "document 'd2' is ranked twice for question 'q1', first on line 2"),
+            ("q1 Q0 d2 2 1.5 other", "document 'd2' is ranked twice for question 'q1', first on line 2"),
         ],
     )
     def test_a_line_is_malformed(self, tmp_path, row, words):
@@ -144,13 +144,12 @@ class TestReading:
     @pytest.mark.parametrize("content", ["", "\n\n", b"\xef\xbb\xbf"])
     def test_an_empty_file_is_refused(self, tmp_path, content):
         error = refusal(write(tmp_path / "a.trec", content))
-        assert error.message == f"{tmp_path / 'a.trec'} is empty: it ranks no document."
+        assert error.message == f"{tmp_path / 'a.trec'} is empty: it ranks no documents."
 
     def test_a_run_of_other_questions_is_refused(self, tmp_path):
         error = refusal(write(tmp_path / "a.trec", RUN), {"q7", "q8"})
         assert error.message == (
-            f"{tmp_path / 'a.trec'} ranks documents for 2 questions, none of which is among the judged ones: "
-            "its first is 'q1'."
+            f"{tmp_path / 'a.trec'} ranks documents for 2 questions, none of them judged; the first is 'q1'."
         )
 
     def test_a_file_that_is_not_utf_8_is_refused(self, tmp_path):

@@ -212,7 +212,7 @@ def section(document: str, sentence: str) -> Passage:
 
 
 class TestProxy:
-    """How much the proxy sees; what it does not see stands in `SourceText.supports`."""
+    """How much the proxy detects; `SourceText.supports` lists what it misses."""
 
     @pytest.mark.parametrize(
         ("kind", "document", "sentence", "corrupted", "caught"), CORRUPTIONS, ids=[row[3][:40] for row in CORRUPTIONS]
