@@ -137,7 +137,7 @@ def test_rewrite_effects_count_irrelevant_and_unique_finds(tmp_path: Path) -> No
 
 def test_rewrite_effects_can_be_counted_for_keywords_alone(tmp_path: Path) -> None:
     """Rewrites go wrong more often on short questions: both figures can be set side by side."""
-    asked = dataclasses.replace(
+    benchmark = dataclasses.replace(
         JUDGED,
         questions=tuple(
             dataclasses.replace(question, text=text)
@@ -145,8 +145,8 @@ def test_rewrite_effects_can_be_counted_for_keywords_alone(tmp_path: Path) -> No
         ),
     )
     run = hand_made(tmp_path, {"s": {}})
-    run.judged = asked
-    first, second = (question.id for question in asked.questions)
+    run.judged = benchmark
+    first, second = (question.id for question in benchmark.questions)
     for question, documents in ((first, ("x", "y")), (second, ("x", max(JUDGED.qrels[second])))):
         lanes = (
             StageRanking("synonyms", "Dense", "s", documents),

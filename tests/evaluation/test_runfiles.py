@@ -102,12 +102,18 @@ class TestReading:
     )
     @example({"q1": {"a": 1.0, "b": 1.00000001}}, random.Random(0))  # one number as a 32-bit float
     def test_any_run_is_read_in_the_order_of_trec_eval(self, tmp_path_factory, scores, generator):
-        lines = [f"{q}\tQ0  {d} 0 {score!r} x\n" for q, held in scores.items() for d, score in held.items()]
+        lines = [
+            f"{q}\tQ0  {d} 0 {score!r} x\n"
+            for q, documents in scores.items()
+            for d, score in documents.items()
+        ]
         generator.shuffle(lines)
         path = write(tmp_path_factory.mktemp("run") / "a.trec", "".join(lines))
         with path.open(encoding="utf-8") as file:
             parsed = pytrec_eval.parse_run(file)
-        assert read_run(path) == {question: trec_eval_order(held) for question, held in parsed.items()}
+        assert read_run(path) == {
+            question: trec_eval_order(documents) for question, documents in parsed.items()
+        }
 
     @pytest.mark.parametrize(
         "content",

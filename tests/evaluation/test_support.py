@@ -54,8 +54,8 @@ class TestReading:
         assert read(text, language).quantities == quantities
 
     def test_words_are_stems_without_quantities(self):
-        said = read("Doses of 500 mg were repeated twice in 24 hours.", "en")
-        assert said.stems == {"dose", "repeat", "twice"}
+        content = read("Doses of 500 mg were repeated twice in 24 hours.", "en")
+        assert content.stems == {"dose", "repeat", "twice"}
 
     @pytest.mark.parametrize(
         ("text", "language", "negated"),
@@ -95,10 +95,10 @@ class TestClaims:
 class TestSupport:
     TEN = "alpha bravo charlie delta echo foxtrot golf hotel india juliet"
 
-    @pytest.mark.parametrize(("held", "supported"), [(10, True), (7, True), (6, False), (0, False)])
-    def test_seven_stems_in_ten_are_enough(self, held: int, supported: bool):
+    @pytest.mark.parametrize(("shared", "supported"), [(10, True), (7, True), (6, False), (0, False)])
+    def test_seven_stems_in_ten_are_enough(self, shared: int, supported: bool):
         assert support.SUPPORT == 0.7
-        text = " ".join(self.TEN.split()[:held]) + " something else"
+        text = " ".join(self.TEN.split()[:shared]) + " something else"
         assert SourceText.of(passage(text)).supports(self.TEN) is supported
 
     def test_the_stems_of_two_passages_are_not_added(self):
