@@ -5,7 +5,7 @@ Their arguments and result keys are kept; `query_for_evaluation` takes every str
     result = rag_core.query_for_evaluation("¿Qué es la preeclampsia?", strategy="hybrid_rrf", mmr_lambda=0.5)
     result["answer"], result["contexts"], result["metadata"]["total_cost"]
 
-Costs that are not known are None, never 0. A failure is raised as a RagError; it is never an answer.
+Unknown costs are None, never 0. A failure raises a RagError; it is never returned as an answer.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ RETRIEVAL_METHODS: Mapping[str, str] = {
     "contextual": "contextual_bm25_semantic_weighted_rrf",
     "rag_msr": "multi_reformulation_rerank_judge",
 }
-WITHOUT_CONTROLS = ("multi_query",)  # its module lists every entry, and no control is among them
-OPEN_LABS = 4  # most recently used; each holds its models and its index in memory
+WITHOUT_CONTROLS = ("multi_query",)  # its module lists every entry, without controls
+OPEN_LABS = 4  # most recently used; each keeps its models and index in memory
 
-_opening = threading.Lock()  # so that two first calls at once open one lab
+_opening = threading.Lock()  # two simultaneous first calls open one lab
 
 
 def query_for_evaluation(
@@ -72,51 +72,50 @@ def query_for_evaluation(
 ) -> dict[str, Any]:
     """Answer a question and return the dictionary of the benchmark's modules.
 
-    Keys: `question`; `answer` (an abstention's sentence when there is none); `contexts`, the passages'
+    Keys: `question`; `answer` (the sentence of an abstention when there is none); `contexts`, the passages'
     texts, best first; `source_documents`, the same as LlamaIndex nodes; `metadata`:
 
     - num_contexts, retrieval_method, llm_model, provider, model_id, execution_time (seconds of the
-      run, the opening of the lab left out), input_tokens and output_tokens (of all language model
+      run, without opening the lab), input_tokens and output_tokens (of all language model
       calls), tokens_used, total_cost (US dollars, embeddings included), usage_source ("provider",
       "tokenizer" or both), cost_source;
     - rewrite_count, rewriter_model, rewriter_provider, rewriter_model_id where the question is rewritten;
       judge_model, judge_provider, judge_model_id where passages are judged;
-    - every control and embedding_model, except for `multi_query`, whose seed has none;
-    - beyond theirs: abstained, and warnings.
+    - every control and embedding_model, except for `multi_query`, whose source has none;
+    - in addition: abstained and warnings.
 
-    A lab is opened once for its corpus and settings and used again by later calls. Settings are part
-    of what it is found by, so a call never sees another call's.
+    A lab is opened once per corpus and settings and reused by later calls with the same ones.
 
     Args:
         strategy: a strategy's name.
         llm_model: model that writes the answer (src.rag.hybrid_rrf's name for it).
-        answer_model: the same (src.rag.rewriter's name); goes before `llm_model`.
-        custom_llm: a LlamaIndex LLM that writes the answer; goes before every name.
-        custom_answer_llm: the same (src.rag.rewriter's name); goes before `custom_llm`.
+        answer_model: the same (src.rag.rewriter's name); takes precedence over `llm_model`.
+        custom_llm: a LlamaIndex LLM that writes the answer; takes precedence over every name.
+        custom_answer_llm: the same (src.rag.rewriter's name); takes precedence over `custom_llm`.
         rewriter_model: model that rewrites the question.
-        custom_rewriter_llm: a LlamaIndex LLM that rewrites the question; goes before `rewriter_model`.
+        custom_rewriter_llm: a LlamaIndex LLM that rewrites the question; takes precedence over `rewriter_model`.
         judge_model: model that judges passages, for strategies that judge.
-        custom_judge_llm: a LlamaIndex LLM that judges passages; goes before `judge_model`.
+        custom_judge_llm: a LlamaIndex LLM that judges passages; takes precedence over `judge_model`.
         settings: read from the environment when None.
-        lab: one that is open already; it brings its own corpus and settings.
+        lab: an open lab to use, with its own corpus and settings.
         controls: of the strategy.
 
     Raises:
         ConfigError: a strategy, control or model is wrong; a named model has no provider.
-        RagError: what went wrong on the way.
+        RagError: the run failed.
     """
     models: dict[Role, Any] = {
         "answer": _first(custom_answer_llm, custom_llm, answer_model, llm_model),
         "rewrite": _first(custom_rewriter_llm, rewriter_model),
         "judge": _first(custom_judge_llm, judge_model),
     }
-    asked = _ask(question, strategy, controls, models, lab or _lab(corpus, settings))
+    run = _run(question, strategy, controls, models, lab or _lab(corpus, settings))
     return {
-        "question": asked.trace.question,
-        "answer": asked.answer,
-        "contexts": asked.contexts,
-        "source_documents": asked.documents,
-        "metadata": asked.metadata(),
+        "question": run.trace.question,
+        "answer": run.answer,
+        "contexts": run.contexts,
+        "source_documents": run.documents,
+        "metadata": run.metadata(),
     }
 
 
@@ -130,14 +129,14 @@ def process_rewriter_query(
 ) -> dict[str, Any]:
     """The function of src.rag.rewriter: `multi_query` with `max_final_docs` passages.
 
-    Keys: answer, contexts, retrieved_documents, rewritten_queries (those that were searched with), metrics.
+    Keys: answer, contexts, retrieved_documents, rewritten_queries (those searched with), metrics.
 
     Raises:
         RagError: as `query_for_evaluation`.
     """
     models: dict[Role, Any] = {"answer": custom_answer_llm, "rewrite": custom_rewriter_llm}
-    asked = _ask(question, "multi_query", {"k_final": max_final_docs}, models, lab or _lab())
-    return {**asked.processed(), "rewritten_queries": asked.rewrites}
+    run = _run(question, "multi_query", {"k_final": max_final_docs}, models, lab or _lab())
+    return {**run.processed(), "rewritten_queries": run.rewrites}
 
 
 def process_hybrid_rrf_query(query: str, custom_llm: Any = None, *, lab: Lab | None = None) -> dict[str, Any]:
@@ -148,7 +147,7 @@ def process_hybrid_rrf_query(query: str, custom_llm: Any = None, *, lab: Lab | N
     Raises:
         RagError: as `query_for_evaluation`.
     """
-    return _ask(query, "hybrid_rrf", {}, {"answer": custom_llm}, lab or _lab()).processed()
+    return _run(query, "hybrid_rrf", {}, {"answer": custom_llm}, lab or _lab()).processed()
 
 
 def reciprocal_rank_fusion(
@@ -157,7 +156,7 @@ def reciprocal_rank_fusion(
     """The function of src.rag.hybrid_rrf: the best `top_k` nodes by Σ 1 / (k_constant + rank), rank from 1.
 
     Args:
-        rankings: lists of nodes, best first; nodes of one id are one node.
+        rankings: lists of nodes, best first; nodes with the same id count as one.
 
     Raises:
         ConfigError: `k_constant` is negative.
@@ -191,7 +190,7 @@ def mmr_select(
     if unknown := hits.keys() - lab.index.passages.keys():
         raise ConfigError(
             f"Corpus {lab.corpus!r} has no passage {min(unknown)!r}.",
-            "Select from what its retrievers found.",
+            "Pass nodes that its retrievers returned.",
         )
     stage = Mmr(k=top_k, lambda_=lambda_mult)
     return as_nodes(stage.select(Ranking(Query(query), tuple(hits.values())), Context(lab.services())))
@@ -219,10 +218,10 @@ def ragas_samples(
     RAGAS 0.4's SingleTurnSample (ragas/dataset_schema.py) has the fields user_input, retrieved_contexts,
     reference_contexts, retrieved_context_ids, reference_context_ids, response, multi_responses, reference,
     rubrics, persona_name, query_style and query_length; a row holds those a result can fill. An
-    abstention is a response like another; `metadata["abstained"]` tells it.
+    abstention is a response like any other; `metadata["abstained"]` marks it.
 
     Args:
-        references: the right answer to each, in the order of the results; None where there is none.
+        references: the correct answer to each result, in order; None where there is none.
 
     Raises:
         ConfigError: there are more or fewer references than results.
@@ -231,7 +230,7 @@ def ragas_samples(
     if references is not None and len(references) != len(results):
         raise ConfigError(
             f"There are {len(references)} references for {len(results)} results.",
-            "Give one for each, or None.",
+            "Pass one per result, or None.",
         )
     rows = [
         {
@@ -249,7 +248,7 @@ def ragas_samples(
 
 @dataclass(frozen=True)
 class _SeedRun:
-    """A trace, the models that were behind it, and the seconds it took."""
+    """A trace, the models behind it, and the seconds it took."""
 
     trace: Trace
     llms: Mapping[str, Llm]
@@ -274,7 +273,7 @@ class _SeedRun:
         return [query.text for query in self.trace.final.queries if query.origin != "question"]
 
     def processed(self) -> dict[str, Any]:
-        """What the two `process` functions share."""
+        """The keys that both `process` functions return."""
         return {
             "answer": self.answer,
             "contexts": self.contexts,
@@ -309,7 +308,7 @@ class _SeedRun:
 
 
 def _declared_roles(strategy: str) -> Iterable[str]:
-    """The roles a strategy of the catalog asks at its defaults, so that its keys are always there."""
+    """The roles a catalogued strategy uses by default, so that their keys are always present."""
     try:
         return recipe_of(strategy).calls
     except ConfigError:
@@ -321,7 +320,7 @@ def _named(llm: Llm, key: str, prefix: str) -> dict[str, str]:
     return {key: llm.name, f"{prefix}provider": provider, f"{prefix}model_id": f"{provider}/{llm.name}"}
 
 
-def _ask(
+def _run(
     question: str,
     strategy: StrategySpec,
     controls: Mapping[str, object],
@@ -338,7 +337,7 @@ def _ask(
 
 
 def _with_models(engines: Engines, settings: Settings, models: Mapping[Role, Any]) -> Engines:
-    """The engines with other models, each named or given as an object, in some roles."""
+    """The engines with other models in some roles, each given by name or as an object."""
     paid = dict(engines.paid)
     for role, model in models.items():
         match model:
@@ -354,7 +353,7 @@ def _with_models(engines: Engines, settings: Settings, models: Mapping[Role, Any
 
 
 def _first(*models: Any) -> Any:
-    """The first that is given; an empty name is none."""
+    """The first one given; an empty name does not count."""
     return next((model for model in models if model is not None and model != ""), None)
 
 
@@ -370,5 +369,5 @@ def _opened(corpus: str, settings: Settings) -> Lab:
 
 @functools.lru_cache(maxsize=16)
 def _provided(settings: Settings, model: str, prices: PriceList, role: Role) -> LlamaLlm:
-    """A model of a role's provider, and with it its connections, kept between calls."""
+    """A model of a role's provider; it and its connections are kept between calls."""
     return load_openai(settings, model, prices, role)

@@ -1,4 +1,4 @@
-"""Saved sessions: what `rag query --json` or `rag compare --json` printed, run again and compared."""
+"""Saved sessions: the output of `rag query --json` or `rag compare --json`, re-run and compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .pipeline.stream import collect
 from .values.errors import ConfigError, DataError, RagError
 from .values.trace import Trace
 
-SAME_SCORE = 1e-4  # relative; beyond what another machine's arithmetic changes in a cosine
+SAME_SCORE = 1e-4  # relative; larger than the rounding differences between machines
 
 
 class _Part(BaseModel):
@@ -48,7 +48,7 @@ class _Metrics(_Part):
 
 
 class Saved(_Part):
-    """A trace as it was saved; what replaying has no use for is not read."""
+    """A saved trace; only the fields that replaying needs are read."""
 
     question: str
     strategy: str
@@ -63,7 +63,7 @@ class Saved(_Part):
 
     @property
     def corpus(self) -> str:
-        """The corpus that was asked."""
+        """The corpus that was searched."""
         return str(self.engine.get("index") or "").partition(",")[0]
 
 
@@ -73,7 +73,7 @@ class _Compared(_Part):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that is not as it was.
+    """One thing that changed.
 
     Args:
         what: "engine", "strategy", "queries", "passages", "scores", "labels", "answer", "cost" or "run".
@@ -101,10 +101,10 @@ class Replayed:
 
 
 def read_session(path: Path) -> tuple[Saved, ...]:
-    """The traces of a session file, at least one, all of one question.
+    """The traces of a session file: at least one, all for the same question.
 
     Raises:
-        DataError: the file cannot be read, or is no session.
+        DataError: the file cannot be read, or is not a session.
     """
     hint = "Save one with `rag query QUESTION --json > FILE`, or `rag compare`."
     try:
@@ -112,11 +112,11 @@ def read_session(path: Path) -> tuple[Saved, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}.", "Check the path.") from error
     try:
-        held = json.loads(text)
-        several = isinstance(held, dict) and "traces" in held
-        traces = _Compared.model_validate(held).traces if several else (Saved.model_validate(held),)
+        data = json.loads(text)
+        several = isinstance(data, dict) and "traces" in data
+        traces = _Compared.model_validate(data).traces if several else (Saved.model_validate(data),)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(f"{path} is not a saved session: it is no JSON ({error}).", hint) from error
+        raise DataError(f"{path} is not a saved session: it is not JSON ({error}).", hint) from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
@@ -124,16 +124,16 @@ def read_session(path: Path) -> tuple[Saved, ...]:
             f"{path} is not a saved session: {f'{where}: ' if where else ''}{first['msg']}.", hint
         ) from error
     if len({saved.question for saved in traces}) != 1:
-        raise DataError(f"{path} is not a saved session: it holds no trace, or several questions.", hint)
+        raise DataError(f"{path} is not a saved session: it has no trace, or more than one question.", hint)
     return traces
 
 
 def replay(saved: Sequence[Saved], lab: Lab) -> list[Replayed]:
-    """Run saved traces again, at the same time; a run that fails is a difference.
+    """Run saved traces again, all at the same time; a run that fails counts as a difference.
 
     Raises:
-        DataError: a strategy or control of the file does not exist any more.
-        RagError: the question cannot be asked of this lab.
+        DataError: a strategy or control in the file no longer exists.
+        RagError: this lab cannot take the question.
     """
     try:
         built = [build((one.strategy, one.controls)) for one in saved]
@@ -145,7 +145,7 @@ def replay(saved: Sequence[Saved], lab: Lab) -> list[Replayed]:
 
 def _differences(then: Saved, run: Trace | RagError) -> Iterator[Difference]:
     if isinstance(run, RagError):
-        yield Difference("run", f"It failed now: {run}")
+        yield Difference("run", f"It now fails: {run}")
         return
     now = Saved.model_validate(run.as_json())
     for part in sorted(then.engine.keys() | now.engine.keys()):
@@ -153,7 +153,7 @@ def _differences(then: Saved, run: Trace | RagError) -> Iterator[Difference]:
         if before != after:
             yield Difference("engine", f"{part} was {_shown(before)}, is {_shown(after)}.")
     if then.fingerprint != now.fingerprint:
-        yield Difference("strategy", "Its stages or their parameters have changed since.")
+        yield Difference("strategy", "Its stages or their parameters have changed.")
     yield from _queries(then.queries, now.queries)
     yield from _passages(then.contexts, now.contexts)
     if then.answer != now.answer:

@@ -1,4 +1,4 @@
-"""The built-in collection as a whole: what it counts, what is wrong with it, and its shipped vectors."""
+"""The built-in collection as a whole: its counts, its problems, and its shipped vectors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
         data: the folder with corpus, questions, thesaurus and vectors.
 
     Returns:
-        Counts, and one line a problem.
+        Counts, and one line per problem.
     """
     problems = check_collection(data / "corpus")
     documents = read_collection(data / "corpus")
@@ -46,10 +46,10 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
     judged: Counter[str] = Counter()
     for language in LANGUAGES:
         folder = data / "questions" / language
-        held = read_questions(folder)
-        questions += held
-        problems += _question_problems(folder, held, language)
-        problems += _qrels_problems(folder, held, documents, keys, judged)
+        found = read_questions(folder)
+        questions += found
+        problems += _question_problems(folder, found, language)
+        problems += _qrels_problems(folder, found, documents, keys, judged)
     counts["questions"] = Counter(question.language for question in questions)
     counts["kinds"] = Counter(question.kind for question in questions)
     counts["emergencies"] = sum(question.emergency for question in questions)
@@ -66,25 +66,25 @@ def passage_key(identity: str) -> str:
 
 
 def indexed_texts(documents: Sequence[Document], embedder: Embedder, enricher: Enricher) -> set[str]:
-    """What is embedded of documents: every passage, plain and with its context."""
+    """The texts to embed: every passage of the documents, plain and with its context."""
     return {passage.indexed_text for how in (None, enricher) for passage in chunked(documents, embedder, how)}
 
 
 def write_vectors(data: Path, embedder: Embedder, enricher: Enricher) -> int:
-    """Bring the shipped vectors to the built-in passages, plain and with contexts; how many there are.
+    """Update the shipped vectors of the built-in passages, plain and with contexts; returns their number.
 
-    Texts whose vector is there are not embedded again; delete the file to make all of them anew.
+    Texts that already have a vector are not embedded again; delete the file to embed all of them.
     """
     path = data / "vectors" / f"{embedder.key}.npz"
-    held = {key: np.frombuffer(vector, np.float32) for key, vector in read_shipped(path).items()}
+    vectors_by_key = {key: np.frombuffer(vector, np.float32) for key, vector in read_shipped(path).items()}
     texts = list(indexed_texts(read_collection(data / "corpus"), embedder, enricher))
     missing = sorted(
-        (text for text in texts if text_key(text) not in held), key=lambda text: (len(text), text)
+        (text for text in texts if text_key(text) not in vectors_by_key), key=lambda text: (len(text), text)
     )
     if missing:
         vectors, _ = embedder.embed(missing, "passage")
-        held.update(zip(map(text_key, missing), vectors, strict=True))
-    write_shipped(path, texts, np.array([held[text_key(text)] for text in texts]))
+        vectors_by_key.update(zip(map(text_key, missing), vectors, strict=True))
+    write_shipped(path, texts, np.array([vectors_by_key[text_key(text)] for text in texts]))
     return len(texts)
 
 
@@ -141,9 +141,9 @@ def read_thesaurus(path: Path) -> list[dict[str, Any]]:
 
 
 def thesaurus_problems(concepts: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Repeated ids and terms, missing lists, links that lead nowhere."""
+    """Repeated ids and terms, missing lists, broken links."""
     ids = Counter(concept.get("id") for concept in concepts)
-    yield from (f"thesaurus: id {name!r} stands {count} times" for name, count in ids.items() if count > 1)
+    yield from (f"thesaurus: id {name!r} is used {count} times" for name, count in ids.items() if count > 1)
     owner: dict[tuple[str, str], str] = {}
     for concept in concepts:
         name = concept.get("id")
@@ -153,19 +153,19 @@ def thesaurus_problems(concepts: Sequence[dict[str, Any]]) -> Iterator[str]:
             continue
         for link in (*concept["narrower"], *concept["related"]):
             if link not in ids or link == name:
-                yield f"thesaurus: {name}: link {link!r} leads nowhere"
+                yield f"thesaurus: {name}: link {link!r} does not exist"
         for language in LANGUAGES:
             for term in {*concept[language], *concept[f"lay_{language}"]}:
                 first = owner.setdefault((language, term.casefold()), str(name))
                 if first != name:
-                    yield f"thesaurus: {term!r} stands in {first} and {name}"
+                    yield f"thesaurus: {term!r} is in both {first} and {name}"
 
 
 def _vector_problems(path: Path, texts: Iterable[str]) -> Iterator[str]:
-    wanted, held = set(map(text_key, texts)), set(read_shipped(path))
-    if wanted - held or held - wanted:
+    needed, shipped = set(map(text_key, texts)), set(read_shipped(path))
+    if needed != shipped:
         yield (
-            f"{path}: stale: {len(wanted - held)} passages have no vector, {len(held - wanted)} vectors have no "
+            f"{path}: stale: {len(needed - shipped)} passages have no vector, {len(shipped - needed)} vectors have no "
             "passage; run `rag index --vectors`"
         )
 
@@ -187,7 +187,7 @@ def _qrels_problems(
     passages: set[str],
     judged: Counter[str],
 ) -> Iterator[str]:
-    """Judgements of things that do not exist, splits that overlap; counts judgements by level."""
+    """Judgements of unknown questions or passages, overlapping splits; counts judgements by level."""
     known = {"documents": {document.id for document in documents}, "passages": passages}
     kinds = {question.id: question.kind for question in questions}
     for level, name in LEVELS.items():

@@ -27,7 +27,7 @@ class Engines:
     Args:
         scorer: the offline scorer: the default reranker, and the offline engine's judge of passages.
         reranker: the same, or a cross-encoder.
-        paid: a provider's or caller's model by role; the offline engine plays the others.
+        paid: a provider's or the caller's model by role; the offline engine fills the other roles.
     """
 
     prices: PriceList
@@ -40,7 +40,7 @@ class Engines:
 
     @property
     def billed(self) -> bool:
-        """Whether a run can cost anything: then equal calls are shared where they can be."""
+        """Whether a run can cost anything; if so, equal calls are shared where possible."""
         return bool(self.paid) or not self.embedder.local
 
     def identity(
@@ -49,11 +49,11 @@ class Engines:
         index: CorpusIndex,
         enriched: CorpusIndex | None,
     ) -> dict[str, str | None]:
-        """Everything that can change a result: two runs with equal values here are by the same engine.
+        """Everything that can change a result: runs with equal values here used the same engine.
 
-        The first four are the names people know. The others tell apart what may go by one name: a model's
-        servers, a folder's weights, generations of an index, edited thresholds. Temperatures are not here:
-        they belong to the templates, and so to a strategy's fingerprint.
+        The first four are display names. The others distinguish what can share a name: a model on different
+        servers, a folder's weights, generations of an index, edited thresholds. Temperatures are not
+        included: they belong to the templates, and so to a strategy's fingerprint.
         """
         embedder = self.embedder
         return {
@@ -76,9 +76,9 @@ class Engines:
 
     @property
     def assessor(self) -> Assessor:
-        """The offline measure for labels; a provider's answer waits for it no longer than `TimeLimitedAssessor` says.
+        """The offline measure for labels; a provider's answer waits for it at most as long as `TimeLimitedAssessor` allows.
 
-        The offline engine needs what it reads for the answer itself, and waits for all of it.
+        The offline engine reads the same text for its answer anyway, so it waits until the measure is done.
         """
         return TimeLimitedAssessor(self.scorer) if "answer" in self.paid else self.scorer
 
@@ -88,7 +88,7 @@ class Engines:
 
 
 def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: None) -> Engines:
-    """Load the models the settings name; `tell` hears what is being loaded.
+    """Load the models the settings name; `tell` is called with the name of what is being loaded.
 
     Raises:
         RagError: a model, key or data file is missing.
@@ -107,7 +107,7 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
 
 
 def load_paid(settings: Settings, prices: PriceList) -> Mapping[str, LlamaLlm]:
-    """The provider's model of each role that has one; roles with one model on one server share it."""
+    """The provider's model of each role that has one; roles with the same model and server share it."""
     loaded: dict[tuple[Server | None, str], LlamaLlm] = {}
     paid: dict[str, LlamaLlm] = {}
     for role in ROLES:

@@ -1,4 +1,4 @@
-"""Opening and indexing corpora: the models loaded, both indexes built or mended where needed."""
+"""Opening and indexing corpora: loads the models, and builds or repairs both indexes where needed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ..values.types import ModelCall
 from .engines import Engines, load_engines
 from .lab import Lab
 
-FAILED_TOLD = 3  # files named in a warning; `rag index` lists them all
+SHOWN_FAILURES = 3  # files named in a warning; `rag index` lists them all
 CORPUS_NAME = "letters, digits, '.', '_' and '-'"
 
 
@@ -49,13 +49,13 @@ def open_lab(
     progress: Progress = no_progress,
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
 ) -> Lab:
-    """Open a corpus: load the models, and build or mend the index where needed.
+    """Open a corpus: load the models, and build or repair the index where needed.
 
-    The built-in corpus is brought up to date with its documents; another corpus must have been
+    The built-in corpus is brought up to date with its documents; any other corpus must have been
     indexed before, or is brought up to date with the files in `documents`.
 
     Args:
-        consent: receives the calls that a provider's embedding model is about to be asked for, before the first;
+        consent: receives the embedding calls that a provider is about to be sent, before the first one;
             raising an error keeps them from being made.
 
     Raises:
@@ -88,12 +88,14 @@ def open_lab(
     except IndexBusy as busy:
         if damage or not store.exists:
             raise
-        lab.warnings.append(f"{busy.message} Until it is done, questions go to the index in use.")
+        lab.warnings.append(f"{busy.message} Until it finishes, questions use the current index.")
     if damage:
         lab.warnings.append(f"{damage.message} It has been rebuilt.")
     if report.failed:
-        told = "; ".join(f"{file}: {reason.rstrip('.')}" for file, reason in report.failed[:FAILED_TOLD])
-        lab.warnings.append(f"Not in corpus {corpus!r} ({len(report.failed)}): {told}.")
+        failures = "; ".join(
+            f"{file}: {reason.rstrip('.')}" for file, reason in report.failed[:SHOWN_FAILURES]
+        )
+        lab.warnings.append(f"Not in corpus {corpus!r} ({len(report.failed)}): {failures}.")
     lab.calls += report.calls
     with attach_calls_to_errors(report.calls):
         lab.warnings += _enriched_too(store, lab, engines, progress)
@@ -102,7 +104,7 @@ def open_lab(
 
 
 def _enriched_too(store: CorpusStore, lab: Lab, engines: Engines, progress: Progress) -> list[str]:
-    """Bring the enriched index to the plain one's documents; what the user must be told."""
+    """Bring the enriched index up to date with the plain one; returns warnings for the user."""
     try:
         written, note = _follow(store, lab.index, OfflineEnricher(engines.thesaurus), progress)
     except IndexBusy as busy:
@@ -115,24 +117,24 @@ def _enriched_too(store: CorpusStore, lab: Lab, engines: Engines, progress: Prog
 def _follow(
     store: CorpusStore, index: CorpusIndex, offline: Enricher, progress: Progress
 ) -> tuple[WriteReport | None, str]:
-    """What was written of the enriched index, which the built-in corpus always has, and a note."""
+    """Update the enriched index, which the built-in corpus always has; what was written, and a note."""
     if store.corpus == BUILTIN:
         return store.enriched.follow(index, offline, progress), ""
     return store.enriched.sync_if_free(index, offline, progress)
 
 
 def _reading(settings: Settings, corpus: str, documents: Path | None) -> SourceFiles | None:
-    """What a corpus is brought up to date with; None when it stays as it was indexed."""
+    """The files to bring a corpus up to date with; None to leave it as it was indexed."""
     if corpus != BUILTIN:
         return read_path(documents) if documents else None
     try:
         reading = read_path(settings.data / "corpus")
     except InputError as error:
         raise DataError(
-            f"The built-in documents are not there: {error.message}",
+            f"The built-in documents are missing: {error.message}",
             "Restore that folder, or set RAG_DATA to a folder whose corpus/ holds documents.",
         ) from error
-    reading.root, reading.owner = BUILTIN, True  # wherever the folder stands
+    reading.root, reading.owner = BUILTIN, True  # wherever the folder is
     return reading
 
 
@@ -159,10 +161,10 @@ def index_path(
     Args:
         enrich: also index the corpus's passages with contexts, written by the provider's model for it, or
             by the offline engine; that of the built-in corpus is always the latter.
-        subject: what the corpus is about, as a phrase; without it, that of the folder's profile.toml, or the one
+        subject: what the corpus is about, as a phrase; by default from the folder's profile.toml, or the one
             it had before.
-        languages: ISO 639-1 codes of its documents; without them likewise, or those detected.
-        announce: told what the provider's model is about to be asked, and about what it costs.
+        languages: ISO 639-1 codes of its documents; by default likewise, or those detected.
+        announce: receives an estimate of the calls to the provider's model before they are made.
 
     Raises:
         RagError: the path cannot be used, the index is busy, or the disk is full; nothing is lost.
@@ -201,12 +203,12 @@ def index_path(
 
 def _missing_contexts(written: WriteReport) -> str:
     return (
-        f"{written.without_context} of {written.passages} passages have none and stay plain "
+        f"{written.without_context} of {written.passages} passages have no context and stay plain "
         f"({written.reason.rstrip('.')}); run the same command again"
     )
 
 
 def check_corpus_name(corpus: str) -> None:
-    """Raise ConfigError for a name that cannot be a folder's."""
+    """Raise ConfigError for a name that cannot be a folder name."""
     if not corpus or corpus.startswith(".") or not all(char.isalnum() or char in "._-" for char in corpus):
-        raise ConfigError(f"A corpus cannot be called {corpus!r}.", f"Use {CORPUS_NAME}.")
+        raise ConfigError(f"{corpus!r} is not a valid corpus name.", f"Use {CORPUS_NAME}.")

@@ -1,4 +1,4 @@
-"""The templates of a strategy's stages as LlamaIndex prompts: what `get_prompts` and `update_prompts` go by."""
+"""The templates of a strategy's stages as LlamaIndex prompts, for `get_prompts` and `update_prompts`."""
 
 from __future__ import annotations
 
@@ -19,33 +19,36 @@ OPTIONAL = {"form", "refused"}  # fields that a prompt may leave out
 
 
 def prompts_of(strategy: Strategy) -> dict[str, BasePromptTemplate]:
-    """Template name -> its message; the standing instructions beside it (`Template.system`) stay as they are."""
+    """Template name -> its message. The system message (`Template.system`) is not exposed and stays as it is."""
     return {name: PromptTemplate(template.text) for name, template in _templates(strategy).items()}
 
 
 def with_prompts(strategy: Strategy, prompts: Mapping[str, BasePromptTemplate]) -> Strategy:
-    """The strategy with other messages; names of a module's prompts ("module:name") are passed over.
+    """The strategy with other messages; prompts of a module ("module:name") are ignored.
 
     Raises:
-        ConfigError: a template the strategy does not have, or a prompt without a field it needs or with one
-            that nothing fills.
+        ConfigError: the strategy has no such template, or a prompt lacks a field or has one that nothing
+            fills.
     """
-    held = _templates(strategy)
+    templates = _templates(strategy)
     given = {name: prompt for name, prompt in prompts.items() if ":" not in name}
-    if unknown := given.keys() - held.keys():
+    if unknown := given.keys() - templates.keys():
         raise ConfigError(
-            f"{strategy.name} has no prompt {min(unknown)!r}.", f"Its prompts: {', '.join(held) or 'none'}."
+            f"{strategy.name} has no prompt {min(unknown)!r}.",
+            f"Its prompts: {', '.join(templates) or 'none'}.",
         )
-    changed = {name: replace(held[name], text=_text(held[name], prompt)) for name, prompt in given.items()}
+    changed = {
+        name: replace(templates[name], text=_text(templates[name], prompt)) for name, prompt in given.items()
+    }
     stages = tuple(_with_templates(stage, changed) for stage in strategy.stages)
     return replace(strategy, stages=stages, controls=_controls(strategy.controls, stages))
 
 
 def _templates(strategy: Strategy) -> dict[str, Template]:
-    return {template.name: template for stage in strategy.stages for template in _held(stage)}
+    return {template.name: template for stage in strategy.stages for template in _templates_of(stage)}
 
 
-def _held(stage: Stage) -> Iterator[Template]:
+def _templates_of(stage: Stage) -> Iterator[Template]:
     for one in fields(stage):  # type: ignore[arg-type]  # a stage is a dataclass
         value = getattr(stage, one.name)
         yield from (part for part in (value if isinstance(value, tuple) else (value,)) if _is(part))
@@ -63,22 +66,22 @@ def _with_templates(stage: Stage, changed: Mapping[str, Template]) -> Stage:
     for one in fields(stage):  # type: ignore[arg-type]
         value = getattr(stage, one.name)
         values[one.name] = tuple(map(new, value)) if isinstance(value, tuple) else new(value)
-    return replace(stage, **values) if any(t.name in changed for t in _held(stage)) else stage  # type: ignore[type-var]
+    return replace(stage, **values) if any(t.name in changed for t in _templates_of(stage)) else stage  # type: ignore[type-var]
 
 
 def _text(template: Template, prompt: BasePromptTemplate) -> str:
-    """The message of a LlamaIndex prompt, checked against the fields of the template it stands for."""
+    """The message of a LlamaIndex prompt, checked against the fields of the template it replaces."""
     known = set(PromptTemplate(template.text).template_vars)
     text = prompt.get_template()
     found = set(PromptTemplate(text).template_vars)
     if missing := known - OPTIONAL - found:
         raise ConfigError(
-            f"The prompt {template.name!r} lacks {_braced(missing)}.", f"Its fields: {_braced(known)}."
+            f"The prompt {template.name!r} is missing {_braced(missing)}.", f"Its fields: {_braced(known)}."
         )
     if more := found - known:
         raise ConfigError(
             f"The prompt {template.name!r} has {_braced(more)}, which nothing fills.",
-            f"Its fields: {_braced(known)}; double the braces of other text.",
+            f"Its fields: {_braced(known)}; write literal braces twice.",
         )
     return text
 
@@ -88,11 +91,11 @@ def _braced(names: set[str]) -> str:
 
 
 def _controls(controls: Mapping[str, Any], stages: tuple[Stage, ...]) -> Mapping[str, Any]:
-    """The control values, where one of them names the templates."""
+    """The control values, updated if one of them lists the templates."""
     if "templates" not in controls:
         return controls
     names = [one if isinstance(one, str) else one["name"] for one in controls["templates"]]
-    made = {template.name: template for stage in stages for template in _held(stage)}
+    made = {template.name: template for stage in stages for template in _templates_of(stage)}
     written = [made[name] for name in names if name in made]
     return {
         **controls,

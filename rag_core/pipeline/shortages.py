@@ -1,4 +1,4 @@
-"""Why a strategy passes on fewer passages than a control asks for, in plain words."""
+"""Warnings for controls that ask for more passages than the strategy can pass on."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Bound:
 
 
 def shortages(stages: Sequence[Stage], states: Sequence[State]) -> list[str]:
-    """One sentence for every control that asks for more passages than come.
+    """One sentence for each control that asks for more passages than arrive.
 
-    A control that another one caps is named with it, whatever was found. For the last cut, also when too
-    few different passages were found. What a threshold or a judge drops is no shortage.
+    A control capped by another is always reported. The last cut is also reported when too few distinct
+    passages were found. Passages dropped by a threshold or a judge do not count as a shortage.
 
     Args:
-        stages: those that ran.
-        states: what each of them left.
+        stages: the stages that ran.
+        states: the state after each.
     """
     capped = dict(_capped(stages, states))
     cuts = [place for place, stage in enumerate(stages) if isinstance(stage, Retrieve) or _cuts(stage)]
@@ -77,17 +77,17 @@ def _cuts(stage: Stage) -> bool:
 
 
 def _too_few(stages: Sequence[Stage], states: Sequence[State], last: int) -> tuple[str, str] | None:
-    """(control, sentence) when the last cut got fewer different passages than it asks for."""
+    """(control, sentence) when the last cut got fewer distinct passages than it asks for."""
     cut = stages[last]
     if isinstance(cut, Retrieve):
-        asked, control = cut.retrievers[0].most, cut.retrievers[0].control
+        wanted, control = cut.retrievers[0].most, cut.retrievers[0].control
     else:
         assert isinstance(cut, SelectStage)
-        asked, control = cut.most, cut.control
+        wanted, control = cut.most, cut.control
     got = _different(states[last])
-    if asked is None or len(states[last].rankings) != 1 or not 0 < got < asked:
+    if wanted is None or len(states[last].rankings) != 1 or not 0 < got < wanted:
         return None
-    place = next(place for place, state in enumerate(states) if state.rankings and _different(state) < asked)
+    place = next(place for place, state in enumerate(states) if state.rankings and _different(state) < wanted)
     match stages[place]:
         case Retrieve() as search:
             full = _full(search, states[place])
@@ -100,11 +100,11 @@ def _too_few(stages: Sequence[Stage], states: Sequence[State], last: int) -> tup
             left = f"{_pass_on((other,))} only {got} different passages"
         case _:
             return None
-    return control, f"{control} is {asked}, but {left}."
+    return control, f"{control} is {wanted}, but {left}."
 
 
 def _full(search: Retrieve, state: State) -> tuple[str, ...]:
-    """The controls of the retrievers that found as many passages as they may."""
+    """The controls of the retrievers that reached their limit."""
     made = dict(zip(search.names, search.retrievers, strict=True))
     searched = [(made[ranking.retriever], len(ranking)) for ranking in state.rankings]
     return tuple(dict.fromkeys(one.control for one, found in searched if found == one.most))

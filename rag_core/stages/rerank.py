@@ -17,10 +17,10 @@ from .base import Flow, RerankStage, check_fields, warn_if_unread
 
 @dataclass(frozen=True)
 class Rerank(RerankStage):
-    """Scores by the reranker: a cross-encoder where one is set up, otherwise the offline scorer.
+    """Scores by the reranker: a cross-encoder if one is set up, otherwise the offline scorer.
 
     RAG-MSR (README, Step 2) reranks the hits of each query against that query with ms-marco-MiniLM-L-6-v2;
-    Query System with Contextual Retrieval (Reranking) the fused list with mxbai-rerank-large-v1. The hits' scale says whose scores they are.
+    Query System with Contextual Retrieval (Reranking) the fused list with mxbai-rerank-large-v1. The scale of the hits names the scorer.
 
     Example:
         >>> from rag_core.testing import ranking_of, sample_context  # its reranker counts shared words
@@ -128,7 +128,7 @@ class Blend(RerankStage):
         """
         if self.alpha < 1 and LlmRerank.__name__ not in before.stages:
             raise ConfigError(
-                f"Blend weighs the judge's scores by {1 - self.alpha:g}, but no LlmRerank stands before it.",
+                f"Blend weighs the judge's scores by {1 - self.alpha:g}, but no LlmRerank comes before it.",
                 "Put LlmRerank before it, or set alpha to 1.",
             )
         return super().flow(before)

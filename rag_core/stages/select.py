@@ -41,7 +41,7 @@ class Top(SelectStage):
 
     @property
     def most(self) -> int:
-        """K."""
+        """The limit, k."""
         return self.k
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
@@ -126,7 +126,7 @@ class Mmr(SelectStage):
 
     @property
     def most(self) -> int:
-        """K."""
+        """The limit, k."""
         return self.k
 
     def __post_init__(self) -> None:

@@ -218,8 +218,8 @@ def test_a_question_that_cannot_be_asked_is_one_line(
         (["compare", "q", "--strategies", "rag_msr@rare"], ["no preset 'rare'", "raw"]),
         (["compare", "q", "--strategies", "bm25", "--set", "hybrid_rrf.k_final=1"], ["hybrid_rrf.k_final"]),
         (["compare", "q", "--strategies", "bm25", "--set", "bm25.k1=9"], ["k1", "0 to 3"]),
-        (["index", ".", "--corpus", "../notes"], ["cannot be called '../notes'"]),
-        (["query", "q", "--corpus", "a/b"], ["cannot be called 'a/b'"]),
+        (["index", ".", "--corpus", "../notes"], ["'../notes' is not a valid corpus name"]),
+        (["query", "q", "--corpus", "a/b"], ["'a/b' is not a valid corpus name"]),
     ],
 )
 def test_an_unknown_name_or_a_value_out_of_range_is_wrong_usage_in_one_line_that_says_what_is_allowed(

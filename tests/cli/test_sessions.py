@@ -82,7 +82,7 @@ def first(trace: dict[str, Any]) -> dict[str, Any]:
     ("change", "what", "says"),
     [
         (lambda t: t["engine"].update(llm="gpt-3"), "engine", "llm was gpt-3, is gpt-4o."),
-        (lambda t: t.update(fingerprint="0"), "strategy", "have changed since"),
+        (lambda t: t.update(fingerprint="0"), "strategy", "have changed"),
         (lambda t: t["contexts"].pop(0), "passages", "New at rank 1: "),
         (lambda t: first(t).update(id="z:0"), "passages", "Gone from rank 1: "),
         (lambda t: first(t).update(score=first(t)["score"] * 1.001), "scores", " was bm25 "),
@@ -130,10 +130,10 @@ def test_a_run_that_fails_is_a_difference(rag: Rag, saved: Path, server) -> None
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "it is no JSON"),
+        ("", "it is not JSON"),
         ("[]", "is not a saved session"),
         ("{}", "question: Field required"),
-        ('{"traces": []}', "it holds no trace"),
+        ('{"traces": []}', "it has no trace"),
         ('{"traces": [{"question": 3}]}', "traces.0.question"),
         ("[" * 100_000, "is not a saved session"),
         ("\xff", "is not a saved session"),

@@ -94,6 +94,6 @@ class TestCommand:
         server.script += [Status(401)] * 2
         ran = rag("index", str(notes), "--corpus", "tides", "--enrich")
         assert ran.code == 0
-        assert "failed contexts: 2 of 2 passages have none and stay plain" in ran.out
+        assert "failed contexts: 2 of 2 passages have no context and stay plain" in ran.out
         assert "run the same command again" in ran.out
         assert "sk-test" not in ran.out + ran.err

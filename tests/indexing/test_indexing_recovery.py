@@ -354,7 +354,7 @@ def test_built_in_documents_that_are_not_there_are_told_before_a_model_is_loaded
         folder.mkdir(parents=True)
         for name in files:
             (folder / name).write_bytes(b"x")
-    with pytest.raises(DataError, match="built-in documents are not there") as told:
+    with pytest.raises(DataError, match="built-in documents are missing") as told:
         open_lab(settings=Settings(home=home, data=tmp_path / "data"))
     assert str(folder) in told.value.message
     assert "RAG_DATA" in told.value.next_step
@@ -364,8 +364,8 @@ def test_built_in_documents_that_are_not_there_are_told_before_a_model_is_loaded
 def test_a_corpus_name_that_is_no_folder_name_is_refused(
     built: Path, home: Path, open_corpus: Callable[[str], Lab], corpus: str
 ) -> None:
-    with pytest.raises(RagError, match="cannot be called"):
+    with pytest.raises(RagError, match="is not a valid corpus name"):
         open_corpus(corpus)
-    with pytest.raises(RagError, match="cannot be called"):
+    with pytest.raises(RagError, match="is not a valid corpus name"):
         index_path(built / "data" / "corpus", corpus, settings=Settings(home=home))
     assert not home.exists()

@@ -119,12 +119,12 @@ def test_the_checker_finds_repeated_paragraphs_ids_and_wrong_lengths(tmp_path: P
     (folder / "short.md").write_text(GOOD.format(words="Short."), encoding="utf-8")
     problems = "\n".join(check_collection(tmp_path))
     assert "is also used by" in problems
-    assert "repeats a paragraph of" in problems
+    assert "repeats a paragraph from" in problems
     assert "words, not 400 to 700" in problems
 
 
 def test_an_empty_or_missing_collection_is_an_error(tmp_path: Path) -> None:
-    assert check_collection(tmp_path) == [f"{tmp_path}: no document"]
+    assert check_collection(tmp_path) == [f"{tmp_path}: no documents"]
     with pytest.raises(DataError, match="There are no documents"):
         read_collection(tmp_path / "nowhere")
 
@@ -226,12 +226,12 @@ def test_the_collection_is_exported_as_beir_folders(
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"id": "b"}, "stands 2 times"),
+        ({"id": "b"}, "is used 2 times"),
         ({"en": []}, "needs lists"),
         ({"abbr": None}, "needs lists abbr"),
-        ({"related": ["nowhere"]}, "leads nowhere"),
-        ({"related": ["a"]}, "leads nowhere"),
-        ({"es": ["beta"]}, "stands in"),
+        ({"related": ["nowhere"]}, "does not exist"),
+        ({"related": ["a"]}, "does not exist"),
+        ({"es": ["beta"]}, "is in both"),
     ],
 )
 def test_the_thesaurus_checker_names_what_is_wrong(change: dict[str, object], complaint: str) -> None:

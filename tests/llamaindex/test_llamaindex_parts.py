@@ -117,7 +117,7 @@ class TestPrompts:
     @pytest.mark.parametrize(
         ("prompts", "says"),
         [
-            ({"answer": PromptTemplate("Say: {question}")}, "'answer' lacks {sources}"),
+            ({"answer": PromptTemplate("Say: {question}")}, "'answer' is missing {sources}"),
             (
                 {"answer": PromptTemplate("{question} {sources} {tone}")},
                 "'answer' has {tone}, which nothing fills",

@@ -205,10 +205,10 @@ def test_a_wrong_order_fails_when_built_and_names_both_sides(stages: tuple[Stage
             (TWO, MaxFusion()),
             "MaxFusion needs scores on one scale, but bm25 gives bm25 scores and dense gives cosine scores.",
         ),
-        ((ONE, Blend(0.4)), "Blend weighs the judge's scores by 0.6, but no LlmRerank stands before it."),
+        ((ONE, Blend(0.4)), "Blend weighs the judge's scores by 0.6, but no LlmRerank comes before it."),
         (
             (ONE, Blend(0.4), LlmRerank()),
-            "Blend weighs the judge's scores by 0.6, but no LlmRerank stands before it.",
+            "Blend weighs the judge's scores by 0.6, but no LlmRerank comes before it.",
         ),
         (
             (TWO, ReciprocalRankFusion(), Threshold()),
