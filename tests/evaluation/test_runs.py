@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import Dense, ReciprocalRankFusion, Retrieve, TransformStage
 from rag_core.values.errors import ConfigError, RagError, Stopped
-from rag_core.values.types import Query
+from rag_core.values.types import ModelCall, Query, Vectors
 
 
 def test_every_measured_question_gets_a_record_of_every_stage(
@@ -241,14 +241,28 @@ def test_a_question_that_a_run_file_leaves_out_scores_0(tmp_path: Path) -> None:
     assert ev.scores(run, ev.parse_metric("ndcg@10"))["some"] == {"q1": 1.0, "q2": 0.0, "q3": 0.0}
 
 
+class Waiting(WordEmbedder):
+    """After its first text it waits for the stop, so that no run ends before it."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        super().__init__()
+        self.stop = stop
+
+    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+        if self.asked:
+            self.stop.wait(30)
+        return super().embed(texts, kind)
+
+
 def test_stopping_keeps_what_is_measured(
     tmp_path: Path, services: Services, strategies: dict[str, Strategy]
 ) -> None:
     run = opened(tmp_path / "run", strategies)
     stop = threading.Event()
+    waiting = dataclasses.replace(services, embedder=Waiting(stop))
 
     def stop_after_the_first() -> None:
-        for step in ev.evaluate(run, strategies, lambda: services, stop=stop):
+        for step in ev.evaluate(run, strategies, lambda: waiting, stop=stop):
             if step.done:
                 stop.set()
 
