@@ -340,7 +340,7 @@ def test_a_folder_without_a_readable_kind_is_one_line(
     for name, content in files.items():
         (tmp_path / "notes" / name).write_bytes(content)
     assert_one_line(
-        rag("index", str(tmp_path / "notes"), "--corpus", "c"), "no file that can be indexed", ".md"
+        rag("index", str(tmp_path / "notes"), "--corpus", "c"), "no files that can be indexed", ".md"
     )
 
 

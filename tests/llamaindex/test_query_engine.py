@@ -543,7 +543,7 @@ class TestSynthesizer:
         found = response.metadata
         assert (found["strategy"], found["cost_usd"], found["abstained"]) == ("bm25", None, False)
         assert found["fingerprint"] == build("bm25").fingerprint
-        assert "not known" in found["warnings"][-1]
+        assert "is unknown" in found["warnings"][-1]
         assert found["trace"]["answer"] is None
         first = response.source_nodes[0]
         assert found[first.node_id] == first.metadata  # what LlamaIndex puts there stays

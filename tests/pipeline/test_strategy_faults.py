@@ -522,7 +522,7 @@ class TestAtTheSameTime:
 
     def test_but_no_more_than_there_are_workers(self, server, open_lab):
         server.choose = lambda body: replace(obliging(body), seconds=0.05)
-        trace = build("rag_msr").run(QUESTION, replace(open_lab().context(), workers=2))
+        trace = build("rag_msr").run(QUESTION, replace(open_lab().services(), workers=2))
         assert trace.answer
         assert server.most["judge"] == server.most["rewrite"] == 2
 
