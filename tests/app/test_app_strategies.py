@@ -73,7 +73,7 @@ def test_values_that_do_not_go_together_are_told(app: AppTest) -> None:
     app.slider(key="0.contextual.vector_weight").set_value(0.0)
     app.slider(key="0.contextual.bm25_weight").set_value(0.0).run()
     assert not app.exception
-    assert any("one must be above 0" in error.value for error in app.error)
+    assert any("Set at least one above 0" in error.value for error in app.error)
 
 
 class TestTemplates:

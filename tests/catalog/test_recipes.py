@@ -144,7 +144,7 @@ def test_a_fraction_is_refused_where_a_whole_number_is_asked(recipe: Recipe, con
 def test_two_weights_of_nothing_are_refused_where_they_act(search_type: str):
     values = {"search_type": search_type, "vector_weight": 0, "bm25_weight": 0}
     if search_type == "hybrid":
-        with pytest.raises(ConfigError, match="one must be above 0"):
+        with pytest.raises(ConfigError, match="Set at least one above 0"):
             build(("contextual", values))
     else:
         assert build(("contextual", values)).controls["vector_weight"] == 0
