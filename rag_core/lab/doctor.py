@@ -17,7 +17,7 @@ from ..values.settings import Role, Settings, read_settings
 from .engines import Engines
 from .opening import open_lab
 
-PACKAGES = ("llama-index-core", "chromadb", "rank-bm25", "sentence-transformers", "torch", "streamlit")
+PACKAGES = ("llama-index-core", "chromadb", "sentence-transformers", "torch", "streamlit")
 WORK: Mapping[Role, str] = {
     "answer": "answers",
     "rewrite": "rewrites",

@@ -351,7 +351,7 @@ def test_doctor_says_which_engines_answer(ready: Path, rag: Rag) -> None:
     assert set(report) == {"can_answer", "engine", "versions", "findings"}
     assert report["can_answer"] is True
     assert report["engine"]["embedding"] == "all-MiniLM-L6-v2"
-    assert {"python", "chromadb", "rank-bm25"} <= set(report["versions"])
+    assert {"python", "chromadb", "streamlit"} <= set(report["versions"])
     assert not [line for line in report["findings"] if line["ok"] is False]
     assert "no language model" in rag("doctor").out
 

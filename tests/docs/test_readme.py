@@ -12,6 +12,8 @@ import pytest
 from helpers.small import ROOT
 
 from rag_core import RECIPES
+from rag_core.evaluation import manifest
+from rag_core.lab import doctor
 from rag_core.testing import check_stage, check_strategy
 from rag_core.values.settings import Settings
 
@@ -70,3 +72,10 @@ def test_the_strategy_it_shows_keeps_the_contract(tmp_path: Path, monkeypatch: p
     ward = importlib.import_module("ward_rag")
     check_stage(ward.EveryOther())
     check_strategy(ward.STRATEGY)
+
+
+def test_versions_are_reported_of_installed_packages_only() -> None:
+    """Without the test extra, a package that only the tests need has no version to report."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = {re.split(r"[=<>]", one)[0] for one in project["dependencies"]} | {project["name"]}
+    assert {*doctor.PACKAGES, *manifest.PACKAGES} <= needed
