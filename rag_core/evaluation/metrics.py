@@ -120,7 +120,7 @@ def seed_ndcg(ranked: Sequence[str], grades: Grades, k: int) -> float:
 def judged_at(ranked: Sequence[str], grades: Grades, k: int) -> float:
     """Share of the first k documents, or of all when there are fewer, that have a judgement.
 
-    The rest count as not relevant although nobody has looked at them. 1 for an empty ranking, which has no
+    The metrics count unjudged documents as not relevant. 1 for an empty ranking, which has no
     unjudged document.
 
     Example:
