@@ -1,0 +1,83 @@
+"""The English of one Spanish word: from the list, or by rule."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+
+from .lemmas import is_english, lemma
+from .rules import cognate, readings
+from .spelling import plain, respelt, sound, typed_plain, with_accents
+
+_SHORTEST = 4  # letters; shorter words sound like too many others
+
+
+class Lexicon:
+    """Reads single words, lower-cased and composed.
+
+    A word is looked up as it is, without accents, by its dictionary form, by simpler forms, by its sound,
+    and last read from its ending.
+
+    Args:
+        entries: English by Spanish form.
+    """
+
+    def __init__(self, entries: Mapping[str, str]) -> None:
+        self._entries = entries
+        self._plain = _first_by(plain, entries)
+        self._typed = _first_by(typed_plain, entries)
+        self._sounds = _only_by(sound, entries)
+        self._english = frozenset(word for english in entries.values() for word in english.split())
+        self.read = functools.lru_cache(maxsize=1 << 16)(self._read)
+
+    def _read(self, word: str) -> str | None:
+        """The English of a word; empty for one that English drops; None if it cannot be read."""
+        found = self._known(word)
+        if found is not None:
+            return found
+        if word in self._english or is_english(word):
+            return None
+        return self._by_rule(word)
+
+    def _known(self, word: str) -> str | None:
+        found = self._listed(word)
+        if found is None and (base := lemma(word)):
+            found = self._listed(base)
+        return found
+
+    def _by_rule(self, word: str) -> str | None:
+        for form, before, after in readings(word):
+            if (found := self._known(form)) is not None:
+                return f"{before}{found}{after}".strip()
+        if lemma(word) is None:
+            for form in (*with_accents(word), *respelt(word)):
+                if (found := self._known(form)) is not None:
+                    return found
+            if len(word) >= _SHORTEST and (same := self._sounds.get(sound(word))):
+                return self._entries[same]
+        return cognate(word)
+
+    def _listed(self, word: str) -> str | None:
+        found = self._entries.get(word)
+        if found is None:
+            form = self._plain.get(plain(word)) or self._typed.get(word)
+            found = self._entries[form] if form else None
+        return found
+
+
+def _first_by(key: Callable[[str], str], forms: Iterable[str]) -> dict[str, str]:
+    """The first form for each key."""
+    found: dict[str, str] = {}
+    for form in forms:
+        found.setdefault(key(form), form)
+    return found
+
+
+def _only_by(key: Callable[[str], str], entries: Mapping[str, str]) -> dict[str, str]:
+    """The form for each key whose forms all have one English."""
+    found: dict[str, str] = {}
+    shared = set()
+    for form, english in entries.items():
+        if entries[found.setdefault(key(form), form)] != english:
+            shared.add(key(form))
+    return {one: form for one, form in found.items() if one not in shared}

@@ -1,0 +1,44 @@
+"""The reader of Spanish: what it says, what it keeps, what it cannot read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.small import ROOT
+
+from rag_core.gloss import Gloss, list_problems
+from rag_core.language.thesaurus import Thesaurus
+from rag_core.values.errors import DataError
+
+LIST = ROOT / "data" / "gloss" / "es.tsv"
+
+
+@pytest.fixture(scope="module")
+def gloss() -> Gloss:
+    return Gloss.read(LIST, Thesaurus.read(ROOT / "data" / "thesaurus.toml"))
+
+
+@pytest.mark.parametrize(
+    ("spanish", "english"),
+    [
+        ("¿Qué alimentos debo evitar?", "what foods must i avoid?"),
+        ("¿Boy al ospital?", "i go to the hospital?"),
+        ("se me hinchan los pies", "oedema"),
+    ],
+)
+def test_spanish_is_read_word_by_word(gloss: Gloss, spanish: str, english: str) -> None:
+    assert gloss.english(spanish) == english
+
+
+def test_what_cannot_be_read_is_listed(gloss: Gloss) -> None:
+    assert gloss.unknown("el zxqwk de 34 semanas") == ["zxqwk"]
+
+
+def test_the_list_has_no_faults() -> None:
+    assert list_problems(LIST) == []
+
+
+def test_a_list_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"es\.tsv"):
+        Gloss.read(tmp_path / "es.tsv")
