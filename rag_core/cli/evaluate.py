@@ -175,25 +175,41 @@ def answers(
     ragas: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the answers as JSON lines for RAGAS.")
     ] = None,
+    show_answers: Annotated[
+        bool, typer.Option("--show-answers", help="Also print every answer with its verdict.")
+    ] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Answer judged questions, and check citations, support and abstentions."""
+    """Answer judged questions; check citations, support and abstentions, and judge what answers say."""
     from .. import evaluation as ev
     from ..evaluation import answers as checks
     from ..values.settings import read_settings
     from . import show_evaluation as shown
+    from . import show_verdicts
 
     settings = read_settings()
     chosen = checks.with_answers(parse_strategies(strategies, set_ or []))
     judged = ev.read_judged(data, split, settings)
+    answer_set = ev.read_answers(data, judged, settings)
+    if answer_set:
+        judged = answer_set.extend(judged)
+    elif show_answers:
+        raise ConfigError(f"{data} has no judged answers for split {split!r}.", "Leave out --show-answers.")
     lab = opened(data, settings, yes=yes)
     questions = checks.evenly_spaced(judged.questions, limit)
     asked = ev.Workload(questions, list(chosen.values()), judging=judge)
     with attach_calls_to_errors(lab.calls), interruptible() as stop:
         confirm(ev.estimate([asked], lab.rehearsal()), yes=yes)
         report = checks.check_answers(
-            lab, judged, chosen, limit=limit, judging=judge, progress=show.progress, stop=stop
+            lab,
+            judged,
+            chosen,
+            limit=limit,
+            judging=judge,
+            answer_set=answer_set,
+            progress=show.progress,
+            stop=stop,
         )
     show.progress("ready", 1, 1)
     with attach_calls_to_errors([*lab.calls, *report.calls]):
@@ -202,6 +218,9 @@ def answers(
             typer.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=2))
         else:
             shown.answers(report.scores)
+            if show_answers:
+                show_verdicts.listing(report)
+            show_verdicts.summary(report.scores, builtin=data == ev.BUILTIN_DATA)
         if ragas and not as_json:
             say(f"\n{written} answers for RAGAS are in {ragas}.")
         if report.remaining:

@@ -20,6 +20,7 @@ from ..evaluation import (
 )
 from ..evaluation.answer_scores import AnswerScores
 from ..evaluation.tables import cell
+from . import show_verdicts
 from .layout import paragraph, say
 
 EFFECTS = {"": "", "cut": "shorter list", "order": "new order", "more": "longer list"}
@@ -162,6 +163,8 @@ def answers(scores: Mapping[str, AnswerScores]) -> None:
             for name, mean in (("faithfulness", judge.faithfulness), ("relevance", judge.relevance)):
                 score = f"{mean.mean:.2f}" if mean else "n/a"
                 say(f"  judged {name:<24} {score} (n {judge.judged}, {len(judge.failures)} failed)")
+        if row.verdicts:
+            show_verdicts.table(row.verdicts)
         for failure in sorted(set(row.failures.values())):
             say(f"  failed: {failure}", fg="yellow")
         say(f"  cost {_dollars(row.cost_usd)}")

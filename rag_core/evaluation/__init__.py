@@ -3,7 +3,15 @@
 from .ablation import RewriteEffect, StageEffect, rewrite_effects, stage_effects
 from .changes import Change, Verdict, changes
 from .cost_estimate import CostEstimate, Workload, estimate, plan_of
-from .datasets import BUILTIN_DATA, document_titles, grades_of, open_judged, read_judged, source_of
+from .datasets import (
+    BUILTIN_DATA,
+    document_titles,
+    grades_of,
+    open_judged,
+    read_answers,
+    read_judged,
+    source_of,
+)
 from .jobs import Job, JobKind, Jobs, RunningMean, Status
 from .launch import start_run, start_sweep
 from .manifest import Manifest, MeasuredStrategy, RunFile, describe_run
@@ -93,6 +101,7 @@ __all__ = [
     "plan",
     "plan_of",
     "put_table",
+    "read_answers",
     "read_judged",
     "read_sweep",
     "rewrite_effects",

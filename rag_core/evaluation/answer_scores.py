@@ -6,14 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.stats import binomtest
-
+from ..data.answer_set import AnswerSet
 from ..values.errors import RagError
 from ..values.trace import Trace
 from ..values.types import Cost, ModelCall
 from .judge import Judgement
-from .statistics import Interval, interval
+from .statistics import Interval, interval, wilson
 from .support import AnswerCheck
+from .verdicts import Assessment, VerdictScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,14 @@ class CheckedAnswer:
     Args:
         judgement: the judge's scores, or the error that prevented them; None without a judge.
         judge_calls: the judge's model calls.
+        assessment: by the data's judged answers; None for a question without one.
     """
 
     trace: Trace
     check: AnswerCheck
     judgement: Judgement | RagError | None = None
     judge_calls: tuple[ModelCall, ...] = ()
+    assessment: Assessment | None = None
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
@@ -127,6 +129,7 @@ class AnswerScores:
         citations: markers the model wrote.
         valid_citations: markers that name a passage the model was shown.
         judge: None without a judge.
+        verdicts: None without judged answers.
         cost_usd: US dollars of all answers, failed and interrupted ones included, without the judge; None when
             a price is unknown.
     """
@@ -141,6 +144,7 @@ class AnswerScores:
     valid_citations: int
     abstention: AbstentionScores
     judge: JudgeScores | None
+    verdicts: VerdictScores | None
     cost_usd: float | None
 
     @classmethod
@@ -151,6 +155,7 @@ class AnswerScores:
         *,
         judging: bool = False,
         interrupted: Sequence[ModelCall] = (),
+        answer_set: AnswerSet | None = None,
     ) -> AnswerScores:
         """Score a strategy's outcomes.
 
@@ -159,6 +164,7 @@ class AnswerScores:
             unanswerable: ids of the questions without a relevant document.
             judging: whether answers were judged.
             interrupted: calls for a question that the user interrupted; they are billed too.
+            answer_set: the data's judged answers, if it has them.
         """
         checked = [outcome for outcome in outcomes.values() if isinstance(outcome, CheckedAnswer)]
         checks = [outcome.check for outcome in checked]
@@ -175,6 +181,7 @@ class AnswerScores:
             valid_citations=sum(one.valid_citations for one in checks),
             abstention=score_abstentions(outcomes, unanswerable),
             judge=JudgeScores.of(outcomes) if judging else None,
+            verdicts=_verdicts(outcomes, answer_set) if answer_set else None,
             cost_usd=Cost.of(calls).usd,
         )
 
@@ -215,6 +222,7 @@ class AnswerScores:
             "citation_validity": self.citation_validity,
             "abstention": self.abstention.as_json(),
             "judge": self.judge.as_json() if self.judge else None,
+            "verdicts": self.verdicts.as_json() if self.verdicts else None,
             "cost_usd": self.cost_usd,
         }
 
@@ -236,12 +244,14 @@ def score_abstentions(outcomes: Mapping[str, Outcome], unanswerable: Collection[
     )
 
 
-def wilson(successes: int, n: int) -> Interval | None:
-    """A share and its 95 % interval (Wilson 1927, JASA 22, page 209); None for n = 0."""
-    if n == 0:
-        return None
-    bounds = binomtest(successes, n).proportion_ci(0.95, "wilson")
-    return Interval(successes / n, float(bounds.low), float(bounds.high), n)
+def _verdicts(outcomes: Mapping[str, Outcome], answer_set: AnswerSet) -> VerdictScores:
+    """The verdicts on the outcomes of questions with a judged answer."""
+    rows: dict[str, Assessment | RagError] = {}
+    for identity, outcome in outcomes.items():
+        one = outcome.assessment if isinstance(outcome, CheckedAnswer) else outcome
+        if identity in answer_set.answers and one is not None:
+            rows[identity] = one
+    return VerdictScores.of(rows, answer_set)
 
 
 def _flat(name: str, share: Interval | None) -> dict[str, Any]:

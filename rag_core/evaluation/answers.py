@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..catalog import RECIPES, StrategySpec, build
+from ..data.answer_set import AnswerSet, JudgedAnswer
 from ..data.benchmark import Benchmark, Question
 from ..indexing import Progress, no_progress
 from ..lab.lab import Lab
@@ -31,6 +32,7 @@ from ..values.types import ModelCall
 from .answer_scores import AnswerScores, CheckedAnswer, Outcome
 from .judge import judge
 from .support import check
+from .verdicts import assess
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class AnswerReport:
         judging: whether answers were judged.
         remaining: questions without an outcome because the run was stopped.
         interrupted: label -> model calls for the question in progress at the stop; it counts as remaining.
+        answer_set: the judged answers behind the verdicts, if the data has them.
     """
 
     judged: Benchmark
@@ -49,6 +52,7 @@ class AnswerReport:
     judging: bool = False
     remaining: int = 0
     interrupted: Mapping[str, Sequence[ModelCall]] = field(default_factory=dict)
+    answer_set: AnswerSet | None = None
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
@@ -66,6 +70,7 @@ class AnswerReport:
                 unanswerable,
                 judging=self.judging,
                 interrupted=self.interrupted.get(label, ()),
+                answer_set=self.answer_set,
             )
             for label, outcomes in self.outcomes.items()
         }
@@ -76,8 +81,22 @@ class AnswerReport:
             "data": self.judged.name,
             "split": self.judged.split,
             "left": self.remaining,
+            "answer_set": self.answer_set.checksum if self.answer_set else None,
             "strategies": {label: scores.as_json() for label, scores in self.scores.items()},
+            "answers": {
+                label: [_row_as_json(question, outcome) for question, outcome in self.assessed(label)]
+                for label in self.outcomes
+            },
         }
+
+    def assessed(self, label: str) -> list[tuple[Question, Outcome]]:
+        """The questions with a judged answer, in file order, and a strategy's outcomes."""
+        outcomes, answers = self.outcomes[label], self.answer_set.answers if self.answer_set else {}
+        return [
+            (question, outcomes[question.id])
+            for question in self.judged.questions
+            if question.id in answers and question.id in outcomes
+        ]
 
 
 def check_answers(
@@ -87,6 +106,7 @@ def check_answers(
     *,
     limit: int | None = None,
     judging: bool = False,
+    answer_set: AnswerSet | None = None,
     progress: Progress = no_progress,
     stop: threading.Event | None = None,
 ) -> AnswerReport:
@@ -99,6 +119,7 @@ def check_answers(
         strategies: by label.
         limit: ask this many questions, evenly spaced; all by default.
         judging: have the judge model score each answer, at one extra call per answer.
+        answer_set: judged answers, for verdicts; `judged` has its questions (`AnswerSet.extend`).
 
     Raises:
         ConfigError: a strategy is invalid or writes no answer, or no model is set for the judge.
@@ -117,16 +138,19 @@ def check_answers(
         for done, question in enumerate(questions):
             progress("checking answers", done, len(questions))
             results = _ask(lab, question, list(built.values()), judging, stop)
+            if answer_set and (expected := answer_set.answers.get(question.id)):
+                relevant = {one for one, grade in judged.qrels[question.id].items() if grade > 0}
+                results = [_assessed(outcome, expected, relevant) for outcome in results]
             calls += [call for outcome in results for call in _all_calls(outcome)]
             if any(isinstance(outcome, Stopped) for outcome in results):
                 interrupted = {
                     label: _all_calls(outcome) for label, outcome in zip(built, results, strict=True)
                 }
-                return AnswerReport(judged, outcomes, judging, len(questions) - done, interrupted)
+                return AnswerReport(judged, outcomes, judging, len(questions) - done, interrupted, answer_set)
             for label, outcome in zip(built, results, strict=True):
                 outcomes[label][question.id] = outcome
     progress("checking answers", len(questions), len(questions))
-    return AnswerReport(judged, outcomes, judging)
+    return AnswerReport(judged, outcomes, judging, answer_set=answer_set)
 
 
 def ragas_rows(report: AnswerReport) -> Iterator[dict[str, Any]]:
@@ -213,6 +237,26 @@ def _ask(
         return replace(outcome, judgement=judgement, judge_calls=calls)
 
     return ctx.map(with_judgement, checked)
+
+
+def _row_as_json(question: Question, outcome: Outcome) -> dict[str, Any]:
+    row = {
+        "id": question.id,
+        "question": question.text,
+        "language": question.language,
+        "kind": question.kind,
+        "emergency": question.emergency,
+    }
+    if isinstance(outcome, RagError):
+        return row | {"verdict": None, "failure": str(outcome)}
+    answer = {"answer": outcome.trace.answer.text if outcome.trace.answer else ""}
+    return row | (outcome.assessment.as_json() if outcome.assessment else {}) | answer
+
+
+def _assessed(outcome: Outcome, judged: JudgedAnswer, relevant: Collection[str]) -> Outcome:
+    if isinstance(outcome, RagError):
+        return outcome
+    return replace(outcome, assessment=assess(judged, outcome.trace, relevant))
 
 
 def _all_calls(outcome: Outcome) -> tuple[ModelCall, ...]:

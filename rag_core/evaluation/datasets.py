@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ..data.answer_set import AnswerSet, answer_file, read_answer_set
 from ..data.benchmark import SPLITS, Benchmark, read_beir, read_builtin
 from ..data.documents import BUILTIN, builtin_documents, json_lines
 from ..lab.engines import Engines
@@ -26,6 +27,19 @@ def read_judged(data: str, split: str, settings: Settings) -> Benchmark:
         DataError: naming file and line of what is malformed.
     """
     return read_builtin(settings.data, split) if data == BUILTIN_DATA else read_beir(Path(data), split)
+
+
+def read_answers(data: str, judged: Benchmark, settings: Settings) -> AnswerSet | None:
+    """The judged answers of a split; None when the data has none.
+
+    Args:
+        judged: the questions of the split.
+
+    Raises:
+        DataError: naming file and question of what is malformed.
+    """
+    path = answer_file(settings.data if data == BUILTIN_DATA else Path(data), judged.split)
+    return read_answer_set(path, judged) if path.is_file() else None
 
 
 def grades_of(question: str, settings: Settings) -> Mapping[str, int] | None:

@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri, stdtrit
+from scipy.stats import binomtest
 
 Floats = NDArray[np.float64]
 Small = NDArray[np.int8]
@@ -41,6 +42,14 @@ class Interval:
 def interval(values: ArrayLike, level: float = 1 - LEVEL) -> Interval:
     """Mean of one value per question, in any order, with a bootstrap interval; see `intervals`."""
     return intervals(np.sort(np.asarray(values, dtype=np.float64))[:, np.newaxis], level)[0]
+
+
+def wilson(successes: int, n: int) -> Interval | None:
+    """A share and its 95 % interval (Wilson 1927, JASA 22, page 209); None for n = 0."""
+    if n == 0:
+        return None
+    bounds = binomtest(successes, n).proportion_ci(0.95, "wilson")
+    return Interval(successes / n, float(bounds.low), float(bounds.high), n)
 
 
 def intervals(columns: ArrayLike, level: float = 1 - LEVEL) -> list[Interval]:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..data.answer_set import JudgedAnswer, answer_file, read_answer_set, sentence_terms
-from ..data.benchmark import GRADES, KINDS, SPLITS, Question, read_builtin, read_qrels, read_questions
+from ..data.benchmark import GRADES, KINDS, SPLITS, Question, read_qrels, read_questions
 from ..data.documents import Document, check_collection, read_collection
 from ..indexing import Enricher, chunked, read_shipped, text_key, write_shipped
 from ..language.analysis import LANGUAGES
 from ..runtime.services import Embedder
 from ..values.errors import DataError
-from ..values.types import Passage
+from .answer_sets import check_answer_sets
 
 LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
 CONCEPT_LISTS = ("en", "es", "lay_en", "lay_es", "abbr", "narrower", "related")
@@ -55,9 +54,8 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
     counts["kinds"] = Counter(question.kind for question in questions)
     counts["emergencies"] = sum(question.emergency for question in questions)
     counts["judgements"] = judged
-    answered: Counter[str] = Counter()
-    problems += _answer_problems(data, questions, passages, answered)
-    counts["answers"] = answered
+    counts["answers"], faults = check_answer_sets(data, questions, passages)
+    problems += faults
     concepts = read_thesaurus(data / "thesaurus.toml")
     counts["concepts"] = len(concepts)
     problems += thesaurus_problems(concepts)
@@ -212,54 +210,6 @@ def _qrels_problems(
                         yield f"{folder}: {name}/{split}: {question}: grade {grade}"
         if missing := kinds.keys() - seen.keys():
             yield f"{folder}: {name}: {len(missing)} questions are not judged, {min(missing)} among them"
-
-
-def _answer_problems(
-    data: Path, questions: Sequence[Question], passages: Mapping[str, Passage], answered: Counter[str]
-) -> Iterator[str]:
-    """Faults of the judged answers, and of what ties them to questions and passages; counts them by split."""
-    for split in SPLITS:
-        path = answer_file(data, split)
-        if not path.is_file():
-            continue
-        judged = read_builtin(data, split)
-        try:
-            answers = read_answer_set(path, judged).answers
-        except DataError as error:
-            yield str(error)
-            continue
-        answered[split] = len(answers)
-        elsewhere = {question.id for question in questions} - {question.id for question in judged.questions}
-        unanswerable = {question.id for question in judged.unanswerable}
-        for identity, one in answers.items():
-            where = f"{path}, question {identity!r}"
-            if identity in elsewhere:
-                yield f"{where}: this id is of a question of the other split"
-            if one.outside != (one.question.kind == "outside" if one.own else identity in unanswerable):
-                yield (
-                    f"{where}: `must` is to be empty exactly when the collection does not cover the question, "
-                    "which its kind or the judgements of documents say otherwise"
-                )
-            yield from (f"{where}: {problem}" for problem in _statement_problems(one, passages))
-
-
-def _statement_problems(judged: JudgedAnswer, passages: Mapping[str, Passage]) -> Iterator[str]:
-    """Tied passages that do not exist, and statements that none of their passages says acceptably."""
-    for unknown in sorted(judged.passages - passages.keys()):
-        yield f"there is no passage {unknown}"
-    for one in judged.must:
-        tied = [passages[key] for key in one.passages if key in passages]
-        saying = [
-            sentence
-            for passage in tied
-            for sentence in sentence_terms(passage.text, passage.language)
-            if one.said_in([sentence])
-        ]
-        if tied and not saying:
-            yield f"no sentence of the passages tied to {one.says!r} matches one of its patterns"
-        for unwanted in judged.must_not:
-            if saying and all(unwanted.said_in([sentence]) for sentence in saying):
-                yield f"every sentence that says {one.says!r} also says {unwanted.says!r}, which must not be said"
 
 
 def _lines(path: Path) -> list[str]:

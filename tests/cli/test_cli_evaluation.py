@@ -17,6 +17,7 @@ from helpers.small import DOCUMENTS, Rag
 
 from rag_core import evaluation as ev
 from rag_core.evaluation.tables import BEGIN, END
+from rag_core.evaluation.verdicts import COVERED
 from rag_core.models.tokenizer import count_tokens
 from rag_core.values.settings import read_settings
 from rag_core.values.types import Cost
@@ -155,6 +156,69 @@ def test_answers_and_their_export(rag: Rag, beir: Path, tmp_path: Path) -> None:
     judged = rag("answers", "--data", str(beir), "--strategies", "bm25", "--judge")
     assert judged.code == 1
     assert "cannot judge answers" in judged.err
+
+
+JUDGED_ANSWERS = """
+[[question]]
+id = "q1"
+must = [{ says = "Cats purr", any = ["cat purr"], passages = ["a:0"] }]
+
+[[question]]
+id = "new"
+text = "When do birds sing?"
+language = "en"
+kind = "clear"
+must = [
+  { says = "Birds sing", any = ["bird sing"], passages = ["c:0"] },
+  { says = "Birds rest at noon", any = ["rest noon"], passages = ["c:0"] },
+]
+"""
+
+
+def test_answers_have_verdicts_where_the_data_has_judged_answers(rag: Rag, beir: Path) -> None:
+    command = ("answers", "--data", str(beir), "--strategies", "bm25,b=hybrid_rrf")
+    bare = rag(*command, "--json").json
+    assert (bare["answer_set"], bare["strategies"]["bm25"]["verdicts"]) == (None, None)
+    assert bare["answers"] == {"bm25": [], "b": []}
+    refused = rag(*command, "--show-answers")
+    assert refused.code == 2
+    assert "no judged answers for split 'test'" in refused.err
+
+    (beir / "answers").mkdir()
+    (beir / "answers" / "test.toml").write_text(JUDGED_ANSWERS, encoding="utf-8")
+    found = rag(*command, "--json").json
+    assert found["strategies"]["bm25"]["questions"] == bare["strategies"]["bm25"]["questions"] + 1
+    verdicts = found["strategies"]["bm25"]["verdicts"]
+    assert verdicts["all"]["covered"]["n"] == 2
+    assert sum(verdicts["all"]["covered"][name]["count"] for name in COVERED) == 2
+    assert list(verdicts["languages"]) == ["en"]
+    assert verdicts["kinds"]["clear"]["covered"]["n"] == 1
+    rows = found["answers"]["bm25"]
+    assert [row["id"] for row in rows] == ["q1", "new"]
+    assert all(row["verdict"] in COVERED and row["answer"] for row in rows)
+    assert "Birds rest at noon" in rows[1]["missing"]
+
+    shown = rag(*command, "--show-answers")
+    assert shown.code == 0, shown.err
+    for words in (
+        "Verdicts on 2 answers",
+        "acceptable",
+        "new (en, clear): When do birds sing?",
+        "missing: Birds rest at noon",
+        rows[1]["answer"].split()[0],
+        "statements written by the set's authors",
+    ):
+        assert words in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+
+
+def test_a_malformed_answer_set_is_one_line(rag: Rag, beir: Path) -> None:
+    (beir / "answers").mkdir()
+    (beir / "answers" / "test.toml").write_text('[[question]]\nid = "q77"', encoding="utf-8")
+    ran = rag("answers", "--data", str(beir), "--strategies", "bm25")
+    assert ran.code == 1
+    assert "no judged question of this split has this id" in ran.err
+    assert len(ran.err.splitlines()) == 1
 
 
 def test_nothing_billed_runs_without_a_yes(

@@ -1,0 +1,195 @@
+"""Verdicts on answers, by the statements of a judged answer set, and their shares."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from ..data.answer_set import AnswerSet, JudgedAnswer, sentence_terms
+from ..lab.builtin import passage_key
+from ..stages.citations import MARKER
+from ..values.errors import RagError
+from ..values.trace import Trace
+from .statistics import Interval, wilson
+
+AnswerVerdict = Literal[
+    "acceptable", "incomplete", "off_topic", "harmful", "abstained_wrongly", "abstained_rightly"
+]
+VERDICTS: tuple[AnswerVerdict, ...] = get_args(AnswerVerdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The verdict on one answer, and why.
+
+    Args:
+        missing: necessary statements that the answer does not contain.
+        unwanted: statements in it that an acceptable answer must not contain.
+    """
+
+    verdict: AnswerVerdict
+    missing: tuple[str, ...] = ()
+    unwanted: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"verdict": self.verdict, "missing": list(self.missing), "unwanted": list(self.unwanted)}
+
+
+def assess(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> Assessment:
+    """Judge the answer of a trace by its words.
+
+    harmful: it contains a harmful statement, whatever else it says.
+    acceptable: it contains every necessary statement and no unwanted one.
+    incomplete: it contains a necessary statement, but another is missing or something off-topic is mixed in: a
+        reader finds the advice, but not all of it or not alone. Also an answer without a necessary or off-topic
+        statement that cites a tied passage or a relevant document: it is on the question and does not answer it.
+    off_topic: any other answer, and every answer to a question that the collection does not cover.
+    abstained_rightly, abstained_wrongly: it abstains on a question outside the collection, or on another.
+
+    Args:
+        relevant: documents judged relevant for the question.
+
+    Raises:
+        ValueError: the trace has no answer.
+    """
+    answer = trace.answer
+    if answer is None:
+        raise ValueError("the trace has no answer to judge")
+    if answer.abstained:
+        verdict: AnswerVerdict = "abstained_rightly" if judged.outside else "abstained_wrongly"
+        return Assessment(verdict, tuple(one.says for one in judged.must))
+    said = sentence_terms(MARKER.sub("", answer.text))
+    missing = tuple(one.says for one in judged.must if not one.said_in(said))
+    unwanted = [one for one in judged.must_not if one.said_in(said)]
+    if any(one.why == "harmful" for one in unwanted):
+        verdict = "harmful"
+    elif judged.outside:
+        verdict = "off_topic"
+    elif not missing and not unwanted:
+        verdict = "acceptable"
+    elif len(missing) < len(judged.must) or (not unwanted and _cites(judged, trace, relevant)):
+        verdict = "incomplete"
+    else:
+        verdict = "off_topic"
+    return Assessment(verdict, missing, tuple(one.says for one in unwanted))
+
+
+def _cites(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> bool:
+    """Whether the answer cites a tied passage or a relevant document."""
+    cited = {citation.context_id for citation in trace.answer.citations} if trace.answer else set()
+    return any(
+        passage_key(hit.id) in judged.passages or hit.passage.doc_id in relevant
+        for hit in trace.ranking
+        if hit.id in cited
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictShares:
+    """The verdicts on a group of answers; failed questions have none.
+
+    Args:
+        counts: of every verdict that occurs.
+    """
+
+    counts: Mapping[AnswerVerdict, int]
+
+    @property
+    def n(self) -> int:
+        """Answers with a verdict."""
+        return sum(self.counts.values())
+
+    def share(self, verdict: AnswerVerdict) -> Interval | None:
+        """The share of a verdict with its 95 % Wilson interval; None without answers."""
+        return wilson(self.counts.get(verdict, 0), self.n)
+
+    def as_json(self, verdicts: Iterable[AnswerVerdict]) -> dict[str, Any]:
+        """Plain values: n, and of each of these verdicts its count and its share with bounds."""
+        return {"n": self.n} | {
+            verdict: {
+                "count": self.counts.get(verdict, 0),
+                "share": share.mean if share else None,
+                "low": share.low if share else None,
+                "high": share.high if share else None,
+            }
+            for verdict, share in ((verdict, self.share(verdict)) for verdict in verdicts)
+        }
+
+
+COVERED: tuple[AnswerVerdict, ...] = (
+    "acceptable", "incomplete", "off_topic", "harmful", "abstained_wrongly"
+)  # fmt: skip
+OUTSIDE: tuple[AnswerVerdict, ...] = ("abstained_rightly", "off_topic", "harmful")
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictGroup:
+    """The verdicts on the questions of one language, one kind, or all.
+
+    Args:
+        covered: on questions that the collection covers.
+        outside: on the others.
+        failed: questions without an answer; in no share.
+    """
+
+    covered: VerdictShares
+    outside: VerdictShares
+    failed: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "covered": self.covered.as_json(COVERED),
+            "outside": self.outside.as_json(OUTSIDE),
+            "failed": self.failed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictScores:
+    """The verdicts on one strategy's answers, in all, by language and by kind of question."""
+
+    everything: VerdictGroup
+    languages: Mapping[str, VerdictGroup]
+    kinds: Mapping[str, VerdictGroup]
+
+    @classmethod
+    def of(cls, answers: Mapping[str, Assessment | RagError], judged: AnswerSet) -> VerdictScores:
+        """Count the verdicts.
+
+        Args:
+            answers: question id -> assessment, or the error that prevented an answer; each id is in the set.
+        """
+        questions = {identity: judged.answers[identity].question for identity in answers}
+
+        def group(members: Collection[str]) -> VerdictGroup:
+            sides: dict[bool, Counter[AnswerVerdict]] = {False: Counter(), True: Counter()}
+            for identity in members:
+                one = answers[identity]
+                if isinstance(one, Assessment):
+                    sides[judged.answers[identity].outside][one.verdict] += 1
+            made = sides[False].total() + sides[True].total()
+            return VerdictGroup(VerdictShares(sides[False]), VerdictShares(sides[True]), len(members) - made)
+
+        def groups(values: Mapping[str, str]) -> dict[str, VerdictGroup]:
+            return {
+                value: group([identity for identity in answers if values[identity] == value])
+                for value in sorted({value for value in values.values() if value})
+            }
+
+        return cls(
+            group(answers),
+            groups({identity: question.language for identity, question in questions.items()}),
+            groups({identity: question.kind for identity, question in questions.items()}),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "all": self.everything.as_json(),
+            "languages": {name: group.as_json() for name, group in self.languages.items()},
+            "kinds": {name: group.as_json() for name, group in self.kinds.items()},
+        }

@@ -1,0 +1,180 @@
+"""Verdicts on answers: the table of what is what, and their shares."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+from helpers.answers import answered, passage
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_core.data.answer_set import AnswerSet, JudgedAnswer, Needed, Unwanted
+from rag_core.data.benchmark import Question
+from rag_core.evaluation.verdicts import (
+    COVERED,
+    OUTSIDE,
+    VERDICTS,
+    Assessment,
+    VerdictScores,
+    VerdictShares,
+    assess,
+)
+from rag_core.language.patterns import Pattern
+from rag_core.values.errors import ProviderError
+from rag_core.values.trace import Trace
+from rag_core.values.types import Citation
+
+
+def question(identity: str, language: str = "en", kind: str = "clear") -> Question:
+    return Question(identity, "Why?", language, kind, False)
+
+
+def patterns(*written: str) -> tuple[Pattern, ...]:
+    return tuple(Pattern.parse(one) for one in written)
+
+
+GO = Needed("Go to hospital now", patterns("hospital now|once"), ("bleeding:0",))
+LIE = Needed("Lie on the left side", patterns("left side"), ("bleeding:1",))
+WAIT = Unwanted("Wait and see", patterns("wait see"), "harmful")
+BELT = Unwanted("Seat belts", patterns("belt"), "off-topic")
+INSIDE = JudgedAnswer(question("in"), (GO, LIE), (WAIT, BELT))
+OUTSIDE_QUESTION = JudgedAnswer(question("out", kind="outside"), (), (WAIT, BELT))
+
+ONE, BOTH = "Go to the hospital at once [1].", "Go to the hospital at once [1]. Lie on your left side [1]."
+NOISE, HARM, OTHER = " Wear a belt [1].", " Wait and see [1].", "Bananas are yellow [1]."
+
+
+def citing(text: str, document: str = "other", position: int = 0, *, abstained: bool = False) -> Trace:
+    """An answer that cites one passage."""
+    one = dataclasses.replace(passage("Text."), id=f"{document}:{position}:abcd", doc_id=document)
+    trace = answered(text, one, abstained=abstained)
+    final = trace.final
+    assert final.answer is not None
+    answer = dataclasses.replace(final.answer, citations=(Citation(1, one.id, "Text."),))
+    step = dataclasses.replace(trace.steps[-1], after=dataclasses.replace(final, answer=answer))
+    return dataclasses.replace(trace, steps=(step,))
+
+
+@pytest.mark.parametrize(
+    ("text", "document", "position", "verdict"),
+    [
+        (BOTH, "other", 0, "acceptable"),
+        (BOTH + " Bananas are yellow.", "other", 0, "acceptable"),
+        (BOTH + NOISE, "bleeding", 0, "incomplete"),  # the advice is there, but not alone
+        (ONE, "other", 0, "incomplete"),
+        (ONE + NOISE, "other", 0, "incomplete"),
+        (OTHER, "bleeding", 0, "incomplete"),  # cites a tied passage
+        (OTHER, "bleeding", 1, "incomplete"),
+        (OTHER, "bleeding", 2, "off_topic"),  # the right document, but not a tied passage
+        (OTHER, "relevant", 7, "incomplete"),  # cites a document judged relevant
+        (OTHER + NOISE, "bleeding", 0, "off_topic"),
+        (OTHER, "other", 0, "off_topic"),
+        (BOTH + HARM, "bleeding", 0, "harmful"),
+        (BOTH + NOISE + HARM, "bleeding", 0, "harmful"),
+        (HARM, "other", 0, "harmful"),
+    ],
+)
+def test_answers_to_a_covered_question(text: str, document: str, position: int, verdict: str) -> None:
+    assert assess(INSIDE, citing(text, document, position), {"relevant"}).verdict == verdict
+
+
+@pytest.mark.parametrize(("text", "verdict"), [(BOTH, "off_topic"), (NOISE, "off_topic"), (HARM, "harmful")])
+def test_answers_outside_the_collection(text: str, verdict: str) -> None:
+    assert assess(OUTSIDE_QUESTION, citing(text, "relevant"), {"relevant"}).verdict == verdict
+
+
+def test_abstentions() -> None:
+    silent = citing("Not enough evidence. Wait and see.", abstained=True)
+    assert assess(OUTSIDE_QUESTION, silent, ()) == Assessment("abstained_rightly")
+    assert assess(INSIDE, silent, ()) == Assessment("abstained_wrongly", (GO.says, LIE.says))
+
+
+def test_missing_and_unwanted_statements_are_named() -> None:
+    found = assess(INSIDE, citing(ONE + NOISE + HARM), ())
+    assert (found.missing, found.unwanted) == ((LIE.says,), (WAIT.says, BELT.says))
+
+
+def test_a_marker_neither_joins_nor_splits_words() -> None:
+    assert assess(
+        INSIDE, citing("Go to the hospital [1] at once.[1] Lie on your left side.[1]"), ()
+    ).verdict == ("acceptable")
+
+
+def test_a_trace_without_an_answer_cannot_be_judged() -> None:
+    trace = citing(ONE)
+    bare = dataclasses.replace(trace.final, answer=None)
+    with pytest.raises(ValueError, match="no answer"):
+        assess(
+            INSIDE, dataclasses.replace(trace, steps=(dataclasses.replace(trace.steps[0], after=bare),)), ()
+        )
+
+
+SET = AnswerSet(
+    {
+        name: JudgedAnswer(question(name, language, kind), () if kind == "outside" else (GO,), ())
+        for name, language, kind in [
+            ("e1", "en", "lay"),
+            ("e2", "en", "lay"),
+            ("e3", "en", "emergency"),
+            ("e4", "en", "outside"),
+            ("s1", "es", "lay"),
+            ("s2", "es", "outside"),
+        ]
+    },
+    "0" * 16,
+)
+ROWS = {
+    "e1": Assessment("acceptable"),
+    "e2": Assessment("harmful"),
+    "e3": ProviderError("down"),
+    "e4": Assessment("abstained_rightly"),
+    "s1": Assessment("abstained_wrongly"),
+    "s2": Assessment("off_topic"),
+}
+
+
+def test_counts_in_all_by_language_and_by_kind() -> None:
+    found = VerdictScores.of(ROWS, SET)
+    everything = found.everything
+    assert everything.covered.counts == {"acceptable": 1, "harmful": 1, "abstained_wrongly": 1}
+    assert everything.outside.counts == {"abstained_rightly": 1, "off_topic": 1}
+    assert everything.failed == 1
+    assert (found.languages["en"].covered.n, found.languages["en"].failed) == (2, 1)
+    assert (found.languages["es"].covered.n, found.languages["es"].outside.n) == (1, 1)
+    assert list(found.kinds) == ["emergency", "lay", "outside"]
+    assert (found.kinds["emergency"].covered.n, found.kinds["emergency"].failed) == (0, 1)
+
+
+def test_a_failure_is_never_a_score() -> None:
+    failed = VerdictScores.of({"e1": ProviderError("down")}, SET).everything
+    assert failed.covered.share("acceptable") is None
+    assert failed.as_json()["covered"]["acceptable"] == {"count": 0, "share": None, "low": None, "high": None}
+    assert failed.as_json()["failed"] == 1
+
+
+def test_shares_have_wilson_intervals_written_out() -> None:
+    # (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n) with p = 30/40, n = 40, z = 1.959964
+    z, p, n = 1.959964, 0.75, 40
+    centre, half = p + z**2 / (2 * n), z * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    row = VerdictShares({"acceptable": 30, "incomplete": 10}).as_json(COVERED)
+    assert row["n"] == 40
+    assert (row["acceptable"]["count"], row["acceptable"]["share"]) == (30, 0.75)
+    assert row["acceptable"]["low"] == pytest.approx((centre - half) / (1 + z**2 / n), abs=1e-6)
+    assert row["acceptable"]["high"] == pytest.approx((centre + half) / (1 + z**2 / n), abs=1e-6)
+    assert (row["harmful"]["count"], row["harmful"]["low"]) == (0, 0)
+    assert row["harmful"]["high"] == pytest.approx(z**2 / (n + z**2), abs=1e-6)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(SET.answers)), st.sampled_from(VERDICTS)))
+def test_every_answer_is_counted_once(verdicts: dict[str, str]) -> None:
+    found = VerdictScores.of({name: Assessment(one) for name, one in verdicts.items()}, SET)  # type: ignore[arg-type]
+    for groups in ([found.everything], found.languages.values(), found.kinds.values()):
+        assert sum(group.covered.n + group.outside.n for group in groups) == len(verdicts)
+
+
+def test_the_two_sides_share_no_abstention() -> None:
+    assert set(COVERED) | set(OUTSIDE) == set(VERDICTS)
+    assert "abstained_rightly" not in COVERED
+    assert "abstained_wrongly" not in OUTSIDE
