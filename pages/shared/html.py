@@ -133,7 +133,7 @@ def _spent(error: rag_core.RagError) -> str:
 
 
 def rewrites(column: Column) -> str:
-    """The queries a strategy wrote; empty when it searched for the question as typed."""
+    """The queries a strategy wrote, and how the model read them; empty when it read the question as typed."""
     if not column.steps:
         return ""
     queries = column.steps[-1].after.queries
@@ -147,15 +147,27 @@ def rewrites(column: Column) -> str:
         "",
     )
     decided = f'<p class="rl-note">Query analysis: {escape(analysed)}.</p>' if analysed else ""
+    readings = {text: read for step in column.steps for text, read in step.readings.items()}
     if all(query.origin == "question" for query in queries):
-        return decided
+        read = next((readings[query.text] for query in queries if query.text in readings), "")
+        return f"{decided}{_reading(read)}"
     searches = next((step.after.rankings for step in column.steps if step.kind == "retrieve"), ())
     found = rag_core.results_by_query(searches)
-    rows = "".join(_rewrite(query, found.get(query.text), several=len(found) > 1) for query in queries)
+    rows = "".join(
+        _rewrite(query, found.get(query.text), readings.get(query.text, ""), several=len(found) > 1)
+        for query in queries
+    )
     return f'<div class="rl-rewrites"><b>Queries</b>{decided}<ul>{rows}</ul></div>'
 
 
-def _rewrite(query: rag_core.Query, results: rag_core.QueryResults | None, *, several: bool) -> str:
+def _reading(read: str) -> str:
+    """What the embedding model read in place of a query; empty when it read the query itself."""
+    return f'<p class="rl-note">Read as: {escape(read)}</p>' if read else ""
+
+
+def _rewrite(
+    query: rag_core.Query, results: rag_core.QueryResults | None, read: str, *, several: bool
+) -> str:
     """A query with its weight and how many passages it found; among several, how many no other found."""
     parts = [f"weight {query.weight:g}"] if query.weight != 1 else []
     if results and results.found:
@@ -165,7 +177,7 @@ def _rewrite(query: rag_core.Query, results: rag_core.QueryResults | None, *, se
     beside = " <small>averaged with the question</small>" if query.question_text else ""
     return (
         f"<li><b>{escape(query.origin)}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
-        f"<br>{escape(query.text)}</li>"
+        f"<br>{escape(query.text)}{_reading(read)}</li>"
     )
 
 

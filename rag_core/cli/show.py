@@ -96,6 +96,8 @@ def trace(
     for query in trace.final.queries:
         if query.origin != "question":
             say(f"  {query.origin} (weight {query.weight:g}): {query.text}")
+        if read := trace.readings.get(query.text):
+            say(f"  read as: {read}" if query.origin == "question" else f"    read as: {read}")
         if details and query.note:
             say(f"    {query.note}")
     if details:

@@ -8,7 +8,7 @@ from .key_value_cache import text_key
 from .pipeline import Progress, no_progress
 from .readers import SourceFiles, read_path
 from .store import CorpusIndex
-from .vectors import read_shipped, write_shipped
+from .vectors import LanguageText, read_shipped, write_shipped
 
 __all__ = [
     "CorpusIndex",
@@ -16,6 +16,7 @@ __all__ = [
     "EnrichedStore",
     "Enricher",
     "EnrichmentEstimate",
+    "LanguageText",
     "LlmEnricher",
     "OfflineEnricher",
     "Progress",

@@ -77,9 +77,9 @@ class CorpusStore(IndexFolder):
         shipped: Path | None = None,
         before: BeforeEmbedding = lambda requests: None,
     ) -> None:
-        prebuilt = shipped / f"{embedder.key}.npz" if shipped else None
-        cache = VectorCache(home / "vectors" / f"{embedder.key}.sqlite", embedder, prebuilt, before)
-        super().__init__(home / "corpora" / corpus / embedder.key, corpus, "index", embedder, cache)
+        prebuilt = shipped / f"{embedder.weights}.npz" if shipped else None
+        cache = VectorCache(home / "vectors" / f"{embedder.weights}.sqlite", embedder, prebuilt, before)
+        super().__init__(home / "corpora" / corpus / embedder.weights, corpus, "index", embedder, cache)
         self.enriched = EnrichedStore(self.folder, corpus, embedder, cache)
 
     def update(self, reading: SourceFiles, progress: Progress = no_progress) -> Report:
@@ -106,7 +106,7 @@ class CorpusStore(IndexFolder):
             return self._write_report(report, list({**kept, **fresh}.values()), progress, bills)
 
     def rebuild(self, progress: Progress = no_progress) -> Report:
-        """Rebuild a damaged index from its documents.
+        """Rebuild an index from its documents, because it is damaged or not current.
 
         Raises:
             IndexDamaged: the documents are lost too.
@@ -147,7 +147,7 @@ class CorpusStore(IndexFolder):
             return documents, None, lost
         if index is None:
             return {}, None, {}
-        return read_documents(index.generation), index if index.manifest.is_ours else None, {}
+        return read_documents(index.generation), index if self.is_current(index) else None, {}
 
 
 def chunked(

@@ -71,7 +71,7 @@ class EnrichedStore(IndexFolder):
             index = self.open()
         except IndexDamaged as error:
             return None, f"{error.message} To repair it, {self._command}."
-        if index and index.manifest.is_ours and index.manifest.documents == plain.manifest.documents:
+        if index and self.is_current(index) and index.manifest.documents == plain.manifest.documents:
             return None, ""
         made_by = enricher.partition("/")[0]
         return None, (
@@ -93,4 +93,4 @@ class EnrichedStore(IndexFolder):
             return False, ""
         manifest = index.manifest
         same = (manifest.enricher, manifest.documents) == (enricher.key, plain.manifest.documents)
-        return same and manifest.is_ours, ""
+        return same and self.is_current(index), ""

@@ -112,6 +112,10 @@ class IndexFolder:
         """Whether an index exists."""
         return current_name(self.folder) is not None
 
+    def is_current(self, index: CorpusIndex) -> bool:
+        """Whether an index was written by this version, for this embedding model and its gloss."""
+        return index.manifest.made_with(self._embedder.key)
+
     @contextmanager
     def _writing(self) -> Iterator[list[ModelCall]]:
         """Take the write lock and yield a list for model calls, which errors will carry."""

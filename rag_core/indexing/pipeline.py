@@ -103,7 +103,8 @@ class EmbedPassages(TransformComponent):
         """Set `embedding` on every node."""
         if not nodes:
             return nodes
-        texts = [passage_in(node).indexed_text for node in nodes]
+        passages = map(passage_in, nodes)
+        texts = [(passage.indexed_text, passage.language) for passage in passages]
         vectors, self._embedded, self._calls = self._cache.vectors(
             texts, lambda done, total: self._progress("embed", done, total)
         )

@@ -1,6 +1,6 @@
 """An index on disk: immutable generations, and a pointer to the current one.
 
-<home>/corpora/<corpus>/<model key>/    and <model key>+enriched/, with contexts
+<home>/corpora/<corpus>/<model>/    and <model>+enriched/, with contexts
     CURRENT            name of the current generation; replaced atomically
     LOCK               lock of the process that writes
     gen-000001/        never changed once CURRENT has named it
@@ -68,10 +68,9 @@ class Manifest:
     enricher: str = ""
     without_context: int = 0
 
-    @property
-    def is_ours(self) -> bool:
-        """Whether it was written by this version's analyser and chunker."""
-        return self.analyser == ANALYSER and self.chunker == CHUNKER
+    def made_with(self, embedding: str) -> bool:
+        """Whether it was written by this version's analyser and chunker, and the embedding model of this key."""
+        return (self.analyser, self.chunker, self.embedding) == (ANALYSER, CHUNKER, embedding)
 
     @property
     def digest(self) -> str:

@@ -18,6 +18,7 @@ from ..values.types import ModelCall, Vectors
 from .key_value_cache import KeyValueCache, text_key
 
 BATCH = 64  # texts embedded between saves
+LanguageText = tuple[str, str]  # a text and its language
 Progress = Callable[[int, int], None]  # (done, total)
 BeforeEmbedding = Callable[[Sequence[Sequence[str]]], None]
 
@@ -52,11 +53,14 @@ def write_shipped(path: Path, texts: Sequence[str], vectors: Vectors) -> None:
 
 
 class VectorCache:
-    """Vectors by the SHA-256 of their text, in one SQLite file per embedding model.
+    """Vectors by the SHA-256 of their text as the model reads it, in one SQLite file per embedding model.
+
+    Where the way of reading changes, as with another gloss, only the texts that are now read differently are
+    embedded again.
 
     Args:
         shipped: file of precomputed vectors, used first.
-        before: receives the texts about to be embedded, request by request; raises to refuse.
+        before: receives the texts about to be embedded, as read, request by request; raises to refuse.
     """
 
     def __init__(
@@ -71,7 +75,9 @@ class VectorCache:
         self._embedder = embedder
         self._shipped = shipped
 
-    def vectors(self, texts: Sequence[str], progress: Progress) -> tuple[Vectors, int, tuple[ModelCall, ...]]:
+    def vectors(
+        self, texts: Sequence[LanguageText], progress: Progress
+    ) -> tuple[Vectors, int, tuple[ModelCall, ...]]:
         """(n, d) vectors of n texts, the number embedded now, and the calls for it.
 
         Raises:
@@ -84,24 +90,25 @@ class VectorCache:
         return vectors, fresh, tuple(calls)
 
     def _vectors(
-        self, texts: Sequence[str], progress: Progress, calls: list[ModelCall]
+        self, texts: Sequence[LanguageText], progress: Progress, calls: list[ModelCall]
     ) -> tuple[Vectors, int]:
-        keys = [text_key(text) for text in texts]
+        read = [self._embedder.read(*text) for text in texts]
+        keys = [text_key(text) for text in read]
         with self._cache.open() as database:
             found = read_shipped(self._shipped) if self._shipped else {}
             found.update(self._cache.read(database, [key for key in keys if key not in found]))
-            missing = [
-                (key, text) for key, text in dict(zip(keys, texts, strict=True)).items() if key not in found
-            ]
+            unread = dict(zip(keys, zip(read, texts, strict=True), strict=True))
+            missing = [(key, *unread[key]) for key in unread if key not in found]
             missing.sort(key=lambda item: len(item[1]))  # batches of similar length need little padding
             batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
             if batches:
-                self._before([[text for _, text in batch] for batch in batches])
+                self._before([[text for _, text, _ in batch] for batch in batches])
             for number, batch in enumerate(batches):
                 progress(number * BATCH, len(missing))
-                fresh, bills = self._embedder.embed([text for _, text in batch], "passage")
+                texts, languages = zip(*(text for _, _, text in batch), strict=True)
+                fresh, bills = self._embedder.embed(texts, "passage", languages)
                 calls += bills
-                rows = [(key, vector.tobytes()) for (key, _), vector in zip(batch, fresh, strict=True)]
+                rows = [(key, vector.tobytes()) for (key, *_), vector in zip(batch, fresh, strict=True)]
                 self._cache.write(database, rows)
                 found.update(rows)
             progress(len(missing), len(missing))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..data.benchmark import GRADES, KINDS, SPLITS, Question, read_qrels, read_questions
 from ..data.documents import Document, check_collection, read_collection
-from ..indexing import Enricher, chunked, read_shipped, text_key, write_shipped
+from ..indexing import Enricher, LanguageText, chunked, read_shipped, text_key, write_shipped
 from ..language.analysis import LANGUAGES
 from ..runtime.services import Embedder
 from ..values.errors import DataError
@@ -40,8 +40,8 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
         "words": sum(len(document.text.split()) for document in documents),
         "passages": len(passages),
     }
-    texts = indexed_texts(documents, embedder, enricher)
-    problems += _vector_problems(data / "vectors" / f"{embedder.key}.npz", texts)
+    texts = texts_read(documents, embedder, enricher)
+    problems += _vector_problems(data / "vectors" / f"{embedder.weights}.npz", texts)
     questions: list[Question] = []
     judged: Counter[str] = Counter()
     for language in LANGUAGES:
@@ -67,9 +67,20 @@ def passage_key(identity: str) -> str:
     return identity.rsplit(":", 1)[0]
 
 
-def indexed_texts(documents: Sequence[Document], embedder: Embedder, enricher: Enricher) -> set[str]:
-    """The texts to embed: every passage of the documents, plain and with its context."""
-    return {passage.indexed_text for how in (None, enricher) for passage in chunked(documents, embedder, how)}
+def texts_read(
+    documents: Sequence[Document], embedder: Embedder, enricher: Enricher
+) -> dict[str, LanguageText]:
+    """The texts to embed: every passage of the documents, plain and with its context.
+
+    Returns:
+        Text as the model reads it -> the text and its language.
+    """
+    texts = [
+        (passage.indexed_text, passage.language)
+        for how in (None, enricher)
+        for passage in chunked(documents, embedder, how)
+    ]
+    return {embedder.read(*text): text for text in texts}
 
 
 def write_vectors(data: Path, embedder: Embedder, enricher: Enricher) -> int:
@@ -77,16 +88,17 @@ def write_vectors(data: Path, embedder: Embedder, enricher: Enricher) -> int:
 
     Texts that already have a vector are not embedded again; delete the file to embed all of them.
     """
-    path = data / "vectors" / f"{embedder.key}.npz"
+    path = data / "vectors" / f"{embedder.weights}.npz"
     vectors_by_key = {key: np.frombuffer(vector, np.float32) for key, vector in read_shipped(path).items()}
-    texts = list(indexed_texts(read_collection(data / "corpus"), embedder, enricher))
+    texts = texts_read(read_collection(data / "corpus"), embedder, enricher)
     missing = sorted(
-        (text for text in texts if text_key(text) not in vectors_by_key), key=lambda text: (len(text), text)
+        (read for read in texts if text_key(read) not in vectors_by_key), key=lambda read: (len(read), read)
     )
     if missing:
-        vectors, _ = embedder.embed(missing, "passage")
+        written, languages = zip(*(texts[read] for read in missing), strict=True)
+        vectors, _ = embedder.embed(written, "passage", languages)
         vectors_by_key.update(zip(map(text_key, missing), vectors, strict=True))
-    write_shipped(path, texts, np.array([vectors_by_key[text_key(text)] for text in texts]))
+    write_shipped(path, list(texts), np.array([vectors_by_key[text_key(read)] for read in texts]))
     return len(texts)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ..catalog import RECIPES
 from ..data.documents import BUILTIN
 from ..indexing import Progress, no_progress
-from ..models.embedding import MINILM
+from ..models.embedding import MINILM, LlamaEmbedder
 from ..values.errors import RagError
 from ..values.settings import Role, Settings, read_settings
 from .engines import Engines
@@ -73,6 +73,7 @@ def examine(settings: Settings | None = None, progress: Progress = no_progress) 
         lines += [Finding(None, warning) for warning in lab.warnings]
         engine = lab.engine
         lines.append(Finding(True, f"embedding model {engine['embedding']}, index {engine['index']}"))
+        lines.append(Finding(None, _gloss(settings, lab.engines.embedder)))
         lines.append(Finding(None, _labels(lab.engines)))
         trace = lab.run(PROBE, "hybrid_rrf")
         lines.append(Finding(True, f"test question answered in {trace.seconds:.1f} s by {engine['llm']}"))
@@ -89,6 +90,14 @@ def _plugins() -> Iterator[Finding]:
     for failure in RECIPES.failed:
         name = failure.package.partition(" ")[0]
         yield Finding(None, str(failure), f"pip install --upgrade {name}, or pip uninstall {name}")
+
+
+def _gloss(settings: Settings, embedder: LlamaEmbedder) -> str:
+    """Whether Spanish is read through the gloss, and why."""
+    setting = f"RAG_GLOSS={settings.gloss}"
+    if embedder.gloss:
+        return f"Spanish: {embedder.name} reads an English gloss of it, version {embedder.gloss.digest} ({setting})"
+    return f"Spanish: {embedder.name} reads it as it is, without a gloss ({setting})"
 
 
 def _labels(engines: Engines) -> str:

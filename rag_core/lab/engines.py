@@ -97,11 +97,11 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
     labels = LabelRules.read(settings.data / "labels.toml", settings.labels)
     thesaurus = Thesaurus.read(settings.data / "thesaurus.toml")
     tell("loading the embedding model")
-    embedder = load_embedder(settings, prices)
+    embedder = load_embedder(settings, prices, thesaurus)
     tell("loading the language tools")
     warm_up()
     tell("loading the answer engine")
-    scorer = load_scorer(settings, embedder, prices)
+    scorer = load_scorer(settings, embedder, prices, thesaurus)
     reranker = load_reranker(settings, scorer)
     return Engines(prices, labels, embedder, scorer, reranker, thesaurus, load_paid(settings, prices))
 

@@ -49,7 +49,7 @@ def open_lab(
     progress: Progress = no_progress,
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
 ) -> Lab:
-    """Open a corpus: load the models, and build or repair the index where needed.
+    """Open a corpus: load the models, and build, renew or repair the index where needed.
 
     The built-in corpus is brought up to date with its documents; any other corpus must have been
     indexed before, or is brought up to date with the files in `documents`.
@@ -74,19 +74,20 @@ def open_lab(
     store = CorpusStore(settings.home, corpus, embedder, settings.data / "vectors", before)
     lab = Lab(settings, corpus, engines, store)
     progress("opening the index", 0, 1)
+    damage, current = None, True
     try:
-        damage = None
-        store.open()
+        opened = store.open()
+        current = opened is None or store.is_current(opened)
     except IndexDamaged as error:
         damage = error
     report = Report(corpus)
     try:
         if reading:
             report = store.update(reading, progress)
-        elif damage:
+        elif damage or not current:
             report = _rebuild(store, damage, progress)
     except IndexBusy as busy:
-        if damage or not store.exists:
+        if damage or not current or not store.exists:
             raise
         lab.warnings.append(f"{busy.message} Until it finishes, questions use the current index.")
     if damage:
@@ -138,10 +139,13 @@ def _reading(settings: Settings, corpus: str, documents: Path | None) -> SourceF
     return reading
 
 
-def _rebuild(store: CorpusStore, damage: IndexDamaged, progress: Progress) -> Report:
+def _rebuild(store: CorpusStore, damage: IndexDamaged | None, progress: Progress) -> Report:
+    """Rebuild an index that is damaged, or was made by another version or with another gloss."""
     try:
         return store.rebuild(progress)
     except IndexDamaged as lost:
+        if damage is None:
+            raise
         raise IndexDamaged(f"{damage.message} {lost.message}", lost.next_step) from damage
 
 

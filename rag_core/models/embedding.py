@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..gloss import Gloss
+from ..language.analysis import language_of
+from ..language.thesaurus import Thesaurus
 from ..runtime.services import TextKind
 from ..values.errors import MissingResource, ProviderError, RagError, SettingsError
 from ..values.pricing import PriceList
 from ..values.settings import Server, Settings
 from ..values.types import ModelCall, Vectors
+from .english_only import is_english_only
 from .events import start_event
 from .openai.errors import PLACEHOLDER_KEY, TRY_AGAIN, api_key_of, limit_retry_wait, to_provider_error
 from .openai.transport import EmbeddingTracker
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 MINILM = "all-MiniLM-L6-v2"
 MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+MINILM_WEIGHTS = f"{MINILM}-{MINILM_SHA256[:8]}"
+SPANISH = "es"  # the language of the gloss
 HUB_TIMEOUT_S = 5.0
 PROVIDER_BATCH = 100  # texts per request to a provider, LlamaIndex's default
 MAX_TEXTS_ONE_THREAD = 32  # up to here one thread is as fast, and leaves a busy machine responsive
@@ -40,27 +46,34 @@ class LlamaEmbedder:
 
     Args:
         name: name on screen and in price lists.
-        key: name and version; part of an index's identity.
-        count: counts the tokens of a text.
+        weights: name and version of the model alone.
+        count: counts the tokens of a text, as it is.
         local: whether the model runs on this machine.
         server: the provider's address; empty for a local model.
         tracker: tracks the requests of its HTTP client; None when there is no client to track.
+        gloss: reads Spanish in English for a model that knows English only; None when the model reads it itself.
+
+    Attributes:
+        key: weights and gloss; part of an index's identity.
     """
 
     def __init__(
         self,
         model: BaseEmbedding,
         name: str,
-        key: str,
+        weights: str,
         count: Callable[[str], int],
         prices: PriceList,
         *,
         local: bool,
         server: str = "",
         tracker: EmbeddingTracker | None = None,
+        gloss: Gloss | None = None,
     ) -> None:
         self.name = name
-        self.key = key
+        self.weights = weights
+        self.gloss = gloss
+        self.key = f"{weights}+gloss@{gloss.digest}" if gloss else weights
         self.model = model
         self.count = count
         self._prices = prices
@@ -78,17 +91,33 @@ class LlamaEmbedder:
                 set_threads(texts)
             yield self.model
 
-    def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
-        """(n, d) L2-normalised vectors of n texts, and a call for each request; (0, 0) for no texts.
+    def read(self, text: str, language: str = "") -> str:
+        """The text as the model reads it: a Spanish text in English if there is a gloss, otherwise unchanged.
+
+        Args:
+            language: the text's language; detected if not given.
+        """
+        if self.gloss is None or (language or language_of(text)) != SPANISH:
+            return text
+        return self.gloss.english(text)
+
+    def embed(
+        self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
+        """(n, d) L2-normalised vectors of n texts as read, and a call for each request; (0, 0) for no texts.
 
         Tokens are counted by the provider if it reports them, otherwise here; this includes requests that were
         retried without a response, and those whose response was cut off.
+
+        Args:
+            languages: of each text; detected if not given.
 
         Raises:
             ProviderError: the provider refused or failed; carries the calls made so far.
         """
         if not texts:
             return np.zeros((0, 0), np.float32), ()
+        texts = [self.read(*pair) for pair in zip(texts, languages or [""] * len(texts), strict=True)]
         from llama_index.core.callbacks.schema import CBEventType, EventPayload
 
         if self._tracker:
@@ -100,7 +129,7 @@ class LlamaEmbedder:
                 if kind == "query":
                     raw = [model.get_query_embedding(text) for text in texts]
                 else:
-                    raw = model.get_text_embedding_batch(list(texts))
+                    raw = model.get_text_embedding_batch(texts)
             if len(raw) != len(texts):
                 what = f"Model {self.name} returned {len(raw)} vectors for {len(texts)} texts."
                 raise ProviderError(what, TRY_AGAIN)
@@ -111,7 +140,7 @@ class LlamaEmbedder:
             failure.calls = self._calls()
             raise failure from None if self._secret or failure is error else error
         finally:
-            end_event({EventPayload.CHUNKS: list(texts), EventPayload.EMBEDDINGS: raw})
+            end_event({EventPayload.CHUNKS: texts, EventPayload.EMBEDDINGS: raw})
         vectors = np.asarray(raw, dtype=np.float32)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return vectors, self._calls() if self._tracker else (self.bill(texts),)
@@ -122,7 +151,7 @@ class LlamaEmbedder:
         return tuple(self.bill(sent.texts, sent.tokens) for sent in requests if sent.accepted)
 
     def bill(self, texts: Sequence[str], reported: int | None = None) -> ModelCall:
-        """The call for one request, sent or not; `reported` is the provider's token count."""
+        """The call for one request of texts as read, sent or not; `reported` is the provider's token count."""
         tokens = sum(self.count(text) for text in texts) if reported is None else reported
         cost = 0.0 if self.local else self._prices.cost_usd(self.name, tokens, 0)
         return ModelCall("embed", self.name, tokens, 0, cost, "tokenizer" if reported is None else "provider")
@@ -135,20 +164,32 @@ def set_threads(texts: int) -> None:
     torch.set_num_threads(1 if texts <= MAX_TEXTS_ONE_THREAD else os.cpu_count() or 1)
 
 
-def load_embedder(settings: Settings, prices: PriceList) -> LlamaEmbedder:
-    """The embedding model in the settings.
+def load_embedder(settings: Settings, prices: PriceList, thesaurus: Thesaurus | None = None) -> LlamaEmbedder:
+    """The embedding model in the settings, with a gloss if it needs one to read Spanish.
+
+    Args:
+        thesaurus: the gloss reads its terms; read from the settings' data folder if not given.
 
     Raises:
         MissingResource: the model is missing, or its weights are not the published ones.
         SettingsError: an OpenAI model without a key or base URL, or `openai:` without a model.
+        DataError: the gloss cannot be read.
     """
+    gloss = _gloss(settings, thesaurus)
     if settings.embedding.startswith("openai:"):
-        return _openai(settings, prices)
+        return _openai(settings, prices, gloss)
     if settings.embedding == "minilm":
-        folder = minilm_folder()
-        return _sentence_transformer(str(folder), MINILM, f"{MINILM}-{MINILM_SHA256[:8]}", prices)
+        return _sentence_transformer(str(minilm_folder()), MINILM, MINILM_WEIGHTS, prices, gloss)
     name = Path(settings.embedding).name
-    return _sentence_transformer(settings.embedding, name, weights_key(settings.embedding), prices)
+    return _sentence_transformer(settings.embedding, name, weights_key(settings.embedding), prices, gloss)
+
+
+def _gloss(settings: Settings, thesaurus: Thesaurus | None) -> Gloss | None:
+    """The gloss the settings ask for; None if the model reads Spanish itself."""
+    if settings.gloss == "off" or (settings.gloss == "auto" and not is_english_only(settings.embedding)):
+        return None
+    thesaurus = thesaurus or Thesaurus.read(settings.data / "thesaurus.toml")
+    return Gloss.read(settings.data / "gloss" / "es.tsv", thesaurus)
 
 
 def minilm_folder() -> Path:
@@ -213,7 +254,9 @@ def hub_reachable() -> bool:
     return True
 
 
-def _sentence_transformer(folder: str, name: str, key: str, prices: PriceList) -> LlamaEmbedder:
+def _sentence_transformer(
+    folder: str, name: str, weights: str, prices: PriceList, gloss: Gloss | None
+) -> LlamaEmbedder:
     try:
         from llama_index.embeddings.huggingface import HuggingFaceEmbedding
         from transformers.utils import logging
@@ -235,10 +278,10 @@ def _sentence_transformer(folder: str, name: str, key: str, prices: PriceList) -
         with lock:
             return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
-    return LlamaEmbedder(model, name, key, count, prices, local=True)
+    return LlamaEmbedder(model, name, weights, count, prices, local=True, gloss=gloss)
 
 
-def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
+def _openai(settings: Settings, prices: PriceList, gloss: Gloss | None) -> LlamaEmbedder:
     from llama_index.embeddings.openai import OpenAIEmbedding
     from openai import DefaultHttpxClient
 
@@ -275,4 +318,5 @@ def _openai(settings: Settings, prices: PriceList) -> LlamaEmbedder:
         local=False,
         server=Server(settings.openai_base_url, None).address,
         tracker=tracker,
+        gloss=gloss,
     )

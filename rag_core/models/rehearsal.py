@@ -80,15 +80,20 @@ class RehearsedEmbedder:
 
     def __init__(self, embedder: Any, dimensions: int, prices: PriceList) -> None:
         self.name = embedder.name
+        self.weights = embedder.weights
         self.key = embedder.key
         self.count = embedder.count
+        self.read = embedder.read
         self.local = embedder.local
         self.server = embedder.server
         self._dimensions = dimensions
         self._prices = prices
 
-    def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+    def embed(
+        self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         """(n, d) vectors, and a call for each request to the real model."""
+        texts = [self.read(*pair) for pair in zip(texts, languages or [""] * len(texts), strict=True)]
         size = 1 if kind == "query" else PROVIDER_BATCH
         bills = [self._bill(texts[start : start + size]) for start in range(0, len(texts), size)]
         return np.array([self._vector(text) for text in texts], np.float32), tuple(bills)

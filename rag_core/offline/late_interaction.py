@@ -21,6 +21,7 @@ from ..models.embedding import LlamaEmbedder
 
 Halves = NDArray[np.float16]  # half the memory; scores agree to three decimals
 
+READ_IN = "en"  # the language of a gloss
 WINDOW = 24  # tokens, about a sentence; windows overlap by half
 CACHE_MB = 640  # NFCorpus, 3,633 abstracts, takes 500 MB, the built-in passages 115
 
@@ -73,7 +74,7 @@ def best_window(question: EncodedText, passage: EncodedText) -> float:
 
 
 class TokenEncoder:
-    """Encodes texts with a local sentence-transformers model, with an LRU cache.
+    """Encodes texts as a local sentence-transformers model reads them, with an LRU cache; their terms, as they are.
 
     Thread-safe: one thread encodes at a time, and reuses what another has just encoded.
 
@@ -123,13 +124,18 @@ class TokenEncoder:
         with self.embedder.exclusive(len(texts)) as model:
             # private: HuggingFaceEmbedding has no public access to token vectors
             network: Any = model._model  # type: ignore[attr-defined]  # the SentenceTransformer
-            features = network.encode([text for text, _ in texts], output_value=None, show_progress_bar=False)
+            read = [self.embedder.read(*text) for text in texts]
+            features = network.encode(read, output_value=None, show_progress_bar=False)
             special = network.tokenizer.all_special_ids
-            for language in {language for _, language in texts} - set(self._content):
+            languages = [
+                language if as_is == text else READ_IN
+                for (text, language), as_is in zip(texts, read, strict=True)
+            ]
+            for language in set(languages) - set(self._content):
                 self._content[language] = _content(network.tokenizer, language)
         return {
-            text: _encoded(text, row, special, self._content[text[1]])
-            for text, row in zip(texts, features, strict=True)
+            text: _encoded(text, row, special, self._content[language])
+            for text, row, language in zip(texts, features, languages, strict=True)
         }
 
 

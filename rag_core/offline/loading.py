@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from ..language.thesaurus import Thesaurus
-from ..models.embedding import MINILM, MINILM_SHA256, LlamaEmbedder, load_embedder
+from ..models.embedding import MINILM_WEIGHTS, LlamaEmbedder, load_embedder
 from ..models.llm import LlamaLlm
 from ..runtime.services import Embedder, Index
 from ..values.pricing import PriceList
@@ -36,13 +36,18 @@ def load_offline(
     return LlamaLlm(model, NAME, prices, reads_fields=True, configuration=configuration)
 
 
-def load_scorer(settings: Settings, embedder: LlamaEmbedder, prices: PriceList) -> OfflineScorer:
+def load_scorer(
+    settings: Settings, embedder: LlamaEmbedder, prices: PriceList, thesaurus: Thesaurus | None = None
+) -> OfflineScorer:
     """The offline scorer on the bundled model, sharing `embedder` if that is the same model.
+
+    Args:
+        thesaurus: see `load_embedder`.
 
     Raises:
         MissingResource: the bundled model is missing.
         DataError: its calibration cannot be read.
     """
-    if embedder.key != f"{MINILM}-{MINILM_SHA256[:8]}":
-        embedder = load_embedder(settings.model_copy(update={"embedding": "minilm"}), prices)
+    if embedder.weights != MINILM_WEIGHTS:
+        embedder = load_embedder(settings.model_copy(update={"embedding": "minilm"}), prices, thesaurus)
     return OfflineScorer(TokenEncoder(embedder), read_calibrations(settings.data / "relevance.toml"))

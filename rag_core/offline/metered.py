@@ -14,15 +14,19 @@ class MeteredEmbedder:
 
     def __init__(self, embedder: Embedder, calls: list[ModelCall]) -> None:
         self.name = embedder.name
+        self.weights = embedder.weights
         self.key = embedder.key
         self.count = embedder.count
+        self.read = embedder.read
         self._embedder = embedder
         self._calls = calls
 
-    def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+    def embed(
+        self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         """(n, d) L2-normalised vectors of n texts, and the calls."""
         try:
-            vectors, calls = self._embedder.embed(texts, kind)
+            vectors, calls = self._embedder.embed(texts, kind, languages)
         except RagError as error:
             self._calls += error.calls
             raise

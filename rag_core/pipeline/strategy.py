@@ -148,4 +148,13 @@ def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
         raise _Failed(error, tuple(ctx.meter.calls)) from error
     seconds = time.perf_counter() - started
     warnings = tuple(dict.fromkeys(ctx.meter.warnings))  # each once, however many calls gave it
-    return Step(stage.name, stage.kind, stage.params, after, seconds, tuple(ctx.meter.calls), warnings)
+    return Step(
+        stage.name,
+        stage.kind,
+        stage.params,
+        after,
+        seconds,
+        tuple(ctx.meter.calls),
+        warnings,
+        readings=ctx.meter.readings,
+    )

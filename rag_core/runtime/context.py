@@ -23,10 +23,11 @@ ATTEMPTS = 2  # at a structured reply
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The model calls that one stage made or shared, and its warnings."""
+    """What one stage did: the model calls it made or shared, its warnings, and how its queries were read."""
 
     calls: list[ModelCall] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    readings: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,9 @@ class Context:
             self._pay(error.calls)
             raise
         self._pay(calls)
+        if kind == "query":
+            read = {text: embedder.read(text) for text in texts}
+            self.meter.readings.update((text, as_) for text, as_ in read.items() if as_ != text)
         return vectors
 
     def passage_vectors(self, hits: Sequence[Hit]) -> Vectors:

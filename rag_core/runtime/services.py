@@ -36,15 +36,27 @@ class Llm(Protocol):
 class Embedder(Protocol):
     """A text embedding model.
 
-    `key` is its name and version, part of an index's identity; `count` counts a text's tokens.
+    `weights` is its name and version; `key` also says how it reads other languages, and is part of an index's
+    identity. `count` counts a text's tokens.
     """
 
     name: str
+    weights: str
     key: str
     count: Callable[[str], int]
 
-    def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
-        """(n, d) L2-normalised vectors of n texts, and a bill per request; a failure carries its own bills."""
+    def read(self, text: str, language: str = "") -> str:
+        """The text as the model reads it, for example a gloss; the language is detected if not given."""
+        ...
+
+    def embed(
+        self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
+        """(n, d) L2-normalised vectors of n texts as read, and a bill per request; a failure carries its own.
+
+        Args:
+            languages: of each text; detected if not given.
+        """
         ...
 
 

@@ -52,7 +52,7 @@ def _words(text: str) -> list[str]:
 class BagOfWords:
     """An embedder: words hashed to 256 axes and counted, L2-normalised. Equal words, equal vectors."""
 
-    name = key = "bag-of-words"
+    name = weights = key = "bag-of-words"
     server = ""
     local = True
     dimensions = 256
@@ -60,7 +60,13 @@ class BagOfWords:
     def __init__(self) -> None:
         self.count: Callable[[str], int] = lambda text: len(text.split())
 
-    def embed(self, texts: Sequence[str], kind: TextKind = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+    def read(self, text: str, language: str = "") -> str:
+        """The text: words are words in any language."""
+        return text
+
+    def embed(
+        self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         """(n, 256) vectors of n texts, and the bill."""
         vectors = np.full((len(texts), self.dimensions), 1e-3, np.float32)
         for row, text in enumerate(texts):

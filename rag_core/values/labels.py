@@ -57,8 +57,8 @@ class LabelRules:
     """Thresholds by (scorer, model, question language).
 
     Args:
-        thresholds: for cosine, the model is the embedding model's key (name and version); for other
-            scorers, the scorer's name.
+        thresholds: for cosine, the model is the embedding model's key up to "@" (name, version, and whether it
+            reads through a gloss, but not which); for other scorers, the scorer's name.
     """
 
     def __init__(self, thresholds: Mapping[tuple[str, ...], Thresholds], rule: Rule = "calibrated") -> None:
@@ -96,7 +96,7 @@ class LabelRules:
 
     def has(self, scorer: Scorer, model: str) -> bool:
         """Whether this model's scores can be labelled."""
-        return self.by_rank or scorer in UNCALIBRATED or (scorer, model, "en") in self._thresholds
+        return self.by_rank or scorer in UNCALIBRATED or _key(scorer, model, "en") in self._thresholds
 
     def relevance(
         self, scorer: Scorer, scores: Sequence[float], language: str, model: str
@@ -113,8 +113,8 @@ class LabelRules:
         """
         if self.by_rank:
             return [_by_rank(rank, len(scores)) for rank in range(1, len(scores) + 1)]
-        native = self._thresholds.get((scorer, model, language))
-        fitted = native or self._thresholds.get((scorer, model, "en"))
+        native = self._thresholds.get(_key(scorer, model, language))
+        fitted = native or self._thresholds.get(_key(scorer, model, "en"))
         if fitted:
             english = "" if native else " Measured on English questions."
             return [_relevance(fitted, scorer, score, english) for score in scores]
@@ -125,6 +125,10 @@ class LabelRules:
             "touches on the question and 1.00 answers it."
         )
         return [_relevance(UNCALIBRATED[scorer], scorer, score, stated) for score in scores]
+
+
+def _key(scorer: Scorer, model: str, language: str) -> tuple[str, str, str]:
+    return scorer, model.partition("@")[0], language
 
 
 def _relevance(bounds: Thresholds, scorer: Scorer, score: float, remark: str) -> Relevance:

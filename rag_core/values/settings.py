@@ -114,6 +114,11 @@ class Settings(BaseSettings):
         "minilm",
         description="minilm (bundled), a sentence-transformers name or folder, or openai:<model>.",
     )
+    gloss: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Whether the embedding model reads Spanish through a word-by-word English gloss. auto: if it "
+        "is known to be English-only, such as minilm.",
+    )
     reranker: str = Field(
         "auto",
         description="auto (the offline scorer on the bundled model), or a sentence-transformers "

@@ -17,6 +17,7 @@ class Step:
         params: the stage's parameters, as plain JSON values.
         seconds: wall time of this stage.
         reused: taken from an earlier run or a parallel strategy, at no extra cost.
+        readings: the queries that the embedding model did not read as they are, and what it read.
     """
 
     stage: str
@@ -27,6 +28,7 @@ class Step:
     calls: tuple[ModelCall, ...] = ()
     warnings: tuple[str, ...] = ()
     reused: bool = False
+    readings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,11 @@ class Trace:
         return tuple(dict.fromkeys(call for step in self.steps for call in step.calls))
 
     @property
+    def readings(self) -> Mapping[str, str]:
+        """The queries that the embedding model did not read as they are, and what it read instead."""
+        return {text: read for step in self.steps for text, read in step.readings.items()}
+
+    @property
     def seconds(self) -> float:
         """Total seconds of all stages, including reused ones."""
         return sum(step.seconds for step in self.steps)
@@ -91,7 +98,12 @@ class Trace:
             "controls": dict(self.controls),
             "fingerprint": self.fingerprint,
             "queries": [
-                {"text": query.text, "origin": query.origin, "weight": query.weight}
+                {
+                    "text": query.text,
+                    "origin": query.origin,
+                    "weight": query.weight,
+                    "read_as": self.readings.get(query.text),
+                }
                 for query in self.final.queries
             ],
             "contexts": [

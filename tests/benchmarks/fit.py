@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from rag_core.data.benchmark import read_qrels, read_questions
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
-from rag_core.models.embedding import MINILM, MINILM_SHA256
+from rag_core.models.embedding import MINILM_WEIGHTS
 from rag_core.offline.scorer import NAME, Calibration, Signals
 from rag_core.values.types import Hit
 
@@ -165,7 +165,7 @@ def label_rows(
     judged: Mapping[str, Mapping[str, Judged]], fitted: Mapping[str, Calibration]
 ) -> Iterator[str]:
     """The lines of data/labels.toml."""
-    for scorer, model in (("cosine", f"{MINILM}-{MINILM_SHA256[:8]}"), ("offline_scorer", NAME)):
+    for scorer, model in (("cosine", f"{MINILM_WEIGHTS}+gloss"), ("offline_scorer", NAME)):
         for language in LANGUAGES:
             scores, truth = {}, {}
             for split, questions in judged[language].items():

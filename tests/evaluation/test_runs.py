@@ -248,10 +248,12 @@ class Waiting(WordEmbedder):
         super().__init__()
         self.stop = stop
 
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+    def embed(
+        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         if self.asked:
             self.stop.wait(30)
-        return super().embed(texts, kind)
+        return super().embed(texts, kind, languages)
 
 
 def test_stopping_keeps_what_is_measured(

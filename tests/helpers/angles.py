@@ -18,7 +18,7 @@ class Angles:
     """Embeds each text as the vector it is given for; others stand at a right angle to everything."""
 
     name = "angles"
-    key = "angles-1"
+    weights = key = "angles-1"
 
     def __init__(self, vectors: Mapping[str, Sequence[float]]) -> None:
         self.vectors = vectors
@@ -26,7 +26,12 @@ class Angles:
     def count(self, text: str) -> int:
         return len(text.split())
 
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+    def read(self, text: str, language: str = "") -> str:
+        return text
+
+    def embed(
+        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         rows = [[*self.vectors.get(text, (0, 0, 0, 0)), text not in self.vectors] for text in texts]
         return np.array(rows, np.float32), (ModelCall("embed", "angles", 0, 0, 0.0, "tokenizer"),)
 

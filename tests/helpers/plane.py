@@ -28,7 +28,7 @@ class Plane:
     """Index and embedder in one: every text and every passage id lies at the angle it was given."""
 
     name = "plane"
-    key = "plane-1"
+    weights = key = "plane-1"
 
     def __init__(self, **degrees: float) -> None:
         self.degrees = degrees
@@ -38,7 +38,12 @@ class Plane:
     def count(self, text: str) -> int:
         return len(text.split())
 
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+    def read(self, text: str, language: str = "") -> str:
+        return text
+
+    def embed(
+        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         self.embedded.append((kind, tuple(texts)))
         return self.vectors(texts), (ModelCall("embed", self.name, 1, 0, 0.0, "tokenizer"),)
 

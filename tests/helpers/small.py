@@ -20,7 +20,7 @@ from rag_core.values.types import ModelCall, Vectors
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = (
     "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_LLM", "RAG_ANSWER_MODEL", "RAG_REWRITER_MODEL", "RAG_JUDGE_MODEL",
-    "RAG_EMBEDDING", "RAG_RERANKER", "RAG_LABELS", "RAG_HOME", "RAG_DATA", "RAG_REWRITER_BASE_URL",
+    "RAG_EMBEDDING", "RAG_GLOSS", "RAG_RERANKER", "RAG_LABELS", "RAG_HOME", "RAG_DATA", "RAG_REWRITER_BASE_URL",
     "RAG_REWRITER_API_KEY", "RAG_JUDGE_BASE_URL", "RAG_JUDGE_API_KEY", "RAG_TIMEOUT", "RAG_MAX_CALLS", "RAG_MAX_COST_USD",
 )  # fmt: skip
 
@@ -29,7 +29,7 @@ class WordEmbedder:
     """A bag of words hashed into 64 axes: the same words give the same direction. Records its calls."""
 
     name = "words"
-    key = "words-1"
+    weights = key = "words-1"
     server = ""
     local = True
     dimensions = 64
@@ -40,7 +40,12 @@ class WordEmbedder:
     def count(self, text: str) -> int:
         return len(text.split())
 
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+    def read(self, text: str, language: str = "") -> str:
+        return text
+
+    def embed(
+        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         self.asked.append(tuple(texts))
         vectors = np.full((len(texts), self.dimensions), 1e-3, np.float32)
         for row, text in enumerate(texts):

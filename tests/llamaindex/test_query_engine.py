@@ -208,9 +208,9 @@ class TestRetriever:
         go = threading.Event()
 
         class Waiting(WordEmbedder):
-            def embed(self, texts, kind="query"):
+            def embed(self, texts, kind="query", languages=()):
                 assert go.wait(PATIENCE)
-                return super().embed(texts, kind)
+                return super().embed(texts, kind, languages)
 
         async def main():
             search = asyncio.create_task(

@@ -51,9 +51,14 @@ class Shelf:
 class Flat:
     """Embeds everything alike."""
 
-    name = key = "flat"
+    name = weights = key = "flat"
 
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, None]:
+    def read(self, text: str, language: str = "") -> str:
+        return text
+
+    def embed(
+        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, None]:
         return np.ones((len(texts), 4), np.float32), None
 
 

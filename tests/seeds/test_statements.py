@@ -216,8 +216,8 @@ def test_multi_query_is_best_for_what_its_source_lists_and_says_what_it_costs():
 class PricedEmbedder(WordEmbedder):
     """Bills a dollar for every million tokens it reads."""
 
-    def embed(self, texts: Sequence[str], kind: str = "query"):
-        vectors, calls = super().embed(texts, kind)
+    def embed(self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()):
+        vectors, calls = super().embed(texts, kind, languages)
         return vectors, tuple(replace(call, cost_usd=call.input_tokens / 1e6) for call in calls)
 
 
@@ -328,9 +328,9 @@ def test_the_sources_rerankers_are_loaded_by_their_names(name: str, monkeypatch:
 
 def test_each_search_has_its_own_time(full: Services):
     class Slow(WordEmbedder):
-        def embed(self, texts: Sequence[str], kind: str = "query"):
+        def embed(self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()):
             time.sleep(0.2)
-            return super().embed(texts, kind)
+            return super().embed(texts, kind, languages)
 
     one_by_one = replace(full, embedder=Slow(), workers=1)
     trace = build("contextual").run(QUESTION, one_by_one)

@@ -30,7 +30,7 @@ class Slope:
     """Every question points along the first axis; each passage has the cosine in COSINES to it."""
 
     name = "slope"
-    key = "slope-1"
+    weights = key = "slope-1"
 
     def __init__(self) -> None:
         self.embedded: list[tuple[str, ...]] = []
@@ -38,7 +38,12 @@ class Slope:
     def count(self, text: str) -> int:
         return len(text.split())
 
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
+    def read(self, text: str, language: str = "") -> str:
+        return text
+
+    def embed(
+        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         self.embedded.append(tuple(texts))
         rows = np.array([(1, 0)] * len(texts), np.float32)
         return rows, (ModelCall("embed", self.name, 1, 0, 0.0, "tokenizer"),)

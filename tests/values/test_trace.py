@@ -236,8 +236,10 @@ def test_defect_one_call_that_several_stages_share_is_billed_once():
 class PaidEmbedder(WordEmbedder):
     """Asks an eighth of a dollar a call."""
 
-    def embed(self, texts: Sequence[str], kind: str = "query") -> tuple[Vectors, tuple[ModelCall, ...]]:
-        vectors, (made,) = super().embed(texts, kind)
+    def embed(
+        self, texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
+        vectors, (made,) = super().embed(texts, kind, languages)
         return vectors, (replace(made, cost_usd=0.125),)
 
 
