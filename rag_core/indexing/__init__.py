@@ -8,7 +8,7 @@ from .key_value_cache import text_key
 from .pipeline import Progress, no_progress
 from .readers import SourceFiles, read_path
 from .store import CorpusIndex
-from .vectors import LanguageText, read_shipped, write_shipped
+from .vectors import LanguageText, StoredVectors, VectorCache, read_shipped, shipped_files, write_shipped
 
 __all__ = [
     "CorpusIndex",
@@ -22,11 +22,14 @@ __all__ = [
     "Progress",
     "Report",
     "SourceFiles",
+    "StoredVectors",
+    "VectorCache",
     "WriteReport",
     "chunked",
     "no_progress",
     "read_path",
     "read_shipped",
+    "shipped_files",
     "text_key",
     "write_shipped",
 ]

@@ -22,7 +22,7 @@ from .pipeline import EnrichPassages, Progress, no_progress
 from .readers import SourceFiles
 from .recovery import Lost, read_documents, recover_documents, report_lost_documents
 from .store import CorpusIndex
-from .vectors import BeforeEmbedding, VectorCache
+from .vectors import BeforeEmbedding, VectorCache, shipped_files
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class CorpusStore(IndexFolder):
         shipped: Path | None = None,
         before: BeforeEmbedding = lambda requests: None,
     ) -> None:
-        prebuilt = shipped / f"{embedder.weights}.npz" if shipped else None
+        prebuilt = shipped_files(shipped, embedder.weights)[:1] if shipped else ()
         cache = VectorCache(home / "vectors" / f"{embedder.weights}.sqlite", embedder, prebuilt, before)
         super().__init__(home / "corpora" / corpus / embedder.weights, corpus, "index", embedder, cache)
         self.enriched = EnrichedStore(self.folder, corpus, embedder, cache)

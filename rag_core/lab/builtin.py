@@ -13,8 +13,9 @@ import numpy as np
 
 from ..data.benchmark import GRADES, KINDS, SPLITS, Question, read_qrels, read_questions
 from ..data.documents import Document, check_collection, read_collection
-from ..indexing import Enricher, LanguageText, chunked, read_shipped, text_key, write_shipped
+from ..indexing import Enricher, LanguageText, chunked, read_shipped, shipped_files, text_key, write_shipped
 from ..language.analysis import LANGUAGES
+from ..offline.memory import sentences_of
 from ..runtime.services import Embedder
 from ..values.errors import DataError
 from .answer_sets import check_answer_sets
@@ -40,8 +41,8 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
         "words": sum(len(document.text.split()) for document in documents),
         "passages": len(passages),
     }
-    texts = texts_read(documents, embedder, enricher)
-    problems += _vector_problems(data / "vectors" / f"{embedder.weights}.npz", texts)
+    for path, texts in vector_texts(data, documents, embedder, enricher).items():
+        problems += _vector_problems(path, texts)
     questions: list[Question] = []
     judged: Counter[str] = Counter()
     for language in LANGUAGES:
@@ -67,39 +68,46 @@ def passage_key(identity: str) -> str:
     return identity.rsplit(":", 1)[0]
 
 
-def texts_read(
-    documents: Sequence[Document], embedder: Embedder, enricher: Enricher
-) -> dict[str, LanguageText]:
-    """The texts to embed: every passage of the documents, plain and with its context.
+def vector_texts(
+    data: Path, documents: Sequence[Document], embedder: Embedder, enricher: Enricher
+) -> dict[Path, dict[str, LanguageText]]:
+    """The texts to embed: every passage of the documents, plain and with its context, and every sentence.
 
     Returns:
-        Text as the model reads it -> the text and its language.
+        File of shipped vectors -> text as the model reads it -> the text and its language.
     """
-    texts = [
+    plain = chunked(documents, embedder)
+    passages = [
         (passage.indexed_text, passage.language)
-        for how in (None, enricher)
-        for passage in chunked(documents, embedder, how)
+        for passage in (*plain, *chunked(documents, embedder, enricher))
     ]
-    return {embedder.read(*text): text for text in texts}
+    sentences = [(text, "") for passage in plain for text in sentences_of(passage)]
+    files = shipped_files(data / "vectors", embedder.weights)
+    return {
+        path: {embedder.read(*text): text for text in texts}
+        for path, texts in zip(files, (passages, sentences), strict=True)
+    }
 
 
 def write_vectors(data: Path, embedder: Embedder, enricher: Enricher) -> int:
-    """Update the shipped vectors of the built-in passages, plain and with contexts; returns their number.
+    """Update the shipped vectors of the built-in passages and their sentences; returns their number.
 
-    Texts that already have a vector are not embedded again; delete the file to embed all of them.
+    Texts that already have a vector are not embedded again; delete the files to embed all of them.
     """
-    path = data / "vectors" / f"{embedder.weights}.npz"
-    vectors_by_key = {key: np.frombuffer(vector, np.float32) for key, vector in read_shipped(path).items()}
-    texts = texts_read(read_collection(data / "corpus"), embedder, enricher)
-    missing = sorted(
-        (read for read in texts if text_key(read) not in vectors_by_key), key=lambda read: (len(read), read)
-    )
-    if missing:
-        written, languages = zip(*(texts[read] for read in missing), strict=True)
-        vectors, _ = embedder.embed(written, "passage", languages)
-        vectors_by_key.update(zip(map(text_key, missing), vectors, strict=True))
-    write_shipped(path, list(texts), np.array([vectors_by_key[text_key(read)] for read in texts]))
-    return len(texts)
+    files = vector_texts(data, read_collection(data / "corpus"), embedder, enricher)
+    for path, texts in files.items():
+        known = read_shipped(path)
+        vectors = {key: np.frombuffer(vector, np.float32) for key, vector in known.items()}
+        missing = sorted(
+            (read for read in texts if text_key(read) not in vectors), key=lambda read: (len(read), read)
+        )
+        if missing:
+            written, languages = zip(*(texts[read] for read in missing), strict=True)
+            fresh, _ = embedder.embed(written, "passage", languages)
+            vectors.update(zip(map(text_key, missing), fresh, strict=True))
+        found = np.array([vectors[text_key(read)] for read in texts])
+        write_shipped(path, list(texts), found, small="sentences" in path.stem)
+    return sum(map(len, files.values()))
 
 
 def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
@@ -179,8 +187,8 @@ def _vector_problems(path: Path, texts: Iterable[str]) -> Iterator[str]:
     needed, shipped = set(map(text_key, texts)), set(read_shipped(path))
     if needed != shipped:
         yield (
-            f"{path}: stale: {len(needed - shipped)} passages have no vector, {len(shipped - needed)} vectors have no "
-            "passage; run `rag index --vectors`"
+            f"{path}: stale: {len(needed - shipped)} texts have no vector, {len(shipped - needed)} vectors have no "
+            "text; run `rag index --vectors`"
         )
 
 

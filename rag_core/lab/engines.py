@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from ..indexing import CorpusIndex
+from ..indexing import CorpusIndex, StoredVectors, shipped_files
 from ..language.analysis import warm_up
 from ..language.thesaurus import Thesaurus
 from ..models import LlamaEmbedder, LlamaLlm, load_embedder, load_openai, load_reranker
+from ..models.embedding import MINILM_WEIGHTS
 from ..offline.loading import load_offline, load_scorer
 from ..offline.scorer import OfflineScorer
 from ..offline.time_limit import TimeLimitedAssessor
@@ -101,9 +103,15 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
     tell("loading the language tools")
     warm_up()
     tell("loading the answer engine")
-    scorer = load_scorer(settings, embedder, prices, thesaurus)
+    stored = StoredVectors(*vector_files(settings, MINILM_WEIGHTS))
+    scorer = load_scorer(settings, embedder, prices, thesaurus, stored.lookup)
     reranker = load_reranker(settings, scorer)
     return Engines(prices, labels, embedder, scorer, reranker, thesaurus, load_paid(settings, prices))
+
+
+def vector_files(settings: Settings, weights: str) -> tuple[Path, Sequence[Path]]:
+    """A model's file of cached vectors, and those of its shipped ones."""
+    return settings.home / "vectors" / f"{weights}.sqlite", shipped_files(settings.data / "vectors", weights)
 
 
 def load_paid(settings: Settings, prices: PriceList) -> Mapping[str, LlamaLlm]:

@@ -18,10 +18,12 @@ from ..indexing import (
     Progress,
     Report,
     SourceFiles,
+    VectorCache,
     WriteReport,
     no_progress,
     read_path,
 )
+from ..offline.memory import sentences_of
 from ..values.errors import (
     ConfigError,
     DataError,
@@ -33,9 +35,10 @@ from ..values.errors import (
 from ..values.profile import Profile
 from ..values.settings import Settings, read_settings
 from ..values.types import ModelCall
-from .engines import Engines, load_engines
+from .engines import Engines, load_engines, vector_files
 from .lab import Lab
 
+MOST_PASSAGES = 20_000  # whose sentences are embedded at indexing, at about twice the time of the passages
 SHOWN_FAILURES = 3  # files named in a warning; `rag index` lists them all
 CORPUS_NAME = "letters, digits, '.', '_' and '-'"
 
@@ -97,6 +100,8 @@ def open_lab(
             f"{file}: {reason.rstrip('.')}" for file, reason in report.failed[:SHOWN_FAILURES]
         )
         lab.warnings.append(f"Not in corpus {corpus!r} ({len(report.failed)}): {failures}.")
+    if report.added or report.changed:
+        embed_sentences(lab.index, engines, settings, progress)
     lab.calls += report.calls
     with attach_calls_to_errors(report.calls):
         lab.warnings += _enriched_too(store, lab, engines, progress)
@@ -189,6 +194,8 @@ def index_path(
     with attach_calls_to_errors(report.calls):
         index = store.open()
         assert index is not None  # written just now
+        if report.added or report.changed:
+            embed_sentences(index, engines, settings, progress)
         offline = OfflineEnricher(engines.thesaurus)
         if enrich and corpus != BUILTIN:
             model = engines.paid.get("enrich")
@@ -203,6 +210,23 @@ def index_path(
     if report.enriched and report.enriched.without_context:
         report.failed.append(("contexts", _missing_contexts(report.enriched)))
     return report
+
+
+def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, progress: Progress) -> None:
+    """Store the vectors of a corpus's sentences, and of its passages without context, for the offline engine.
+
+    Large corpora are left out: their sentences are embedded when a question first finds them.
+    """
+    passages = index.passages.values()
+    if len(passages) > MOST_PASSAGES:
+        return
+    reader = engines.scorer.embedder
+    cache = VectorCache(
+        vector_files(settings, reader.weights)[0], reader, vector_files(settings, reader.weights)[1]
+    )
+    texts = [(passage.indexed_text, passage.language) for passage in passages]
+    texts += [(text, "") for passage in passages for text in sentences_of(passage)]
+    cache.vectors(texts, lambda done, total: progress("sentences", done, total))
 
 
 def _missing_contexts(written: WriteReport) -> str:

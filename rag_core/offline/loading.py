@@ -10,8 +10,9 @@ from ..models.llm import LlamaLlm
 from ..runtime.services import Embedder, Index
 from ..values.pricing import PriceList
 from ..values.settings import Settings
-from .late_interaction import TokenEncoder
+from .memory import RememberingEmbedder, Stored, nothing_stored
 from .scorer import OfflineScorer, read_calibrations
+from .word_pieces import WordPieces
 
 
 def load_offline(
@@ -37,12 +38,17 @@ def load_offline(
 
 
 def load_scorer(
-    settings: Settings, embedder: LlamaEmbedder, prices: PriceList, thesaurus: Thesaurus | None = None
+    settings: Settings,
+    embedder: LlamaEmbedder,
+    prices: PriceList,
+    thesaurus: Thesaurus | None = None,
+    stored: Stored = nothing_stored,
 ) -> OfflineScorer:
     """The offline scorer on the bundled model, sharing `embedder` if that is the same model.
 
     Args:
         thesaurus: see `load_embedder`.
+        stored: looks up the bundled model's vectors.
 
     Raises:
         MissingResource: the bundled model is missing.
@@ -50,4 +56,5 @@ def load_scorer(
     """
     if embedder.weights != MINILM_WEIGHTS:
         embedder = load_embedder(settings.model_copy(update={"embedding": "minilm"}), prices, thesaurus)
-    return OfflineScorer(TokenEncoder(embedder), read_calibrations(settings.data / "relevance.toml"))
+    calibrations = read_calibrations(settings.data / "relevance.toml")
+    return OfflineScorer(RememberingEmbedder(embedder, stored), WordPieces(embedder), calibrations)

@@ -22,17 +22,16 @@ from numpy.typing import NDArray
 from ..language.analysis import SHORT_QUESTION, language_of, query_tokens, tokens
 from ..values.errors import DataError
 from ..values.types import Hit, ModelCall, Passage, Scale
-from .late_interaction import EncodedText, TokenEncoder, best_window, max_sim
+from .memory import RememberingEmbedder, sentences_of, term_counts
+from .word_pieces import WordPieces
 
 Scores = NDArray[np.float64]
 
 NAME = "offline-scorer"
+GLOSS_LANGUAGE = "en"  # in which a gloss reads
 K1, B = 1.5, 0.75  # as for the index
 # Chosen on the dev questions of NFCorpus and the built-in set; all are on a plateau.
 LEADERS, TERMS, FEEDBACK = 10, 50, 0.5  # feedback passages, feedback terms, and the weight of each half
-NON_ENGLISH_TRUST = (
-    0.5  # weight of the English model's features relative to BM25 for queries in other languages
-)
 FRAMING_WORDS = {
     "en": "could would must need want know help please tell",
     "es": "debo debe deben debería hago hace hacer puedo puede pueden podría necesito quiero saber decir",
@@ -92,9 +91,7 @@ def feedback_terms(
     return {term: shares[term] for term in ranked[:TERMS]}
 
 
-def feedback(
-    scores: Scores, passages: Sequence[Counter[str]], vectors: NDArray[np.float32], trust: float = 1.0
-) -> Scores:
+def feedback(scores: Scores, passages: Sequence[Counter[str]], vectors: NDArray[np.float32]) -> Scores:
     """(passages,) lexical and semantic similarity to the best passages so far.
 
     Pseudo-relevance feedback: the LEADERS, weighted by exp(score), replace the question. The sum of BM25 with
@@ -103,14 +100,13 @@ def feedback(
     Args:
         scores: (passages,) standardised.
         vectors: (passages, d) embeddings, rows L2-normalised.
-        trust: weight of semantic relative to lexical similarity.
     """
     leaders = np.argsort(-scores, kind="stable")[:LEADERS]
     weights = np.exp(scores[leaders] - scores[leaders[0]])
     weights /= weights.sum()
     words = bm25_among(feedback_terms(passages, leaders.tolist(), weights), passages)
     meaning = vectors @ (weights @ vectors[leaders])
-    return standardised(words) + trust * standardised(meaning)
+    return standardised(words) + standardised(meaning)
 
 
 def standardised(scores: Scores) -> Scores:
@@ -147,16 +143,17 @@ class Signals(NamedTuple):
     """Features of one passage, independent of the other hits.
 
     Args:
-        window: `best_window`, -1 to 1.
-        interaction: `max_sim`, -1 to 1.
-        covered: share of the question's terms in the passage, 0 to 1.
-        same_language: 1 when question and passage are in the same language, otherwise 0: to the model, any
-            two Spanish texts look alike.
+        sentence: highest cosine of the question to a sentence of the passage, -1 to 1.
+        cosine: cosine of the question to the passage, -1 to 1.
+        words: `WordPieces.similarity` of the question to the passage, -1 to 1.
+        covered: share of the question's terms in the passage, both as the model reads them, 0 to 1.
+        same_language: 1 when question and passage are in the same language, otherwise 0.
         length: ln(1 + number of question terms); long questions are matched less closely.
     """
 
-    window: float
-    interaction: float
+    sentence: float
+    cosine: float
+    words: float
     covered: float
     same_language: float
     length: float
@@ -209,44 +206,43 @@ class OfflineScorer:
     """The context's Reranker, and the offline engine's judge of single passages. Thread-safe.
 
     Args:
-        encoder: encodes texts with the bundled model, on which everything here was fitted.
+        embedder: the bundled model, on which everything here was fitted.
+        pieces: its word pieces.
         calibrations: by question language; English is the fallback.
 
-    Attributes:
-        embedder: the bundled model.
     """
 
     name: str = NAME
     scale: Scale = "offline_scorer"
 
-    def __init__(self, encoder: TokenEncoder, calibrations: Mapping[str, Calibration]) -> None:
-        self.embedder = encoder.embedder
-        self._encoder = encoder
+    def __init__(
+        self, embedder: RememberingEmbedder, pieces: WordPieces, calibrations: Mapping[str, Calibration]
+    ) -> None:
+        self.embedder = embedder
+        self.pieces = pieces
         self._calibrations = calibrations
-        fitted = hashlib.sha256(repr(sorted(calibrations.items())).encode()).hexdigest()[:8]
+        parts = [embedder.key, sorted(calibrations.items())]
+        fitted = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
         self.key = f"{NAME}-{fitted}"
 
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
         """One score per hit, in order, and the call.
 
-        The sum of BM25 among the hits, best window and late interaction, each standardised, plus half the
-        feedback score; the result is smoothed over neighbouring passages. For queries in other languages the
-        English model's part has half the weight. Scores are comparable among these hits only, so no threshold
-        applies.
+        The sum of BM25 among the hits, the cosines of the best sentence and of the passage, and the similarity
+        word by word, each standardised, plus half the feedback score; the result is smoothed over neighbouring
+        passages. Scores are comparable among these hits only, so no threshold applies.
         """
-        question, passages = self._encode(query, [hit.passage for hit in hits])
-        tokens = question.tokens + sum(passage.tokens for passage in passages)
-        call = ModelCall("rerank", self.name, tokens, 0, 0.0, "tokenizer")
-        if not passages:
+        compared = self._compare(query, [hit.passage for hit in hits])
+        call = ModelCall("rerank", self.name, compared.tokens, 0, 0.0, "tokenizer")
+        if not hits:
             return [], call
-        terms = [passage.terms for passage in passages]
-        vectors = np.array([passage.vector for passage in passages])
-        trust = 1.0 if _language(query, hits) == "en" else NON_ENGLISH_TRUST
-        words = bm25_among(dict.fromkeys(_terms(query, hits), 1.0), terms)
-        window = np.array([best_window(question, passage) for passage in passages])
-        interaction = np.array([max_sim(question, passage) for passage in passages])
-        own = standardised(standardised(words) + trust * (standardised(window) + standardised(interaction)))
-        return smoothed(own + FEEDBACK * feedback(own, terms, vectors, trust), vectors).tolist(), call
+        terms = [term_counts(hit.passage.indexed_text, hit.passage.language) for hit in hits]
+        lexical = bm25_among(dict.fromkeys(_terms(query, hits), 1.0), terms)
+        words = np.array([self._words(query, hit.passage) for hit in hits])
+        parts = (lexical, compared.sentences, compared.cosines, words)
+        own = standardised(np.sum([standardised(part) for part in parts], axis=0))
+        vectors = compared.vectors
+        return smoothed(own + FEEDBACK * feedback(own, terms, vectors), vectors).tolist(), call
 
     def relevance(self, question: str, hits: Sequence[Hit]) -> list[float]:
         """Estimated relevance of each passage on its own, 0 to 1; see `Calibration`."""
@@ -259,20 +255,18 @@ class OfflineScorer:
 
     def signals(self, question: str, hits: Sequence[Hit]) -> list[Signals]:
         """The signals of each passage."""
-        # without context, so that a passage is equally relevant in plain and enriched indexes
-        encoded, passages = self._encode(question, [replace(hit.passage, context="") for hit in hits])
+        compared = self._compare(question, [hit.passage for hit in hits])
         languages = {code: _question_language(question, code) for code in _languages(hits)}
-        terms = {
-            code: _without_framing(query_tokens(question, [own, code])) for code, own in languages.items()
-        }
+        terms = {code: _without_framing(set(self._terms(question, own))) for code, own in languages.items()}
         found = []
-        for hit, passage in zip(hits, passages, strict=True):
+        for hit, sentence, cosine in zip(hits, compared.sentences, compared.cosines, strict=True):
             code = hit.passage.language
-            shared = terms[code] & set(passage.terms)
+            shared = terms[code] & set(self._terms(_plain_text(hit.passage), code))
             found.append(
                 Signals(
-                    window=best_window(encoded, passage),
-                    interaction=max_sim(encoded, passage),
+                    sentence=float(sentence),
+                    cosine=float(cosine),
+                    words=self._words(question, hit.passage),
                     covered=len(shared) / max(len(terms[code]), 1),
                     same_language=float(code == languages[code]),
                     length=math.log1p(len(terms[code])),
@@ -280,15 +274,66 @@ class OfflineScorer:
             )
         return found
 
-    def _encode(self, query: str, passages: Sequence[Passage]) -> tuple[EncodedText, list[EncodedText]]:
-        texts = [(passage.indexed_text, passage.language) for passage in passages]
-        (question,) = self._encoder.encode([(query, language_of(query))])
-        return question, self._encoder.encode(texts)
+    def _terms(self, text: str, language: str) -> Counter[str]:
+        """The terms of a text as the model reads it."""
+        return term_counts(*self._as_read(text, language))
+
+    def _words(self, question: str, passage: Passage) -> float:
+        read, language = self._as_read(_plain_text(passage), passage.language)
+        own = _question_language(question, passage.language)
+        return self.pieces.similarity(self._as_read(question, own)[0], read, language)
+
+    def _as_read(self, text: str, language: str) -> tuple[str, str]:
+        """A text as the model reads it, and the language of that."""
+        read = self.embedder.read(text, language)
+        return read, language if read == text else GLOSS_LANGUAGE
+
+    def _compare(self, query: str, passages: Sequence[Passage]) -> _Compared:
+        """Compare a query with passages and their sentences; contexts are left out.
+
+        So a passage is equally relevant in plain and enriched indexes, and its vector is stored.
+        """
+        (question,), calls = self.embedder.embed([query])
+        vectors, more = self.embedder.embed(
+            [_plain_text(passage) for passage in passages],
+            "passage",
+            [passage.language for passage in passages],
+        )
+        sentences = [sentences_of(passage) or (passage.text,) for passage in passages]
+        embedded, others = self.embedder.embed([text for texts in sentences for text in texts], "passage")
+        cosines = embedded @ question if passages else np.zeros(0)
+        ends = np.cumsum([len(texts) for texts in sentences])
+        return _Compared(
+            np.array([part.max() for part in np.split(cosines, ends)[:-1]], float),
+            (vectors @ question if passages else np.zeros(0)).astype(float),
+            vectors,
+            sum(call.input_tokens for call in (*calls, *more, *others)),
+        )
 
 
-def _without_framing(terms: Sequence[str]) -> set[str]:
+class _Compared(NamedTuple):
+    """A query compared with passages.
+
+    Args:
+        sentences: (passages,) highest cosine to a sentence.
+        cosines: (passages,) cosine to the passage.
+        vectors: (passages, d) the passages' embeddings.
+        tokens: number of tokens embedded now; the rest was embedded before.
+    """
+
+    sentences: Scores
+    cosines: Scores
+    vectors: NDArray[np.float32]
+    tokens: int
+
+
+def _plain_text(passage: Passage) -> str:
+    return replace(passage, context="").indexed_text
+
+
+def _without_framing(terms: set[str]) -> set[str]:
     """The terms without those that only frame a question, unless no others are left."""
-    return set(terms) - _framing_terms() or set(terms)
+    return terms - _framing_terms() or terms
 
 
 @functools.cache
@@ -300,12 +345,6 @@ def _framing_terms() -> frozenset[str]:
 def _terms(query: str, hits: Sequence[Hit]) -> list[str]:
     """The query's terms, analysed as for the index."""
     return query_tokens(query, _languages(hits))
-
-
-def _language(query: str, hits: Sequence[Hit]) -> str:
-    """The query's language if any passage is in it; otherwise it may be a wrong guess, so the passages'."""
-    detected, languages = language_of(query), _languages(hits)
-    return detected if detected in languages else languages[0]
 
 
 def _question_language(question: str, passage: str) -> str:

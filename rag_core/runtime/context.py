@@ -57,13 +57,17 @@ class Context:
         """Add a warning to the trace."""
         self.meter.warnings.append(message)
 
-    def embed(self, texts: Sequence[str], kind: TextKind = "query") -> Vectors:
-        """(n, d) vectors of n texts; equal texts are embedded once per question."""
+    def embed(self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()) -> Vectors:
+        """(n, d) vectors of n texts; equal texts are embedded once per question.
+
+        Args:
+            languages: of each text; detected if not given.
+        """
         self.run.check_stop()
         embedder = self.services.embedder
-        key = ("embed", embedder.key, kind, tuple(texts))
+        key = ("embed", embedder.key, kind, tuple(texts), tuple(languages))
         try:
-            (vectors, calls), _ = self.run.shared.get(key, lambda: embedder.embed(texts, kind))
+            (vectors, calls), _ = self.run.shared.get(key, lambda: embedder.embed(texts, kind, languages))
         except RagError as error:
             self._pay(error.calls)
             raise
@@ -78,7 +82,9 @@ class Context:
         try:
             return self.services.index.vectors([hit.id for hit in hits])
         except KeyError:  # a retriever of another library found it
-            return self.embed([hit.passage.indexed_text for hit in hits], "passage")
+            passages = [hit.passage for hit in hits]
+            texts, languages = zip(*((one.indexed_text, one.language) for one in passages), strict=True)
+            return self.embed(texts, "passage", languages)
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> tuple[Sequence[float], Scale]:
         """The reranker's score of each hit, and their scale; equal hits are scored once per question.

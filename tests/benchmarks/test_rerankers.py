@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from rag_core import evaluation as ev
 from rag_core.data.benchmark import Question
-from rag_core.language.analysis import language_of, query_tokens
-from rag_core.offline.late_interaction import EncodedText, TokenEncoder, best_window, max_sim
+from rag_core.language.analysis import query_tokens
+from rag_core.offline.memory import RememberingEmbedder, sentences_of, term_counts
 from rag_core.offline.scorer import OfflineScorer, bm25_among, feedback, smoothed, standardised
 from rag_core.stages import ReciprocalRankFusion
 from rag_core.values.settings import Settings
@@ -40,29 +40,24 @@ CHOSEN = "offline scorer"
 class Candidates:
     """What a scorer of the table sees."""
 
-    question: EncodedText
-    passages: Sequence[EncodedText]
+    question: NDArray[np.float32]
+    vectors: NDArray[np.float32]
+    sentences: Sequence[NDArray[np.float32]]
+    held: Sequence[Counter[str]]
     asked: Mapping[str, float]
-
-    @property
-    def held(self) -> list[Counter[str]]:
-        return [passage.terms for passage in self.passages]
-
-    @property
-    def vectors(self) -> NDArray[np.float32]:
-        return np.array([passage.vector for passage in self.passages])
+    similar: NDArray[np.float64]
 
 
 def cosine(c: Candidates) -> NDArray[np.float64]:
-    return (c.vectors @ c.question.vector).astype(float)
+    return (c.vectors @ c.question).astype(float)
 
 
-def window(c: Candidates) -> NDArray[np.float64]:
-    return np.array([best_window(c.question, passage) for passage in c.passages])
+def sentence(c: Candidates) -> NDArray[np.float64]:
+    return np.array([(vectors @ c.question).max() for vectors in c.sentences], float)
 
 
-def interaction(c: Candidates) -> NDArray[np.float64]:
-    return np.array([max_sim(c.question, passage) for passage in c.passages])
+def words(c: Candidates) -> NDArray[np.float64]:
+    return c.similar
 
 
 def lexical(c: Candidates) -> NDArray[np.float64]:
@@ -74,24 +69,25 @@ def added(*parts: Callable[[Candidates], NDArray[np.float64]]) -> Callable[[Cand
 
 
 def fed(c: Candidates) -> NDArray[np.float64]:
-    own = added(lexical, window, interaction)(c)
+    own = added(lexical, sentence, cosine, words)(c)
     return own + 0.5 * feedback(own, c.held, c.vectors)
 
 
 SCORERS = {
     "cosine": cosine,
-    "best window": window,
-    "late interaction": interaction,
+    "best sentence": sentence,
+    "word by word": words,
     "BM25 among candidates": lexical,
     "BM25 + cosine": added(lexical, cosine),
-    "BM25 + cosine + interaction": added(lexical, cosine, interaction),
-    "BM25 + window + interaction": added(lexical, window, interaction),
-    "... smoothed": lambda c: smoothed(added(lexical, window, interaction)(c), c.vectors),
+    "BM25 + sentence": added(lexical, sentence),
+    "BM25 + sentence + cosine": added(lexical, sentence, cosine),
+    "BM25 + sentence + cosine + words": added(lexical, sentence, cosine, words),
+    "... smoothed": lambda c: smoothed(added(lexical, sentence, cosine, words)(c), c.vectors),
     "... with feedback": fed,
 }
 
 
-@pytest.mark.timeout(3600)  # every passage is read token by token
+@pytest.mark.timeout(3600)  # every sentence is embedded
 @pytest.mark.parametrize("name", SETS)
 def test_the_offline_scorer_is_worth_its_place(name: str) -> None:
     folder = name if name == "builtin" else str(DATA / name)
@@ -99,8 +95,9 @@ def test_the_offline_scorer_is_worth_its_place(name: str) -> None:
         pytest.skip(f"{DATA / name} is not here")
     settings = Settings(home=Path(".rag/bench"), llm="offline")
     lab = ev.open_judged(folder, settings)
-    encoder = TokenEncoder(lab.engines.embedder, megabytes=4096)
-    scorer = OfflineScorer(encoder, {})
+    embedder = RememberingEmbedder(lab.engines.scorer.embedder, size=100_000)
+    pieces = lab.engines.scorer.pieces
+    scorer = OfflineScorer(embedder, pieces, {})
     deep, shallow = DEPTHS[name]
 
     def rankings(question: Question) -> dict[str, list[str]]:
@@ -111,10 +108,15 @@ def test_the_offline_scorer_is_worth_its_place(name: str) -> None:
         hits: dict[str, Hit] = {hit.id: hit for ranking in (dense, words) for hit in ranking}
         scores = ReciprocalRankFusion().fuse([words, dense])
         first = [hits[key] for key in sorted(scores, key=lambda key: (-scores[key], key))][:deep]
-        texts = [(hit.passage.indexed_text, hit.passage.language) for hit in first]
-        (asked,) = encoder.encode([(question.text, language_of(question.text))])
-        terms = dict.fromkeys(query_tokens(question.text, LANGUAGES.get(name, ["en"])), 1.0)
-        candidates = Candidates(asked, encoder.encode(texts), terms)
+        passages = [hit.passage for hit in first]
+        candidates = Candidates(
+            vector,
+            lab.index.vectors([passage.id for passage in passages]),
+            [embedder.embed(sentences_of(passage), "passage")[0] for passage in passages],
+            [term_counts(passage.indexed_text, passage.language) for passage in passages],
+            dict.fromkeys(query_tokens(question.text, LANGUAGES.get(name, ["en"])), 1.0),
+            np.array([scorer.signals(question.text, [hit])[0].words for hit in first]),
+        )
         found = {FIRST: first}
         for label, score in SCORERS.items():
             found[label] = reordered(first, score(candidates))

@@ -17,6 +17,8 @@ from rag_core.runtime.run import Run
 from rag_core.values.errors import ProviderError
 from rag_core.values.types import Hit, ModelCall, Scale
 
+from .small import WordEmbedder
+
 Reply = str | Exception
 Said = Reply | Callable[[Prompt], Reply]
 
@@ -111,7 +113,7 @@ class Unfitted:
     """An offline measure without thresholds: it labels nothing, and is never asked."""
 
     name = key = "unfitted"
-    embedder = None
+    embedder = WordEmbedder()
 
 
 WORDS = {

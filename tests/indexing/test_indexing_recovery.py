@@ -145,6 +145,21 @@ def test_opening_a_lab_rebuilds_a_damaged_index_and_says_so(
     assert open_corpus(corpus).warnings == []
 
 
+@pytest.mark.parametrize("corpus", [BUILTIN, "animals"])
+def test_opening_a_lab_renews_an_index_made_with_another_gloss(
+    built: Path, home: Path, open_corpus: Callable[[str], Lab], corpus: str
+) -> None:
+    def another_gloss(manifest: Path) -> None:
+        text = manifest.read_text(encoding="utf-8")
+        manifest.write_text(text.replace('"words-1"', '"words-1+gloss@1a2b3c4d"'), encoding="utf-8")
+
+    damaged(built, home, corpus, "manifest.json", another_gloss)
+    lab = open_corpus(corpus)
+    assert (lab.index.manifest.embedding, lab.warnings) == ("words-1", [])
+    assert lab.index.generation.name == "gen-000002"
+    assert_whole(lab.index)
+
+
 @pytest.mark.parametrize(("name", "damage"), DAMAGES)
 def test_indexing_again_mends_a_damaged_index_and_embeds_nothing(
     built: Path, home: Path, name: str, damage: Damage

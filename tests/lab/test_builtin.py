@@ -13,7 +13,7 @@ import pytest
 from rag_core.data.benchmark import read_qrels, read_questions
 from rag_core.data.documents import Document, check_collection, read_collection
 from rag_core.indexing import OfflineEnricher, chunked, read_shipped, text_key
-from rag_core.lab.builtin import check, export, indexed_texts, passage_key, thesaurus_problems, write_vectors
+from rag_core.lab.builtin import check, export, passage_key, thesaurus_problems, vector_texts, write_vectors
 from rag_core.lab.lab import Lab
 from rag_core.values.errors import DataError
 
@@ -151,17 +151,20 @@ def test_half_of_the_emergency_questions_are_look_alikes() -> None:
 
 def test_shipped_vectors_equal_freshly_computed_ones(lab: Lab, documents: list[Document]) -> None:
     embedder = lab.engines.embedder
-    texts = sorted(indexed_texts(documents, embedder, enricher_of(lab)))
-    chosen = random.Random(0).sample(texts, 30)
-    shipped = read_shipped(ROOT / "data" / "vectors" / f"{embedder.key}.npz")
-    assert len(shipped) == len(texts) == 2 * len(lab.index.passages)
-    held = np.array([np.frombuffer(shipped[text_key(text)], np.float32) for text in chosen])
-    fresh, _ = embedder.embed(chosen, "passage")
-    assert np.abs(held - fresh).max() <= 1e-5
+    passages, sentences = vector_texts(ROOT / "data", documents, embedder, enricher_of(lab)).items()
+    for (path, texts), most in ((passages, 1e-5), (sentences, 2e-3)):  # sentences are stored as bytes
+        chosen = random.Random(0).sample(sorted(texts), 30)
+        shipped = read_shipped(path)
+        assert len(shipped) == len(texts)
+        held = np.array([np.frombuffer(shipped[text_key(text)], np.float32) for text in chosen])
+        written, languages = zip(*(texts[text] for text in chosen), strict=True)
+        fresh, _ = embedder.embed(written, "passage", languages)
+        assert np.abs(held - fresh).max() <= most
+    assert len(passages[1]) == 2 * len(lab.index.passages)
 
 
 def test_the_built_in_index_needed_no_embedding(lab: Lab, real_home: Path) -> None:
-    cache = real_home / "vectors" / f"{lab.engines.embedder.key}.sqlite"
+    cache = real_home / "vectors" / f"{lab.engines.embedder.weights}.sqlite"
     with sqlite3.connect(cache) as database:
         assert database.execute("SELECT count(*) FROM vectors").fetchone() == (0,)
 

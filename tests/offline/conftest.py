@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from rag_core.models import LlamaEmbedder
-from rag_core.offline.late_interaction import TokenEncoder
 from rag_core.offline.loading import load_scorer
 from rag_core.offline.scorer import OfflineScorer
 from rag_core.values.pricing import PriceList
@@ -15,8 +14,3 @@ from rag_core.values.settings import Settings
 @pytest.fixture(scope="module")
 def scorer(minilm: LlamaEmbedder, prices: PriceList) -> OfflineScorer:
     return load_scorer(Settings(), minilm, prices)
-
-
-@pytest.fixture(scope="module")
-def encoder(minilm: LlamaEmbedder) -> TokenEncoder:
-    return TokenEncoder(minilm)

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.anti_d import HITS, QUESTION, TEXTS, hit
+from helpers.anti_d import ANTI_D, HITS, QUESTION, TEXTS, hit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.language.analysis import language_of
-from rag_core.offline.late_interaction import best_window, max_sim
+from rag_core.offline.loading import load_scorer
+from rag_core.offline.memory import term_counts
 from rag_core.offline.scorer import (
     Calibration,
     OfflineScorer,
-    _language,
     bm25_among,
     feedback,
     read_calibrations,
@@ -24,6 +24,7 @@ from rag_core.offline.scorer import (
     standardised,
 )
 from rag_core.values.errors import DataError
+from rag_core.values.settings import Settings
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 
@@ -40,42 +41,39 @@ class TestTheOfflineScorer:
             0.0,
         )
 
-    def test_is_its_three_parts_with_feedback_smoothed(self, scorer, encoder):
-        question, *passages = encoder.encode([(text, "en") for text in (QUESTION, *TEXTS)])
+    def test_is_its_three_parts_with_feedback_smoothed(self, scorer, minilm):
+        (question,), _ = minilm.embed([QUESTION])
+        vectors, _ = minilm.embed(TEXTS, "passage")  # each text is one sentence
         terms = ["anti", "d", "immunoglobulin", "given", "rhesus", "negat", "woman"]  # snowball stems
-        held = [passage.terms for passage in passages]
-        vectors = np.array([passage.vector for passage in passages])
-        parts = [
-            bm25_among(dict.fromkeys(terms, 1.0), held),
-            np.array([best_window(question, passage) for passage in passages]),
-            np.array([max_sim(question, passage) for passage in passages]),
-        ]
-        own = standardised(sum(standardised(part) for part in parts))
+        held = [term_counts(text, "en") for text in TEXTS]
+        cosine = standardised((vectors @ question).astype(float))
+        words = standardised(np.array([scorer.pieces.similarity(QUESTION, text) for text in TEXTS]))
+        own = standardised(standardised(bm25_among(dict.fromkeys(terms, 1.0), held)) + 2 * cosine + words)
         expected = smoothed(own + 0.5 * feedback(own, held, vectors), vectors)
-        scores, call = scorer.score(QUESTION, HITS)
-        assert scores == pytest.approx(list(expected), abs=1e-3)
-        assert call.input_tokens == question.tokens + sum(passage.tokens for passage in passages)
+        assert scorer.score(QUESTION, HITS)[0] == pytest.approx(list(expected), abs=1e-3)
 
-    def test_a_query_in_another_language_trusts_the_english_model_half_as_much(self, scorer, encoder):
-        query = "¿Cuándo se administra la inmunoglobulina anti-D?"
-        texts = ("La anti-D se administra en la semana 28.", "La leche se conserva en la nevera.", TEXTS[2])
-        languages = ("es", "es", "en")
-        hits = [hit(text, language=code) for text, code in zip(texts, languages, strict=True)]
-        question, *passages = encoder.encode([(query, "es"), *zip(texts, languages, strict=True)])
-        held = [passage.terms for passage in passages]
-        vectors = np.array([passage.vector for passage in passages])
-        terms = dict.fromkeys(["administr", "inmunoglobulin", "anti", "d"], 1.0)
-        window = standardised(np.array([best_window(question, passage) for passage in passages]))
-        interaction = standardised(np.array([max_sim(question, passage) for passage in passages]))
-        own = standardised(standardised(bm25_among(terms, held)) + 0.5 * window + 0.5 * interaction)
-        expected = smoothed(own + 0.5 * feedback(own, held, vectors, 0.5), vectors)
-        assert scorer.score(query, hits)[0] == pytest.approx(list(expected), abs=1e-3)
+    def test_only_what_was_not_embedded_before_is_counted(self, minilm, prices):
+        fresh = load_scorer(Settings(), minilm, prices)
+        first, again = (fresh.score(QUESTION, HITS)[1].input_tokens for _ in range(2))
+        assert first == sum(
+            minilm.count(text) for text in (QUESTION, *TEXTS)
+        )  # a passage and its only sentence
+        assert again == 0
 
-    def test_a_query_whose_language_no_passage_has_is_taken_for_theirs(self, scorer):
-        # one Spanish-looking word over English passages: the model is trusted as for English
-        alike = [hit(text) for text in TEXTS]
-        spanish, english = ("carcinoma", "tumour")
-        assert _language(spanish, alike) == _language(english, alike) == "en"
+    def test_the_best_sentence_counts_wherever_it_stands(self, scorer):
+        milk = TEXTS[1]
+        alone, last = scorer.signals(QUESTION, [hit(TEXTS[0]), hit(f"{milk} {milk} {TEXTS[0]}")])
+        assert last.sentence == pytest.approx(alone.sentence, abs=1e-4)
+        assert last.cosine < alone.cosine - 0.1
+
+    def test_spanish_is_read_in_english(self, scorer):
+        question = "¿Cuándo se administra la inmunoglobulina anti-D?"
+        right, wrong = scorer.signals(question, [hit(ANTI_D), hit(TEXTS[1])])
+        assert right.cosine > wrong.cosine + 0.3
+        (spanish,) = scorer.signals(
+            QUESTION, [hit("La inmunoglobulina anti-D se administra a la mujer Rh negativa.", language="es")]
+        )
+        assert spanish.cosine > 0.5
 
     def test_scores_go_with_their_hits(self, scorer):
         order = [2, 0, 3, 1]
@@ -88,7 +86,7 @@ class TestTheOfflineScorer:
         scores, call = scorer.score(QUESTION, HITS[:count])
         assert len(scores) == count
         assert all(map(math.isfinite, scores))
-        assert call.input_tokens > 0
+        assert call.input_tokens >= 0
 
     @settings(max_examples=25, deadline=None)
     @given(st.text(max_size=40), st.lists(st.text(max_size=60), max_size=4))
@@ -128,19 +126,49 @@ class TestTheOfflineScorer:
         same, other = scorer.signals(question, [hit("Anti-D for a woman."), hit("Nada.", language="es")])
         assert (same.covered, same.same_language, same.length) == (0.75, 1.0, pytest.approx(math.log(5)))
         assert (other.covered, other.same_language) == (0.0, 0.0)
-        assert same.window > other.window
-        assert same.interaction > other.interaction
+        assert same.sentence > other.sentence
+        assert same.cosine > other.cosine
+        assert same.words > other.words
 
     def test_a_few_words_are_taken_to_be_in_the_passage_s_language(self, scorer):
         assert language_of("carcinoma") == "es"
         (short,) = scorer.signals("carcinoma", [hit("A carcinoma is a tumour.")])
         assert (short.same_language, short.covered) == (1.0, 1.0)
 
-    def test_a_language_without_a_calibration_is_judged_by_the_english_one(self, encoder):
-        half, sure = Calibration(0.0, (0.0,) * 5), Calibration(40.0, (0.0,) * 5)
-        only = OfflineScorer(encoder, {"en": half, "es": sure})
+    def test_a_language_without_a_calibration_is_judged_by_the_english_one(self, scorer):
+        half, sure = Calibration(0.0, (0.0,) * 6), Calibration(40.0, (0.0,) * 6)
+        only = OfflineScorer(scorer.embedder, scorer.pieces, {"en": half, "es": sure})
         assert only.relevance("Когда беременной нужна эта инъекция?", HITS[:1]) == [0.5]
         assert only.relevance("¿Cuándo se administra la inyección?", HITS[:1]) == pytest.approx([1.0])
+
+    def test_terms_are_those_of_the_text_as_read(self, scorer):
+        (found,) = scorer.signals(
+            "¿Qué alimentos evitar en el embarazo?", [hit("Foods to avoid in pregnancy.")]
+        )
+        assert found.covered == 1.0
+
+
+class TestWordPieces:
+    def test_the_mean_of_the_nearest(self, scorer):
+        pieces = scorer.pieces
+        cat, dog = (pieces.similarity(word, "the cats purr") for word in ("cats", "dogs"))
+        assert cat == pytest.approx(1.0, abs=1e-5)
+        assert pieces.similarity("cats dogs", "the cats purr") == pytest.approx((cat + dog) / 2, abs=1e-5)
+
+    def test_order_and_repetition_do_not_matter(self, scorer):
+        one, other = (scorer.pieces.similarity("cats", text) for text in ("dogs bark", "bark dogs dogs"))
+        assert one == pytest.approx(other, abs=1e-6)
+
+    def test_stop_words_of_the_language_are_left_out(self, scorer):
+        similarity = scorer.pieces.similarity
+        assert similarity("the cats", "cats", "en") == pytest.approx(1.0, abs=1e-5)
+        assert similarity("the cats", "cats", "es") < 0.9
+        assert similarity("What is it?", "what it is", "en") == pytest.approx(
+            1.0, abs=0.2
+        )  # nothing else is left
+
+    def test_nothing_is_like_nothing(self, scorer):
+        assert scorer.pieces.similarity("", "cats") == scorer.pieces.similarity("cats", "") == 0.0
 
 
 class TestTheCalibrationFile:
@@ -148,7 +176,7 @@ class TestTheCalibrationFile:
         fitted = read_calibrations(DATA / "relevance.toml")
         assert set(fitted) == {"en", "es"}
         for calibration in fitted.values():
-            assert calibration.weights[1] > 0  # late interaction speaks for relevance
+            assert calibration.weights[0] > 0  # a close sentence speaks for relevance
 
     @pytest.mark.parametrize(
         "text",

@@ -56,7 +56,7 @@ def relabelled(labels: LabelRules) -> LabelRules:
 class OtherWeights(WordEmbedder):
     """The same name, other weights."""
 
-    key = "words-2"
+    weights = key = "words-2"
 
 
 def test_the_four_names_come_first(lab: Lab):

@@ -1,18 +1,15 @@
-"""Texts encoded token by token, and the formulas of the offline scorer."""
+"""The formulas of the offline scorer."""
 
 from __future__ import annotations
 
 import math
-import threading
 from collections import Counter
 
 import numpy as np
 import pytest
-from helpers.anti_d import ANTI_D, TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.offline.late_interaction import WINDOW, EncodedText, TokenEncoder, best_window, max_sim
 from rag_core.offline.scorer import (
     TERMS,
     Calibration,
@@ -25,99 +22,7 @@ from rag_core.offline.scorer import (
 )
 
 
-class TestReadingAText:
-    def test_the_vector_is_the_embedding(self, encoder, minilm):
-        readings = encoder.encode([(text, "en") for text in TEXTS])
-        vectors = minilm.embed(TEXTS, "passage")[0]
-        assert np.array([reading.vector for reading in readings]) == pytest.approx(vectors, abs=1e-5)
-
-    def test_words_leave_out_stop_words_and_punctuation(self, encoder):
-        short, long = encoder.encode([("cats purr", "en"), ("The cats, they purr.", "en")])
-        assert len(short.words) == len(long.words)  # cats, pur, ##r
-        assert (short.tokens, long.tokens) == (len(short.words), len(short.words) + 4)  # the , they .
-        (spanish,) = encoder.encode([("The cats, they purr.", "es")])
-        assert len(spanish.words) == len(short.words) + 2  # "the" and "they" are not Spanish stop words
-
-    def test_a_text_of_stop_words_keeps_them(self, encoder):
-        (reading,) = encoder.encode([("What is it?", "en")])
-        assert len(reading.words) == 4
-
-    def test_an_empty_text_is_like_nothing(self, encoder):
-        empty, text = encoder.encode([("", "en"), (ANTI_D, "en")])
-        assert (len(empty.words), len(empty.windows), empty.tokens) == (0, 0, 0)
-        assert max_sim(empty, text) == max_sim(text, empty) == best_window(text, empty) == 0.0
-
-    @pytest.mark.parametrize(("words", "windows"), [(1, 1), (WINDOW, 1), (WINDOW + 1, 2), (2 * WINDOW, 3)])
-    def test_windows_overlap_by_half_and_reach_the_end(self, encoder, words, windows):
-        (reading,) = encoder.encode([(" ".join(["cat"] * words), "en")])
-        assert (reading.tokens, len(reading.windows)) == (words, windows)
-
-    def test_rows_have_length_one(self, encoder):
-        (reading,) = encoder.encode([(ANTI_D, "en")])
-        for vectors in (reading.words, reading.windows, reading.vector[None]):
-            assert np.linalg.norm(vectors.astype(float), axis=1) == pytest.approx(1, abs=1e-3)
-
-    def test_readings_are_kept_within_the_bound_and_the_oldest_goes_first(self, minilm, monkeypatch):
-        asked: list[list[str]] = []
-        network = minilm.model._model
-        encode = network.encode
-
-        def counting(texts: list[str], **options: object) -> object:
-            asked.append(list(texts))
-            return encode(texts, **options)
-
-        monkeypatch.setattr(network, "encode", counting)
-        one = TokenEncoder(minilm).encode([(TEXTS[0], "en")])[0].megabytes
-        encoder = TokenEncoder(minilm, megabytes=2.5 * one)
-        asked.clear()
-        first, second, third = ((TEXTS[0], "en"), (TEXTS[0] + " ", "en"), (TEXTS[0] + "  ", "en"))
-        for text in (first, second, first, third, first):
-            encoder.encode([text])
-        assert [texts[0] for texts in asked] == [
-            first[0],
-            second[0],
-            third[0],
-        ]  # the first was kept: used lately
-        encoder.encode([second, second, first])
-        assert asked[3:] == [[second[0]]]
-
-    def test_a_text_of_another_language_is_read_apart(self, encoder):
-        spanish, english = encoder.encode([("no son gases", "es"), ("no son gases", "en")])
-        assert spanish.terms != english.terms
-
-    def test_threads_read_a_text_once(self, minilm, monkeypatch):
-        network, calls = minilm.model._model, []
-        encode = network.encode
-        monkeypatch.setattr(
-            network, "encode", lambda texts, **options: calls.append(len(texts)) or encode(texts, **options)
-        )
-        encoder = TokenEncoder(minilm)
-        threads = [
-            threading.Thread(target=encoder.encode, args=([(text, "en") for text in TEXTS],))
-            for _ in range(4)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert calls == [4]
-
-
-def reading(words: list[list[float]], windows: list[list[float]], vector: list[float]) -> EncodedText:
-    return EncodedText(np.float32(vector), np.float16(words), np.float16(windows), Counter(), len(words))
-
-
 class TestTheFormulas:
-    def test_max_sim_is_the_mean_of_the_best_cosines(self):
-        question = reading([[1, 0], [0, 1]], [], [1, 0])
-        passage = reading([[0.6, 0.8], [-1, 0]], [], [1, 0])
-        assert max_sim(question, passage) == pytest.approx((0.6 + 0.8) / 2, abs=1e-3)
-
-    def test_the_best_window_counts(self):
-        question = reading([], [], [0.6, 0.8])
-        passage = reading([], [[1, 0], [0, 1]], [1, 0])
-        assert best_window(question, passage) == pytest.approx(0.8, abs=1e-3)
-
     def test_bm25_among_two_passages(self):
         held = [Counter(cat=2, dog=1), Counter(dog=1)]  # lengths 3 and 1, mean 2
         # cat: in 1 of 2, idf = ln(1 + 1.5/1.5); dog: in 2 of 2, idf = ln(1 + 0.5/2.5)
@@ -195,11 +100,11 @@ class TestTheFormulas:
         assert (found <= max(values) + 1e-9).all()
 
     def test_a_calibration_is_the_logistic_function(self):
-        calibration = Calibration(-1.0, (2.0, 0.0, 0.0, 0.5, 0.0))
-        signals = Signals(window=0.4, interaction=0.9, covered=1.0, same_language=1.0, length=2.0)
+        calibration = Calibration(-1.0, (2.0, 0.0, 0.0, 0.0, 0.5, 0.0))
+        signals = Signals(sentence=0.4, cosine=0.9, words=0.5, covered=1.0, same_language=1.0, length=2.0)
         assert calibration(signals) == pytest.approx(1 / (1 + math.exp(1 - 0.8 - 0.5)))
 
-    @given(st.lists(st.floats(-1e6, 1e6), min_size=6, max_size=6))
+    @given(st.lists(st.floats(-1e6, 1e6), min_size=7, max_size=7))
     def test_a_calibration_gives_a_probability(self, weights):
-        signals = Signals(0.4, 0.6, 0.5, 1.0, 1.5)
+        signals = Signals(0.4, 0.6, 0.3, 0.5, 1.0, 1.5)
         assert 0.0 <= Calibration(weights[0], tuple(weights[1:]))(signals) <= 1.0

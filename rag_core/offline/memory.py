@@ -1,0 +1,99 @@
+"""Vectors of passages and sentences, remembered: what was embedded at indexing is not embedded again."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ..language.analysis import tokens
+from ..runtime.services import Embedder, TextKind
+from ..values.types import ModelCall, Passage, Vectors
+from .extract import candidates_of
+
+CACHE_SIZE = 32_768  # vectors; at 384 dimensions 50 MB
+CACHED_TERMS = 8192  # texts
+
+Stored = Callable[[Sequence[str]], Mapping[str, Vectors]]  # texts as read -> (d,) vectors, of those stored
+
+
+def nothing_stored(texts: Sequence[str]) -> Mapping[str, Vectors]:
+    """A store without vectors."""
+    return {}
+
+
+class RememberingEmbedder:
+    """An embedding model that remembers vectors by the text as read. Thread-safe.
+
+    One thread embeds at a time, and reuses what another has just embedded.
+
+    Args:
+        stored: looks up vectors that were made at indexing.
+        size: vectors kept in memory.
+    """
+
+    def __init__(self, embedder: Embedder, stored: Stored = nothing_stored, size: int = CACHE_SIZE) -> None:
+        self.name = embedder.name
+        self.weights = embedder.weights
+        self.key = embedder.key
+        self.count = embedder.count
+        self.read = embedder.read
+        self._embedder = embedder
+        self._stored = stored
+        self._size = size
+        self._vectors: OrderedDict[tuple[TextKind, str], Vectors] = OrderedDict()
+        self._lock = threading.Lock()
+        self._embedding = threading.Lock()
+
+    def embed(
+        self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
+    ) -> tuple[Vectors, tuple[ModelCall, ...]]:
+        """(n, d) L2-normalised vectors of n texts, and the calls for those embedded now."""
+        pairs = list(zip(texts, languages or [""] * len(texts), strict=True))
+        read = [self.read(*pair) for pair in pairs]
+        found = self._recall(kind, read)
+        calls: tuple[ModelCall, ...] = ()
+        if len(found) < len(set(read)):
+            with self._embedding:
+                found |= self._recall(kind, [text for text in read if text not in found])
+                missing = {text: pair for text, pair in zip(read, pairs, strict=True) if text not in found}
+                fresh: dict[str, Vectors] = {}
+                if kind == "passage":
+                    fresh |= self._stored([*missing])
+                left = [pair for text, pair in missing.items() if text not in fresh]
+                if left:
+                    written, spoken = zip(*left, strict=True)
+                    vectors, calls = self._embedder.embed(written, kind, spoken)
+                    new = [text for text in missing if text not in fresh]
+                    fresh.update(zip(new, vectors, strict=True))
+                self._keep(kind, fresh)
+                found |= fresh
+        return np.array([found[text] for text in read], np.float32), calls
+
+    def _recall(self, kind: TextKind, texts: Sequence[str]) -> dict[str, Vectors]:
+        with self._lock:
+            found = {text: self._vectors[kind, text] for text in texts if (kind, text) in self._vectors}
+            for text in found:
+                self._vectors.move_to_end((kind, text))
+        return found
+
+    def _keep(self, kind: TextKind, fresh: Mapping[str, Vectors]) -> None:
+        with self._lock:
+            self._vectors.update(((kind, text), vector) for text, vector in fresh.items())
+            while len(self._vectors) > self._size:
+                self._vectors.popitem(last=False)
+
+
+def sentences_of(passage: Passage) -> tuple[str, ...]:
+    """The sentences of a passage, as answers quote them; their vectors are made at indexing."""
+    found = candidates_of(1, passage.text, passage.full_title, passage.language)
+    return tuple(candidate.text for candidate in found)
+
+
+@functools.lru_cache(maxsize=CACHED_TERMS)
+def term_counts(text: str, language: str) -> Counter[str]:
+    """Term frequencies of a text, with the index's analyser; not to be changed."""
+    return Counter(tokens(text, language))
