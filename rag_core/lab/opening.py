@@ -100,7 +100,7 @@ def open_lab(
             f"{file}: {reason.rstrip('.')}" for file, reason in report.failed[:SHOWN_FAILURES]
         )
         lab.warnings.append(f"Not in corpus {corpus!r} ({len(report.failed)}): {failures}.")
-    if report.added or report.changed:
+    if corpus != BUILTIN and (report.added or report.changed):  # the built-in corpus ships its own
         embed_sentences(lab.index, engines, settings, progress)
     lab.calls += report.calls
     with attach_calls_to_errors(report.calls):
