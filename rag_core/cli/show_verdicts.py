@@ -41,14 +41,12 @@ def summary(scores: Mapping[str, AnswerScores], *, builtin: bool) -> None:
         max(side) for side in zip(*((one.covered.n, one.outside.n) for one in found.values()), strict=True)
     )
     say(f"\nVerdicts on {covered} answers, and on {outside} questions outside the collection", bold=True)
-    heads = "".join(f"  {NAMES[verdict]}" for verdict in COVERED)
-    say(f"  {'':<16}{heads}  outside")
+    heads = "".join(f" {NAMES[verdict]}" for verdict in COVERED)
+    say(f"  {'':<16}{heads} outside")
     for label, one in found.items():
-        cells = "".join(
-            f"  {_mean(one.covered.share(verdict)):>{len(NAMES[verdict])}}" for verdict in COVERED
-        )
+        cells = "".join(f" {_mean(one.covered.share(verdict)):>{len(NAMES[verdict])}}" for verdict in COVERED)
         right = _mean(one.outside.share("abstained_rightly"))
-        say(f"  {label:<16}{cells}  {right:>7}", hang=16)
+        say(f"  {label:<16}{cells} {right:>7}", hang=16)
     paragraph("Outside: share of those questions that were abstained on.")
     authors = "language models, and no clinician has reviewed them" if builtin else "the set's authors"
     paragraph(f"Verdicts compare words with statements written by {authors}.")

@@ -210,6 +210,7 @@ def test_answers_have_verdicts_where_the_data_has_judged_answers(rag: Rag, beir:
     ):
         assert words in shown.out
     assert max(map(len, shown.out.splitlines())) <= 80
+    assert "abstained outside\n" in shown.out, "the summary is one line for each strategy"
 
 
 def test_a_malformed_answer_set_is_one_line(rag: Rag, beir: Path) -> None:
