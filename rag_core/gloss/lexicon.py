@@ -26,36 +26,43 @@ class Lexicon:
         self._entries = entries
         self._plain = _first_by(plain, entries)
         self._typed = _first_by(typed_plain, entries)
-        self._sounds = _only_by(sound, entries)
         self._english = frozenset(word for english in entries.values() for word in english.split())
+        # The English of a word; empty for one that English drops; None if it cannot be read.
         self.read = functools.lru_cache(maxsize=1 << 16)(self._read)
 
     def _read(self, word: str) -> str | None:
-        """The English of a word; empty for one that English drops; None if it cannot be read."""
-        found = self._known(word)
-        if found is not None:
+        found = self.known(word)
+        if found is not None or self.is_english(word):
             return found
-        if word in self._english or is_english(word):
-            return None
         return self._by_rule(word)
 
-    def _known(self, word: str) -> str | None:
+    @functools.cached_property
+    def _sounds(self) -> dict[str, str]:
+        return _only_by(sound, self._entries)
+
+    def known(self, word: str) -> str | None:
+        """The English of a word whose form, or dictionary form, is listed; None otherwise."""
         found = self._listed(word)
         if found is None and (base := lemma(word)):
             found = self._listed(base)
         return found
 
+    def is_english(self, word: str) -> bool:
+        """Whether a word is English as it stands."""
+        return word in self._english or is_english(word)
+
     def _by_rule(self, word: str) -> str | None:
         for form, before, after in readings(word):
-            if (found := self._known(form)) is not None:
+            if (found := self.known(form)) is not None:
                 return f"{before}{found}{after}".strip()
-        if lemma(word) is None:
+        base = lemma(word)
+        if base is None:
             for form in (*with_accents(word), *respelt(word)):
-                if (found := self._known(form)) is not None:
+                if (found := self.known(form)) is not None:
                     return found
             if len(word) >= _SHORTEST and (same := self._sounds.get(sound(word))):
                 return self._entries[same]
-        return cognate(word)
+        return cognate(base or word)
 
     def _listed(self, word: str) -> str | None:
         found = self._entries.get(word)

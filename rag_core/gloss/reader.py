@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +16,11 @@ from .rules import RULES
 from .spelling import composed, typed_plain
 
 _WORD = re.compile(r"[\w\u0300-\u036f]+")
+_JOINED = re.compile(r"[\s'’/-]{1,3}")  # what may part the words of a phrase
+_FORM = re.compile(rf"{_WORD.pattern}|#")  # a word of a phrase
 _SPACES = re.compile(r"[ \t]+(?=[ \t.,;:?!)]|$)", re.MULTILINE)  # left where a word is dropped
 _OPENING = str.maketrans("", "", "¿¡")
+_INSIDE = re.compile(r"[\w,;)%][ \t]+[\"«(]?$|-$")  # what precedes a word inside a sentence
 _CACHED_TEXTS = 1024
 
 
@@ -36,16 +39,23 @@ class Gloss:
     `Lexicon`). Numbers, names, and words that cannot be read stay as they are.
 
     Args:
-        entries: English by Spanish form or phrase, in lower case; an empty English drops the word.
+        entries: English by Spanish form or phrase. Empty English drops the word; "#" in a phrase is any
+            number; a form in capitals is read only where it is written in capitals.
         thesaurus: its Spanish names of several words are read as the concept's English name.
     """
 
     def __init__(self, entries: Mapping[str, str], thesaurus: Thesaurus | None = None) -> None:
-        self._words = Lexicon({form: english for form, english in entries.items() if " " not in form})
+        self._abbreviations = {form: english for form, english in entries.items() if form.isupper()}
+        self._words = Lexicon(
+            {form: english for form, english in entries.items() if " " not in form and not form.isupper()}
+        )
         phrases = _names(thesaurus) | {form: english for form, english in entries.items() if " " in form}
-        self._phrases = {_key(form): english for form, english in phrases.items()}
+        self._phrases = {tuple(_FORM.findall(form)): english for form, english in phrases.items()}
+        self._plain_phrases = {
+            tuple(map(typed_plain, key)): english for key, english in self._phrases.items()
+        }
         self._longest: dict[str, int] = {}  # words of the longest phrase, by its first word
-        for key in self._phrases:
+        for key in self._plain_phrases:
             self._longest[key[0]] = max(len(key), self._longest.get(key[0], 0))
         content = f"{RULES} {sorted(entries.items())} {sorted(self._phrases.items())}"
         self.digest = hashlib.sha256(content.encode()).hexdigest()[:8]
@@ -58,11 +68,7 @@ class Gloss:
         Raises:
             DataError: the file is missing, or a line is not "form TAB English".
         """
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-            return cls(dict(line.split("\t") for line in lines), thesaurus)
-        except (OSError, ValueError) as error:
-            raise DataError(f"The word list {path} cannot be read: {error!r}.", f"Restore {path}.") from error
+        return cls(read_entries(path), thesaurus)
 
     def unknown(self, text: str) -> list[str]:
         """The words of a text that could not be read, in text order; numbers, letters and names are not words."""
@@ -70,8 +76,13 @@ class Gloss:
         return [
             whole[piece.start : piece.end]
             for piece in self._pieces(whole)
-            if piece.english is None and not _stays(whole, piece.start, piece.end)
+            if piece.english is None and self._is_unread(whole, piece.start, piece.end)
         ]
+
+    def _is_unread(self, text: str, start: int, end: int) -> bool:
+        word = text[start:end]
+        name = word[0].isupper() and _INSIDE.search(text, 0, start)
+        return end - start > 1 and word.isalpha() and not name and not self._words.is_english(word.lower())
 
     def _read_text(self, text: str) -> str:
         whole = composed(text)
@@ -86,30 +97,56 @@ class Gloss:
     def _pieces(self, text: str) -> Iterator[_Piece]:
         spans = [match.span() for match in _WORD.finditer(text)]
         words = [text[start:end].lower() for start, end in spans]
-        keys = [typed_plain(word) for word in words]
+        keys = ["#" if word.isdigit() else word for word in words]
+        plain = [typed_plain(key) for key in keys]
+        ends = _runs(text, spans)
         at = 0
         while at < len(words):
-            start = spans[at][0]
-            for n in range(min(self._longest.get(keys[at], 0), len(words) - at), 1, -1):
-                english = self._phrases.get(tuple(keys[at : at + n]))
+            for n in range(min(self._longest.get(plain[at], 0), ends[at] - at), 1, -1):
+                stop = at + n
+                english = self._phrases.get(tuple(keys[at:stop]))
+                if english is None:
+                    english = self._plain_phrases.get(tuple(plain[at:stop]))
                 if english is not None:
-                    yield _Piece(start, spans[at + n - 1][1], english)
-                    at += n
+                    for number in filter(str.isdigit, words[at:stop]):
+                        english = english.replace("#", number, 1)
+                    yield _Piece(spans[at][0], spans[stop - 1][1], english)
+                    at = stop
                     break
             else:
-                end = spans[at][1]
-                yield _Piece(start, end, None if _stays(text, start, end) else self._words.read(words[at]))
+                yield _Piece(*spans[at], self._word(text, *spans[at]))
                 at += 1
 
+    def _word(self, text: str, start: int, end: int) -> str | None:
+        word = text[start:end]
+        if any(char.isdigit() for char in word):
+            return None
+        if word.isupper() and (short := self._abbreviations.get(word)):
+            return short
+        if word[0].isupper() and _INSIDE.search(text, 0, start):  # a name, or the B of "hepatitis B"
+            return self._words.known(word.lower()) if len(word) > 1 else None
+        return self._words.read(word.lower())
 
-def _stays(text: str, start: int, end: int) -> bool:
-    """Whether a word is a number, a single capital or an unread name: "28", "B", "Apgar"."""
-    word = text[start:end]
-    return any(char.isdigit() for char in word) or (len(word) == 1 and word.isupper() and start > 0)
+
+def _runs(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
+    """For each word, where the run of words ends that no punctuation parts; a phrase stays inside its run."""
+    ends = list(range(1, len(spans) + 1))
+    for at in range(len(spans) - 2, -1, -1):
+        if _JOINED.fullmatch(text, spans[at][1], spans[at + 1][0]):
+            ends[at] = ends[at + 1]
+    return ends
 
 
-def _key(phrase: str) -> tuple[str, ...]:
-    return tuple(typed_plain(word) for word in phrase.split())
+def read_entries(path: Path) -> dict[str, str]:
+    """English by Spanish form, from a file with a form, a tab and its English on each line.
+
+    Raises:
+        DataError: the file is missing, or a line is not as above.
+    """
+    try:
+        return dict(line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+    except (OSError, ValueError) as error:
+        raise DataError(f"The word list {path} cannot be read: {error!r}.", f"Restore {path}.") from error
 
 
 def _names(thesaurus: Thesaurus | None) -> dict[str, str]:

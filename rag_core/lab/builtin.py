@@ -13,6 +13,7 @@ import numpy as np
 
 from ..data.benchmark import GRADES, KINDS, SPLITS, Question, read_qrels, read_questions
 from ..data.documents import Document, check_collection, read_collection
+from ..gloss import list_problems, read_entries, redundant
 from ..indexing import Enricher, LanguageText, chunked, read_shipped, shipped_files, text_key, write_shipped
 from ..language.analysis import LANGUAGES
 from ..offline.memory import sentences_of
@@ -28,7 +29,7 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
     """Count the collection and list what is wrong with it.
 
     Args:
-        data: the folder with corpus, questions, thesaurus and vectors.
+        data: the folder with corpus, questions, thesaurus, word list and vectors.
 
     Returns:
         Counts, and one line per problem.
@@ -60,6 +61,9 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
     concepts = read_thesaurus(data / "thesaurus.toml")
     counts["concepts"] = len(concepts)
     problems += thesaurus_problems(concepts)
+    entries = read_entries(data / "gloss" / "es.tsv")
+    counts["gloss"] = {"entries": len(entries), "redundant": redundant(entries)}
+    problems += list_problems(data / "gloss" / "es.tsv")
     return counts, problems
 
 

@@ -24,7 +24,7 @@ def gloss() -> Gloss:
     [
         ("¿Qué alimentos debo evitar?", "what foods must i avoid?"),
         ("¿Boy al ospital?", "i go to the hospital?"),
-        ("se me hinchan los pies", "oedema"),
+        ("por qué no puedo tomármelo", "why i cannot take it"),
     ],
 )
 def test_spanish_is_read_word_by_word(gloss: Gloss, spanish: str, english: str) -> None:

@@ -141,6 +141,7 @@ def test_the_whole_collection_is_in_order_and_large_enough(lab: Lab) -> None:
     assert counts["kinds"]["emergency"] >= 60
     assert counts["concepts"] >= 500
     assert counts["answers"]["dev"] >= 80
+    assert counts["gloss"]["entries"] >= 12_000
 
 
 def test_half_of_the_emergency_questions_are_look_alikes() -> None:

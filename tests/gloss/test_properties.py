@@ -1,0 +1,79 @@
+"""What no gloss may lose or do, on texts nobody wrote."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from helpers.small import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_core.gloss import Gloss, read_entries
+from rag_core.language.facts import DRUGS
+from rag_core.language.thesaurus import Thesaurus
+
+LIST = ROOT / "data" / "gloss" / "es.tsv"
+ENTRIES = read_entries(LIST)
+GLOSS = Gloss(ENTRIES, Thesaurus.read(ROOT / "data" / "thesaurus.toml"))
+NO_PHRASES = Gloss({form: english for form, english in ENTRIES.items() if " " not in form})
+LONGEST = 4  # English words for one Spanish word, at the most
+
+spanish = st.lists(st.sampled_from(sorted(ENTRIES)), max_size=8).map(" ".join)
+NEGATIONS = {
+    "no": "not", "sin": "without", "nunca": "never", "jamás": "never", "ni": "nor", "tampoco": "neither",
+    "ningún": "no", "ninguna": "no", "nadie": "nobody",
+}  # fmt: skip
+UNITS = ("mg", "ml", "g", "kg", "cm", "mm", "mg/dl", "mmHg", "mcg", "%")
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_any_text_is_read_and_always_the_same_way(text: str) -> None:
+    read = GLOSS.english(text)
+    assert read == GLOSS._read_text(text)  # past the cache
+    assert isinstance(GLOSS.unknown(text), list)
+
+
+@settings(deadline=None)
+@given(spanish, st.decimals(0, 9999, places=1), st.sampled_from(UNITS), spanish)
+def test_numbers_and_units_stay(before: str, number: object, unit: str, after: str) -> None:
+    written = f"{number} {unit}".replace(".", ",")
+    read = GLOSS.english(f"{before}, {written}, {after}")
+    assert re.search(rf"(?<!\d){re.escape(written.lower())}", read.lower())
+
+
+@settings(deadline=None)
+@given(st.integers(4, 42), st.sampled_from(["semanas", "semana", "sem"]))
+def test_weeks_stay(week: int, unit: str) -> None:
+    assert re.search(rf"\b{week}\b.*\bweeks?\b", GLOSS.english(f"Estoy de {week} {unit} y sangro."))
+    assert GLOSS.english(f"a las {week} semanas") == f"at {week} weeks"
+
+
+@settings(deadline=None)
+@given(spanish, st.sampled_from(sorted(NEGATIONS)), spanish)
+def test_negations_stay(before: str, negation: str, after: str) -> None:
+    assert f" {NEGATIONS[negation]} " in f" {NO_PHRASES.english(f'{before} {negation} {after}')} "
+
+
+@pytest.mark.parametrize("drug", sorted(DRUGS))
+def test_drug_names_stay(drug: str) -> None:
+    """The English name is that of the drug: all but a few begin alike in both languages."""
+    read = GLOSS.english(f"tomo {drug}").removeprefix("i take ")
+    assert read in DRUGS or read[:3] == drug[:3] or read[-4:] == drug[-4:], read
+
+
+@settings(deadline=None)
+@given(spanish)
+def test_a_text_grows_by_no_more_than_its_words_allow(text: str) -> None:
+    words = len(re.findall(r"\w+", text))
+    assert len(NO_PHRASES.english(text).split()) <= LONGEST * words
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(["baby", "weeks", "bleeding", "Braxton", "Hicks", "34", "mg", "B12", "why"])))
+def test_english_words_stay(words: list[str]) -> None:
+    text = " ".join(words)
+    read = GLOSS.english(text)
+    assert read.lower() == text.lower()
+    assert GLOSS.english(read) == read
