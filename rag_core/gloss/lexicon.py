@@ -52,10 +52,12 @@ class Lexicon:
         return word in self._english or is_english(word)
 
     def _by_rule(self, word: str) -> str | None:
+        base = lemma(word)
         for form, before, after in readings(word):
+            if before and base:  # a word of its own, not "big" or "very" another
+                continue
             if (found := self.known(form)) is not None:
                 return f"{before}{found}{after}".strip()
-        base = lemma(word)
         if base is None:
             for form in (*with_accents(word), *respelt(word)):
                 if (found := self.known(form)) is not None:

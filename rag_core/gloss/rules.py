@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .spelling import plain
 
-RULES = "2"  # part of an index's identity: change it with the rules
+RULES = "3"  # part of an index's identity: change it with the rules
 
 _PRONOUNS = r"(?:me|te|se|nos|os)?(?P<object>l[aoe]s?)?"
 _WITH_PRONOUNS = [
@@ -53,9 +53,7 @@ _ENDINGS = [
         # prefixes
         (r"^re(?=..)", ("",), "again "),
         (r"^super(?=...)", ("",), "very "),
-        (r"^anti(?=...)", ("",), "against "),
-        (r"^pre(?=...)", ("",), "before "),
-        (r"^(?:post|pos)(?=...)", ("",), "after "),
+        (r"^anti(?=...)", ("",), "anti "),
     )
 ]
 _VOSEO = re.compile(r"([áéí])s?$")
@@ -97,7 +95,7 @@ _COGNATES = [
         (r"idin[ao]", "idine"), (r"amin[ao]s?", "amine"), (r"statinas?", "statin"), (r"globulinas?", "globulin"),
         (r"in[ao]", "in"), (r"oides?", "oid"), (r"omas?", "oma"), (r"genos?", "gen"),
         (r"ismos?", "ism"), (r"istas?", "ist"), (r"ables?", "able"), (r"ibles?", "ible"), (r"ales", "al"),
-        (r"iv[oa]s?", "ive"), (r"os[oa]s?", "ous"), (r"[aá]ri[oa]s?", "ary"), (r"[oó]ri[oa]s?", "ory"),
+        (r"adores", "ators"), (r"ador(?:as?)?", "ator"), (r"lares?", "lar"), (r"iv[oa]s?", "ive"), (r"os[oa]s?", "ous"), (r"[aá]ri[oa]s?", "ary"), (r"[oó]ri[oa]s?", "ory"),
         (r"encias?", "ence"), (r"ancias?", "ance"), (r"entes?", "ent"), (r"antes?", "ant"), (r"ad[oa]s?", "ated"),
         (r"iar", "iate"), (r"izar", "ise"), (r"ificar", "ify"),
     )
@@ -106,7 +104,7 @@ _SPELT = [
     (re.compile(pattern), english)
     for pattern, english in (
         (r"^es(?=[pct])", "s"), (r"^(?:p?sic)(?=[oó])", "psych"), (r"^neum(?=o)", "pneum"), (r"^hiper", "hyper"),
-        (r"^hip(?=o)", "hyp"), (r"quimio", "chemo"), (r"quist|cist", "cyst"), (r"^esof", "oesoph"), (r"nefr", "nephr"), (r"morf", "morph"), (r"^cole(?=c)", "chole"), (r"^eritr", "erythr"), (r"^leuc(?=a)", "leuk"), (r"encef", "enceph"),
+        (r"^hip(?=o)", "hyp"), (r"quimio", "chemo"), (r"quist|cist", "cyst"), (r"^esof", "oesoph"), (r"nefr", "nephr"), (r"morf", "morph"), (r"^cole(?=c)", "chole"), (r"^cocl", "cochl"), (r"^eritr", "erythr"), (r"^leuc(?=a)", "leuk"), (r"encef", "enceph"),
         (r"oftalm", "ophthalm"), (r"timp", "tymp"), (r"sim(?=etr)", "symm"), (r"fibril(?!l)", "fibrill"),
         (r"cinesia", "kinesia"), (r"^disc|^disk", "dysk"), (r"^inm", "imm"), (r"f(?=o[tn]|ag|leb|reni)", "ph"),
         (r"ccion", "ction"), (r"^trom", "throm"), (r"rritm", "rrhythm"), (r"quer(?=a)", "ker"), (r"qu(?=[ei])", "ch"), (r"ñ", "n"),
