@@ -50,9 +50,11 @@ from .pipeline.stream import (
 from .prompts.prompt import Template
 from .prompts.templates import MAX_TEMPLATES, custom_template
 from .prompts.templates import READY as READY_TEMPLATES
+from .stages.messages import perhaps_you_meant
 from .values.errors import RagError, StageError
 from .values.profile import Profile
 from .values.provenance import QueryResults, SharedPassage, results_by_query, shared_passages
+from .values.remarks import Remark, Suggestion
 from .values.settings import Settings, read_settings
 from .values.trace import Step, Trace
 from .values.types import (
@@ -113,6 +115,7 @@ __all__ = [
     "RagError",
     "Ranking",
     "Recipe",
+    "Remark",
     "Segment",
     "Settings",
     "SharedPassage",
@@ -124,6 +127,7 @@ __all__ = [
     "StoppedEarly",
     "Strategy",
     "StrategySpec",
+    "Suggestion",
     "Switch",
     "Template",
     "Templates",
@@ -148,6 +152,7 @@ __all__ = [
     "mmr_select",
     "open_lab",
     "outline",
+    "perhaps_you_meant",
     "process_hybrid_rrf_query",
     "process_rewriter_query",
     "query_for_evaluation",

@@ -74,11 +74,9 @@ def progress(column: Column, *, changed: bool) -> str:
 
 def answer(column: Column, position: int, engine_state: str) -> str:
     """The answer so far, and why it ended if it is incomplete; or what the column is waiting for."""
-    done = column.trace.answer if column.trace else None
-    if done and done.abstained:
-        return f'<div class="rl-box rl-thin"><b>{escape(done.text)}</b><br>{escape(_sentence(done.reason))}</div>'
-    if done:
-        return f'<div class="rl-answer">{_cited(done, position)}</div>'
+    trace = column.trace
+    if trace and trace.answer:
+        return _finished(trace, trace.answer, position)
     partial = ""
     if column.text:
         live = "" if column.settled else " rl-live"
@@ -96,6 +94,37 @@ def answer(column: Column, position: int, engine_state: str) -> str:
             "Finished results are kept.</div>"
         )
     return f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div></div>'
+
+
+def _finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
+    """The answer with the remarks on its evidence, or the abstention with the nearest documents."""
+    if answer.abstained:
+        near = _suggestions(trace, answer, position)
+        return f'<div class="rl-box rl-thin"><b>{escape(answer.text)}</b><br>{escape(_sentence(answer.reason))}{near}</div>'
+    written = f'<div class="rl-answer">{_cited(answer, position)}</div>'
+    if not answer.remarks:
+        return written
+    before = "".join(_remark(one) for one in answer.remarks if one.kind == "all_thin")
+    after = "".join(_remark(one) for one in answer.remarks if one.kind != "all_thin")
+    return f'<div class="rl-said">{before}{written}{after}</div>'
+
+
+def _remark(remark: rag_core.Remark) -> str:
+    return f'<p class="rl-remark">{escape(remark.text)}</p>'
+
+
+def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
+    """The documents nearest to a question that was not answered, as links to the passages shown below."""
+    if not answer.suggestions:
+        return ""
+    ranks = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
+    rows = "".join(
+        f'<li><a href="#c{position}-p{ranks[near.context_id]}">{escape(near.title)}</a></li>'
+        if near.context_id in ranks
+        else f"<li>{escape(near.title)}</li>"
+        for near in answer.suggestions
+    )
+    return f'<div class="rl-near">{escape(rag_core.perhaps_you_meant(trace.question))}:<ul>{rows}</ul></div>'
 
 
 def _sentence(text: str) -> str:

@@ -13,6 +13,7 @@ from ..catalog import format_value
 from ..indexing import EnrichmentEstimate, Report, WriteReport
 from ..lab.doctor import Findings
 from ..sessions import Replayed
+from ..stages.messages import perhaps_you_meant
 from ..values.profile import PROFILE_FILE, language_list
 from ..values.trace import Trace
 from ..values.types import Cost, ModelCall, token_counts
@@ -78,9 +79,17 @@ def trace(
     say(f"{heading or trace.strategy}  [{trace.engine['llm']}]", bold=True)
     answer = trace.answer
     if answer is not None:
+        for remark in (one for one in answer.remarks if one.kind == "all_thin"):
+            paragraph(remark.text)
         paragraph(answer.text)
+        for remark in (one for one in answer.remarks if one.kind != "all_thin"):
+            paragraph(remark.text)
         if answer.abstained:
             paragraph(f"Why: {answer.reason}")
+        if answer.suggestions:
+            paragraph(f"{perhaps_you_meant(trace.question)}:")
+        for near in answer.suggestions:
+            say(f"  {near.title}", hang=4)
         for cited in answer.citations:
             if cited.supported is None:
                 paragraph(

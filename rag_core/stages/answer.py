@@ -11,10 +11,12 @@ from ..language.analysis import detect_language, language_of
 from ..prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, contexts_in
 from ..runtime.context import Context
 from ..values.errors import ProviderError
+from ..values.remarks import Suggestion
 from ..values.types import Answer, Hit, Ranking, Relevance, Scorer, State
 from . import messages
 from .base import Flow, RerankStage, Stage, check_fields, warn_if_unread
 from .citations import evidence_hash, resolve_citations, shown_evidence
+from .remarks import remarks_on, suggestions
 from .rerank import LlmRerank, Rerank
 
 # one score or None per passage; None instead of a list when time ran out
@@ -25,7 +27,8 @@ Measure = Callable[[Sequence[Hit]], Sequence[float | None] | None]
 class Generate(Stage):
     """Labels the passages (`labelled`), asks the model for an answer with citations, and checks the citations.
 
-    With no passages, it abstains without calling the model.
+    With no passages, it abstains without calling the model. The answer says where its evidence is thin or in
+    another language, an abstention which documents are near (`remarks`).
 
     Args:
         template: the prompt; its fields are question and sources.
@@ -58,7 +61,8 @@ class Generate(Stage):
         if not hits:
             spoken = detect_language(state.question.text)
             reason = state.shortfall or messages.none_found(spoken)
-            answer = _abstention(spoken, reason)
+            near, _ = _rated(state.question.text, state.dropped, language, ctx)
+            answer = _abstention(spoken, reason, suggestions(state.question.text, near))
         else:
             answer = self._answer(ranking, ctx)
         return replace(state, rankings=(ranking,), answer=answer)
@@ -77,7 +81,8 @@ class Generate(Stage):
         if NO_EVIDENCE in reply:
             reason = reply.replace(NO_EVIDENCE, "").strip(" .:\n")
             spoken = detect_language(ranking.query.text)
-            return _abstention(spoken, reason or messages.none_answers(spoken), evidence)
+            near = suggestions(ranking.query.text, ranking.hits)
+            return _abstention(spoken, reason or messages.none_answers(spoken), near, evidence)
         text, citations, invalid = resolve_citations(reply, ranking.hits)
         if invalid:
             ctx.warn(messages.invalid_citations(invalid))
@@ -85,7 +90,8 @@ class Generate(Stage):
             ctx.warn(messages.NO_CITATIONS)
         if unsupported := sum(one.supported is False for one in citations):
             ctx.warn(messages.unsupported_citations(unsupported, len(citations)))
-        return Answer(text, citations, evidence=evidence, invalid_citations=invalid)
+        remarks = remarks_on(ranking.query.text, text, ranking.hits)
+        return Answer(text, citations, evidence=evidence, invalid_citations=invalid, remarks=remarks)
 
 
 def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
@@ -96,13 +102,21 @@ def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
     or that the offline scorer had no time for, get no label and a warning. The rule "rank" uses the position
     only.
     """
-    hits, rules = state.ranking.hits, ctx.services.labels
+    hits, why = _rated(state.question.text, state.ranking.hits, language, ctx)
+    if missing := sum(hit.relevance is None for hit in hits):
+        ctx.warn(messages.unlabelled(missing, len(hits), why))
+    return hits
+
+
+def _rated(question: str, hits: Sequence[Hit], language: str, ctx: Context) -> tuple[tuple[Hit, ...], str]:
+    """The hits with their labels, and why some have none."""
+    rules = ctx.services.labels
     if rules.by_rank:
         by_position = rules.relevance("rank", [0.0] * len(hits), language, "")
-        return tuple(replace(hit, relevance=label) for hit, label in zip(hits, by_position, strict=True))
+        return tuple(replace(hit, relevance=label) for hit, label in zip(hits, by_position, strict=True)), ""
     found: dict[str, Relevance] = {}
     why = messages.no_thresholds(ctx.services.embedder.name)
-    for scorer, model, measure in _scorers(state.question.text, ctx):
+    for scorer, model, measure in _scorers(question, ctx):
         left = [hit for hit in hits if hit.id not in found]
         if not left or not rules.has(scorer, model):
             continue
@@ -113,9 +127,7 @@ def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:
         rated = {hit.id: score for hit, score in zip(left, scores, strict=True) if score is not None}
         labels = rules.relevance(scorer, list(rated.values()), language, model)
         found.update(zip(rated, labels, strict=True))
-    if len(found) < len(hits):
-        ctx.warn(messages.unlabelled(len(hits) - len(found), len(hits), why))
-    return tuple(replace(hit, relevance=found.get(hit.id)) for hit in hits)
+    return tuple(replace(hit, relevance=found.get(hit.id)) for hit in hits), why
 
 
 def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure]]:
@@ -145,5 +157,6 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
     )
 
 
-def _abstention(language: str, reason: str, evidence: str = "") -> Answer:
-    return Answer(messages.abstention(language), abstained=True, reason=reason, evidence=evidence)
+def _abstention(language: str, reason: str, near: tuple[Suggestion, ...], evidence: str = "") -> Answer:
+    text = messages.abstention(language)
+    return Answer(text, abstained=True, reason=reason, evidence=evidence, suggestions=near)

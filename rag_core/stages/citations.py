@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..language.analysis import language_of, sentences, tokens
@@ -71,12 +71,17 @@ def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citati
         text = rewritten
     spoken = language_of(MARKER.sub("", text))
     found: dict[tuple[int, str, bool | None], Citation] = {}
-    for place, match in enumerate(MARKER.finditer(text)):
-        n, claim = int(match[1]), _last_sentence(text[: match.start()], spoken)
+    for place, (n, claim) in enumerate(cited_claims(text, spoken)):
         one = _citation(n, claim, hits[n - 1], spoken)
         key = (n, one.quote, one.supported)
         found[key] = replace(one, markers=(*found.get(key, one).markers, place))
     return text, tuple(found.values()), invalid
+
+
+def cited_claims(text: str, language: str) -> Iterator[tuple[int, str]]:
+    """Each marker's number and its claim: the sentence before it, without markers."""
+    for match in MARKER.finditer(text):
+        yield int(match[1]), _last_sentence(text[: match.start()], language)
 
 
 def _rewritten(text: str, contexts: int) -> tuple[str, int]:

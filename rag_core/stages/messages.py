@@ -1,6 +1,11 @@
-"""Messages of the stages: abstentions in English and Spanish (other languages get English), and warnings."""
+"""Messages of the stages: abstentions and remarks in English and Spanish (other languages get English), and warnings."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..language.analysis import detect_language
+from ..values.profile import LANGUAGE_NAMES
 
 ABSTENTION = {
     "en": "There is not enough evidence in this collection to answer the question.",
@@ -17,6 +22,40 @@ NONE_ANSWERS = {
 BELOW_THRESHOLD = {
     "en": "The best passage reaches {best:.3f}, which is below the threshold θ = {theta:g}.",
     "es": "El mejor pasaje alcanza {best:.3f}, por debajo del umbral θ = {theta:g}.",
+}
+
+THIN = {
+    "en": (
+        "Thin evidence: {n} rests on a passage labelled Low.",
+        "Thin evidence: {n} rest on passages labelled Low.",
+    ),
+    "es": (
+        "Evidencia débil: {n} se apoya en un pasaje de relevancia baja (Low).",
+        "Evidencia débil: {n} se apoyan en pasajes de relevancia baja (Low).",
+    ),
+}
+ALL_THIN = {
+    "en": "Thin evidence: every passage cited is labelled Low.",
+    "es": "Evidencia débil: todos los pasajes citados son de relevancia baja (Low).",
+}
+OTHER_LANGUAGE = {
+    "en": ("{n} is in {language}", "{n} are in {language}"),
+    "es": ("{n} está en {language}", "{n} están en {language}"),
+}
+NO_BETTER = {
+    "en": "; there is no better passage in {language}",
+    "es": "; no hay un pasaje mejor en {language}",
+}
+PERHAPS = {"en": "Perhaps you meant", "es": "Quizá quiso decir"}
+AND = {"en": "and", "es": "y"}
+IN_SPANISH = {
+    "en": "inglés",
+    "es": "español",
+    "fr": "francés",
+    "de": "alemán",
+    "pt": "portugués",
+    "it": "italiano",
+    "ca": "catalán",
 }
 
 
@@ -38,6 +77,48 @@ def none_answers(language: str) -> str:
 def below_threshold(language: str, best: float, theta: float) -> str:
     """Why a threshold dropped every passage."""
     return _in(language, BELOW_THRESHOLD).format(best=best, theta=theta)
+
+
+def thin(language: str, citations: Sequence[int]) -> str:
+    """Remark: sentences rest only on passages labelled Low."""
+    one, several = THIN.get(language, THIN["en"])
+    return (several if len(citations) > 1 else one).format(n=_markers(language, citations))
+
+
+def all_thin(language: str) -> str:
+    """Remark: every cited sentence does."""
+    return _in(language, ALL_THIN)
+
+
+def other_language(language: str, citations: Sequence[int], of_passages: str, best: bool) -> str:
+    """Remark: cited passages are in another language.
+
+    Args:
+        best: no passage in the question's language is cited or better.
+    """
+    one, several = OTHER_LANGUAGE.get(language, OTHER_LANGUAGE["en"])
+    text = (several if len(citations) > 1 else one).format(
+        n=_markers(language, citations), language=_name(language, of_passages)
+    )
+    if best:
+        text += _in(language, NO_BETTER).format(language=_name(language, language))
+    return f"{text}."
+
+
+def perhaps_you_meant(question: str) -> str:
+    """The introduction to an abstention's suggestions, in the question's language."""
+    return _in(detect_language(question), PERHAPS)
+
+
+def _markers(language: str, citations: Sequence[int]) -> str:
+    """Numbers as markers, such as "[1], [2] and [3]"."""
+    *before, last = (f"[{n}]" for n in citations)
+    return f"{', '.join(before)} {_in(language, AND)} {last}" if before else last
+
+
+def _name(language: str, of: str) -> str:
+    """A language's name in the language of the question."""
+    return IN_SPANISH.get(of, of) if language == "es" else LANGUAGE_NAMES.get(of, of)
 
 
 def _in(language: str, texts: dict[str, str]) -> str:

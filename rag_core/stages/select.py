@@ -51,7 +51,7 @@ class Top(SelectStage):
 
 @dataclass(frozen=True)
 class Threshold(SelectStage):
-    """The hits whose score is at least θ. When none is, the state says how close the best came.
+    """The hits whose score is at least θ. When none is, the state keeps them and says how close the best came.
 
     RAG-MSR, README, Step 3: Final Filtering (S_final >= θ); θ = 0.5 is the default of its code (scoring.py).
 
@@ -84,12 +84,14 @@ class Threshold(SelectStage):
     def __call__(self, state: State, ctx: Context) -> State:
         """The state with the remaining hits, or the reason when none remain."""
         after = super().__call__(state, ctx)
-        best = max((hit.score for ranking in state.rankings for hit in ranking), default=None)
-        if best is None or any(ranking.hits for ranking in after.rankings):
+        dropped = tuple(hit for ranking in state.rankings for hit in ranking)
+        if not dropped or any(ranking.hits for ranking in after.rankings):
             return after
+        best = max(hit.score for hit in dropped)
         shown = math.floor(1000 * best) / 1000  # not rounded up to the threshold that it missed
         spoken = detect_language(state.question.text)
-        return replace(after, shortfall=messages.below_threshold(spoken, shown, self.theta))
+        shortfall = messages.below_threshold(spoken, shown, self.theta)
+        return replace(after, shortfall=shortfall, dropped=dropped)
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """Those at or above θ."""

@@ -146,6 +146,8 @@ class Trace:
                 ],
                 "abstained": answer.abstained,
                 "reason": answer.reason,
+                "remarks": [remark.as_json() for remark in answer.remarks],
+                "suggestions": [near.as_json() for near in answer.suggestions],
             },
             "steps": [
                 {

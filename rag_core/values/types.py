@@ -10,6 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .remarks import Remark, Suggestion
+
 Vectors = NDArray[np.float32]  # (n, d), rows L2-normalised
 Scale = Literal[
     "cosine",
@@ -342,9 +344,10 @@ class Answer:
         citations: in text order; n is the context's rank.
         abstained: True when the evidence was insufficient.
         reason: why it abstained; empty otherwise.
-        evidence: hash of the contexts in the prompt (`citations.evidence_hash`); empty when no
-            prompt was sent.
+        evidence: hash of the contexts in the prompt (`citations.evidence_hash`); empty without a prompt.
         invalid_citations: number of markers that matched no context and were removed.
+        remarks: what the reader should know about the evidence.
+        suggestions: after an abstention, the nearest documents; may be empty.
     """
 
     text: str
@@ -353,6 +356,8 @@ class Answer:
     reason: str = ""
     evidence: str = ""
     invalid_citations: int = 0
+    remarks: tuple[Remark, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,6 +366,7 @@ class State:
 
     Args:
         shortfall: why no passage is left, for the abstention; may be empty.
+        dropped: the passages that a threshold dropped when it dropped all of them.
     """
 
     question: Query
@@ -368,6 +374,7 @@ class State:
     rankings: tuple[Ranking, ...] = ()
     answer: Answer | None = None
     shortfall: str = ""
+    dropped: tuple[Hit, ...] = ()
 
     @property
     def passage_count(self) -> int:

@@ -18,6 +18,7 @@ from pages.shared.engine import Engine
 from pages.shared.live import Column, LiveRun
 from rag_core.runtime.services import Services
 from rag_core.values.errors import ProviderError, StageError
+from rag_core.values.remarks import Remark, Suggestion
 from rag_core.values.types import ModelCall, Passage
 
 QUESTION = "Where do cats sleep?"
@@ -134,6 +135,35 @@ class TestAnswer:
     def test_each_stage_counts_from_its_own_beginning(self) -> None:
         column = self.column(since=time.monotonic() - 0.2)
         assert re.search(r"Writing the answer…</div>", html.answer(column, 0, "ready"))
+
+    def finished(self, full: Services, **fields: Any) -> str:
+        """A finished column whose answer has these fields."""
+        strategy = rag_core.build("bm25")
+        trace = strategy.run(QUESTION, full)
+        last = trace.steps[-1]
+        assert last.after.answer
+        written = replace(last.after, answer=replace(last.after.answer, **fields))
+        steps = (*trace.steps[:-1], replace(last, after=written))
+        return html.answer(Column(strategy, trace=replace(trace, steps=steps)), 1, "ready")
+
+    def test_a_remark_on_the_evidence_is_a_line_below_the_answer(self, full: Services) -> None:
+        remark = Remark("thin", "Thin evidence: [2] rests on a <passage> labelled Low.", (2,))
+        drawn = self.finished(full, remarks=(remark,))
+        line = '<p class="rl-remark">Thin evidence: [2] rests on a &lt;passage&gt; labelled Low.</p>'
+        assert drawn.endswith(f"</div>{line}</div>")
+
+    def test_an_answer_that_is_thin_throughout_is_headed_by_it(self, full: Services) -> None:
+        drawn = self.finished(full, remarks=(Remark("all_thin", "Thin evidence.", (1,)),))
+        assert drawn.index("Thin evidence.") < drawn.index("rl-answer")
+
+    def test_an_abstention_links_the_nearest_passages(self, full: Services) -> None:
+        first = rag_core.build("bm25").run(QUESTION, full).ranking.hits[0]
+        near = (Suggestion("Cats <i>", "cats", first.id), Suggestion("Elsewhere", "far", "far:0"))
+        drawn = self.finished(full, abstained=True, reason="No.", suggestions=near)
+        assert (
+            'Perhaps you meant:<ul><li><a href="#c1-p1">Cats &lt;i&gt;</a></li><li>Elsewhere</li></ul>'
+            in drawn
+        )
 
 
 class TestCost:

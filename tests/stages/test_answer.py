@@ -164,6 +164,30 @@ def test_the_reason_is_in_english_for_a_question_in_a_third_language():
     assert (answer.text, answer.reason) == (ENGLISH, "The model found no answer in the passages.")
 
 
+def test_an_answer_says_which_of_its_sentences_are_thin():
+    answer = written(context(ScriptedLlm("The near cat sleeps [1]. The far one too [3].")), *three()).answer
+    assert answer is not None
+    assert [(one.kind, one.citations) for one in answer.remarks] == [("thin", (3,))]
+
+
+def test_an_abstention_suggests_the_nearest_documents():
+    answer = written(context(ScriptedLlm(NO_EVIDENCE)), *three()).answer
+    assert answer is not None
+    assert [near.doc_id for near in answer.suggestions] == ["near", "middle"]
+
+
+def test_so_does_one_whose_passages_a_threshold_dropped():
+    dropped = replace(
+        State.start("How do the cats sleep?"), dropped=tuple(three()), shortfall="All were poor."
+    )
+    ctx = context(ScriptedLlm("never asked"))
+    answer = Generate()(replace(dropped, rankings=(Ranking(dropped.question, ()),)), ctx).answer
+    assert answer is not None
+    assert (answer.reason, [near.doc_id for near in answer.suggestions]) == (
+        "All were poor.", ["near", "middle"],
+    )  # fmt: skip
+
+
 def test_citations_name_the_passage_and_quote_it():
     ctx = context(ScriptedLlm("The near cat sleeps [1]. The far one too [3]."))
     answer = written(ctx, *three()).answer

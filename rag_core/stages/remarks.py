@@ -1,0 +1,82 @@
+"""Remarks on an answer's evidence, and the documents nearest to a question that was not answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..language.analysis import detect_language, language_of
+from ..values.labels import LABELS
+from ..values.remarks import Remark, Suggestion
+from ..values.types import Hit
+from . import messages
+from .citations import MARKER, cited_claims
+
+MOST_SUGGESTIONS = 3
+
+
+def remarks_on(question: str, text: str, hits: Sequence[Hit]) -> tuple[Remark, ...]:
+    """Remarks on an answer with resolved citations.
+
+    Args:
+        text: the answer; its marker [n] cites `hits[n - 1]`.
+    """
+    spoken = detect_language(question)
+    sources: dict[str, list[int]] = {}  # cited sentence -> its citations
+    for n, claim in cited_claims(text, language_of(MARKER.sub("", text))):
+        sources.setdefault(claim, []).append(n)
+    return (*_thin(sources, hits, spoken), *_other_language(sources, hits, spoken))
+
+
+def suggestions(question: str, hits: Sequence[Hit]) -> tuple[Suggestion, ...]:
+    """The documents of the passages labelled Medium or High, most relevant first, at most three.
+
+    Without labels, or with labels by rank, nothing is known to be near, and nothing is suggested.
+    """
+    asked = language_of(question)
+    near = [
+        (hit.relevance.score, hit.passage.language == asked, hit.passage)
+        for hit in hits
+        if hit.relevance and hit.relevance.label != "Low" and hit.relevance.scorer != "rank"
+    ]
+    found: dict[str, Suggestion] = {}
+    for _, _, passage in sorted(near, key=lambda each: (-each[0], not each[1])):
+        if passage.full_title:
+            found.setdefault(passage.doc_id, Suggestion(passage.full_title, passage.doc_id, passage.id))
+    return tuple(found.values())[:MOST_SUGGESTIONS]
+
+
+def _thin(sources: dict[str, list[int]], hits: Sequence[Hit], spoken: str) -> Iterator[Remark]:
+    """The cited sentences that rest only on passages labelled Low."""
+    thin = {claim: cited for claim, cited in sources.items() if all(_low(hits[n - 1]) for n in cited)}
+    if not thin:
+        return
+    numbers = _numbers(thin)
+    if len(thin) == len(sources):
+        yield Remark("all_thin", messages.all_thin(spoken), numbers, tuple(thin))
+    else:
+        yield Remark("thin", messages.thin(spoken, numbers), numbers, tuple(thin))
+
+
+def _other_language(sources: dict[str, list[int]], hits: Sequence[Hit], spoken: str) -> Iterator[Remark]:
+    """The cited passages in another language than the question, one remark for each language."""
+    cited = [hits[n - 1] for n in _numbers(sources)]
+    native = [hit for hit in hits if hit.passage.language == spoken]
+    best = max(map(_grade, cited), default=0)
+    alone = not any(hit in cited or _grade(hit) > best for hit in native)
+    for language in dict.fromkeys(hit.passage.language for hit in cited):
+        if language != spoken:
+            numbers = tuple(n for n in _numbers(sources) if hits[n - 1].passage.language == language)
+            yield Remark("language", messages.other_language(spoken, numbers, language, alone), numbers)
+
+
+def _numbers(sources: dict[str, list[int]]) -> tuple[int, ...]:
+    return tuple(sorted({n for cited in sources.values() for n in cited}))
+
+
+def _low(hit: Hit) -> bool:
+    return hit.relevance is not None and hit.relevance.label == "Low"
+
+
+def _grade(hit: Hit) -> int:
+    """3 for High, 2 for Medium, 1 for Low, 0 without a label."""
+    return len(LABELS) - LABELS.index(hit.relevance.label) if hit.relevance else 0
