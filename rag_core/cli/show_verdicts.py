@@ -23,8 +23,8 @@ NAMES: dict[AnswerVerdict, str] = {
 def table(scores: VerdictScores) -> None:
     """Shares of the verdicts with intervals, in all and by language; counts by kind."""
     groups = {"all": scores.everything, **scores.languages}
-    _shares("answers the collection has", COVERED, {name: group.covered for name, group in groups.items()})
-    _shares("outside the collection", OUTSIDE, {name: group.outside for name, group in groups.items()})
+    _shares("covered questions", COVERED, {name: group.covered for name, group in groups.items()})
+    _shares("outside questions", OUTSIDE, {name: group.outside for name, group in groups.items()})
     _kinds({name: group for name, group in scores.kinds.items() if group.covered.n})
 
 
@@ -84,19 +84,19 @@ def _shares(title: str, verdicts: Sequence[AnswerVerdict], groups: Mapping[str, 
     groups = {name: group for name, group in groups.items() if group.n}
     if not groups:
         return
-    say(f"  {title:<27}" + "".join(f"{f'{name} ({group.n})':<18}" for name, group in groups.items()).rstrip())
+    say(f"  {title:<20}" + "".join(f"{f'{name} ({group.n})':<18}" for name, group in groups.items()).rstrip())
     for verdict in verdicts:
         cells = "".join(f"{_interval(group.share(verdict)):<18}" for group in groups.values())
-        say(f"    {NAMES[verdict]:<25}{cells}".rstrip(), hang=25)
+        say(f"    {NAMES[verdict]:<18}{cells}".rstrip(), hang=18)
 
 
 def _kinds(kinds: Mapping[str, VerdictGroup]) -> None:
-    say("  by kind                    " + "  ".join(NAMES[verdict] for verdict in COVERED))
+    say(f"  {'by kind':<18}" + "  ".join(NAMES[verdict] for verdict in COVERED))
     for name, group in kinds.items():
         cells = "  ".join(
             f"{group.covered.counts.get(verdict, 0):>{len(NAMES[verdict])}}" for verdict in COVERED
         )
-        say(f"    {name:<25}{cells}  of {group.covered.n}", hang=25)
+        say(f"    {name:<16}{cells}  of {group.covered.n}", hang=18)
 
 
 def _interval(share: Interval | None) -> str:
