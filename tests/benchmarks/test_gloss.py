@@ -1,0 +1,43 @@
+"""Speed of the Spanish reader: milliseconds a question, minutes for 100,000 passages. Run by `make bench`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from rag_core.data.documents import read_collection
+from rag_core.gloss import Gloss
+from rag_core.language.thesaurus import Thesaurus
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+QUESTION = "¿Puedo tomarme un ibuprofeno si estoy de {} semanas y me duele la cabeza?"
+PASSAGES, CORPUS = 2_000, 100_000
+
+
+def test_reading_takes_little_time() -> None:
+    began = time.process_time()
+    gloss = Gloss.read(DATA / "gloss" / "es.tsv", Thesaurus.read(DATA / "thesaurus.toml"))
+    gloss.english("tomármelo")  # loads the dictionary
+    print(f"\nfirst use: {time.process_time() - began:.1f} s")
+
+    questions = [QUESTION.format(number) for number in range(1000)]
+    print(f"a question: {_seconds(gloss, questions) / len(questions) * 1000:.3f} ms")
+
+    paragraphs = [
+        part
+        for document in read_collection(DATA / "corpus")
+        if document.language == "es"
+        for part in document.text.split("\n\n")
+        if len(part) > 300
+    ]
+    texts = [f"{number} {paragraphs[number % len(paragraphs)]}" for number in range(PASSAGES)]
+    seconds = _seconds(gloss, texts) * CORPUS / PASSAGES
+    words = sum(len(text.split()) for text in texts) / PASSAGES
+    print(f"{CORPUS:,} passages of {words:.0f} words: {seconds / 60:.1f} min of one core")
+
+
+def _seconds(gloss: Gloss, texts: list[str]) -> float:
+    began = time.process_time()
+    for text in texts:
+        gloss.english(text)
+    return time.process_time() - began
