@@ -23,7 +23,7 @@ from ..prompts.templates import ANALYSIS, HYPOTHETICAL, Form
 from ..runtime.services import Embedder, Index
 from ..values.errors import ConfigError
 from ..values.types import ModelCall
-from .evidence import AnswerSupport
+from .evidence import AnswerSupport, labelled_low
 from .extract import Candidate, Extractor, abstention_reason, candidates_of, read_sources
 from .rewriting import Rewriter, full_question
 from .scorer import OfflineScorer
@@ -138,7 +138,9 @@ class OfflineLLM(CustomLLM):
         else:
             support = self._support.assess(question, sources.hits)
             candidates = read_sources(sources, support.relevance) if support.enough else []
-            chosen = extractor.best(question, candidates, self._support.terms(question))
+            better = [each for each in candidates if not labelled_low(sources.hits[each.n - 1])]
+            terms = self._support.terms(question)
+            chosen = extractor.best(question, better, terms) or extractor.best(question, candidates, terms)
         if not chosen:
             yield f"{NO_EVIDENCE}. {abstention_reason(question)}"
         for i, candidate in enumerate(chosen):

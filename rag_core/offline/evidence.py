@@ -97,3 +97,8 @@ class AnswerSupport:
     def _count(self, word: str) -> int:
         """Number of passages with a term, up to MAX_FREQUENCY; 0 without an index."""
         return min(self._index.document_frequency(word), MAX_FREQUENCY) if self._index else 0
+
+
+def labelled_low(hit: Hit) -> bool:
+    """Whether a passage is labelled Low; it is quoted only where no better one can be."""
+    return hit.relevance is not None and hit.relevance.label == "Low"

@@ -181,8 +181,8 @@ class Extractor:
 def abstention_reason(question: str) -> str:
     """The reason for an abstention, in Spanish for a Spanish question, otherwise in English."""
     if detect_language(question) == "es":
-        return "Ninguna frase de los pasajes responde con suficiente claridad a la pregunta"
-    return "No sentence of the passages answers the question clearly enough"
+        return "Los pasajes encontrados no responden a esta pregunta"
+    return "The passages found do not answer this question"
 
 
 def read_sources(sources: Sources, relevance: Sequence[float] = ()) -> list[Candidate]:

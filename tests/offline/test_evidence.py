@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from helpers.angles import ANGLES, BELOW, QUESTION, Angles, Fixed, hit, reply
+from helpers.angles import ANGLES, BELOW, NEAR, QUESTION, Angles, Fixed, hit, reply
 
 from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.offline.engine import OfflineLLM
 from rag_core.offline.evidence import AnswerSupport
 from rag_core.prompts.prompt import NO_EVIDENCE
+from rag_core.values.types import Label, Relevance
 
 
 class Counted:
@@ -56,3 +59,17 @@ class TestEvidence:
         answer = reply(engine, QUESTION, [hit("a", BELOW)])
         assert answer.startswith(NO_EVIDENCE) is abstains
         assert abstains or answer == f"{BELOW} [1]"
+
+    def test_a_passage_labelled_low_is_quoted_only_where_nothing_better_is_there(self):
+        words = Concept("words", {"en": ("words",), "es": ("palabras",)}, {"en": (), "es": ()})
+        engine = OfflineLLM(Angles(ANGLES), Fixed(a=0.9, b=0.9), Thesaurus([words]))
+
+        def answer(first: Label, second: Label) -> str:
+            labelled = [
+                replace(hit(name, text), relevance=Relevance(label, "offline_scorer", 0.5, ""))
+                for name, text, label in (("a", NEAR, first), ("b", BELOW, second))
+            ]
+            return reply(engine, QUESTION, labelled)
+
+        assert answer("Low", "Medium") == f"{BELOW} [2]"
+        assert answer("Low", "Low").startswith(f"{NEAR} [1]")
