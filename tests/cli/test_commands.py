@@ -81,7 +81,7 @@ def test_query_as_json_has_exactly_the_promised_fields(ready: Path, rag: Rag, st
     assert (trace["question"], trace["strategy"]) == (QUESTION, strategy)
     assert set(trace["controls"]) == {control.name for control in RECIPES[strategy].controls}
     assert trace["controls"]["k_final"] == 3
-    assert all(set(query) == {"text", "origin", "weight"} for query in trace["queries"])
+    assert all(set(query) == {"text", "origin", "weight", "read_as"} for query in trace["queries"])
     assert [context["rank"] for context in trace["contexts"]] == [1, 2, 3]
     for context in trace["contexts"]:
         assert set(context) == {

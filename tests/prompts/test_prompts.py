@@ -10,7 +10,7 @@ from helpers.small import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.models.embedding import MINILM, MINILM_SHA256
+from rag_core.models.embedding import MINILM_WEIGHTS
 from rag_core.prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, contexts_in
 from rag_core.stages.citations import best_quote, evidence_hash, resolve_citations, shown_evidence
 from rag_core.values.errors import DataError
@@ -359,6 +359,6 @@ def test_defect_a_file_that_cannot_label_is_refused_when_read(tmp_path: Path, te
 
 def test_the_files_in_the_repository_label_english_and_say_their_rule():
     rules = LabelRules.read(ROOT / "data" / "labels.toml")
-    (relevance,) = rules.relevance("cosine", [0.999], "en", f"{MINILM}-{MINILM_SHA256[:8]}")
+    (relevance,) = rules.relevance("cosine", [0.999], "en", f"{MINILM_WEIGHTS}+gloss")
     assert relevance.label == "High"
     assert relevance.rule.startswith("High: cosine similarity to the question 1.00, at least 0.")

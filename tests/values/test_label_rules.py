@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.models.embedding import MINILM, MINILM_SHA256
+from rag_core.models.embedding import MINILM_WEIGHTS
 from rag_core.values.labels import LabelRules
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -55,7 +55,7 @@ class TestLabelsOfAScorersModel:
     def test_the_repository_labels_the_offline_measure_and_the_bundled_models_cosine_alone(self):
         rules = LabelRules.read(DATA / "labels.toml")
         assert rules.has("offline_scorer", "offline-scorer")
-        assert rules.has("cosine", f"{MINILM}-{MINILM_SHA256[:8]}")
+        assert rules.has("cosine", f"{MINILM_WEIGHTS}+gloss")
         for other in ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2-00000000", "text-embedding-3-small"):
             assert not rules.has("cosine", other)
         assert not rules.has("cross_encoder", "mixedbread-ai/mxbai-rerank-large-v1")

@@ -53,7 +53,7 @@ def trace(services: Services) -> Trace:
 def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace: Trace):
     shown = trace.as_json()
     assert list(shown) == FIELDS
-    assert {tuple(query) for query in shown["queries"]} == {("text", "origin", "weight")}
+    assert {tuple(query) for query in shown["queries"]} == {("text", "origin", "weight", "read_as")}
     assert {tuple(context) for context in shown["contexts"]} == {
         ("id", "doc_id", "title", "text", "rank", "score", "score_scale", "label", "votes")
     }
@@ -110,7 +110,7 @@ def test_what_was_asked_and_set_is_in_the_trace(trace: Trace):
         "k_bm25_candidates": 15, "k_semantic_candidates": 15, "rrf_k": 60, "k_rrf_pool": 10,
         "mmr": True, "mmr_lambda": 0.7, "k_final": 3,
     }  # fmt: skip
-    assert shown["queries"] == [{"text": QUESTION, "origin": "question", "weight": 1.0}]
+    assert shown["queries"] == [{"text": QUESTION, "origin": "question", "weight": 1.0, "read_as": None}]
     assert shown["fingerprint"] == build(("hybrid_rrf", {"k_final": 3})).fingerprint
     assert shown["engine"] == ENGINE
 
