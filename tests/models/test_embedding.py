@@ -89,7 +89,9 @@ class TestMiniLM:
         model = AutoModel.from_pretrained(minilm_folder())
         expected = []
         for text in TEXTS:
-            read = tokenizer(text, return_tensors="pt", truncation=True, max_length=256, padding=False)
+            read = tokenizer(
+                minilm.read(text), return_tensors="pt", truncation=True, max_length=256, padding=False
+            )
             with torch.no_grad():
                 pooled = model(**read).last_hidden_state[0].mean(dim=0).numpy()
             expected.append(pooled / np.linalg.norm(pooled))
