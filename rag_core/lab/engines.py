@@ -105,6 +105,7 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
     tell("loading the answer engine")
     stored = StoredVectors(*vector_files(settings, MINILM_WEIGHTS))
     scorer = load_scorer(settings, embedder, prices, thesaurus, stored.lookup)
+    scorer.warm_up()
     reranker = load_reranker(settings, scorer)
     return Engines(prices, labels, embedder, scorer, reranker, thesaurus, load_paid(settings, prices))
 

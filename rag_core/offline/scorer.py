@@ -225,6 +225,11 @@ class OfflineScorer:
         fitted = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
         self.key = f"{NAME}-{fitted}"
 
+    def warm_up(self) -> None:
+        """Load what the first question would otherwise wait for."""
+        self.embedder.embed(["warm"], "passage")
+        self.pieces.similarity("warm", "warm")
+
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
         """One score per hit, in order, and the call.
 
