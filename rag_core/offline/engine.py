@@ -24,7 +24,8 @@ from ..runtime.services import Embedder, Index
 from ..values.errors import ConfigError
 from ..values.types import ModelCall
 from .evidence import AnswerSupport, labelled_low
-from .extract import Candidate, Extractor, abstention_reason, candidates_of, read_sources
+from .extract import Extractor, abstention_reason
+from .quotable import Candidate, candidates_of, read_sources
 from .rewriting import Rewriter, full_question
 from .scorer import OfflineScorer
 
@@ -75,7 +76,7 @@ class OfflineLLM(CustomLLM):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._extractor = Extractor(reader or embedder)
+        self._extractor = Extractor(reader or embedder, thesaurus)
         self._rewriter = Rewriter(embedder, thesaurus, index)
         self._scorer = scorer
         self._support = AnswerSupport(scorer, thesaurus, index) if scorer else None

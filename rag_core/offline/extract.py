@@ -1,85 +1,48 @@
-"""Extractive answers: the best sentences of the sources, or the reason for an abstention."""
+"""Extractive answers: the sentences of the sources that answer best."""
 
 from __future__ import annotations
 
 import copy
+import math
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.analysis import detect_language, language_of, sentences, tokens
-from ..prompts.prompt import Sources
+from ..language.analysis import detect_language, language_of, tokens
+from ..language.asking import Kind, asks, gives, parts
+from ..language.facts import DRUGS
+from ..language.thesaurus import Thesaurus
 from ..runtime.services import Embedder
 from ..values.types import ModelCall
+from .choosing import Choice, choose
+from .compatible import Case, case_of
 from .metered import MeteredEmbedder
+from .quotable import Candidate
+from .subject import HEADED, NEARBY, Idea, Reader
 
-MIN_WORDS = 5  # shorter pieces are headings and fragments
-# Weights of a sentence's cosine, its share of the question's terms, and its passage's relevance or cosine. To the
-# English model any two Spanish sentences look alike, so terms weigh more in Spanish.
-WEIGHTS = {"en": (0.55, 0.20, 0.25), "es": (0.40, 0.35, 0.25)}
-LEAD_BONUS = 0.04  # for a quotation at the start of its passage: first sentences name their subject
-LENGTH_BONUS = 0.02  # for each further sentence of a quotation, to keep good passages together
-FIRST_BONUS = 0.03  # for the top-ranked passage
-DEFINITION_BONUS = 0.15  # for a definition, if the question asks for one
-DANGLING_PENALTY = 0.15  # for a quotation that starts with a back-reference, or ends before its list
-MAX_SENTENCES = (4, 2, 2)  # quoted from the best passage and the next two
-NEAR_BEST = 0.88  # another passage is quoted if its run scores at least this share of the best sentence
-URGENT_NEAR_BEST = 0.85  # the same for a sentence that calls for help, in a quoted passage
-# Lowest score of an answer if its passage was not assessed, by question language.
-MIN_SCORE = {"en": 0.50, "es": 0.53}
-OTHER_LANGUAGE_PENALTY = 0.15  # for sentences in another language, if some are in the question's
+# Weights beside a sentence's cosine: the share of the question's ideas that it names, and of what it is asked to give.
+NAMED, GIVEN = 0.3, 0.3
+# Weights of a passage's relevance (log-odds) and rank (1 / rank) beside the mean cosine of its best sentences.
+RELEVANCE, RANK = 0.2, 0.14
+BEST_SENTENCES = 3
+MIN_COSINE = 0.52  # lowest cosine of the best sentence if its passages were not assessed
+OTHER_LANGUAGE = 0.3  # passages in another language must be better by this
 DUPLICATE_COSINE = 0.82  # lowest cosine at which two sentences say the same
 CACHE_SIZE = 8192  # sentence vectors; strategies compared side by side share most passages
 
-_MARK = re.compile(r" ?\[\d+(?:\s*[,;]\s*\d+)*\]")  # a passage's own references
-_LOOKS_BACK = re.compile(
-    r"(?:it|its|they|them|their|this|these|those|that|he|she|such|both|then|so|but|also|however|instead|"
-    r"otherwise|suelen?|son|es|dura[n]?|est[eao]s?|es[eao]s?|ell[ao]s?|él|pero|también|además|sin embargo|entonces|así|por eso|"
-    r"ambos|ambas|en cambio|en ese caso|in that case|(?:ante )?cualquiera de (?:ell|est)[oa]s|any of (?:these|them))\b",
-    re.IGNORECASE,
-)
-_CALLS_FOR_HELP = re.compile(
-    r"\b(?:999|911|112|emergency (?:number|services?|department|call)|ambulance|call for help|"
-    r"(?:go|come|get|taken?|call|ring|seek|contact|needs?)\b[^.;]{0,60}\b(?:at once|immediately|straight away|"
-    r"right away|without delay|now)|(?:llam|acud|vaya|ve|ir|busc|pid|consult|necesit)\w*\b[^.;]{0,60}\b(?:"
-    r"de inmediato|inmediatamente|enseguida|urgencias|sin demora|cuanto antes|ya)|ambulancia|"
-    r"número de emergencias?)\b",
-    re.IGNORECASE,
-)
-
-
-_ASKS_WHAT = re.compile(r"\W*(?:what (?:is|are)|what's|qu[eé] (?:es|son)|qu[eé] significa)\b", re.IGNORECASE)
-_IS = re.compile(r"\b(?:is|are|means|es|son|significa)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A sentence of a source.
-
-    Args:
-        n: number of the source.
-        context: the source's title and headings.
-        passage: relevance of the passage, or its cosine to the question; None when unknown.
-    """
-
-    n: int
-    text: str
-    context: str
-    language: str
-    passage: float | None
+_IS = re.compile(r"\b(?:is|are|means|es|son|significa|llamamos)\b", re.IGNORECASE)
 
 
 class Extractor:
     """Scores sentences against a question, with a cache of sentence vectors."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, thesaurus: Thesaurus | None = None) -> None:
         self._embedder = embedder
+        self._reader = Reader(thesaurus)
         self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -94,40 +57,27 @@ class Extractor:
     ) -> list[Candidate]:
         """The sentences to quote, in order; empty when none is good enough.
 
-        Each passage's candidate quotation is its run of consecutive sentences with the best mean score; the
-        best passage comes first and can be quoted at greater length. A sentence in a quoted passage that calls
-        for help goes first if it scores nearly as well.
-
         Args:
             weights: idf of the question's terms, by stem, if the passages are known to support an answer;
                 then no minimum score applies. None if they were not assessed.
         """
-        if not candidates:
+        language = language_of(question)
+        case = case_of(question, language, self._reader.thesaurus)
+        allowed = [self._allowed(candidate, case) for candidate in candidates]
+        if not any(allowed):
             return []
         vectors = self._embed([candidate.text for candidate in candidates])
-        scores = self.scores(question, candidates, weights)
-        best = float(scores.max())
-        if weights is None and best < MIN_SCORE.get(language_of(question), MIN_SCORE["en"]):
+        cosine = self._cosine(question, vectors)
+        if weights is None and cosine[allowed].max() < MIN_COSINE:
             return []
-        sources = _by_source(candidates)
-        run_scores = [_best_run(rows, candidates, scores, MAX_SENTENCES[1]).score for rows in sources]
-        run_scores[0] += FIRST_BONUS
-        chosen: list[int] = []
-
-        def quote(rows: Iterable[int]) -> None:
-            for i in rows:
-                if all(float(vectors[i] @ vectors[j]) < DUPLICATE_COSINE for j in chosen):
-                    chosen.append(i)
-
-        for i, longest in zip(np.argsort(-np.array(run_scores), kind="stable"), MAX_SENTENCES, strict=False):
-            run = _best_run(sources[i], candidates, scores, longest)
-            if not chosen or run.score >= NEAR_BEST * best:
-                quote(run.rows)
-        urgent = _urgent(chosen, candidates, scores)
-        if urgent is not None:
-            quote([urgent])
-            chosen.sort(key=lambda i: i != urgent)
-        return [candidates[i] for i in chosen]
+        scores = np.array(
+            [self._scores(question, part, candidates, cosine, vectors, weights) for part in parts(question)]
+        )
+        scores[:, ~np.array(allowed)] = -np.inf
+        spoken = _language(candidates, _worth(candidates, cosine), language)
+        similar = (vectors @ vectors.T) >= DUPLICATE_COSINE
+        found = choose(Choice(question, tuple(candidates), scores, similar, spoken))
+        return [candidates[i] for i in found]
 
     def closest(self, question: str, candidates: Sequence[Candidate], most: int) -> list[Candidate]:
         """The best sentences, without duplicates, in reading order; no minimum score."""
@@ -135,34 +85,85 @@ class Extractor:
             return []
         vectors = self._embed([candidate.text for candidate in candidates])
         chosen: list[int] = []
-        for i in np.argsort(-self.scores(question, candidates), kind="stable"):
+        for i in np.argsort(-self._cosine(question, vectors), kind="stable"):
             if len(chosen) < most and all(float(vectors[i] @ vectors[j]) < DUPLICATE_COSINE for j in chosen):
                 chosen.append(int(i))
         return [candidates[i] for i in sorted(chosen)]
 
-    def scores(
-        self, question: str, candidates: Sequence[Candidate], weights: Mapping[str, float] | None = None
+    def _cosine(self, question: str, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+        cosine: NDArray[np.float64] = (vectors @ self._embed([question])[0]).astype(float)
+        return cosine
+
+    def _scores(
+        self,
+        question: str,
+        part: str,
+        candidates: Sequence[Candidate],
+        whole: NDArray[np.float64],
+        vectors: NDArray[np.float32],
+        weights: Mapping[str, float] | None,
     ) -> NDArray[np.float64]:
-        """(sentences,) scores of how well each answers the question, about 0 to 1."""
+        """(sentences,) scores of how well each answers a part of a question.
+
+        The cosine is the mean of those to the part and to the question, which names its subject.
+
+        Args:
+            whole: (sentences,) cosines to the question.
+        """
         language = language_of(question)
         terms = weights or dict.fromkeys(tokens(question, language), 1.0)
-        vectors = self._embed([candidate.text for candidate in candidates])
-        cosine = (vectors @ self._embed([question])[0]).astype(float)
-        passage = np.empty_like(cosine)
-        for rows in _by_source(candidates):
-            relevance = candidates[rows[0]].passage
-            passage[rows] = cosine[rows].mean() if relevance is None else relevance
-        covered = np.array([_coverage(terms, candidate) for candidate in candidates])
-        same_language = np.array([candidate.language == language for candidate in candidates])
-        cosine_weight, term_weight, passage_weight = WEIGHTS.get(language, WEIGHTS["en"])
+        cosine = whole if part == question else (whole + self._cosine(part, vectors)) / 2
+        worth = _worth(candidates, cosine)
         scores: NDArray[np.float64] = (
-            cosine_weight * cosine + term_weight * covered + passage_weight * passage
+            cosine
+            + NAMED * self._named(self._reader.ideas(question, language, terms), candidates)
+            + np.array([worth[candidate.n] for candidate in candidates])
         )
-        if same_language.any():
-            scores -= OTHER_LANGUAGE_PENALTY * ~same_language
-        if _ASKS_WHAT.match(question):
-            scores += DEFINITION_BONUS * np.array([_defines(candidate, terms) for candidate in candidates])
+        wanted = asks(part)
+        if wanted:
+            given = [self._gives(candidate, wanted, terms) for candidate in candidates]
+            scores += GIVEN * np.array(given) / len(wanted)
         return scores
+
+    def _gives(self, candidate: Candidate, wanted: frozenset[Kind], terms: Mapping[str, float]) -> int:
+        """How many of the wanted kinds a sentence gives."""
+        defines = "definition" in wanted and _defines(candidate, terms)
+        return len(wanted & gives(candidate.text)) + defines
+
+    def _named(self, ideas: Sequence[Idea], candidates: Sequence[Candidate]) -> NDArray[np.float64]:
+        """(sentences,) weighted shares of the ideas that each names, itself, by its headings or its passage."""
+        total = sum(idea.weight for idea in ideas)
+        found = np.zeros(len(candidates))
+        if not total:
+            return found
+        share = self._reader.share
+        for rows in by_source(candidates):
+            first = candidates[rows[0]]
+            language = first.language
+            around = " ".join(candidates[i].text for i in rows)
+            for idea in ideas:
+                nearby = NEARBY * share(idea, around, language)
+                for i in rows:
+                    own = share(idea, candidates[i].text, language)
+                    headed = HEADED * share(idea, _headed(candidates[i]), language)
+                    found[i] += idea.weight * max(own, headed, nearby)
+        return found / total
+
+    def _allowed(self, candidate: Candidate, case: Case) -> bool:
+        """Whether a sentence can be true of the case, and is about its medicine."""
+        if not case.allows(candidate.text, candidate.heading or candidate.context.rpartition(" › ")[2]):
+            return False
+        if not case.drugs:
+            return True
+        language = candidate.language
+        names = self._reader.concepts(candidate.text, language) | self._reader.stems(candidate.text, language)
+        words = {word.lower() for word in re.findall(r"\w+", candidate.text)}
+        if case.names_drug(names | words):
+            return True
+        return not words & DRUGS and case.names_drug(
+            self._reader.concepts(_headed(candidate), language)
+            | set(re.findall(r"\w+", _headed(candidate).lower()))
+        )
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         with self._lock:
@@ -185,35 +186,41 @@ def abstention_reason(question: str) -> str:
     return "The passages found do not answer this question"
 
 
-def read_sources(sources: Sources, relevance: Sequence[float] = ()) -> list[Candidate]:
-    """The sentences of numbered sources.
-
-    Args:
-        relevance: estimate for each source; by default its cosine to the question, if known.
-    """
-    candidates: list[Candidate] = []
-    for n, hit in enumerate(sources, start=1):
-        judged = hit.relevance
-        cosine = judged.score if judged and judged.scorer == "cosine" else None
-        passage = hit.passage
-        worth = relevance[n - 1] if relevance else cosine
-        candidates += candidates_of(n, passage.text, passage.full_title, passage.language, worth)
-    return candidates
+def by_source(candidates: Sequence[Candidate]) -> list[list[int]]:
+    """The rows of each source's candidates, in order."""
+    rows: dict[int, list[int]] = {}
+    for i, candidate in enumerate(candidates):
+        rows.setdefault(candidate.n, []).append(i)
+    return list(rows.values())
 
 
-def candidates_of(
-    n: int, text: str, context: str = "", language: str = "", passage: float | None = None
-) -> Iterable[Candidate]:
-    """The sentences of one source, without fragments; the language is detected if not given."""
-    language = language or language_of(text)
-    for sentence in sentences(_MARK.sub("", text), language):
-        if len(sentence.split()) >= MIN_WORDS:
-            yield Candidate(n, sentence, context, language, passage)
+def _headed(candidate: Candidate) -> str:
+    return f"{candidate.context} › {candidate.heading}" if candidate.heading else candidate.context
 
 
-def _coverage(terms: Mapping[str, float], candidate: Candidate) -> float:
-    found = set(tokens(f"{candidate.context} {candidate.text}", candidate.language))
-    return sum(terms[term] for term in terms.keys() & found) / sum(terms.values()) if terms else 0.0
+def _worth(candidates: Sequence[Candidate], cosine: NDArray[np.float64]) -> dict[int, float]:
+    """How well each source answers: its best sentences, its relevance and its rank."""
+    found = {}
+    for rows in by_source(candidates):
+        first = candidates[rows[0]]
+        best = float(np.sort(cosine[rows])[-BEST_SENTENCES:].mean())
+        odds = 0.0 if first.passage is None else _log_odds(first.passage)
+        found[first.n] = best + RELEVANCE * odds + RANK / first.n
+    return found
+
+
+def _log_odds(probability: float) -> float:
+    clipped = min(max(probability, 0.01), 0.99)
+    return math.log(clipped / (1 - clipped))
+
+
+def _language(candidates: Sequence[Candidate], worth: Mapping[int, float], asked: str) -> str:
+    """The language to answer in: the question's, unless a passage in another is clearly better."""
+    best: dict[str, float] = {}
+    for candidate in candidates:
+        value = worth[candidate.n] + OTHER_LANGUAGE * (candidate.language == asked)
+        best[candidate.language] = max(best.get(candidate.language, -math.inf), value)
+    return max(best, key=lambda code: best[code])
 
 
 def _defines(candidate: Candidate, terms: Mapping[str, float]) -> bool:
@@ -223,56 +230,3 @@ def _defines(candidate: Candidate, terms: Mapping[str, float]) -> bool:
     )
     subject_terms = tokens(re.sub(r"\([^)]*\)", "", subject), candidate.language)
     return bool(verb and subject_terms) and terms.keys() >= set(subject_terms)
-
-
-def _by_source(candidates: Sequence[Candidate]) -> list[list[int]]:
-    """The rows of each source's candidates, in order."""
-    rows: dict[int, list[int]] = {}
-    for i, candidate in enumerate(candidates):
-        rows.setdefault(candidate.n, []).append(i)
-    return list(rows.values())
-
-
-class _Run(NamedTuple):
-    """Consecutive sentences of one source, and their score as a quotation."""
-
-    score: float
-    rows: list[int]
-
-
-def _best_run(
-    rows: Sequence[int], candidates: Sequence[Candidate], scores: NDArray[np.float64], longest: int
-) -> _Run:
-    """The consecutive rows with the best mean score, including bonuses and penalties."""
-
-    def value(start: int, end: int) -> float:
-        first, last = candidates[rows[start]].text, candidates[rows[end - 1]].text
-        hanging = (start > 0 and _LOOKS_BACK.match(first) is not None) + 3 * last.endswith(":")
-        return (
-            float(scores[list(rows[start:end])].mean())
-            + LENGTH_BONUS * (end - start - 1)
-            + LEAD_BONUS * (start == 0)
-            - DANGLING_PENALTY * hanging
-        )
-
-    return max(
-        _Run(value(start, end), list(rows[start:end]))
-        for start in range(len(rows))
-        for end in range(start + 1, min(start + longest, len(rows)) + 1)
-    )
-
-
-def _urgent(
-    chosen: Sequence[int], candidates: Sequence[Candidate], scores: NDArray[np.float64]
-) -> int | None:
-    """The best sentence that calls for help in a quoted passage; None when none is good enough."""
-    quoted = {candidates[i].n for i in chosen}
-    calls = [
-        i
-        for i, candidate in enumerate(candidates)
-        if candidate.n in quoted
-        and scores[i] >= URGENT_NEAR_BEST * scores.max()
-        and _CALLS_FOR_HELP.search(candidate.text)
-        and not _LOOKS_BACK.match(candidate.text)
-    ]
-    return max(calls, key=lambda i: scores[i], default=None)

@@ -12,7 +12,7 @@ import numpy as np
 from ..language.analysis import tokens
 from ..runtime.services import Embedder, TextKind
 from ..values.types import ModelCall, Passage, Vectors
-from .extract import candidates_of
+from .quotable import candidates_of
 
 CACHE_SIZE = 32_768  # vectors; at 384 dimensions 50 MB
 CACHED_TERMS = 8192  # texts

@@ -253,8 +253,11 @@ class TestOrder:
         assert answer == f"{self.URGENT} [1] {self.CALM} [1]"
 
     def test_it_stays_out_where_it_does_not_belong(self):
-        answer = reply(self.at(urgent=0.3, calm=0.95), self.ASKED, [hit("a", f"{self.CALM} {self.URGENT}")])
+        engine = self.at(urgent=0.3, calm=0.95)
+        answer = reply(engine, self.ASKED, [hit("a", self.CALM), hit("b", self.URGENT)])
         assert answer == f"{self.CALM} [1]"
+        answer = reply(engine, self.ASKED, [hit("a", f"{self.CALM} {self.URGENT}")])
+        assert answer.startswith(self.CALM)
 
     def test_the_best_passage_comes_before_the_first_one(self, engine):
         assert reply(engine, QUESTION, [hit("a", LEFT), hit("b", NEAR)]) == f"{NEAR} [2] {LEFT} [1]"

@@ -1,0 +1,154 @@
+"""Choosing and ordering the sentences of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..language.asking import asks
+from ..language.urgency import calls_for_help, is_lesser, signs_in, urgent_signs
+from .quotable import Candidate
+
+MOST = 4  # sentences of an answer
+SOURCES = 3  # passages quoted at most
+GAP = 1.0  # a sentence of the best passage may score this much less than the best
+GAP_ELSEWHERE = 0.5  # the same for sentences of other passages
+URGENT_GAP = 1.5  # the same for the urgent action for a sign in the question
+HELP_GAP = 0.2  # the same for a call for help to come first when none of its signs is happening
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """What there is to choose from.
+
+    Args:
+        scores: (parts, sentences) how well each answers each part of the question; -inf where it must not be quoted.
+        similar: (sentences, sentences) whether two say the same.
+        language: to answer in; an urgent action can be in another.
+    """
+
+    question: str
+    candidates: tuple[Candidate, ...]
+    scores: NDArray[np.float64]
+    similar: NDArray[np.bool_]
+    language: str
+
+
+def choose(given: Choice) -> list[int]:
+    """The rows to quote, in order; empty when nothing can be quoted.
+
+    For a sign of an emergency in the question, the urgent action comes first, and nothing about what is mild
+    or can wait. Then the best sentences for each part of the question.
+    """
+    signs = urgent_signs(given.question)
+    opener = _urgent(given, signs) if signs else []
+    chosen = [*opener]
+    parts = len(given.scores)
+    for part, scores in enumerate(given.scores):
+        left = -(-(MOST - len(chosen)) // (parts - part))
+        chosen += _best(given, scores, chosen, left, opener)
+    rest = chosen[len(opener) :]
+    return chosen if opener else _help_first(given, rest)
+
+
+def _best(
+    given: Choice, scores: NDArray[np.float64], chosen: Sequence[int], most: int, opened: Sequence[int]
+) -> list[int]:
+    """At most that many further sentences with the best scores: passages by their best, in reading order.
+
+    Args:
+        opened: the urgent action that opens the answer; then only what concerns the emergency follows.
+    """
+    candidates = given.candidates
+    ranked = [
+        i
+        for i in np.argsort(-scores, kind="stable").tolist()
+        if candidates[i].language == given.language and scores[i] > -np.inf
+    ]
+    found: list[int] = []
+    for i in ranked:
+        if len(found) >= most:
+            break
+        gap = GAP if candidates[i].n == candidates[ranked[0]].n else GAP_ELSEWHERE
+        if scores[i] < scores[ranked[0]] - gap:
+            continue
+        if opened and (is_lesser(candidates[i].text) or not _concerns(given, i, opened)):
+            continue
+        sources = {candidates[j].n for j in (*chosen, *found)}
+        group = _with_needed(given, i, (*chosen, *found))
+        fits = group and len(found) + len(group) <= max(most, 2)
+        if group and fits and (candidates[i].n in sources or len(sources) < SOURCES):
+            found += group
+    order = list(dict.fromkeys(candidates[i].n for i in found))
+    return sorted(found, key=lambda i: (order.index(candidates[i].n), i))
+
+
+def _with_needed(given: Choice, i: int, chosen: Sequence[int]) -> list[int] | None:
+    """A sentence with the list's introduction or the sentence before that it needs; None if it cannot be quoted."""
+    candidates, quotable = given.candidates, given.scores.max(axis=0) > -np.inf
+    if i in chosen or any(given.similar[i, j] for j in chosen):
+        return None
+    if candidates[i].leads:
+        items = [j for j in range(len(candidates)) if _lead_of(given, j) == i and quotable[j]]
+        return [i, max(items, key=lambda j: float(given.scores[:, j].max()))] if items else None
+    group = [i]
+    lead = _lead_of(given, i)
+    if lead is not None:
+        return group if lead in chosen else [lead, i]
+    while candidates[group[0]].needs_previous:
+        before = group[0] - 1
+        if before in chosen:
+            break
+        if not quotable[before] or len(group) > 1 or candidates[before].leads:
+            return None
+        group.insert(0, before)
+    return group
+
+
+def _lead_of(given: Choice, i: int) -> int | None:
+    """The row of the line that introduces a list item."""
+    candidate = given.candidates[i]
+    return None if candidate.lead is None else i - (candidate.place - candidate.lead)
+
+
+def _concerns(given: Choice, i: int, opened: Sequence[int]) -> bool:
+    """Whether a sentence is in the passage of the urgent action or names a sign in the question."""
+    candidate = given.candidates[i]
+    return candidate.n == given.candidates[opened[-1]].n or bool(
+        urgent_signs(given.question) & signs_in(candidate.text)
+    )
+
+
+def _help_first(given: Choice, chosen: list[int]) -> list[int]:
+    """With a call for help first, if the question asks when to act on a sign that it names."""
+    signs = signs_in(given.question) if asks(given.question) & {"action", "time"} else frozenset()
+    totals = given.scores.max(axis=0)
+    for i in chosen:
+        candidate = given.candidates[i]
+        alone = candidate.lead is None and not candidate.needs_previous
+        near = totals[i] >= totals.max() - HELP_GAP
+        if alone and near and calls_for_help(candidate.text) and signs & signs_in(candidate.text):
+            return [i, *(j for j in chosen if j != i)]
+    return chosen
+
+
+def _urgent(given: Choice, signs: frozenset[str]) -> list[int]:
+    """The best call for help in the best passage or for a sign in the question, with what it needs."""
+    totals = given.scores.max(axis=0)
+    best = given.candidates[int(totals.argmax())].n
+    found: list[tuple[float, bool, float, list[int]]] = []
+    for i, candidate in enumerate(given.candidates):
+        group = _with_needed(given, i, ()) if totals[i] >= totals.max() - URGENT_GAP else None
+        if group is None or is_lesser(candidate.text):
+            continue
+        said = " ".join(given.candidates[j].text for j in group)
+        named = bool(signs & signs_in(said)) + 0.5 * bool(
+            signs & signs_in(f"{candidate.context} {candidate.heading}")
+        )
+        if calls_for_help(said) and (named or candidate.n == best):
+            fit = named + (candidate.n == best)
+            found.append((fit, candidate.language == given.language, float(totals[i]), group))
+    return max(found)[3] if found else []

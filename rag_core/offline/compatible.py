@@ -1,0 +1,120 @@
+"""Whether a sentence can be true of the question's case: its week of pregnancy and its medicine."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..language.analysis import LANGUAGES, words_of
+from ..language.facts import DRUGS, facts
+from ..language.thesaurus import Thesaurus
+
+LAST_WEEK = 43  # higher numbers are no weeks of pregnancy
+
+_N = r"(\d{1,2})(?:\s*\+\s*\d)?"
+_WEEK = r"(?:weeks?|semanas?)"
+_BEFORE = re.compile(
+    rf"\b(?:before|until|till|up to|under|earlier than|less than|first|hasta|antes de|menos de)(?: the end of)?(?: las?)?(?: {_WEEK})?\s+{_N}(?: {_WEEK})?\b", re.IGNORECASE
+)  # fmt: skip
+_AFTER = re.compile(
+    rf"\b(?:after|from|beyond|past|since|later than|más de|a partir de|después de|desde|pasadas?)(?: las?)?(?: {_WEEK})?\s+{_N}(?: {_WEEK})?(?: (?:onwards?|or later|or more))?\b"
+    rf"|\b{_N} {_WEEK} (?:onwards?|or later|or more|en adelante|o más)\b", re.IGNORECASE,
+)  # fmt: skip
+_BETWEEN = re.compile(
+    rf"\b(?:between|from|entre|de|desde)(?: las?)?(?: {_WEEK})?\s+{_N}(?: {_WEEK})?\s+(?:and|to|y|a|hasta)(?: las?)?(?: {_WEEK})?\s*{_N}\b", re.IGNORECASE
+)  # fmt: skip
+_TRIMESTERS = [
+    (re.compile(r"\bfirst (?:trimester|third|three months)\b|\bprimer trimestre\b", re.IGNORECASE), (0, 13)),
+    (re.compile(r"\bsecond (?:trimester|third)\b|\bsegundo trimestre\b", re.IGNORECASE), (14, 27)),
+    (
+        re.compile(
+            r"\b(?:third|last) (?:trimester|third)\b|\b(?:tercer|último) (?:trimestre|tercio)\b",
+            re.IGNORECASE,
+        ),
+        (28, LAST_WEEK),
+    ),
+]
+_IN_WEEKS = re.compile(rf"\b{_WEEK}\b|trimest|\bthird\b|\btercio\b", re.IGNORECASE)
+_NOT_PREGNANCY = re.compile(
+    r"\b(?:after (?:the |a )?(?:birth|delivery|caesarean|miscarriage)|postpartum|postnatal|newborn|old|of age|later|ago|after (?:giving|treatment|exposure|starting|it|the|taking)|"
+    r"(?:después|tras|antes) del? (?:parto|nacimiento|cesárea|tratamiento|viaje|embarazo)|posparto|puerperio|recién nacid\w+|de vida|de edad|más tarde|duran?|seguid[ao]s)\b",
+    re.IGNORECASE,
+)
+_AFTER_BIRTH = re.compile(
+    r"\b(?:newborn|postpartum|postnatal|week(?:s)? (?:old|after)|breastfe\w+|gave birth|since the birth|recién nacid\w+|posparto|puerperio|lacta\w+|di a luz|nació|de vida)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a question fixes.
+
+    Args:
+        weeks: the weeks of pregnancy it names.
+        drugs: the medicines it names, as folded words and thesaurus concepts.
+    """
+
+    weeks: tuple[int, ...]
+    drugs: frozenset[str]
+
+    def allows(self, sentence: str, heading: str = "") -> bool:
+        """Whether one of the question's weeks is within the limits that a sentence states, if it states any.
+
+        A sentence without limits has those of its heading.
+        """
+        stated = limits(sentence) or limits(heading)
+        return not (self.weeks and stated) or any(
+            first <= week <= last for week in self.weeks for first, last in stated
+        )
+
+    def names_drug(self, names: Iterable[str]) -> bool:
+        """Whether `names` has one of the question's medicines; true if the question names none."""
+        return not self.drugs or not self.drugs.isdisjoint(names)
+
+
+def case_of(question: str, language: str, thesaurus: Thesaurus | None) -> Case:
+    """The case that a question describes."""
+    weeks: tuple[int, ...] = ()
+    if not _AFTER_BIRTH.search(question):
+        ages = [fact for fact in facts(question, language) if fact.kind == "age"]
+        numbers = [int(float(value)) for fact in ages for value in fact.values[:1]]
+        weeks = tuple(number for number in numbers if 4 <= number < LAST_WEEK)
+    return Case(weeks, drugs_in(question, language, thesaurus))
+
+
+def drugs_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset[str]:
+    """The medicines a text names: folded words, and ids of their concepts and classes."""
+    words = {
+        word.form: text[word.start : word.end] for word in words_of(text, language) if word.form in DRUGS
+    }
+    ids = {
+        mention.concept.id
+        for name in words.values()
+        for code in LANGUAGES
+        for mention in (thesaurus.find(name, code) if thesaurus else ())
+    }
+    classes = {
+        concept.id
+        for concept in (thesaurus.concepts.values() if thesaurus and ids else ())
+        if ids & {*concept.narrower}
+    }
+    return frozenset({*words, *ids, *classes})
+
+
+Limits = tuple[tuple[int, int], ...]  # first and last week of each range
+
+
+@functools.lru_cache(maxsize=65536)
+def limits(sentence: str) -> Limits:
+    """The ranges of weeks of pregnancy that a sentence states, without those about time after birth."""
+    if not _IN_WEEKS.search(sentence) or _NOT_PREGNANCY.search(sentence):
+        return ()
+    between = [(int(a), int(b)) for a, b in _BETWEEN.findall(sentence)]
+    between += [weeks for pattern, weeks in _TRIMESTERS if pattern.search(sentence)]
+    rest = _BETWEEN.sub(" ", sentence)
+    before = [(0, int(n) - 1) for n in _BEFORE.findall(rest)]
+    after = [(int(a or b), LAST_WEEK) for a, b in _AFTER.findall(rest)]
+    return tuple(pair for pair in (*between, *before, *after) if pair[0] <= pair[1] and pair[1] <= LAST_WEEK)

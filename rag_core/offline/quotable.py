@@ -1,0 +1,140 @@
+"""The sentences of passages that an answer can quote, with what they need to be understood."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..language.analysis import language_of, sentences
+from ..prompts.prompt import Sources
+
+MIN_WORDS = 3  # shorter pieces are fragments
+MAX_HEADING = 12  # words; a longer line without a full stop is a sentence
+
+_MARK = re.compile(r" ?\[\d+(?:\s*[,;]\s*\d+)*\]")  # a passage's own references
+_BLOCKS = re.compile(r"\n{2,}|\n(?=[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t])")
+_ITEM = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
+_ENDS = re.compile(r"[.!?…:;][\"'”’»)]*$")
+_INTRODUCES = re.compile(r":$|\b(?:these|below|the following|siguientes?|est[ao]s)\b", re.IGNORECASE)
+_LOOKS_BACK = re.compile(
+    r"(?:it|its|they|them|their|this|these|those|that|he|she|such|both|then|so|but|also|however|instead|otherwise|"
+    r"another|others?|the (?:same|other|latter|former)|even then|either way|neither|afterwards|if (?:it|they|this|not|so)|"
+    r"in (?:that|this) case|in addition|for (?:this|that) reason|any of (?:these|them)|(?:most|many|some|all|each|one|two|none) of (?:these|them)|"
+    r"suelen?|son|es|dura[n]?|est[eao]s?|es[eao]s?|es[eo]|ell[ao]s?|él|pero|también|además|sin embargo|entonces|así|por es[eo]|"
+    r"por est[ao]|por lo tanto|ambos|ambas|tampoco|en cambio|en (?:ese|este|tal) caso|de lo contrario|si no|"
+    r"(?:ante )?cualquiera de (?:ell|est)[oa]s|otr[oa]s?|el (?:mismo|otro)|la (?:misma|otra)|sus?)\b",
+    re.IGNORECASE,
+)
+_POINTS_BACK = re.compile(
+    r"\b(?:(?:these|those|this|that|such) (?:sign|symptom|test|drug|medicine|measure|treatment|case|infection|rule|reason|stage|change|group|advice|"
+    r"problem|step|method|risk|women|babies)s?|(?:est|es)[aeo]s? (?:signo|síntoma|prueba|medicamento|medida|tratamiento|caso|infección|"
+    r"norma|motivo|fase|cambio|grupo|problema|método|riesgo|mujer)(?:e?s)?|dichos?|dichas?|instead|(?:call|calling|ring) it)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A sentence of a source.
+
+    Args:
+        n: number of the source.
+        context: the source's title and headings.
+        passage: relevance of the passage, or its cosine to the question; None when unknown.
+        heading: the heading nearest above it.
+        place: position among the source's sentences, from 0.
+        lead: position of the line that introduces the list it belongs to; None outside such a list.
+        leads: whether it introduces a list, and says nothing alone.
+    """
+
+    n: int
+    text: str
+    context: str
+    language: str
+    passage: float | None
+    heading: str = ""
+    place: int = 0
+    lead: int | None = None
+    leads: bool = False
+
+    @property
+    def needs_previous(self) -> bool:
+        """Whether it refers to the sentence before it."""
+        return self.place > 0 and bool(_LOOKS_BACK.match(self.text) or _POINTS_BACK.search(self.text))
+
+
+class Piece(NamedTuple):
+    """A sentence of a text with the heading above it and the position of its list's introduction."""
+
+    text: str
+    heading: str
+    lead: int | None
+
+
+def read_sources(sources: Sources, relevance: Sequence[float] = ()) -> list[Candidate]:
+    """The sentences of numbered sources.
+
+    Args:
+        relevance: estimate for each source; by default its cosine to the question, if known.
+    """
+    candidates: list[Candidate] = []
+    for n, hit in enumerate(sources, start=1):
+        judged = hit.relevance
+        cosine = judged.score if judged and judged.scorer == "cosine" else None
+        passage = hit.passage
+        worth = relevance[n - 1] if relevance else cosine
+        candidates += candidates_of(n, passage.text, passage.full_title, passage.language, worth)
+    return candidates
+
+
+def candidates_of(
+    n: int, text: str, context: str = "", language: str = "", passage: float | None = None
+) -> list[Candidate]:
+    """The sentences of one source, without fragments; the language is detected if not given."""
+    language = language or language_of(text)
+    found = pieces(text, language)
+    leads = {piece.lead for piece in found}
+    return [
+        Candidate(
+            n, piece.text, context, language, passage, piece.heading, place, piece.lead,
+            leads=place in leads or piece.text.endswith(":"),
+        )
+        for place, piece in enumerate(found)
+    ]  # fmt: skip
+
+
+@functools.lru_cache(maxsize=4096)
+def pieces(text: str, language: str) -> tuple[Piece, ...]:
+    """The sentences of a text in order; headings inside it are kept as context only."""
+    found: list[Piece] = []
+    heading, lead = "", None
+    blocks = [block for block in _BLOCKS.split(_MARK.sub("", text)) if block.strip()]
+    for block, following in itertools.zip_longest(blocks, blocks[1:], fillvalue=""):
+        if _is_heading(block) and following and not _is_heading(following):
+            heading, lead = " ".join(block.split()), None
+            continue
+        item = _ITEM.match(block)
+        line = " ".join(block[item.end() if item else 0 :].split())
+        if not item:
+            lead = None
+        for sentence in sentences(line, language):
+            if len(sentence.split()) >= MIN_WORDS or item or sentence.endswith(":"):
+                found.append(Piece(sentence, heading, lead))
+        if not item and _ITEM.match(following) and found and _INTRODUCES.search(found[-1].text):
+            lead = len(found) - 1
+    return tuple(found)
+
+
+def _is_heading(block: str) -> bool:
+    """Whether a block is one short line without a full stop, and no list item."""
+    line = block.strip()
+    return (
+        "\n" not in line
+        and not _ITEM.match(block)
+        and not _ENDS.search(line)
+        and len(line.split()) <= MAX_HEADING
+    )

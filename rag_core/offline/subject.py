@@ -1,0 +1,74 @@
+"""What a question is about, and how much of it a text names."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..language.analysis import tokens, words_of
+from ..language.facts import facts
+from ..language.thesaurus import Thesaurus
+
+HEADED = 0.7  # how far a title or heading names an idea for the sentences below it
+NEARBY = 0.4  # the same for the rest of the passage
+
+
+class Idea(NamedTuple):
+    """A word of a question, or the words of one concept.
+
+    Args:
+        weight: the highest idf of its words.
+        stems: of its words, in the question's language.
+        concept: id of the concept; empty when the thesaurus has none.
+    """
+
+    weight: float
+    stems: frozenset[str]
+    concept: str
+
+
+class Reader:
+    """Reads the ideas in questions and texts, with a cache."""
+
+    def __init__(self, thesaurus: Thesaurus | None = None) -> None:
+        self.thesaurus = thesaurus
+        self.concepts = functools.lru_cache(maxsize=32768)(self._concepts)
+        self.stems = functools.lru_cache(maxsize=32768)(self._stems)
+
+    def ideas(self, question: str, language: str, weights: Mapping[str, float]) -> list[Idea]:
+        """The ideas of a question, without its numbers.
+
+        Args:
+            weights: idf of its terms, by stem; other words are ignored.
+        """
+        numbers = [fact for fact in facts(question, language) if fact.kind in ("number", "age")]
+        words = [
+            word
+            for word in words_of(question, language)
+            if word.stem in weights and not any(fact.start <= word.start < fact.end for fact in numbers)
+        ]
+        found: list[Idea] = []
+        for mention in self.thesaurus.find(question, language) if self.thesaurus else ():
+            inside = [word for word in words if mention.start <= word.start < mention.end]
+            if inside:
+                weight = max(weights[word.stem] for word in inside)
+                found.append(Idea(weight, frozenset(word.stem for word in inside), mention.concept.id))
+                words = [word for word in words if word not in inside]
+        found += [Idea(weights[word.stem], frozenset([word.stem]), "") for word in words]
+        return list(dict.fromkeys(found))
+
+    def share(self, idea: Idea, text: str, language: str) -> float:
+        """How far a text names an idea, 0 to 1."""
+        if idea.concept and idea.concept in self.concepts(text, language):
+            return 1.0
+        return len(idea.stems & self.stems(text, language)) / len(idea.stems)
+
+    def _concepts(self, text: str, language: str) -> frozenset[str]:
+        """The concepts a text names, and those they are narrower than."""
+        if self.thesaurus is None:
+            return frozenset()
+        return frozenset(mention.concept.id for mention in self.thesaurus.find(text, language))
+
+    def _stems(self, text: str, language: str) -> frozenset[str]:
+        return frozenset(tokens(text, language))

@@ -1,0 +1,166 @@
+"""Which sentences answer: by what is asked, the case, the emergency and the parts of the question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.angles import Angles, hit, reply
+
+from rag_core.language.thesaurus import Thesaurus
+from rag_core.offline.engine import OfflineLLM
+from rag_core.prompts.prompt import NO_EVIDENCE
+from rag_core.values.types import Hit
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+@pytest.fixture(scope="module")
+def thesaurus() -> Thesaurus:
+    return Thesaurus.read(DATA / "thesaurus.toml")
+
+
+def answer(
+    question: str, hits: list[Hit], cosines: dict[str, float], thesaurus: Thesaurus | None = None
+) -> str:
+    """The answer when sentences have these cosines to the question and to each of its parts, others 0."""
+    vectors: dict[str, list[float]] = {text: [1, 0, 0, 0] for text in (question, *question.split(", "))}
+    for place, (text, cosine) in enumerate(cosines.items()):
+        rest = (1 - cosine**2) ** 0.5
+        vectors[text] = [cosine, *(rest if axis == place % 3 else 0 for axis in range(3))]
+    return reply(OfflineLLM(Angles(vectors), thesaurus=thesaurus), question, hits)
+
+
+@pytest.mark.parametrize(
+    ("question", "near", "asked"),
+    [
+        (
+            "How is gestational diabetes treated?",
+            "Gestational diabetes comes from hormones of the placenta.",
+            "Treatment of gestational diabetes begins with diet and exercise.",
+        ),
+        (
+            "¿Cómo se trata la diabetes gestacional?",
+            "La diabetes gestacional viene de las hormonas de la placenta.",
+            "El tratamiento de la diabetes gestacional empieza por la dieta.",
+        ),
+        (
+            "How long does lochia last?",
+            "Lochia is the bleeding that follows a birth.",
+            "Lochia lasts for four to six weeks.",
+        ),
+    ],
+)
+def test_an_answer_begins_with_what_is_asked(question, near, asked):
+    language = "es" if "¿" in question else "en"
+    hits = [hit("a", near, language), hit("b", asked, language)]
+    assert answer(question, hits, {near: 0.70, asked: 0.68}).startswith(asked)
+
+
+@pytest.mark.parametrize(
+    ("question", "wrong", "right"),
+    [
+        (
+            "Can I take ibuprofen for a headache at 33 weeks?",
+            "Ibuprofen before 20 weeks is best avoided unless a doctor advises it.",
+            "Ibuprofen should not be taken from 28 weeks.",
+        ),
+        (
+            "Can I take ibuprofen for a headache?",
+            "Paracetamol is the first choice for a headache.",
+            "Ibuprofen is avoided late in pregnancy.",
+        ),
+        (
+            "¿Puedo tomar ibuprofeno con 33 semanas?",
+            "El ibuprofeno antes de la semana 20 se toma solo con consejo médico.",
+            "El ibuprofeno no se toma desde las 28 semanas.",
+        ),
+    ],
+)
+def test_a_rule_for_other_weeks_or_another_medicine_is_not_quoted(thesaurus, question, wrong, right):
+    language = "es" if "¿" in question else "en"
+    hits = [hit("a", f"{wrong} {right}", language)]
+    assert answer(question, hits, {wrong: 0.9, right: 0.8}, thesaurus) == f"{right} [1]"
+    assert answer(question, [hit("a", wrong, language)], {wrong: 0.9}, thesaurus).startswith(NO_EVIDENCE)
+
+
+@pytest.mark.parametrize(
+    ("question", "calm", "urgent"),
+    [
+        (
+            "My waters broke and the fluid is green, what should I do?",
+            "When the waters break, a pad shows the colour of the fluid.",
+            "Green fluid means going to the hospital at once.",
+        ),
+        (
+            "Rompí aguas y son verdes, ¿qué hago?",
+            "Al romper aguas, una compresa muestra el color del líquido.",
+            "El líquido verde obliga a acudir de inmediato al hospital.",
+        ),
+    ],
+)
+def test_the_urgent_action_opens_and_what_is_mild_stays_out(question, calm, urgent):
+    mild = "Un goteo leve puede esperar." if "¿" in question else "A slight trickle can wait a little."
+    language = "es" if "¿" in question else "en"
+    said = answer(
+        question, [hit("a", f"{calm} {mild} {urgent}", language)], {calm: 0.9, mild: 0.8, urgent: 0.6}
+    )
+    assert said.startswith(urgent)
+    assert mild not in said
+
+
+def test_a_question_in_general_is_no_alarm():
+    what = "Eclampsia is the onset of fits in a woman with pre-eclampsia."
+    urgent = "Eclampsia is an emergency, so call for help at once."
+    said = answer("What is eclampsia?", [hit("a", f"{what} {urgent}")], {what: 0.8, urgent: 0.7})
+    assert said.startswith(what)
+
+
+def test_a_list_item_keeps_its_introduction():
+    item, other = "The fever is 38 degrees or more.", "The rash is new and itches."
+    text = f"Call the clinic in the following cases:\n\n- {other}\n- {item}"
+    said = answer("When do I call the clinic about a fever?", [hit("a", text)], {item: 0.8, other: 0.1})
+    assert said.startswith("Call the clinic in the following cases: [1]")
+    assert f"{item} [1]" in said
+
+
+def test_the_introduction_of_a_list_never_ends_an_answer():
+    lead = "Call the clinic in the following cases:"
+    text = f"{lead}\n\n- The fever is 38 degrees or more."
+    said = answer("When do I call the clinic?", [hit("a", text)], {lead: 0.8})
+    assert said == f"{lead} [1] The fever is 38 degrees or more. [1]"
+
+
+def test_a_sentence_that_points_back_brings_the_one_before():
+    before, after = "Lochia is red at first.", "It lasts for four to six weeks."
+    assert answer("How long does lochia last?", [hit("a", f"{before} {after}")], {after: 0.9}) == (
+        f"{before} [1] {after} [1]"
+    )
+
+
+def test_the_best_passage_is_quoted_though_it_is_in_the_other_language():
+    far, near = "Cats sleep most of the day and night.", "La prueba de Chagas se hace una vez."
+    hits = [hit("a", near, "es"), hit("b", far, "en")]
+    assert answer("Should I be tested for Chagas disease?", hits, {far: 0.2, near: 0.8}) == f"{near} [1]"
+
+
+def test_an_answer_is_in_one_language():
+    here, there = "The test for Chagas is done once.", "La prueba de Chagas se hace una vez."
+    hits = [hit("a", there, "es"), hit("b", here, "en")]
+    assert answer("Should I be tested for Chagas disease?", hits, {here: 0.75, there: 0.8}) == f"{here} [2]"
+
+
+def test_each_part_of_a_question_is_answered():
+    test, cure, more = (
+        "Women from there are tested once.",
+        "Most babies are cured with tablets.",
+        "Tests are free there.",
+    )
+    question = "Should I be tested for Chagas, can the baby be cured?"
+    vectors = {
+        question: (0.7, 0.7, 0, 0), "Should I be tested for Chagas": (1, 0, 0, 0), "can the baby be cured?": (0, 1, 0, 0),
+        test: (0.8, 0, 0.6, 0), more: (0.75, 0, 0, 0.66), cure: (0.1, 0.7, 0.7, 0),
+    }  # fmt: skip
+    said = reply(OfflineLLM(Angles(vectors)), question, [hit("a", f"{test} {more} {cure}")])
+    assert said.startswith(test)
+    assert cure in said

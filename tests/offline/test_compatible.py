@@ -1,0 +1,71 @@
+"""Whether a sentence fits the question's week of pregnancy and medicine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag_core.language.thesaurus import Thesaurus
+from rag_core.offline.compatible import Case, case_of, limits
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+@pytest.fixture(scope="module")
+def thesaurus() -> Thesaurus:
+    return Thesaurus.read(DATA / "thesaurus.toml")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("NSAIDs in the first 20 weeks are best avoided.", ((0, 19),)),
+        ("Before 20 weeks, spotting needs a call.", ((0, 19),)),
+        ("Antes de la semana 20 se consulta.", ((0, 19),)),
+        ("It is avoided from 28 weeks.", ((28, 43),)),
+        ("No se toman desde las 20 semanas.", ((20, 43),)),
+        ("The scan is between 18 and 21 weeks.", ((18, 21),)),
+        ("La prueba se hace entre las 24 y las 28 semanas.", ((24, 28),)),
+        ("They are not taken in the last third of pregnancy.", ((28, 43),)),
+        ("En el primer trimestre se evita.", ((0, 13),)),
+        ("Bleeding lasts up to 6 weeks after the birth.", ()),
+        ("Paracetamol is the first choice.", ()),
+    ],
+)
+def test_limits(sentence, expected):
+    assert limits(sentence) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [("May I take it at 33 weeks?", "en"), ("¿Puedo tomarlo a las 33 semanas?", "es")],
+)
+def test_a_rule_for_other_weeks_does_not_fit(question, language):
+    case = case_of(question, language, None)
+    assert case.weeks == (33,)
+    assert not case.allows("It is avoided before 20 weeks.")
+    assert case.allows("It is avoided from 28 weeks.")
+    assert case.allows("It is best avoided.")
+    assert not case.allows("It is best avoided.", heading="Before 20 weeks")
+
+
+def test_one_of_several_weeks_is_enough_and_weeks_after_birth_are_none():
+    assert case_of("Is it given at 18 weeks or at 24 weeks?", "en", None).allows(
+        "It is given before 20 weeks."
+    )
+    assert case_of("My newborn is 6 weeks old", "en", None).weeks == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "language"), [("Can I take ibuprofen?", "en"), ("¿Puedo tomar ibuprofeno?", "es")]
+)
+def test_a_medicine_is_named_by_itself_or_its_class(thesaurus, question, language):
+    case = case_of(question, language, thesaurus)
+    assert case.names_drug({"ibuprofen", "ibuprofeno"})
+    assert case.names_drug({"nsaids"})
+    assert not case.names_drug({"paracetamol"})
+
+
+def test_a_question_without_medicine_fits_all():
+    assert Case((), frozenset()).names_drug(())
