@@ -79,7 +79,8 @@ class OfflineLLM(CustomLLM):
         self._extractor = Extractor(reader or embedder, thesaurus)
         self._rewriter = Rewriter(embedder, thesaurus, index)
         self._scorer = scorer
-        self._support = AnswerSupport(scorer, thesaurus, index) if scorer else None
+        read = (reader or embedder).read
+        self._support = AnswerSupport(scorer, thesaurus, index, read) if scorer else None
 
     @property
     def metadata(self) -> LLMMetadata:

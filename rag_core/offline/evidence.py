@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..language.analysis import language_of, words_of
+from ..language.analysis import Word, language_of, tokens, words_of
 from ..language.thesaurus import Thesaurus
 from ..runtime.services import Index
-from ..values.types import Hit
+from ..values.types import Hit, Passage
 from .scorer import OfflineScorer
 
 TOP_PASSAGES = 3  # passages averaged for support
@@ -40,10 +40,18 @@ class AnswerSupport:
 
     Args:
         index: gives document frequencies; without it all terms weigh the same.
+        read: a text of a language as the model reads it; see `Embedder.read`.
     """
 
-    def __init__(self, scorer: OfflineScorer, thesaurus: Thesaurus | None, index: Index | None) -> None:
+    def __init__(
+        self,
+        scorer: OfflineScorer,
+        thesaurus: Thesaurus | None,
+        index: Index | None,
+        read: Callable[[str, str], str] = lambda text, language: text,
+    ) -> None:
         self._scorer = scorer
+        self._read = read
         self._thesaurus = thesaurus
         self._index = index
         self._frequency = functools.lru_cache(maxsize=4096)(self._count)
@@ -66,14 +74,15 @@ class AnswerSupport:
         return Support(relevance, support, support >= threshold)
 
     def coverage(self, question: str, hits: Sequence[Hit]) -> float:
-        """The highest idf-weighted share of the question's terms in one passage, 0 to 1."""
+        """The highest idf-weighted share of the question's terms in one passage, 0 to 1.
+
+        With a passage in another language, the question is compared as the model reads both.
+        """
         weights = self.terms(question)
-        if not weights or not hits:
+        if not weights:
             return 0.0
-        language = language_of(question)
-        stems_of = [{word.stem for word in words_of(hit.passage.indexed_text, language)} for hit in hits]
-        most = max(sum(weights[stem] for stem in weights.keys() & stems) for stems in stems_of)
-        return most / sum(weights.values())
+        covered = [sum(weights[stem] for stem in self._named(question, hit.passage)) for hit in hits]
+        return max(covered, default=0.0) / sum(weights.values())
 
     def terms(self, question: str) -> dict[str, float]:
         """The question's terms as stems, with their idf: ln((1 + N) / (½ + n)).
@@ -84,9 +93,23 @@ class AnswerSupport:
             word.stem: math.log(
                 (1 + MAX_FREQUENCY) / (0.5 + self._frequency(question[word.start : word.end]))
             )
-            for word in words_of(question, language_of(question))
-            if not word.stop and len(word.form) > 1
+            for word in self._words(question)
         }
+
+    def _named(self, question: str, passage: Passage) -> set[str]:
+        """The stems of the question's terms that a passage names."""
+        language, words = language_of(question), self._words(question)
+        if passage.language == language:
+            stems = set(tokens(passage.indexed_text, language))
+            return {word.stem for word in words if word.stem in stems}
+        stems = set(tokens(self._read(passage.indexed_text, passage.language), "en"))
+        readings = {word.stem: self._read(question[word.start : word.end], language) for word in words}
+        return {stem for stem, read in readings.items() if stems & set(tokens(read, "en"))}
+
+    def _words(self, question: str) -> list[Word]:
+        """The question's words, without stop words and single letters."""
+        words = words_of(question, language_of(question))
+        return [word for word in words if not word.stop and len(word.form) > 1]
 
     def _easily_matched(self, question: str) -> bool:
         """Whether a question is short and names no thesaurus concept."""

@@ -52,6 +52,17 @@ class TestEvidence:
         assert knowing.assess("itching insurance", self.HITS).support == pytest.approx(0.8)
         assert blind.assess("itching palms insurance soles", self.HITS).support == pytest.approx(0.8)
 
+    def test_a_question_and_a_passage_in_two_languages_are_compared_as_the_model_reads_them(self):
+        gloss = {"ratones voladores": "flying mice", "ratones": "mice", "voladores": "flying"}
+        evidence = AnswerSupport(Fixed(), None, None, lambda text, language: gloss.get(text.lower(), text))
+        for question in ("Ratones voladores peludos", "Furry flying mice"):
+            assert evidence.coverage(
+                question, [hit("a", "Mice."), hit("b", "Voladores", "es")]
+            ) == pytest.approx(1 / 3)
+            assert evidence.coverage(
+                question, [hit("a", "Flying mice"), hit("b", "Ratones")]
+            ) == pytest.approx(2 / 3)
+
     @pytest.mark.parametrize(("relevance", "abstains"), [(0.9, False), (0.1, True)])
     def test_the_scorer_decides_whether_there_is_an_answer(self, relevance, abstains):
         words = Concept("words", {"en": ("words",), "es": ("palabras",)}, {"en": (), "es": ()})
