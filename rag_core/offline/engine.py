@@ -79,8 +79,7 @@ class OfflineLLM(CustomLLM):
         self._extractor = Extractor(reader or embedder, thesaurus)
         self._rewriter = Rewriter(embedder, thesaurus, index)
         self._scorer = scorer
-        read = (reader or embedder).read
-        self._support = AnswerSupport(scorer, thesaurus, index, read) if scorer else None
+        self._support = AnswerSupport(scorer, index) if scorer else None
 
     @property
     def metadata(self) -> LLMMetadata:

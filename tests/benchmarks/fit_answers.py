@@ -1,4 +1,4 @@
-"""Fit the offline engine's abstention (rag_core/offline/evidence.py): MIN_SUPPORT, by language.
+"""Fit the offline engine's abstention (rag_core/offline/evidence.py): MIN_SUPPORT.
 
     python tests/benchmarks/fit_answers.py
 
@@ -99,7 +99,7 @@ def weighed(lab: Lab, evidence: AnswerSupport, questions: list[str]) -> tuple[np
 
 def main() -> None:
     lab = open_lab()
-    evidence = AnswerSupport(lab.engines.scorer, lab.engines.thesaurus, lab.index)
+    evidence = AnswerSupport(lab.engines.scorer, lab.index)
     dev = read_builtin(DATA, "dev").questions
     for language, others in OTHER.items():
         inside = [one.text for one in dev if one.language == language and one.kind != "outside"]
