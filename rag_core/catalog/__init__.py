@@ -13,6 +13,7 @@ from ..values.errors import ConfigError
 from .advanced import CONTEXTUAL, MULTI_QUERY_REWRITER, RAG_MSR
 from .basic import BM25, HYBRID_RRF, HYDE, SIMPLE_SEMANTIC
 from .controls import MAX_PASSAGES, Choice, Control, Number, Switch, Templates, Values, Weights, format_value
+from .ensemble import ENSEMBLE
 from .recipe import Preset, Recipe
 from .registry import FailedPlugin, Registry
 
@@ -41,7 +42,9 @@ __all__ = [
     "unregister",
 ]
 
-RECIPES = Registry((SIMPLE_SEMANTIC, BM25, HYDE, HYBRID_RRF, MULTI_QUERY_REWRITER, CONTEXTUAL, RAG_MSR))
+RECIPES = Registry(
+    (SIMPLE_SEMANTIC, BM25, HYDE, HYBRID_RRF, MULTI_QUERY_REWRITER, CONTEXTUAL, RAG_MSR, ENSEMBLE)
+)
 register = RECIPES.register
 unregister = RECIPES.unregister
 

@@ -30,6 +30,7 @@ class ReciprocalRankFusion(FusionStage):
         k: >= 0; a larger k favours the top ranks less.
         weights: (retriever, weight >= 0) pairs; the default weight is 1. A ranking's weight is its retriever's
             times its query's. Rankings of weight 0 are ignored.
+        rewrites: weight >= 0 of rewritten queries, relative to the question's own words.
 
     Example:
         >>> from rag_core.testing import ranking_of
@@ -42,11 +43,12 @@ class ReciprocalRankFusion(FusionStage):
     scale: ClassVar[Scale] = "rrf"
     k: int = 60
     weights: tuple[tuple[str, float], ...] = ()
+    rewrites: float = 1.0
 
     def __post_init__(self) -> None:
         if self.k < 0:
             raise ConfigError(f"ReciprocalRankFusion: k must be at least 0, not {self.k}.")
-        if any(weight < 0 for _, weight in self.weights):
+        if self.rewrites < 0 or any(weight < 0 for _, weight in self.weights):
             raise ConfigError("ReciprocalRankFusion: weights must not be negative.", "Use 0 or more.")
 
     def flow(self, before: Flow) -> Flow:
@@ -75,6 +77,7 @@ class ReciprocalRankFusion(FusionStage):
         weights = dict(self.weights)
         for ranking in rankings:
             weight = weights.get(ranking.retriever, 1.0) * ranking.query.weight
+            weight *= 1.0 if ranking.query.origin == "question" else self.rewrites
             if weight > 0:
                 for rank, hit in enumerate(ranking, start=1):
                     shares[hit.id].append(weight / (self.k + rank))

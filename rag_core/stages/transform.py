@@ -117,6 +117,7 @@ class Rewrite(TransformStage):
 
     Args:
         templates: one or more.
+        keep_question: search with the question too, as the first query; then it alone remains if all rewrites fail.
 
     Example:
         >>> from rag_core.prompts.templates import STANDALONE, SYNONYMS
@@ -129,6 +130,7 @@ class Rewrite(TransformStage):
     """
 
     templates: tuple[Template, ...]
+    keep_question: bool = False
 
     def __post_init__(self) -> None:
         if not self.templates:
@@ -137,12 +139,15 @@ class Rewrite(TransformStage):
             check_fields(self.name, template, ("question",), ("form",))
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """The successful rewrites, without duplicates.
+        """The question if it is kept, and the successful rewrites, without duplicates.
 
         Raises:
-            ProviderError: all rewrites failed.
+            ProviderError: all rewrites failed, and the question is not kept.
         """
         written, failures = self._written(question, ctx)
+        if self.keep_question:
+            same = question.text.casefold()
+            return (question, *(query for query in written if query.text.casefold() != same))
         if not written:
             first = failures[0]
             raise ProviderError(

@@ -65,6 +65,14 @@ MOVES: Mapping[tuple[str, str], Move] = {
     ("rag_msr", "alpha"): Move(0.9, "scores"),
     ("rag_msr", "theta"): Move(0.65, "membership"),
     ("rag_msr", "k_final"): Move(2, "membership"),
+    ("ensemble", "templates"): Move(["complications"], "queries"),
+    ("ensemble", "rewriter_temperature"): Move(0.5, "queries"),
+    ("ensemble", "rewrite_weight"): Move(0.0, "scores", base={"rerank": False}),
+    ("ensemble", "k_candidates"): Move(1, "membership"),
+    ("ensemble", "rrf_k"): Move(0, "scores", base={"rerank": False}),
+    ("ensemble", "rerank"): Move(False, "scores"),
+    ("ensemble", "k_rerank"): Move(2, "membership"),
+    ("ensemble", "k_final"): Move(2, "membership"),
 }
 SEEN: Mapping[str, Callable[[Trace], object]] = {
     "membership": lambda trace: {hit.id for hit in trace.ranking},
@@ -92,6 +100,7 @@ IDLE: Mapping[tuple[str, str], tuple[Mapping[str, object], str]] = {
     ("rag_msr", "m_per_query"): ({"rerank": False}, "Acts only when rerank is true."),
     ("rag_msr", "alpha"): ({"judge": False}, "Acts only when judge is true."),
     ("rag_msr", "theta"): ({"judge": False}, "Acts only when judge is true."),
+    ("ensemble", "k_rerank"): ({"rerank": False}, "Acts only when rerank is true."),
 }
 
 TYPES = {"int": int, "float": float, "bool": bool, "choice": str, "weights": list, "templates": list}

@@ -65,6 +65,16 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "theta": 0.5,
         "k_final": 5,
     },
+    "ensemble": {
+        "templates": ["entity_expansion"],
+        "rewriter_temperature": 0.3,
+        "rewrite_weight": 0.5,
+        "k_candidates": 100,
+        "rrf_k": 20,
+        "rerank": True,
+        "k_rerank": 100,
+        "k_final": 8,
+    },
 }
 # Design 2.3's stages with its numbers, written out per stage; a template stands as (name, temperature).
 STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
@@ -96,13 +106,13 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
                 ]
             },
         ),
-        ("ReciprocalRankFusion", "fuse", {"k": 60, "weights": []}),
+        ("ReciprocalRankFusion", "fuse", {"k": 60, "weights": [], "rewrites": 1.0}),
         ("Top", "select", {"k": 10}),
         ("Mmr", "select", {"k": 5, "lambda_": 0.7}),
         ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "multi_query": [
-        ("Rewrite", "transform", {"templates": [(name, 0.3) for name in MULTI_QUERY]}),
+        ("Rewrite", "transform", {"templates": [(name, 0.3) for name in MULTI_QUERY], "keep_question": False}),
         ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
         ("WeightedFusion", "fuse", {"weighting": "linear", "step": 0.05, "weights": [], "combine": "max"}),
         ("Top", "select", {"k": 8}),
@@ -128,7 +138,10 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         (
             "Rewrite",
             "transform",
-            {"templates": [("paraphrasing", 0.3), ("aspect_specific", 0.3), ("entity_aware", 0.3)]},
+            {
+                "templates": [("paraphrasing", 0.3), ("aspect_specific", 0.3), ("entity_aware", 0.3)],
+                "keep_question": False,
+            },
         ),
         ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
         ("Rerank", "rerank", {}),
@@ -138,6 +151,24 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         ("Blend", "rerank", {"alpha": 0.4}),
         ("Threshold", "select", {"theta": 0.5}),
         ("Top", "select", {"k": 5}),
+        ("Generate", "answer", {"template": ("answer", 0.0)}),
+    ],
+    "ensemble": [
+        ("Rewrite", "transform", {"templates": [("entity_expansion", 0.3)], "keep_question": True}),
+        (
+            "Bm25 ∥ Dense",
+            "retrieve",
+            {
+                "retrievers": [
+                    {"retriever": "Bm25", "k": 100, "k1": 1.5, "b": 0.75, "enriched": False},
+                    {"retriever": "Dense", "k": 100, "enriched": False},
+                ]
+            },
+        ),
+        ("ReciprocalRankFusion", "fuse", {"k": 20, "weights": [], "rewrites": 0.5}),
+        ("Top", "select", {"k": 100}),
+        ("Rerank", "rerank", {}),
+        ("Top", "select", {"k": 8}),
         ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
 }
