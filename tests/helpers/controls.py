@@ -66,7 +66,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "k_final": 5,
     },
     "ensemble": {
-        "templates": ["entity_expansion"],
+        "templates": ["standalone", "expanded"],
         "rewriter_temperature": 0.3,
         "rewrite_weight": 0.5,
         "k_candidates": 100,
@@ -112,7 +112,11 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "multi_query": [
-        ("Rewrite", "transform", {"templates": [(name, 0.3) for name in MULTI_QUERY], "keep_question": False}),
+        (
+            "Rewrite",
+            "transform",
+            {"templates": [(name, 0.3) for name in MULTI_QUERY], "keep_question": False},
+        ),
         ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
         ("WeightedFusion", "fuse", {"weighting": "linear", "step": 0.05, "weights": [], "combine": "max"}),
         ("Top", "select", {"k": 8}),
@@ -154,7 +158,11 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "ensemble": [
-        ("Rewrite", "transform", {"templates": [("entity_expansion", 0.3)], "keep_question": True}),
+        (
+            "Rewrite",
+            "transform",
+            {"templates": [("standalone", 0.3), ("expanded", 0.3)], "keep_question": True},
+        ),
         (
             "Bm25 ∥ Dense",
             "retrieve",
