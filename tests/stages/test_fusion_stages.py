@@ -82,6 +82,17 @@ class TestRrfWeights:
         fused = ReciprocalRankFusion(9, ((BM25, 0.4),)).fuse([ranking("a", light, BM25)])
         assert fused == {"a": pytest.approx(0.4 * 0.5 / 10, abs=1e-15)}
 
+    def test_rewrites_weigh_less_than_the_question(self):
+        own = ranking("ab")
+        other = replace(ranking("bc"), query=Query("reworded", "synonyms"))
+        expected = {"a": 1 / 61, "b": 1 / 62 + 0.5 / 61, "c": 0.5 / 62}
+        assert ReciprocalRankFusion(60, rewrites=0.5).fuse([own, other]) == pytest.approx(expected, abs=1e-15)
+        assert set(ReciprocalRankFusion(60, rewrites=0).fuse([own, other])) == {"a", "b"}
+
+    def test_a_negative_weight_of_rewrites_is_refused(self):
+        with pytest.raises(ConfigError, match="must not be negative"):
+            ReciprocalRankFusion(60, rewrites=-0.1)
+
     @settings(deadline=None)
     @given(st.permutations("abcdef"), st.permutations("defghi"), st.floats(0.05, 1))
     def test_a_search_of_weight_zero_is_as_if_it_had_not_been_made(self, one, two, weight):

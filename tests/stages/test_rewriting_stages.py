@@ -57,6 +57,17 @@ class TestRewrite:
         ]
         assert warnings == []
 
+    def test_the_question_can_be_kept_and_comes_first(self, ctx: Context):
+        stage = Rewrite(MULTI_QUERY, keep_question=True)
+        repeated = {**PLAIN, "synonyms": "do cats sleep?"}
+        queries = stage.rewrite(QUESTION, with_llm(ctx, Told(repeated)))
+        assert [query.origin for query in queries] == ["question", "standalone", "expanded"]
+
+    def test_the_kept_question_remains_when_all_rewrites_fail(self, ctx: Context):
+        asked = with_llm(ctx, Told(dict.fromkeys(PLAIN, refused())))
+        assert Rewrite(MULTI_QUERY, keep_question=True).rewrite(QUESTION, asked) == (QUESTION,)
+        assert len(asked.meter.warnings) == 3
+
     def test_the_calls_are_made_at_the_same_time(self, ctx: Context):
         meeting = threading.Barrier(3)
 
