@@ -1,7 +1,7 @@
 """Rewriting questions without a language model: thesaurus, pseudo-relevance feedback, fixed phrases.
 
-Every rewrite keeps the question's numbers, weeks of pregnancy, negations and drugs: the words that express them are
-never replaced or dropped. All but "other_language" are in the question's language.
+Every rewrite is in the question's language and keeps its numbers, weeks of pregnancy, negations and drugs: the
+words that express them are never replaced or dropped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from ..language.analysis import LANGUAGES, language_of, words_of
+from ..language.analysis import language_of, words_of
 from ..language.facts import Fact, facts
 from ..language.thesaurus import Concept, Mention, Thesaurus
 from ..runtime.services import Embedder, Index
@@ -86,7 +86,6 @@ class RewriteInput:
     facts: tuple[Fact, ...]
     wording: Wording
     search: Callable[[], Feedback]
-    in_english: str
 
     @functools.cached_property
     def feedback(self) -> Feedback:
@@ -161,7 +160,6 @@ class Rewriter:
             tuple(facts(text, language)),
             WORDINGS[language],
             lambda: self.first_pass(question, language),
-            self._embedder.read(text, language),
         )
 
     def first_pass(self, question: str, language: str) -> Feedback:
@@ -249,18 +247,6 @@ def _entity_expansion(question: RewriteInput) -> str:
     return text if text != question.text else _listed(text, question.terms(FEW_TERMS))
 
 
-def _other_language(question: RewriteInput) -> str:
-    """A Spanish question as the model reads it in English; otherwise its concepts and facts in the other language.
-
-    Without concepts or a gloss, the question itself.
-    """
-    if question.in_english != question.text or not question.concepts:
-        return question.in_english
-    (other,) = (code for code in LANGUAGES if code != question.language)
-    names = [concept.preferred(other) for concept in question.concepts]
-    return " ".join([*names, *(question.text[fact.start : fact.end] for fact in question.facts)])
-
-
 def _retrieval_condense(question: RewriteInput) -> str:
     return _condensed(question.text, question.language)
 
@@ -276,7 +262,6 @@ RULES: Mapping[str, Callable[[RewriteInput], str]] = {
     "clarification": _clarification,
     "entity_expansion": _entity_expansion,
     "retrieval_condense": _retrieval_condense,
-    "other_language": _other_language,
     "transform": _transform,
 }
 

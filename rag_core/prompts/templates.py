@@ -123,10 +123,6 @@ HYPOTHETICAL = Template(
     text="Question: {question}\n\nPassage:",
     temperature=REWRITER_TEMPERATURE,
 )
-OTHER_LANGUAGE = replace(
-    _rewrite("other_language", "Translate it into English; if it is in English, into Spanish."),
-    system=_RULES.replace("- Write in the language of the question.\n", ""),
-)
 TRANSFORM = _rewrite(
     "transform",
     "Put it in the terminology of the documents, so that both a keyword search and a search by meaning "
@@ -163,7 +159,7 @@ MULTI_QUERY = (STANDALONE, SYNONYMS, EXPANDED)
 ORIGINAL = (PARAPHRASING, ASPECT_SPECIFIC, ENTITY_AWARE)
 IMPROVED = (CLARIFICATION, ENTITY_EXPANSION, RETRIEVAL_CONDENSE)
 # templates the user can select by name or start a custom one from
-READY: Mapping[str, Template] = {template.name: template for template in (*MULTI_QUERY, COMPLICATIONS, OTHER_LANGUAGE)}
+READY: Mapping[str, Template] = {template.name: template for template in (*MULTI_QUERY, COMPLICATIONS)}
 # the offline engine's rules by name, with the template texts they implement
 OFFLINE_RULES: Mapping[str, str] = {
     template.name: template.text for template in (*READY.values(), *ORIGINAL, *IMPROVED, TRANSFORM)

@@ -95,7 +95,6 @@ EXPECTED = {
     "entity_expansion": "My waters broke (rupture of membranes, membrane rupture) at 34 weeks and I have no fever",
     "retrieval_condense": "waters broke 34 weeks no fever",
     "transform": "My rupture of membranes at 34 weeks and I have no fever",
-    "other_language": "rotura de membranas 34 weeks no",
 }
 
 
