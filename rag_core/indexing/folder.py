@@ -99,7 +99,7 @@ class IndexFolder:
             if generation is None:
                 return None
             if self._opened is None or self._opened.generation != generation:
-                self._opened = CorpusIndex.open(generation)
+                self._opened = CorpusIndex.open(generation, self._embedder.read)
             return self._opened
         except IndexDamaged as error:
             raise IndexDamaged(

@@ -19,7 +19,7 @@ import hashlib
 import json
 import weakref
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -165,11 +165,15 @@ def chroma_client(folder: Path) -> Any:
 
 
 class CorpusIndex:
-    """One generation, open for reading; implements the Index protocol. Thread-safe."""
+    """One generation, open for reading; implements the Index protocol. Thread-safe.
+
+    Args:
+        read: how the embedding model reads a question; BM25 searches for a gloss as well.
+    """
 
     def __init__(
         self, manifest: Manifest, passages: Mapping[str, Passage], order: Sequence[str], bm25: Bm25Index,
-        collection: Any, generation: Path,
+        collection: Any, generation: Path, read: Callable[[str], str] = str,
     ) -> None:  # fmt: skip
         self.manifest = manifest
         self.generation = generation
@@ -177,6 +181,7 @@ class CorpusIndex:
         self._order = list(order)
         self._bm25 = bm25
         self._collection = collection
+        self._read = read
         counted = Counter(passage.language for passage in passages.values()).most_common()
         self._languages = [code for code, count in counted if count >= MAIN_LANGUAGE * len(passages)] or [
             "en"
@@ -196,7 +201,7 @@ class CorpusIndex:
         return f"{self.manifest.corpus}{enriched}, {len(self._order):,} passages, generation {number}"
 
     @classmethod
-    def open(cls, generation: Path) -> CorpusIndex:
+    def open(cls, generation: Path, read: Callable[[str], str] = str) -> CorpusIndex:
         """Open a generation after an integrity check.
 
         Raises:
@@ -226,7 +231,7 @@ class CorpusIndex:
             damaged = isinstance(error, IndexDamaged)
             what = str(error) if damaged else f"the vector store cannot be opened ({error})."
             raise IndexDamaged(f"{generation.name}: {what}") from error
-        index = cls(manifest, passages, order, bm25, collection, generation)
+        index = cls(manifest, passages, order, bm25, collection, generation, read)
         weakref.finalize(index, client.close)  # readers may still use it when a newer one is opened
         return index
 
@@ -248,8 +253,9 @@ class CorpusIndex:
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
-        """The k best BM25 hits for a text."""
-        scores, matched = self._bm25.scores(query_tokens(text, self._languages), k1, b)
+        """The k best BM25 hits for a text, and for its gloss if there is one."""
+        terms = query_tokens(text, self._languages, self._read(text))
+        scores, matched = self._bm25.scores(terms, k1, b)
         rows = sorted(np.flatnonzero(matched), key=lambda row: (-scores[row], self._order[row]))
         return [Hit(self.passages[self._order[row]], float(scores[row]), "bm25") for row in rows[:k]]
 

@@ -123,7 +123,7 @@ def tokens(text: str, language: str) -> list[str]:
     return [_fold(stem) for stem in _stem(words, language)]
 
 
-def query_tokens(question: str, languages: Sequence[str]) -> list[str]:
+def query_tokens(question: str, languages: Sequence[str], gloss: str = "") -> list[str]:
     """The terms to search a collection for.
 
     The language of a very short question is uncertain, so it is analysed in each of the collection's
@@ -132,6 +132,7 @@ def query_tokens(question: str, languages: Sequence[str]) -> list[str]:
 
     Args:
         languages: the collection's languages, most frequent first; at least one.
+        gloss: the question read in English, if it was; its terms are added, to match English passages too.
     """
     detected = language_of(question)
     first = detected if detected in languages else languages[0]
@@ -139,7 +140,7 @@ def query_tokens(question: str, languages: Sequence[str]) -> list[str]:
     if len(_WORD.findall(question)) <= SHORT_QUESTION:
         for language in languages:
             terms += [term for term in tokens(question, language) if term not in terms]
-    return terms
+    return terms + [term for term in tokens(gloss, "en") if gloss != question and term not in terms]
 
 
 def matches(text: str, question: str, language: str) -> list[tuple[int, int]]:

@@ -242,7 +242,8 @@ class OfflineScorer:
         if not hits:
             return [], call
         terms = [term_counts(hit.passage.indexed_text, hit.passage.language) for hit in hits]
-        lexical = bm25_among(dict.fromkeys(_terms(query, hits), 1.0), terms)
+        asked = query_tokens(query, _languages(hits), self.embedder.read(query))
+        lexical = bm25_among(dict.fromkeys(asked, 1.0), terms)
         words = np.array([self._words(query, hit.passage) for hit in hits])
         parts = (lexical, compared.sentences, compared.cosines, words)
         own = standardised(np.sum([standardised(part) for part in parts], axis=0))
@@ -345,11 +346,6 @@ def _without_framing(terms: set[str]) -> set[str]:
 def _framing_terms() -> frozenset[str]:
     """Terms missing from stop lists but found in any advice, whatever the topic."""
     return frozenset(term for language, words in FRAMING_WORDS.items() for term in tokens(words, language))
-
-
-def _terms(query: str, hits: Sequence[Hit]) -> list[str]:
-    """The query's terms, analysed as for the index."""
-    return query_tokens(query, _languages(hits))
 
 
 def _question_language(question: str, passage: str) -> str:

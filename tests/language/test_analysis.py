@@ -11,7 +11,7 @@ import pytest
 from rank_bm25 import BM25Okapi
 
 from rag_core.indexing.bm25 import Bm25Index
-from rag_core.language.analysis import ANALYSER, language_of, matches, sentences, tokens
+from rag_core.language.analysis import ANALYSER, language_of, matches, query_tokens, sentences, tokens
 
 
 @pytest.mark.parametrize(
@@ -290,3 +290,10 @@ def test_a_document_frequency_counts_passages_with_any_of_the_terms() -> None:
     assert index.document_frequency(["ano"]) == 1, "as a search would match it"
     assert index.document_frequency(["fish"]) == index.document_frequency([]) == 0
     assert Bm25Index.fit([]).document_frequency(["cat"]) == 0
+
+
+def test_the_terms_of_a_gloss_are_added_to_those_of_the_question():
+    question, gloss = "náuseas del embarazo temprano", "nausea of the early pregnancy"
+    own = query_tokens(question, ["en", "es"])
+    assert query_tokens(question, ["en", "es"], gloss) == [*own, "nausea", "earli", "pregnanc"]
+    assert query_tokens(question, ["en", "es"], question) == own, "not read in English"

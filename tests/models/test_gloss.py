@@ -250,3 +250,14 @@ def test_a_document_in_spanish_is_found_by_its_english(tmp_path: Path):
     index = store.open()
     assert index is not None
     assert index.dense(embedder.embed(["swans swim"])[0][0], 1)[0].passage.text == "Los cisnes nadan."
+
+
+def test_keyword_search_looks_for_the_words_of_the_gloss_too(tmp_path: Path):
+    index = reindexed(tmp_path, Glossing("barking dogs")).open()
+    assert index is not None
+    own = {hit.id for hit in index.lexical("cats", 9, 1.5, 0.75)}
+    glossed = {hit.id for hit in index.lexical("gatos", 9, 1.5, 0.75)}
+    spanish = {identity for identity in index.passages if identity.startswith("d:")}
+    english = {hit.id for hit in index.lexical("barking dogs", 9, 1.5, 0.75)}
+    assert own and english and spanish
+    assert glossed == english | spanish
