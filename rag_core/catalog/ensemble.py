@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..prompts.templates import EXPANDED, REWRITER_TEMPERATURE, STANDALONE, with_temperature
+from ..prompts.templates import EXPANDED, REWRITER_TEMPERATURE, with_temperature
 from ..stages import (
     Bm25,
     Dense,
@@ -23,12 +23,12 @@ from .recipe import Recipe
 ENSEMBLE = Recipe(
     name="ensemble",
     title="Ensemble",
-    summary="Searches with the question and two rewrites, by keywords and by embedding, fuses all by rank, then reranks.",
+    summary="Searches with the question and a rewrite, by keywords and by embedding, fuses all by rank, then reranks.",
     source="Ours: chosen on the dev questions of the built-in set and of NFCorpus; no paper proposes this combination.",
     controls=(
         Templates(
             "templates",
-            (STANDALONE.name, EXPANDED.name),
+            (EXPANDED.name,),
             "Rewriting templates; the question itself is always searched too.",
         ),
         Number(
@@ -56,8 +56,8 @@ ENSEMBLE = Recipe(
     ),
     stages=lambda c: _stages(c),
     helps="When the best passages matter more than speed; questions of every kind, in both languages.",
-    hurts="The slowest retrieval here, and hard to explain: each passage owes its rank to six lists and a reranker.",
-    calls={"rewrite": 2, "answer": 1},
+    hurts="The slowest retrieval here, and hard to explain: each passage owes its rank to four lists and a reranker.",
+    calls={"rewrite": 1, "answer": 1},
 )
 
 

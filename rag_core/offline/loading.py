@@ -33,7 +33,8 @@ def load_offline(
     parts = [embedder.key, scorer.key if scorer else "", thesaurus.digest if thesaurus else ""]
     configuration = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
     reader = scorer.embedder if scorer else embedder
-    model = OfflineLLM(embedder, scorer, thesaurus, index, reader)
+    searcher = reader if reader.key == embedder.key else embedder
+    model = OfflineLLM(searcher, scorer, thesaurus, index, reader)
     return LlamaLlm(model, NAME, prices, reads_fields=True, configuration=configuration)
 
 

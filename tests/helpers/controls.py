@@ -66,7 +66,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "k_final": 5,
     },
     "ensemble": {
-        "templates": ["standalone", "expanded"],
+        "templates": ["expanded"],
         "rewriter_temperature": 0.3,
         "rewrite_weight": 0.5,
         "k_candidates": 100,
@@ -161,7 +161,7 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         (
             "Rewrite",
             "transform",
-            {"templates": [("standalone", 0.3), ("expanded", 0.3)], "keep_question": True},
+            {"templates": [("expanded", 0.3)], "keep_question": True},
         ),
         (
             "Bm25 ∥ Dense",
