@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.asking import asks
-from ..language.urgency import calls_for_help, is_lesser, signs_in, urgent_signs
+from ..language.urgency import asks_when_to_act, calls_for_help, is_lesser, signs_in, urgent_signs
 from .quotable import Candidate
 
 MOST = 4  # sentences of an answer
 SOURCES = 3  # passages quoted at most
 GAP = 1.0  # a sentence of the best passage may score this much less than the best
+OPENING_GAP = 0.5  # the same for sentences before the best one in its passage, which would open the answer
 GAP_ELSEWHERE = 0.5  # the same for sentences of other passages
 URGENT_GAP = 1.5  # the same for the urgent action for a sign in the question
 HELP_GAP = 0.2  # the same for a call for help to come first when none of its signs is happening
@@ -72,8 +72,7 @@ def _best(
     for i in ranked:
         if len(found) >= most:
             break
-        gap = GAP if candidates[i].n == candidates[ranked[0]].n else GAP_ELSEWHERE
-        if scores[i] < scores[ranked[0]] - gap:
+        if scores[i] < scores[ranked[0]] - _gap(candidates, i, ranked[0]):
             continue
         if opened and (is_lesser(candidates[i].text) or not _concerns(given, i, opened)):
             continue
@@ -114,6 +113,13 @@ def _lead_of(given: Choice, i: int) -> int | None:
     return None if candidate.lead is None else i - (candidate.place - candidate.lead)
 
 
+def _gap(candidates: Sequence[Candidate], i: int, best: int) -> float:
+    """How much less than the best sentence a sentence may score."""
+    if candidates[i].n != candidates[best].n:
+        return GAP_ELSEWHERE
+    return OPENING_GAP if i < best else GAP
+
+
 def _concerns(given: Choice, i: int, opened: Sequence[int]) -> bool:
     """Whether a sentence is in the passage of the urgent action or names a sign in the question."""
     candidate = given.candidates[i]
@@ -124,7 +130,7 @@ def _concerns(given: Choice, i: int, opened: Sequence[int]) -> bool:
 
 def _help_first(given: Choice, chosen: list[int]) -> list[int]:
     """With a call for help first, if the question asks when to act on a sign that it names."""
-    signs = signs_in(given.question) if asks(given.question) & {"action", "time"} else frozenset()
+    signs = signs_in(given.question) if asks_when_to_act(given.question) else frozenset()
     totals = given.scores.max(axis=0)
     for i in chosen:
         candidate = given.candidates[i]
@@ -139,7 +145,7 @@ def _urgent(given: Choice, signs: frozenset[str]) -> list[int]:
     """The best call for help in the best passage or for a sign in the question, with what it needs."""
     totals = given.scores.max(axis=0)
     best = given.candidates[int(totals.argmax())].n
-    found: list[tuple[float, bool, float, list[int]]] = []
+    found: list[tuple[float, float, list[int]]] = []
     for i, candidate in enumerate(given.candidates):
         group = _with_needed(given, i, ()) if totals[i] >= totals.max() - URGENT_GAP else None
         if group is None or is_lesser(candidate.text):
@@ -149,6 +155,6 @@ def _urgent(given: Choice, signs: frozenset[str]) -> list[int]:
             signs & signs_in(f"{candidate.context} {candidate.heading}")
         )
         if calls_for_help(said) and (named or candidate.n == best):
-            fit = named + (candidate.n == best)
-            found.append((fit, candidate.language == given.language, float(totals[i]), group))
-    return max(found)[3] if found else []
+            fit = named + (candidate.n == best) + 0.5 * (candidate.language == given.language)
+            found.append((fit, float(totals[i]), group))
+    return max(found)[2] if found else []

@@ -48,6 +48,12 @@ _AFTER_BIRTH = re.compile(
 )
 
 
+_MISTAKE = re.compile(r"\b(?:by mistake|by accident|before knowing|por error|sin saber)\b", re.IGNORECASE)
+_HAPPENED = re.compile(
+    r"\b(?:mistake|accident\w*|took|taken|had|error|tomé|tomó|tomado|sin saber)\b", re.IGNORECASE
+)
+
+
 @dataclass(frozen=True)
 class Case:
     """What a question fixes.
@@ -55,16 +61,20 @@ class Case:
     Args:
         weeks: the weeks of pregnancy it names.
         drugs: the medicines it names, as folded words and thesaurus concepts.
+        happened: whether it tells of a dose already taken; what is said of one taken by mistake is no permission.
     """
 
     weeks: tuple[int, ...]
     drugs: frozenset[str]
+    happened: bool = False
 
     def allows(self, sentence: str, heading: str = "") -> bool:
         """Whether one of the question's weeks is within the limits that a sentence states, if it states any.
 
         A sentence without limits has those of its heading.
         """
+        if not self.happened and _MISTAKE.search(sentence):
+            return False
         stated = limits(sentence) or limits(heading)
         return not (self.weeks and stated) or any(
             first <= week <= last for week in self.weeks for first, last in stated
@@ -82,7 +92,7 @@ def case_of(question: str, language: str, thesaurus: Thesaurus | None) -> Case:
         ages = [fact for fact in facts(question, language) if fact.kind == "age"]
         numbers = [int(float(value)) for fact in ages for value in fact.values[:1]]
         weeks = tuple(number for number in numbers if 4 <= number < LAST_WEEK)
-    return Case(weeks, drugs_in(question, language, thesaurus))
+    return Case(weeks, drugs_in(question, language, thesaurus), _HAPPENED.search(question) is not None)
 
 
 def drugs_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset[str]:

@@ -69,3 +69,10 @@ def test_a_medicine_is_named_by_itself_or_its_class(thesaurus, question, languag
 
 def test_a_question_without_medicine_fits_all():
     assert Case((), frozenset()).names_drug(())
+
+
+def test_what_is_said_of_a_dose_by_mistake_is_no_permission():
+    said = "A single dose by mistake is unlikely to do harm."
+    assert not case_of("Can I take ibuprofen?", "en", None).allows(said)
+    assert case_of("I took ibuprofen yesterday, is that bad?", "en", None).allows(said)
+    assert not case_of("¿Puedo tomar ibuprofeno?", "es", None).allows("Una dosis por error no suele dañar.")
