@@ -1,4 +1,4 @@
-"""Fit what is fitted on the dev questions, and report it on the test questions.
+"""Fit what is fitted on the dev questions, and report how well it fits them.
 
     python tests/benchmarks/fit.py [--write]
 
@@ -179,7 +179,6 @@ def label_rows(
             high, medium = fit_labels(scores["dev"], truth["dev"], GRIDS[scorer])
             found, counted = shares(scores["dev"], truth["dev"], high, medium)
             print(f"{scorer} {language}: high {high}, medium {medium}; dev {found} of {counted}")
-            print(f"{scorer} {language}: on test", *shares(scores["test"], truth["test"], high, medium))
             yield f'[{scorer}."{model}".{language}]'
             yield f"high = {high}"
             yield f"medium = {medium}"
@@ -203,14 +202,13 @@ def main() -> None:
     lab = open_lab()
     head = "# Fitted by tests/benchmarks/fit.py on the dev split of data/questions."
     judged = {
-        language: {split: judged_passages(lab, language, split) for split in ("dev", "test")}
+        language: {split: judged_passages(lab, language, split) for split in ("dev",)}
         for language in LANGUAGES
     }
     fitted = {language: fit_calibration(judged[language]["dev"]) for language in LANGUAGES}
     for language in LANGUAGES:
         print(language, fitted[language])
-        for split in ("dev", "test"):
-            report_relevance(fitted[language], judged[language][split], f"{language} {split}")
+        report_relevance(fitted[language], judged[language]["dev"], f"{language} dev")
     labels = "\n".join([head, "", *label_rows(judged, fitted)])
     if "--write" in sys.argv:
         (DATA / "labels.toml").write_text(labels, encoding="utf-8")
