@@ -50,8 +50,7 @@ def choose(given: Choice) -> list[int]:
     for part, scores in enumerate(given.scores):
         left = -(-(MOST - len(chosen)) // (parts - part))
         chosen += _best(given, scores, chosen, left, opener)
-    rest = chosen[len(opener) :]
-    return chosen if opener else _help_first(given, rest)
+    return chosen if opener else _help_first(given, chosen)
 
 
 def _best(
@@ -76,10 +75,12 @@ def _best(
             continue
         if opened and (is_lesser(candidates[i].text) or not _concerns(given, i, opened)):
             continue
-        sources = {candidates[j].n for j in (*chosen, *found)}
-        group = _with_needed(given, i, (*chosen, *found))
-        fits = group and len(found) + len(group) <= max(most, 2)
-        if group and fits and (candidates[i].n in sources or len(sources) < SOURCES):
+        quoted = (*chosen, *found)
+        sources = {candidates[j].n for j in quoted}
+        group = _with_needed(given, i, quoted)
+        if not group or len(quoted) + len(group) > MOST:
+            continue
+        if candidates[i].n in sources or len(sources) < SOURCES:
             found += group
     order = list(dict.fromkeys(candidates[i].n for i in found))
     return sorted(found, key=lambda i: (order.index(candidates[i].n), i))
@@ -95,8 +96,10 @@ def _with_needed(given: Choice, i: int, chosen: Sequence[int]) -> list[int] | No
         return [i, max(items, key=lambda j: float(given.scores[:, j].max()))] if items else None
     group = [i]
     lead = _lead_of(given, i)
+    if lead in chosen:
+        return group
     if lead is not None:
-        return group if lead in chosen else [lead, i]
+        return [lead, i] if quotable[lead] else None
     while candidates[group[0]].needs_previous:
         before = group[0] - 1
         if before in chosen:
