@@ -73,12 +73,12 @@ def _best(
             break
         if scores[i] < scores[ranked[0]] - _gap(candidates, i, ranked[0]):
             continue
-        if opened and (is_lesser(candidates[i].text) or not _concerns(given, i, opened)):
-            continue
         quoted = (*chosen, *found)
         sources = {candidates[j].n for j in quoted}
         group = _with_needed(given, i, quoted)
         if not group or len(quoted) + len(group) > MOST:
+            continue
+        if opened and (any(is_lesser(candidates[j].text) for j in group) or not _concerns(given, i, opened)):
             continue
         if candidates[i].n in sources or len(sources) < SOURCES:
             found += group
