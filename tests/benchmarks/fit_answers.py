@@ -2,9 +2,9 @@
 
     python tests/benchmarks/fit_answers.py
 
-Support is measured on hybrid_rrf's passages. The threshold is the lowest at which nine in ten of the questions that
-the collection cannot answer are declined: of those of the dev split, and of OTHER in each language, since the split
-has only a few. `rag answers --split test` measures the result.
+Support is measured on hybrid_rrf's passages. For each threshold, prints the share of questions answered, and of
+those that the collection cannot answer the share declined, which must be at least 0.9 in either language. Those are
+the ones of the dev split and OTHER, since the split has only a few. `rag answers --split test` measures the result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rag_core.offline.evidence import MIN_SUPPORT, AnswerSupport
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 SEARCH = rag_core.build("hybrid_rrf").without_answer()
-ANSWERED = 0.1  # highest share of those that may be answered
+GRID = np.arange(0.3, 0.8, 0.05)
 OTHER = {
     "en": [
         "What is the capital of Australia?",
@@ -48,7 +48,7 @@ OTHER = {
         "How do I renew my passport online?",
         "What is the normal PSA level at 60?",
         "Is hormone replacement therapy safe after breast cancer?",
-        "How can I stop snoring at night?",
+        "How can I stop biting my nails?",
         "When should my son get his measles booster at school?",
         "How is osteoporosis treated after the menopause?",
         "What does a credit score of 700 mean?",
@@ -79,7 +79,7 @@ OTHER = {
         "¿Qué efectos secundarios tiene la quimioterapia del cáncer de colon?",
         "¿Cómo se cocina una paella valenciana?",
         "¿Qué valor de PSA es normal a los 60 años?",
-        "¿Cómo puedo dejar de roncar por la noche?",
+        "¿Cómo puedo dejar de morderme las uñas?",
         "¿Qué ordenador me compro para editar vídeo?",
         "¿Cómo se trata la osteoporosis después de la menopausia?",
         "¿Cuándo le salen los dientes definitivos a un niño?",
@@ -93,26 +93,25 @@ OTHER = {
 
 
 def supports(lab: Lab, evidence: AnswerSupport, questions: Sequence[str]) -> np.ndarray:
-    """Support of each question, in descending order."""
-    found = [evidence.assess(text, lab.run(text, SEARCH).ranking.hits).support for text in questions]
-    return np.sort(found)[::-1]
+    """(questions,) support."""
+    return np.array([evidence.assess(text, lab.run(text, SEARCH).ranking.hits).support for text in questions])
 
 
 def main() -> None:
     lab = open_lab()
     evidence = AnswerSupport(lab.engines.scorer, lab.index)
     dev = read_builtin(DATA, "dev")
-    outside = {question.id for question in dev.unanswerable}
-    without = {"dev": [question.text for question in dev.unanswerable], **OTHER}
-    for name, texts in without.items():
-        found = supports(lab, evidence, texts)
-        above = found[int(ANSWERED * len(found))]
-        declined = np.mean(found < MIN_SUPPORT)
-        print(f"{name}: declined {declined:.3f} of {len(found)}; fitted: above {above:.3f}", flush=True)
-    for language in OTHER:
-        inside = [one.text for one in dev.questions if one.language == language and one.id not in outside]
-        answered = np.mean(supports(lab, evidence, inside) >= MIN_SUPPORT)
-        print(f"{language}: answered {answered:.3f} of {len(inside)}", flush=True)
+    unanswerable = {question.id for question in dev.unanswerable}
+    for language, others in OTHER.items():
+        own = [question for question in dev.questions if question.language == language]
+        without = [question.text for question in own if question.id in unanswerable]
+        inside = supports(lab, evidence, [one.text for one in own if one.id not in unanswerable])
+        outside = supports(lab, evidence, [*without, *others])
+        print(f"{language}: {len(inside)} questions, {len(outside)} outside")
+        for least in sorted({*GRID.round(2), MIN_SUPPORT[language]}):
+            answered, declined = np.mean(inside >= least), np.mean(outside < least)
+            mark = "  <-" if least == MIN_SUPPORT[language] else ""
+            print(f"  {least:.2f}  answered {answered:.3f}  declined {declined:.3f}{mark}")
 
 
 if __name__ == "__main__":

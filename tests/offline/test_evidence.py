@@ -32,16 +32,20 @@ class TestEvidence:
     def test_support_is_the_relevance_of_the_best_passage(self):
         evidence = AnswerSupport(Fixed(a=0.3, b=0.1, c=0.9, d=0.6), None)
         asked = "Is itching of palms and soles dangerous for babies?"
-        assert evidence.assess(asked, self.HITS) == ([0.3, 0.1, 0.9, 0.6], 0.9)
-        assert evidence.assess(asked, ()) == ([], 0.0)
+        assert evidence.assess(asked, self.HITS) == ([0.3, 0.1, 0.9, 0.6], 0.9, True)
+        assert evidence.assess(asked, ()) == ([], 0.0, False)
 
-    @pytest.mark.parametrize("others", [0.0, MIN_SUPPORT - 0.01])
-    @pytest.mark.parametrize(("best", "enough"), [(MIN_SUPPORT, True), (MIN_SUPPORT - 0.01, False)])
-    def test_one_passage_is_enough_and_several_poor_ones_are_not(
-        self, best: float, others: float, enough: bool
-    ):
-        evidence = AnswerSupport(Fixed(a=others, b=best, c=others, d=others), None)
-        assert evidence.assess("Is itching dangerous?", self.HITS).enough is enough
+    @pytest.mark.parametrize(
+        ("question", "least"),
+        [
+            ("Is itching dangerous?", MIN_SUPPORT["en"]),
+            ("¿Es peligroso el picor en el embarazo?", MIN_SUPPORT["es"]),
+        ],
+    )
+    def test_one_passage_is_enough_and_several_poor_ones_are_not(self, question: str, least: float):
+        for best in (least, least - 0.01):
+            evidence = AnswerSupport(Fixed(a=least - 0.01, b=best, c=least - 0.01, d=0.0), None)
+            assert evidence.assess(question, self.HITS).enough is (best == least)
 
     def test_terms_weigh_by_how_few_passages_have_them(self):
         evidence = AnswerSupport(Fixed(), Counted(itching=7, palms=2000))
