@@ -33,7 +33,7 @@ from ..stages import (
     Top,
     WeightedFusion,
 )
-from .basic import K_FINAL
+from .basic import K_FINAL, TUNED
 from .controls import Choice, Number, Switch, Templates, Weights, count, share
 from .recipe import Preset, Recipe
 
@@ -117,6 +117,11 @@ MULTI_QUERY_REWRITER = Recipe(
             {"k_final": 12},
             "12 passages: most evidence (Multi-Query Rewriter RAG, Number of Final Documents).",
         ),
+        Preset(
+            "tuned",
+            {"k_per_query": 40, "merge": "sum"},
+            f"{TUNED}: nDCG@10 0.813 instead of 0.796.",
+        ),
     ),
 )
 
@@ -190,6 +195,11 @@ CONTEXTUAL = Recipe(
             "everything",
             {"transform": True, "rerank": True},
             "With question rewriting and reranking (Query System with Contextual Retrieval, Query Command Usage).",
+        ),
+        Preset(
+            "tuned",
+            {"rerank": True, "enriched": False},
+            f"{TUNED}: nDCG@10 0.842; with contexts 0.835.",
         ),
     ),
 )

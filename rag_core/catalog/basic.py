@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..stages import Bm25, Dense, Generate, Hyde, Mmr, ReciprocalRankFusion, Retrieve, Top
 from .controls import Number, Switch, count, share
-from .recipe import Recipe
+from .recipe import Preset, Recipe
 
+TUNED = "Best on the built-in dev questions at the same number of passages"
 K_FINAL = count("k_final", 5, "Passages given to the answer.")
 RRF_K = Number(
     "rrf_k",
@@ -27,6 +28,7 @@ SIMPLE_SEMANTIC = Recipe(
     helps="Clear, full-sentence questions in the documents' language; the cheapest and fastest.",
     hurts="Rare names, abbreviations and numbers, which embeddings blur.",
     calls={"answer": 1},
+    presets=(Preset("tuned", {}, f"{TUNED}: the defaults, since only the number of passages can be set."),),
 )
 
 BM25 = Recipe(
@@ -43,6 +45,7 @@ BM25 = Recipe(
     helps="Exact terms such as drug names, abbreviations and numbers; languages the embedding model does not know.",
     hurts="Everyday words where the documents use clinical terms.",
     calls={"answer": 1},
+    presets=(Preset("tuned", {"k1": 1.2}, f"{TUNED}: nDCG@10 0.670 instead of 0.664."),),
 )
 
 HYDE = Recipe(
@@ -66,6 +69,11 @@ HYDE = Recipe(
     helps="Questions worded unlike the documents: a hypothetical answer resembles the right passage more than the question does.",
     hurts="A wrong guess sends the search astray; the offline engine can only quote a first search.",
     calls={"rewrite": 1, "answer": 1},
+    presets=(
+        Preset(
+            "tuned", {}, f"{TUNED}: the defaults; without the question nDCG@10 is 0.737 instead of 0.769."
+        ),
+    ),
 )
 
 HYBRID_RRF = Recipe(
@@ -115,4 +123,17 @@ HYBRID_RRF = Recipe(
     helps="Questions that mix exact terms with meaning; answers that cover several sides of a subject.",
     hurts="One search much weaker than the other, which then dilutes it; diversity costs precision.",
     calls={"answer": 1},
+    presets=(
+        Preset(
+            "tuned",
+            {
+                "k_bm25_candidates": 60,
+                "k_semantic_candidates": 60,
+                "rrf_k": 5,
+                "k_rrf_pool": 5,
+                "mmr_lambda": 0.9,
+            },
+            f"{TUNED}: nDCG@10 0.782 instead of 0.727. MMR only orders the five fused passages.",
+        ),
+    ),
 )

@@ -17,8 +17,9 @@ from ..stages import (
     Stage,
     Top,
 )
+from .basic import TUNED
 from .controls import Number, Switch, Templates, count, share
-from .recipe import Recipe
+from .recipe import Preset, Recipe
 
 ENSEMBLE = Recipe(
     name="ensemble",
@@ -58,6 +59,7 @@ ENSEMBLE = Recipe(
     helps="When the best passages matter more than speed; questions of every kind, in both languages.",
     hurts="The slowest retrieval here, and hard to explain: each passage owes its rank to four lists and a reranker.",
     calls={"rewrite": 1, "answer": 1},
+    presets=(Preset("tuned", {}, f"{TUNED}: the defaults, nDCG@10 0.866."),),
 )
 
 

@@ -1,16 +1,23 @@
-"""The demo story shows what it claims, on the shipped index at default settings."""
+"""The demo story shows what it claims, on the shipped index at default settings, and its answers are acceptable."""
 
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.small import ROOT
 
+from rag_core.data.answer_set import answer_file, read_answer_set
+from rag_core.data.benchmark import read_builtin
+from rag_core.evaluation.verdicts import assess
 from rag_core.lab.lab import Lab
 
-DEMO = tomllib.loads((Path(__file__).resolve().parents[2] / "data" / "demo.toml").read_text(encoding="utf-8"))
+DATA = ROOT / "data"
+DEMO = tomllib.loads((DATA / "demo.toml").read_text(encoding="utf-8"))
+COLUMNS = ["simple_semantic", "bm25", "hybrid_rrf"]  # of a new session
+JUDGED = read_builtin(DATA, "dev")
+ANSWERS = [one for one in read_answer_set(answer_file(DATA, "dev"), JUDGED).answers.values() if one.demo]
 CLAIMS = [(question, claim) for question in DEMO["question"] for claim in question["claims"]]
 
 
@@ -42,3 +49,26 @@ def test_a_claim_holds(lab: Lab, question: dict[str, Any], claim: dict[str, Any]
             assert trace.answer is not None
             assert trace.answer.abstained is expected
             assert expected == all(hit.relevance.label != "High" for hit in trace.ranking if hit.relevance)
+
+
+def test_every_demo_question_has_a_judged_answer() -> None:
+    assert sorted(one.question.text for one in ANSWERS) == sorted(one["text"] for one in DEMO["question"])
+    scripted = {one["text"] for one in DEMO["question"] for claim in one["claims"] if "abstains" in claim}
+    assert {one.question.text for one in ANSWERS if one.outside} <= scripted
+
+
+@pytest.mark.parametrize("question", DEMO["question"], ids=[one["label"] for one in DEMO["question"]])
+def test_every_default_column_answers_acceptably_or_abstains_as_scripted(
+    lab: Lab, question: dict[str, Any]
+) -> None:
+    judged = next(one for one in ANSWERS if one.question.text == question["text"])
+    grades = JUDGED.qrels.get(judged.question.id, {})
+    relevant = {document for document, grade in grades.items() if grade > 0}
+    abstaining = {claim["strategy"] for claim in question["claims"] if claim.get("abstains")}
+    faults = {}
+    for strategy, trace in zip(COLUMNS, lab.compare(question["text"], COLUMNS), strict=True):
+        found = assess(judged, trace, relevant)
+        assert trace.answer is not None
+        if found.verdict != "acceptable" and not (strategy in abstaining and trace.answer.abstained):
+            faults[strategy] = (found, trace.answer.text)
+    assert not faults
