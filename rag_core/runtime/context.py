@@ -73,9 +73,13 @@ class Context:
             raise
         self._pay(calls)
         if kind == "query":
-            read = {text: embedder.read(text) for text in texts}
-            self.meter.readings.update((text, as_) for text, as_ in read.items() if as_ != text)
+            self.note_readings(texts)
         return vectors
+
+    def note_readings(self, queries: Sequence[str]) -> None:
+        """Note the queries that are searched for by their gloss, for the trace."""
+        read = {query: self.services.embedder.read(query) for query in queries}
+        self.meter.readings.update((query, gloss) for query, gloss in read.items() if gloss != query)
 
     def passage_vectors(self, hits: Sequence[Hit]) -> Vectors:
         """(n, d) vectors of n passages: stored in the index, or embedded now when it lacks any."""

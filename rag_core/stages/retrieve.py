@@ -97,7 +97,8 @@ class Bm25(Retriever):
         return self.k
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        """The k best hits, on the scale "bm25"."""
+        """The k best hits, on the scale "bm25"; the index also searches for the query's gloss."""
+        ctx.note_readings((query.text,))
         return ctx.index_for(enriched=self.enriched).lexical(query.text, self.k, self.k1, self.b)
 
 

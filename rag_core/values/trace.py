@@ -17,7 +17,7 @@ class Step:
         params: the stage's parameters, as plain JSON values.
         seconds: wall time of this stage.
         reused: taken from an earlier run or a parallel strategy, at no extra cost.
-        readings: the queries that the embedding model did not read as they are, and what it read.
+        readings: the queries that were read in English, and what was read.
     """
 
     stage: str
