@@ -284,6 +284,11 @@ RAG_MSR = Recipe(
             {"prompt_set": "none", "m_per_query": 5, "judge": False},
             "The question's passages, reranked (RAG-MSR README, Experiment Results: “Reranking Retrieval”).",
         ),
+        Preset(
+            "tuned",
+            {"k_per_query": 10, "theta": 0.3},
+            f"{TUNED}: nDCG@10 0.807 instead of 0.742. θ 0 reaches 0.810, but drops nothing.",
+        ),
     ),
 )
 

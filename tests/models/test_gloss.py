@@ -216,7 +216,9 @@ def test_a_trace_says_how_the_question_was_read(services: Services):
     trace = run(services, "simple_semantic")
     assert trace.as_json()["queries"][0]["read_as"] == "cats and dogs"
     assert run(services, "simple_semantic", "Why do dogs bark?").as_json()["queries"][0]["read_as"] is None
-    assert list(run(services, "bm25").readings.values()) == ["cats and dogs"]  # its words are searched for too
+    assert list(run(services, "bm25").readings.values()) == [
+        "cats and dogs"
+    ]  # its words are searched for too
 
 
 def test_what_is_shown_quoted_and_sent_stays_spanish(services: Services):
