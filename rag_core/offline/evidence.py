@@ -8,14 +8,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..language.analysis import language_of, words_of
+from ..language.urgency import calls_for_help, is_lesser, signs_in, urgent_signs
+from ..prompts.prompt import Sources
 from ..runtime.services import Index
 from ..values.types import Hit
+from .quotable import read_sources
 from .scorer import OfflineScorer
 
 MAX_FREQUENCY = 1000  # document frequencies are capped here
 # Lowest support for an answer, by question language. Nine in ten of the dev questions that the collection cannot
 # answer, and of sixty-one off-topic ones, stay below (tests/benchmarks/fit_answers.py).
 MIN_SUPPORT = {"en": 0.60, "es": 0.46}
+URGENT_SUPPORT = 0.15  # the same for an emergency for which a passage calls for help
 
 
 class Support(NamedTuple):
@@ -48,13 +52,12 @@ class AnswerSupport:
         """The relevance of passages, and the support they give.
 
         Support is the relevance of the best passage: one is enough to answer, and a leaflet may have no more.
-        On dev it separates better than the mean of the best three.
+        On dev it separates better than the mean of the best three. Far less is needed in an emergency for which a
+        passage calls for help.
         """
         relevance = self._scorer.relevance(question, hits)
         support = max(relevance, default=0.0)
-        return Support(
-            relevance, support, support >= MIN_SUPPORT.get(language_of(question), MIN_SUPPORT["en"])
-        )
+        return Support(relevance, support, support >= _needed(question, hits))
 
     def terms(self, question: str) -> dict[str, float]:
         """The question's terms as stems, with their idf: ln((1 + N) / (½ + n)).
@@ -72,6 +75,16 @@ class AnswerSupport:
     def _count(self, word: str) -> int:
         """Number of passages with a term, up to MAX_FREQUENCY; 0 without an index."""
         return min(self._index.document_frequency(word), MAX_FREQUENCY) if self._index else 0
+
+
+def _needed(question: str, hits: Sequence[Hit]) -> float:
+    """Lowest support for an answer to a question from these passages."""
+    if signs := urgent_signs(question):
+        for candidate in read_sources(Sources(hits)):
+            named = signs_in(f"{candidate.context} {candidate.heading} {candidate.text}")
+            if signs & named and calls_for_help(candidate.text) and not is_lesser(candidate.text):
+                return URGENT_SUPPORT
+    return MIN_SUPPORT.get(language_of(question), MIN_SUPPORT["en"])
 
 
 def labelled_low(hit: Hit) -> bool:

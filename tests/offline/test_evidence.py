@@ -47,6 +47,14 @@ class TestEvidence:
             evidence = AnswerSupport(Fixed(a=least - 0.01, b=best, c=least - 0.01, d=0.0), None)
             assert evidence.assess(question, self.HITS).enough is (best == least)
 
+    def test_an_emergency_needs_little_when_a_passage_calls_for_help(self):
+        evidence = AnswerSupport(Fixed(a=0.3), None)
+        help_now = hit("a", "Heavy bleeding is an emergency: call the emergency number at once.")
+        bleeding = "I am soaking a pad with blood and bleeding badly"
+        assert evidence.assess(bleeding, [help_now]).enough
+        assert not evidence.assess("Is itching dangerous?", [help_now]).enough
+        assert not evidence.assess(bleeding, [hit("a", "Bleeding gums are common.")]).enough
+
     def test_terms_weigh_by_how_few_passages_have_them(self):
         evidence = AnswerSupport(Fixed(), Counted(itching=7, palms=2000))
         # ln(1001 / 7.5) and, counted up to 1000, ln(1001 / 1000.5); a word of no passage ln(1001 / 0.5)
