@@ -62,6 +62,8 @@ def _params(value: Any) -> str:
         name, setting = field.name, getattr(value, field.name)
         if not field.compare or name in _NOT_A_PARAMETER or setting == () or setting is False:
             continue
+        if (name, setting) == ("rewrites", 1.0):  # the question and its rewrites weigh the same
+            continue
         if name == "templates":
             parts.append(", ".join(template.name for template in setting))
         elif name == "weights" and isinstance(setting[0], tuple):

@@ -123,7 +123,8 @@ class TestReport:
         scores = found["strategies"]["bm25"]
         assert list(scores) == [
             "questions", "answered", "abstained", "failed", "failures", "sentences", "supported", "unchecked",
-            "support_rate", "citations", "valid_citations", "citation_validity", "abstention", "judge", "cost_usd",
+            "support_rate", "citations", "valid_citations", "citation_validity", "abstention", "judge", "verdicts",
+            "cost_usd",
         ]  # fmt: skip
         assert scores.pop("failures") == {"q2": "bm25: stage Generate failed: down. Wait."}
         one_in_two, two_in_two = wilson(1, 1), wilson(2, 2)

@@ -133,7 +133,11 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
                 ]
             },
         ),
-        ("ReciprocalRankFusion", "fuse", {"k": 60, "weights": [["bm25", 0.4], ["dense", 0.6]]}),
+        (
+            "ReciprocalRankFusion",
+            "fuse",
+            {"k": 60, "weights": [["bm25", 0.4], ["dense", 0.6]], "rewrites": 1.0},
+        ),
         ("Top", "select", {"k": 5}),
         ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],

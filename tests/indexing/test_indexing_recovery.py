@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.fakes import Unfitted, WordReranker
@@ -264,9 +265,9 @@ def test_an_index_that_has_not_changed_is_opened_and_checked_once(
     opened: list[Path] = []
     open_index = CorpusIndex.open
 
-    def counted(generation: Path) -> CorpusIndex:
+    def counted(generation: Path, *more: Any) -> CorpusIndex:
         opened.append(generation)
-        return open_index(generation)
+        return open_index(generation, *more)
 
     monkeypatch.setattr(CorpusIndex, "open", counted)
     assert_whole(open_corpus(corpus).index)

@@ -199,6 +199,7 @@ def test_a_question_whose_metadata_are_not_ours_is_a_problem(
 ) -> None:
     shutil.copytree(ROOT / "data" / "questions", tmp_path / "questions")
     shutil.copy(ROOT / "data" / "thesaurus.toml", tmp_path)
+    shutil.copytree(ROOT / "data" / "gloss", tmp_path / "gloss")
     (tmp_path / "corpus").mkdir()
     shutil.copy(COLLECTION / "en" / "epidural.md", tmp_path / "corpus")
     path = tmp_path / "questions" / "en" / "queries.jsonl"

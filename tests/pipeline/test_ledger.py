@@ -280,7 +280,7 @@ class TestContexts:
     def test_are_billed_when_their_passages_cannot_be_embedded(
         self, server, store, index, embedder, enricher
     ):
-        def failing(texts: Sequence[str], kind: str = "query") -> Any:
+        def failing(texts: Sequence[str], kind: str = "query", languages: Sequence[str] = ()) -> Any:
             raise ProviderError("The embedding model is over its quota.")
 
         embedder.embed = failing

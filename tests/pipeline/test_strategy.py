@@ -297,6 +297,7 @@ def test_every_parameter_of_every_stage_is_in_the_fingerprint():
         "ReciprocalRankFusion.k",
         "ReciprocalRankFusion.weights",
         "ReciprocalRankFusion.weights",
+        "ReciprocalRankFusion.rewrites",
         "Top.k",
         "Mmr.k",
         "Mmr.relevance",
@@ -431,7 +432,7 @@ def test_a_run_leaves_one_step_per_stage_with_its_parameters(services: Services)
                 ]
             },
         ),
-        ("ReciprocalRankFusion", "fuse", {"k": 60, "weights": [["bm25", 1.0], ["dense", 0.5]]}),
+        ("ReciprocalRankFusion", "fuse", {"k": 60, "weights": [["bm25", 1.0], ["dense", 0.5]], "rewrites": 1.0}),
         ("Top", "select", {"k": 3}),
         ("Mmr", "select", {"k": 2, "lambda_": 0.7}),
         ("Generate", "answer", {"template": {"name": "answer", "text": ANSWER.text, "temperature": 0.0}}),

@@ -244,7 +244,7 @@ def test_question_and_passages_are_embedded_by_one_model(
     assert (QUESTION,) in embedder.asked  # the same one reads the question
 
     class Other(WordEmbedder):
-        key = "other-1"
+        key = weights = "other-1"
 
     assert (
         CorpusStore(tmp_path / "home", "animals", Other()).open() is None

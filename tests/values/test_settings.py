@@ -28,6 +28,7 @@ FIELDS = {
     "judge_model": ("RAG_JUDGE_MODEL", "gpt-4o", "a", "e", "t"),
     "embedding": ("RAG_EMBEDDING", "minilm", "a", "e", "t"),
     "reranker": ("RAG_RERANKER", "auto", "a", "e", "t"),
+    "gloss": ("RAG_GLOSS", "auto", "on", "off", "on"),
     "labels": ("RAG_LABELS", "calibrated", "calibrated", "rank", "calibrated"),
     "home": ("RAG_HOME", Path(".rag"), Path("a"), Path("e"), Path("t")),
     "data": ("RAG_DATA", Settings().data, Path("a"), Path("e"), Path("t")),
