@@ -137,7 +137,7 @@ class TestReport:
             "questions": 4, "answered": 2, "abstained": 1, "failed": 1,
             "sentences": 3, "supported": 2, "unchecked": 0, "support_rate": 2 / 3,
             "citations": 4, "valid_citations": 3, "citation_validity": 3 / 4,
-            "judge": None, "cost_usd": 3 * 0.25,
+            "judge": None, "verdicts": None, "cost_usd": 3 * 0.25,
         }  # fmt: skip
         assert seen == [("checking answers", done, 4) for done in range(5)]
 
