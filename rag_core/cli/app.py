@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 from ..catalog import RECIPES
 from ..data.documents import BUILTIN
 from ..values.errors import ConfigError, RagError, SettingsError, Stopped
 from ..values.trace import Trace
 from ..values.types import spent_so_far
+from ..values.visible import visible
 from . import show
 from .evaluate import answers, evaluate, results, sweep
 from .interrupt import interruptible
-from .layout import complain, say
+from .layout import complain, progress, say, say_json
 from .options import Sets, Strategies, assignments, parse_strategies
 
+
+class _Commands(TyperGroup):
+    """Typer prints wrong usage itself, with what was typed: that passes the gate here."""
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        with _visible_usage_errors():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _visible_usage_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _visible_usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except TyperException as error:
+        error.message = visible(error.message)
+        raise
+
+
 app = typer.Typer(
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -49,7 +76,7 @@ def strategies(as_json: AsJson = False) -> None:
     for failure in RECIPES.failed:
         complain(f"rag: {failure}")
     if as_json:
-        _print_json(recipes)
+        say_json(recipes)
     else:
         show.strategies(recipes)
 
@@ -107,7 +134,7 @@ def query(
     with interruptible() as stop:
         (trace,) = lab.compare(question, [built], stop=stop)
     if as_json:
-        _print_json(trace.as_json())
+        say_json(trace.as_json())
     else:
         show.trace(trace, details=show_details, measured=_measured(trace, corpus) if show_details else None)
 
@@ -131,7 +158,7 @@ def compare(
         traces = lab.compare(question, built, stop=stop)
     if as_json:
         labelled = [{"label": label, **trace.as_json()} for label, trace in zip(chosen, traces, strict=True)]
-        _print_json({"question": traces[0].question, "traces": labelled})
+        say_json({"question": traces[0].question, "traces": labelled})
     else:
         for (label, (name, values)), trace in zip(chosen.items(), traces, strict=True):
             show.trace(
@@ -195,7 +222,7 @@ def index(
                 announce=show.estimate,
             )
         if as_json:
-            _print_json(show.report_json(report))
+            say_json(show.report_json(report))
         else:
             show.report(report)
         return
@@ -215,7 +242,7 @@ def index(
     if check:
         counts, problems = collection.check(settings.data, embedder, enricher)
         if as_json:
-            _print_json({"counts": counts, "problems": problems})
+            say_json({"counts": counts, "problems": problems})
         else:
             show.collection(counts, problems)
         raise typer.Exit(1 if problems else 0)
@@ -242,7 +269,7 @@ def replay(
     saved = sessions.read_session(file)
     found = sessions.replay(saved, _lab(corpus or saved[0].corpus or BUILTIN))
     if as_json:
-        _print_json({"question": saved[0].question, "traces": [one.as_json() for one in found]})
+        say_json({"question": saved[0].question, "traces": [one.as_json() for one in found]})
     else:
         show.replayed(found)
     raise typer.Exit(1 if strict and any(one.differences for one in found) else 0)
@@ -253,9 +280,9 @@ def doctor(as_json: AsJson = False) -> None:
     """Report which engines are active and why, what is missing, and how to fix it."""
     from ..lab.doctor import examine
 
-    findings = examine(progress=show.progress)
+    findings = examine(progress=progress)
     if as_json:
-        _print_json(findings.as_json())
+        say_json(findings.as_json())
     else:
         show.findings(findings)
     raise typer.Exit(0 if findings.can_answer else 1)
@@ -264,6 +291,9 @@ def doctor(as_json: AsJson = False) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. A RagError becomes one line and exit code 1, 2 for wrong usage, 130 for Ctrl-C."""
     _silence_libraries()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for an encoding that lacks a character
     try:
         app(args=arguments)
     except RagError as error:
@@ -283,7 +313,7 @@ def _silence_libraries() -> None:
 
 
 def _fail(error: RagError) -> None:
-    complain(" ".join(f"rag: {error} {spent_so_far(error.calls)}".split()))
+    complain(f"rag: {error} {spent_so_far(error.calls)}")
     wrong_usage = isinstance(error, ConfigError) and not isinstance(error, SettingsError)
     sys.exit(130 if isinstance(error, Stopped) else 2 if wrong_usage else 1)
 
@@ -291,7 +321,7 @@ def _fail(error: RagError) -> None:
 def _lab(corpus: str) -> Any:
     from ..lab.opening import open_lab
 
-    lab = open_lab(corpus, progress=show.progress)
+    lab = open_lab(corpus, progress=progress)
     for warning in lab.warnings:
         complain(f"rag: {warning}")
     return lab
@@ -316,7 +346,3 @@ def _strategy(name: str, values: Mapping[str, object]) -> Any:
     from ..catalog import build
 
     return build((name, values))
-
-
-def _print_json(value: object) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))

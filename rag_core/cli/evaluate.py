@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,9 +10,8 @@ import typer
 
 from ..values.errors import ConfigError, RagError, Stopped, attach_calls_to_errors
 from ..values.types import Cost
-from . import show
 from .interrupt import at_a_prompt, interruptible
-from .layout import say
+from .layout import agreed, progress, say, say_as_written, say_json
 from .options import Sets, Strategies, parse_pair, parse_run_files, parse_strategies
 
 Data = Annotated[str, typer.Option(help="'builtin', or a BEIR folder.")]
@@ -88,12 +86,12 @@ def evaluate(
             ev.take_run_file(run, label, path)
         share = lab.engines.billed
         confirm(ev.estimate(ev.plan_of(run, chosen, share=share), lab.rehearsal()), yes=yes)
-        for progress in ev.evaluate(run, chosen, lab.services, share=share, workers=workers, stop=stop):
-            show.progress(time_left(progress.seconds_left), progress.done, progress.total)
-        show.progress("ready", 1, 1)
+        for now in ev.evaluate(run, chosen, lab.services, share=share, workers=workers, stop=stop):
+            progress(time_left(now.seconds_left), now.done, now.total)
+        progress("ready", 1, 1)
         results = ev.conclude(run, measured)
     if as_json:
-        typer.echo(json.dumps(results.as_json(), ensure_ascii=False, indent=2))
+        say_json(results.as_json())
         return
     shown.results(results)
     shown.stage_effects({label: ev.stage_effects(run, label, measured[0]) for label in chosen})
@@ -149,11 +147,11 @@ def sweep(
             lab.services,
             base=base,
             stop=stop,
-            progress=show.progress,
+            progress=progress,
         )
-    show.progress("ready", 1, 1)
+    progress("ready", 1, 1)
     if as_json:
-        typer.echo(json.dumps(result.as_json(), ensure_ascii=False, indent=2))
+        say_json(result.as_json())
     else:
         shown.sweep(result)
     path = ev.save_sweep(
@@ -208,14 +206,14 @@ def answers(
             limit=limit,
             judging=judge,
             answer_set=answer_set,
-            progress=show.progress,
+            progress=progress,
             stop=stop,
         )
-    show.progress("ready", 1, 1)
+    progress("ready", 1, 1)
     with attach_calls_to_errors([*lab.calls, *report.calls]):
         written = checks.write_ragas(ragas, report) if ragas else 0
         if as_json:
-            typer.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=2))
+            say_json(report.as_json())
         else:
             shown.answers(report.scores)
             if show_answers:
@@ -243,7 +241,7 @@ def results(
         ev.put_table(into, ev.markdown(found))
         say(f"{into} now has the tables of {file}.")
     elif markdown:
-        typer.echo(ev.markdown(found))
+        say_as_written(ev.markdown(found))
     else:
         shown.results(found)
 
@@ -285,8 +283,8 @@ def confirm(
     if not sys.stdin.isatty():
         raise RagError(f"{what} would cost {estimate}.", "Add --yes to run it.")
     with at_a_prompt():
-        agreed = typer.confirm(f"{what} costs {estimate}. Go on?", err=True)
-    if not agreed:
+        yes = agreed(f"{what} costs {estimate}. Go on?")
+    if not yes:
         raise RagError("Nothing was run.", instead)
 
 

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..values.errors import Stopped
-from . import show
+from .layout import progress
 
 
 class Interrupt(threading.Event):
     """Set by the first Ctrl-C."""
 
     def progress(self, what: str, done: int, total: int) -> None:
-        """`show.progress` for work that does not check the event: raises Stopped once it is set."""
+        """`layout.progress` for work that does not check the event: raises Stopped once it is set."""
         if self.is_set():
             raise Stopped
-        show.progress(what, done, total)
+        progress(what, done, total)
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""Text that fits the terminal."""
+"""The one place that prints: text that fits the terminal and cannot command it.
+
+Foreign text passes `visible` (or `as_json`) here, so no other module of the command line prints.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from typing import Any
 
 import typer
 from rich.cells import cell_len, chop_cells
+
+from ..values.visible import as_json, visible
 
 NARROWEST = 80  # columns used at least, and where there is no terminal
 
@@ -25,7 +30,7 @@ def say(text: str = "", *, hang: int = 2, err: bool = False, **style: Any) -> No
         hang: extra indent of continuation lines, in columns.
         style: of `typer.style`, such as `bold=True`.
     """
-    for line in text.expandtabs(4).split("\n"):
+    for line in visible(text).expandtabs(4).split("\n"):
         for part in wrapped(line, width(), hang):
             typer.secho(part, err=err, **style)
 
@@ -38,10 +43,34 @@ def paragraph(text: str) -> None:
 
 def complain(text: str) -> None:
     """Print one line on stderr; wrapped on a terminal, but a single line for scripts."""
+    text = " ".join(text.split())
     if sys.stderr.isatty():
         say(text, err=True)
     else:
-        typer.echo(text, err=True)
+        typer.echo(visible(text), err=True)
+
+
+def say_as_written(text: str) -> None:
+    """Print a text for other programs: not wrapped."""
+    typer.echo(visible(text))
+
+
+def say_json(value: object) -> None:
+    """Print JSON in valid Unicode, without characters that command a terminal."""
+    typer.echo(as_json(value))
+
+
+def progress(what: str, done: int, total: int) -> None:
+    """A progress line that overwrites itself; on a terminal only."""
+    if sys.stderr.isatty():
+        count = f" {done}/{total}" if total > 1 else ""
+        line = "" if what == "ready" else visible(" ".join(f"{what}{count}".split()))[: width() - 1]
+        typer.echo(f"\r\x1b[K{line}", err=True, nl=False)
+
+
+def agreed(question: str) -> bool:
+    """Whether the user answers yes."""
+    return typer.confirm(visible(question), err=True)
 
 
 def wrapped(line: str, columns: int, hang: int = 0) -> list[str]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
-
-import typer
 
 from ..catalog import format_value
 from ..indexing import EnrichmentEstimate, Report, WriteReport
@@ -17,17 +14,9 @@ from ..stages.messages import perhaps_you_meant
 from ..values.profile import PROFILE_FILE, language_list
 from ..values.trace import Trace
 from ..values.types import Cost, ModelCall, token_counts
-from .layout import paragraph, say, width
+from .layout import paragraph, say
 
 NOT_ADVICE = "A demonstration, not medical advice."
-
-
-def progress(what: str, done: int, total: int) -> None:
-    """A progress line that overwrites itself; on a terminal only."""
-    if sys.stderr.isatty():
-        count = f" {done}/{total}" if total > 1 else ""
-        line = "" if what == "ready" else f"{what}{count}"[: width() - 1]
-        typer.echo(f"\r\x1b[K{line}", err=True, nl=False)
 
 
 def strategies(recipes: Sequence[dict[str, Any]]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +28,7 @@ from ..values.errors import (
 )
 from ..values.trace import Trace
 from ..values.types import ModelCall
+from ..values.visible import as_json
 from .answer_scores import AnswerScores, CheckedAnswer, Outcome
 from .judge import judge
 from .support import check
@@ -184,7 +184,7 @@ def write_ragas(path: Path, report: AnswerReport) -> int:
     Raises:
         StorageError: the file cannot be written.
     """
-    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in ragas_rows(report)]
+    lines = [as_json(row, indent=None) + "\n" for row in ragas_rows(report)]
     try:
         path.write_text("".join(lines), encoding="utf-8")
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +13,7 @@ from pydantic import Field
 from ..data.benchmark import Question
 from ..values.errors import InputError
 from ..values.types import Cost
+from ..values.visible import as_json
 from .ablation import RewriteEffect, rewrite_effects
 from .manifest import Manifest, MeasuredStrategy
 from .metrics import DEFAULT_METRICS, Metric, judged_at, parse_metric
@@ -211,7 +211,7 @@ def conclude(run: RunFolder, metrics: Sequence[Metric]) -> Results:
     results = summarise(run, metrics).model_copy(
         update={"peak_memory_mb": _peak_memory_mb(), "run_files": run_files}
     )
-    write_atomically(run.results_file, json.dumps(results.as_json(), ensure_ascii=False, indent=1))
+    write_atomically(run.results_file, as_json(results.as_json(), indent=1))
     return results
 
 

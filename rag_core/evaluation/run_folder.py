@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 from ..data.benchmark import Benchmark, Question
 from ..values.errors import ConfigError, DataError, StorageError
 from ..values.settings import Settings
+from ..values.visible import as_json
 from .manifest import Manifest
 from .records import Record, read_records
 from .stored import write_atomically
@@ -96,7 +97,7 @@ class RunFolder:
                 )
             return cls(folder, stored, judged, lock)
         write_atomically(folder / "questions.jsonl", _questions(judged))
-        write_atomically(path, json.dumps(manifest.as_json(), indent=1, ensure_ascii=False))
+        write_atomically(path, as_json(manifest.as_json(), indent=1))
         return cls(folder, manifest, judged, lock)
 
     def __enter__(self) -> Self:
@@ -163,7 +164,7 @@ class RunFolder:
         path = self.folder / "records" / f"{label}.jsonl"
         try:
             with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
+                file.write(as_json(asdict(record), indent=None) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -223,4 +224,4 @@ def _questions(judged: Benchmark) -> str:
         {"question": asdict(question), "grades": dict(judged.qrels[question.id])}
         for question in judged.questions
     ]
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+    return "".join(f"{as_json(row, indent=None)}\n" for row in rows)

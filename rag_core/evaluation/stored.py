@@ -9,6 +9,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..values.errors import DataError, StorageError
+from ..values.visible import valid
 
 
 class Stored(BaseModel):
@@ -45,7 +46,7 @@ class Stored(BaseModel):
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a file completely or not at all.
+    """Write a file completely or not at all, in valid Unicode.
 
     Raises:
         StorageError: it cannot be written.
@@ -53,7 +54,7 @@ def write_atomically(path: Path, text: str) -> None:
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
+        part.write_text(valid(text), encoding="utf-8")
         os.replace(part, path)
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error}.", "Check folder and disk.") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from pydantic import Field
 from ..catalog import describe, describe_changes, format_value
 from ..values.settings import Settings
 from ..values.types import Cost
+from ..values.visible import as_json
 from .pareto import Point
 from .statistics import Comparison, Interval
 from .stored import Stored, write_atomically
@@ -190,7 +190,7 @@ def save_sweep(result: SweepResult, settings: Settings) -> Path:
     Raises:
         StorageError: it cannot be written.
     """
-    text = json.dumps(result.as_json(), ensure_ascii=False)
+    text = as_json(result.as_json(), indent=None)
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     path = _sweeps_folder(settings) / f"{time.strftime('%Y%m%d-%H%M%S')}-{result.strategy}-{digest}.json"
     write_atomically(path, text)

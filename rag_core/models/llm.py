@@ -11,6 +11,7 @@ from ..values.errors import ProviderError, SettingsError
 from ..values.pricing import PriceList
 from ..values.settings import Role, Server, Settings
 from ..values.types import ModelCall
+from ..values.visible import valid
 from .events import start_event
 from .openai.errors import (
     OPENAI_SERVER,
@@ -106,8 +107,9 @@ class LlamaLlm:
         try:
             for chunk in self._chunks(messages, self._options(prompt, inside)):
                 if chunk.delta:
-                    pieces.append(chunk.delta)
-                    yield chunk.delta
+                    piece = valid(chunk.delta)
+                    pieces.append(piece)
+                    yield piece
                 if "prompt_tokens" in chunk.additional_kwargs:
                     usage = chunk.additional_kwargs
                 finished = finished or _is_last(chunk.raw)

@@ -1,0 +1,220 @@
+"""Nothing foreign commands the terminal: every printed text passes one gate."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import sys
+import unicodedata
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from helpers.answers import answered, passage
+from helpers.behaviours import Reply, Status
+from helpers.openai_server import serve
+from helpers.small import ROOT, Rag
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_core.catalog import RECIPES
+from rag_core.cli import layout, show
+from rag_core.values.errors import RagError
+from rag_core.values.types import Answer
+from rag_core.values.visible import as_json, valid, visible
+
+HOSTILE = (
+    "\x1b]0;owned\x07 \x1b]8;;http://x\x1b\\ \x1b[2J \x9b31m \u202e gpj.exe \u2066 \x7f \ud83d \u2028end"
+)
+BIDI = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+ANY_TEXT = st.text(
+    st.one_of(
+        st.characters(), st.characters(max_codepoint=0xA0), st.characters(categories=["Cs", "Cf", "Zl", "Zp"])
+    )
+)
+fuzzed = settings(derandomize=True, max_examples=300, deadline=None)
+
+
+def obeyed(text: str) -> list[str]:
+    """Characters that a terminal would obey."""
+    return [
+        one
+        for one in text
+        if (unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") and one not in "\n\t") or one in BIDI
+    ]
+
+
+@given(ANY_TEXT)
+@fuzzed
+def test_any_text_is_made_visible_and_what_is_harmless_stays(text: str):
+    shown = visible(text)
+    assert obeyed(shown) == []
+    assert visible(shown) == shown
+    if not obeyed(text):
+        assert shown == text
+
+
+@given(st.recursive(ANY_TEXT, lambda one: st.lists(one) | st.dictionaries(ANY_TEXT, one), max_leaves=5))
+@fuzzed
+def test_any_json_is_valid_unicode_without_commands_and_reads_back(value: object):
+    written = as_json(value)
+    assert obeyed(written) == []
+    written.encode()
+    assert json.loads(written) == json.loads(valid(json.dumps(value, ensure_ascii=False)))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31m", "␛[31m"),
+        ("a\u202eb", "a⟨U+202E⟩b"),
+        ("\x9b", "⟨U+009B⟩"),
+        ("\x7f\x00", "␡␀"),
+        ("\ud83d", "⟨U+D83D⟩"),
+        ("one\r\ntwo\tthree", "one\ntwo\tthree"),
+        ("over\rwritten", "over␍written"),
+        ("λ ∥ ¿Cuándo? 孕妇 🤰🏽 👩‍👩‍👧", "λ ∥ ¿Cuándo? 孕妇 🤰🏽 👩‍👩‍👧"),
+    ],
+)
+def test_a_command_becomes_a_mark_and_text_stays(text: str, shown: str):
+    assert visible(text) == shown
+
+
+def test_a_hostile_title_text_and_answer_reach_the_terminal_as_text(capsys: pytest.CaptureFixture[str]):
+    trace = replace(answered("", passage(HOSTILE, title=HOSTILE)), engine={"llm": HOSTILE})
+    (step,) = trace.steps
+    answer = Answer(f"Cats {HOSTILE} [1].", reason=HOSTILE)
+    show.trace(replace(trace, steps=(replace(step, after=replace(step.after, answer=answer)),)), details=True)
+    layout.say_json(trace.as_json())
+    layout.complain(f"rag: {RagError(HOSTILE)}")
+    out, err = capsys.readouterr()
+    assert "␛[2J" in out
+    assert "⟨U+202E⟩" in err
+    assert obeyed(out + err) == []
+
+
+def test_strategies_registered_by_others_cannot_command_the_terminal(
+    rag: Rag, monkeypatch: pytest.MonkeyPatch
+):
+    theirs = replace(RECIPES["bm25"], title=HOSTILE, summary=HOSTILE, source=HOSTILE, helps=HOSTILE)
+    monkeypatch.setattr(RECIPES, "_recipes", {**RECIPES._recipes, "bm25": theirs})
+    people, programs = rag("strategies").out, rag("strategies", "--json")
+    assert "␛[2J" in people
+    assert obeyed(people + programs.out) == []
+    assert [row["title"] for row in programs.json if row["name"] == "bm25"] == [valid(HOSTILE)]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("query", "x", "--strategy", HOSTILE),
+        ("query", "x", "--strategy", HOSTILE, "--rerank"),
+        ("query", "x", f"--{HOSTILE}"),
+        ("query", "x", "--set", HOSTILE),
+        ("query", HOSTILE),
+        (HOSTILE,),
+        ("replay", HOSTILE),
+        ("results", HOSTILE),
+        ("query", "x", "--corpus", HOSTILE),
+        ("eval", "--strategies", HOSTILE),
+        ("eval", "--strategies", "bm25", "--data", HOSTILE),
+        ("sweep", "--strategy", "bm25", "--vary", HOSTILE),
+    ],
+)
+def test_wrong_usage_repeats_what_was_typed_as_text(
+    rag: Rag, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("RAG_HOME", str(tmp_path))
+    ran = rag(*arguments)
+    assert ran.code in (1, 2)
+    assert obeyed(ran.out + ran.err) == []
+
+
+@pytest.fixture
+def cats(rag: Rag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A corpus of one hostile document."""
+    monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
+    (tmp_path / "docs").mkdir()
+    text = (
+        f"# Cats {HOSTILE.replace(chr(0xD83D), '')}\n\nCats purr when they are happy \x1b[31mred \x9b31m.\n"
+    )
+    (tmp_path / "docs" / "cats\x1b[2J.md").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("RAG_LLM", "offline")
+    ran = rag("index", str(tmp_path / "docs"), "--corpus", "cats")
+    assert ran.code == 0
+    assert obeyed(ran.out + ran.err) == []
+    monkeypatch.delenv("RAG_LLM")
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        (Reply("Cats \ud83d purr [1]."), "Cats � purr [1]."),
+        (Reply("Cats \x1b[2J\x9b purr \u202e [1]."), "Cats ␛[2J⟨U+009B⟩ purr ⟨U+202E⟩ [1]."),
+        (Reply(f"Cats purr [{'9' * 5000}] [{'1' * 5000}-{'2' * 5000}] [1]."), "Cats purr [1]."),
+        (Status(400, "No \x1b[2J \ud83d \u202e"), ""),
+    ],
+    ids=["half a character", "terminal commands", "a number of 5000 digits", "an error"],
+)
+def test_a_hostile_reply_is_printed_as_text(
+    cats: None, rag: Rag, monkeypatch: pytest.MonkeyPatch, reply: Reply | Status, shown: str
+):
+    with serve() as server:
+        server.choose = lambda body: reply
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "test")
+        for form in ((), ("--json",)):
+            ran = rag("query", "When do cats purr?", "--corpus", "cats", "--strategy", "bm25", *form)
+            assert ran.code == (0 if shown else 1)
+            assert obeyed(ran.out + ran.err) == []
+            ran.out.encode()
+            if form and shown:
+                assert visible(ran.json["answer"]["text"]) == shown
+            else:
+                assert shown in ran.out
+
+
+def test_a_terminal_that_knows_few_characters_gets_their_codes(monkeypatch: pytest.MonkeyPatch, rag: Rag):
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="latin-1"))
+    rag("strategies")
+    sys.stdout.flush()
+    assert rb"\u2192" in raw.getvalue()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "rag_core" / "cli").glob("*.py")), ids=lambda path: path.stem)
+def test_only_the_gate_prints(path: Path):
+    assert path.stem == "layout" or printing(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "typer.echo(x)", "typer.secho(x)", "typer.confirm(x)", "print(x)", "sys.stdout.write(x)",
+        "rich.print(x)", "from rich.console import Console", "from typer import echo",
+    ],
+)  # fmt: skip
+def test_printing_past_the_gate_is_found(source: str):
+    assert printing(source) != []
+
+
+def printing(source: str) -> list[str]:
+    """What a module uses to print."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(attr="echo" | "secho" | "confirm" | "prompt" | "write" as name):
+                found.append(name)
+            case ast.Call(func=ast.Name(id="print")):
+                found.append("print")
+            case ast.Attribute(value=ast.Name(id="rich")):
+                found.append("rich")
+            case ast.ImportFrom(module=module, names=names) if (module or "").split(".")[0] in (
+                "rich",
+                "typer",
+            ):
+                found += [
+                    one.name for one in names if one.name in ("echo", "secho", "confirm", "print", "Console")
+                ]
+    return found
