@@ -56,7 +56,11 @@ def parse(reply: str) -> Judgement:
     """Parse the scores in a judge's reply.
 
     Raises:
-        ValueError: the reply is not one JSON object, or a score is missing or not a number from 0 to 100.
+        ValueError: the reply is not one JSON object, a score is missing or not a number from 0 to 100, or
+            both look like numbers from 0 to 1.
     """
     values = read_object(reply)
-    return Judgement(read_score(values, "faithfulness"), read_score(values, "relevance"))
+    found = Judgement(read_score(values, "faithfulness"), read_score(values, "relevance"))
+    if 0 < max(found.faithfulness, found.relevance) <= 1:  # one answer's scores cannot show their scale
+        raise ValueError("both scores are at most 1; give them from 0 to 100")
+    return found

@@ -14,6 +14,7 @@ from typing import Protocol
 from ..language.thesaurus import Thesaurus
 from ..offline.contexts import RECIPE, offline_contexts
 from ..prompts.prompt import ENRICH, Block, Prompt
+from ..prompts.replies import COMPLETE
 from ..runtime.services import Llm
 from ..values.errors import RagError, attach_calls_to_errors
 from ..values.pricing import PriceList
@@ -176,6 +177,8 @@ class LlmEnricher:
         except Exception as error:  # one passage's failure must not lose the others
             reason = error.message if isinstance(error, RagError) else f"{type(error).__name__}: {error}"
             return _Reply("", tuple(calls), reason)
+        if calls and calls[-1].finish != COMPLETE:
+            return _Reply("", tuple(calls), f"{self._llm.name}'s reply was incomplete ({calls[-1].finish})")
         text = " ".join("".join(pieces).split()[:MAX_CONTEXT_WORDS])
         return _Reply(text, tuple(calls), "" if text else f"{self._llm.name} wrote nothing")
 

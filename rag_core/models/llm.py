@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..prompts.prompt import Prompt
+from ..prompts.replies import COMPLETE
 from ..values.errors import ProviderError, SettingsError
 from ..values.pricing import PriceList
 from ..values.settings import Role, Server, Settings
 from ..values.types import ModelCall
-from ..values.visible import valid
 from .events import start_event
 from .openai.errors import (
     OPENAI_SERVER,
@@ -23,6 +22,7 @@ from .openai.errors import (
     to_provider_error,
 )
 from .openai.transport import Call, RequestTracker, limit_response_time
+from .reply import Reply
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 CONTEXT_WINDOW = 32_768  # assumed for models unknown to LlamaIndex
 MAX_REPLY_TIMEOUTS = 10  # a reply is cut off after this many timeouts
 NO_TEMPERATURE = "the server does not accept a temperature; the model's default was used"
+SENSELESS_USAGE = "the server's token counts make no sense; tokens were counted here"
 
 
 class LlamaLlm:
@@ -87,7 +88,8 @@ class LlamaLlm:
 
         The last call has the provider's usage. The tokenizer counts requests without usage: retried without a
         response, incomplete (the part received), or stopped. Stopping closes the connection at once, which
-        ends the request.
+        ends the request. The last call also says whether the reply is complete (`ModelCall.finish`); a reply
+        longer than `reply.MAX_REPLY` is not read to its end.
 
         Raises:
             ProviderError: the provider refused, failed or timed out; raised after the calls are yielded.
@@ -97,43 +99,43 @@ class LlamaLlm:
 
         text = prompt.render()
         messages = [ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=text)]
-        pieces: list[str] = []
-        usage: dict[str, Any] = {}
-        finished = not self._openai
+        reply = Reply(says_end=self._openai)
         call = self._tracker.call = Call()
         inside: list[ModelCall] = []  # the offline engine's embeddings, which a provider may bill
         payload: dict[str, Any] = {EventPayload.MESSAGES: messages}
         end_event = start_event(CBEventType.LLM, payload)
         try:
             for chunk in self._chunks(messages, self._options(prompt, inside)):
-                if chunk.delta:
-                    piece = valid(chunk.delta)
-                    pieces.append(piece)
+                if piece := reply.take(chunk.delta):
                     yield piece
-                if "prompt_tokens" in chunk.additional_kwargs:
-                    usage = chunk.additional_kwargs
-                finished = finished or _is_last(chunk.raw)
-                if stop():
+                reply.note(chunk.raw, chunk.additional_kwargs)
+                if stop() or reply.full:
                     break
             else:
-                if not finished:
+                if piece := reply.take("", last=True):
+                    yield piece
+                if not reply.finish:
                     raise ProviderError("the reply ended early", TRY_AGAIN)
         except Exception as error:
-            yield from inside
-            yield from (self._bill(prompt, text) for _ in range(call.unanswered))
-            if pieces or call.accepted:
-                yield self._bill(prompt, text, "".join(pieces), usage)
-            failure = to_provider_error(error, self.name, self._secret, self._server)
-            raise failure from None if self._secret else error
+            if not (self._openai and reply.finish):  # what fails after the end is the usage
+                yield from inside
+                yield from (self._bill(prompt, text) for _ in range(call.unanswered))
+                if reply.text or call.accepted:
+                    yield self._bill(prompt, text, reply)
+                failure = to_provider_error(error, self.name, self._secret, self._server)
+                raise failure from None if self._secret else error
         finally:
-            reply = ChatMessage(role="assistant", content="".join(pieces))
-            counted = {name: count for name, count in usage.items() if isinstance(count, int)}
-            end_event({**payload, EventPayload.RESPONSE: ChatResponse(message=reply, raw={"usage": counted})})
+            message = ChatMessage(role="assistant", content=reply.text)
+            reported = reply.usage(len(prompt.system) + len(text)) or ()
+            counted = dict(zip(("prompt_tokens", "completion_tokens"), reported, strict=False))
+            end_event(
+                {**payload, EventPayload.RESPONSE: ChatResponse(message=message, raw={"usage": counted})}
+            )
             if call.response is not None:
                 call.response.close()  # also when the consumer stops reading
         yield from inside
         yield from (self._bill(prompt, text) for _ in range(call.unanswered))
-        yield self._bill(prompt, text, "".join(pieces), usage)
+        yield self._bill(prompt, text, reply)
 
     def _options(self, prompt: Prompt, bills: list[ModelCall]) -> dict[str, Any]:
         """The options sent with the messages."""
@@ -160,22 +162,24 @@ class LlamaLlm:
                     raise
                 self._refused.add(refused)
 
-    def _bill(
-        self, prompt: Prompt, text: str, reply: str = "", usage: Mapping[str, Any] = MappingProxyType({})
-    ) -> ModelCall:
-        if usage:
-            sent, received = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
-        else:
-            sent = count_tokens(prompt.system + text, self.name)
-            received = count_tokens(reply, self.name)
+    def _bill(self, prompt: Prompt, text: str, reply: Reply | None = None) -> ModelCall:
+        """The call for one request; without a reply, one that got none."""
+        reported = reply.usage(len(prompt.system) + len(text)) if reply else None
+        sent, received = reported or (
+            count_tokens(prompt.system + text, self.name),
+            count_tokens(reply.text if reply else "", self.name),
+        )
+        notes = [NO_TEMPERATURE] if "temperature" in self._refused else []
+        notes += [SENSELESS_USAGE] if reply and reply.reports_usage and not reported else []
         return ModelCall(
             prompt.purpose,
             self.name,
             sent,
             received,
             self._prices.cost_usd(self.name, sent, received),
-            "provider" if usage else "tokenizer",
-            NO_TEMPERATURE if "temperature" in self._refused else "",
+            "provider" if reported else "tokenizer",
+            "; ".join(notes),
+            reply.finish if reply else COMPLETE,
         )
 
 
@@ -192,12 +196,6 @@ def _schema(reply: type[BaseModel]) -> dict[str, Any]:
     """OpenAI's strict structured output."""
     schema = {"name": reply.__name__, "strict": True, "schema": reply.model_json_schema()}
     return {"type": "json_schema", "json_schema": schema}
-
-
-def _is_last(raw: object) -> bool:
-    """Whether a streamed chunk has a finish reason."""
-    choices = getattr(raw, "choices", None) or ()
-    return any(getattr(choice, "finish_reason", None) for choice in choices)
 
 
 def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = "answer") -> LlamaLlm:

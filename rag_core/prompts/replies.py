@@ -5,6 +5,7 @@ The error messages go back to the model when it is asked again.
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Mapping
@@ -12,8 +13,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+COMPLETE = "stop"  # the only finish reason of a complete reply
+TOO_LONG = "too_long"  # ours, for a reply that was not read to its end
+
 Shape = TypeVar("Shape", bound=BaseModel)
 
+_HUGE_REFERENCE = re.compile(r"&#\d{8,};?")  # no character; Python refuses to read very long numbers
 _FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 
 
@@ -49,6 +54,11 @@ def read_as(shape: type[Shape], reply: str) -> Shape:
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+def unescaped(reply: str) -> str:
+    """A reply without HTML escapes; models sometimes copy those of the prompt ("&lt;")."""
+    return html.unescape(_HUGE_REFERENCE.sub("\ufffd", reply))
 
 
 def read_score(values: Mapping[str, Any], name: str) -> float:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..prompts.prompt import Block, Prompt, Template
+from ..prompts.replies import COMPLETE
 from ..values.errors import ConfigError, LimitReached, MissingResource, ProviderError, RagError, Stopped
 from ..values.types import Hit, ModelCall, Scale, Vectors
 from .run import Run
@@ -19,6 +20,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 ATTEMPTS = 2  # at a structured reply
+INCOMPLETE_STEP = "Raise the server's limit on output tokens, or use another model."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,11 @@ class _Reply:
     text: str
     calls: tuple[ModelCall, ...]
     error: BaseException | None = None
+
+    @property
+    def finish(self) -> str:
+        """Why it ended; see `ModelCall`."""
+        return self.calls[-1].finish if self.calls else COMPLETE
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +131,26 @@ class Context:
             )
         return self.services.enriched
 
-    def complete(self, prompt: Prompt, emit: Callable[[str], None] = lambda piece: None) -> str:
-        """The model's complete reply; equal prompts are sent once per question.
+    def complete(self, prompt: Prompt) -> str:
+        """The model's complete reply, to be read by a program; see `reply`.
+
+        Raises:
+            ProviderError: the reply was cut off or filtered.
+        """
+        text, finish = self.reply(prompt)
+        if finish != COMPLETE:
+            name = self.services.llm(prompt.purpose).name
+            raise ProviderError(f"Model {name}: the reply is incomplete ({finish}).", INCOMPLETE_STEP)
+        return text
+
+    def reply(self, prompt: Prompt, emit: Callable[[str], None] = lambda piece: None) -> tuple[str, str]:
+        """The model's reply and why it ended; equal prompts are sent once per question.
 
         Args:
             emit: receives the reply piece by piece, or all at once when another strategy asked for it.
+
+        Returns:
+            The text, and its finish reason: only "stop" is a complete reply (`ModelCall.finish`).
         """
 
         def ask() -> _Reply:
@@ -157,7 +179,7 @@ class Context:
             raise reply.error
         if not first:
             emit(reply.text)
-        return reply.text
+        return reply.text, reply.finish
 
     def complete_all(self, prompts: Sequence[Prompt]) -> list[str | RagError]:
         """Replies to prompts sent at the same time, in order; a failed call gives its error instead.

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import html
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..language.analysis import detect_language, language_of
 from ..prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, contexts_in
+from ..prompts.replies import COMPLETE, unescaped
 from ..runtime.context import Context
 from ..values.errors import ProviderError
-from ..values.remarks import Suggestion
+from ..values.remarks import Remark, Suggestion
 from ..values.types import Answer, Hit, Ranking, Relevance, Scorer, State
 from . import messages
 from .base import Flow, RerankStage, Stage, check_fields, warn_if_unread
-from .citations import evidence_hash, resolve_citations, shown_evidence
+from .citations import MARKER, evidence_hash, resolve_citations, shown_evidence
 from .remarks import remarks_on, suggestions
 from .rerank import LlmRerank, Rerank
 
@@ -28,7 +29,8 @@ class Generate(Stage):
     """Labels the passages (`labelled`), asks the model for an answer with citations, and checks the citations.
 
     With no passages, it abstains without calling the model. The answer says where its evidence is thin or in
-    another language, an abstention which documents are near (`remarks`).
+    another language, and whether it was cut off; an abstention, which documents are near (`remarks`). A reply
+    without a word to read is a failure.
 
     Args:
         template: the prompt; its fields are question and sources.
@@ -73,17 +75,16 @@ class Generate(Stage):
         evidence = evidence_hash(contexts_in(prompt.render()))
         if evidence != shown_evidence(ranking.hits):
             raise RuntimeError("the contexts in the prompt are not the contexts of the result")
-        reply = html.unescape(
-            ctx.complete(prompt, ctx.run.emit)
-        ).strip()  # a model may copy the prompt's escapes
-        if not reply:
-            raise ProviderError("the model returned an empty reply.", "Try again, or use another model.")
+        written, finish = ctx.reply(prompt, ctx.run.emit)
+        reply = unescaped(written).strip()
         if NO_EVIDENCE in reply:
             reason = reply.replace(NO_EVIDENCE, "").strip(" .:\n")
             spoken = detect_language(ranking.query.text)
             near = suggestions(ranking.query.text, ranking.hits)
             return _abstention(spoken, reason or messages.none_answers(spoken), near, evidence)
         text, citations, invalid = resolve_citations(reply, ranking.hits)
+        if not re.search(r"\w", MARKER.sub("", text)):
+            raise ProviderError(messages.says_nothing(reply, finish), "Try again, or use another model.")
         if invalid:
             ctx.warn(messages.invalid_citations(invalid))
         if not citations:
@@ -91,6 +92,10 @@ class Generate(Stage):
         if unsupported := sum(one.supported is False for one in citations):
             ctx.warn(messages.unsupported_citations(unsupported, len(citations)))
         remarks = remarks_on(ranking.query.text, text, ranking.hits)
+        if finish != COMPLETE:
+            ctx.warn(messages.incomplete(finish))
+            spoken = detect_language(ranking.query.text)
+            remarks = (Remark("cut", messages.cut(spoken, finish), ()), *remarks)
         return Answer(text, citations, evidence=evidence, invalid_citations=invalid, remarks=remarks)
 
 

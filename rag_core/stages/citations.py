@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ MARKER = re.compile(r" ?\[(\d+)\]")  # in a resolved answer
 OVERLAP = 1 / 3  # see `resolve_citations`
 FEWEST = 2  # content words that a claim needs to be checked
 LONGEST = 6  # digits; longer numbers name no context
+LONGEST_CLAIM = 1000  # characters; of a longer sentence, the end
 
 _NAME = r"(?:sources?|refs?\.?|references?|passages?|documents?|fuentes?|referencias?|pasajes?|documentos?)"
 _SPAN = r"#?\d+(?:\s*[-\u2010-\u2015]\s*\d+)?"
@@ -80,8 +82,12 @@ def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citati
 
 def cited_claims(text: str, language: str) -> Iterator[tuple[int, str]]:
     """Each marker's number and its claim: the sentence before it, without markers."""
+    claim, end = "", 0
     for match in MARKER.finditer(text):
-        yield int(match[1]), _last_sentence(text[: match.start()], language)
+        if between := text[end : match.start()]:  # only the sentence before it can go on here
+            claim = next(reversed(sentences((claim + between)[-LONGEST_CLAIM:], language)), "")
+        end = match.end()
+        yield int(match[1]), claim
 
 
 def _rewritten(text: str, contexts: int) -> tuple[str, int]:
@@ -113,8 +119,13 @@ def best_quote(claim: str, hit: Hit) -> str:
     """The sentence of a passage that shares the most terms with the claim."""
     language = hit.passage.language
     terms = set(tokens(claim, language))
-    candidates = sentences(hit.passage.text, language)
-    return max(candidates, key=lambda sentence: len(terms & set(tokens(sentence, language))), default="")
+    candidates = _sentence_terms(hit.passage.text, language)
+    return max(candidates, key=lambda candidate: len(terms & candidate[1]), default=("", frozenset()))[0]
+
+
+@functools.lru_cache(maxsize=256)
+def _sentence_terms(text: str, language: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    return tuple((sentence, frozenset(tokens(sentence, language))) for sentence in sentences(text, language))
 
 
 def _citation(n: int, claim: str, hit: Hit, spoken: str) -> Citation:
@@ -128,7 +139,3 @@ def _citation(n: int, claim: str, hit: Hit, spoken: str) -> Citation:
         elif {spoken, language_of(claim)} == {passage.language}:
             supported = False
     return Citation(n, hit.id, quote, supported)
-
-
-def _last_sentence(text: str, language: str) -> str:
-    return next(reversed(sentences(MARKER.sub("", text), language)), "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..language.analysis import detect_language
+from ..prompts.replies import COMPLETE, TOO_LONG
 from ..values.profile import LANGUAGE_NAMES
 
 ABSTENTION = {
@@ -46,6 +47,29 @@ NO_BETTER = {
     "en": "; there is no better passage in {language}",
     "es": "; no hay un pasaje mejor en {language}",
 }
+CUT = {
+    "en": "This answer is incomplete: {why}.",
+    "es": "Esta respuesta está incompleta: {why}.",
+}
+WHY_CUT = {
+    "length": {
+        "en": "the model reached its length limit",
+        "es": "el modelo alcanzó su límite de longitud",
+    },
+    "content_filter": {
+        "en": "the provider's content filter cut it off",
+        "es": "el filtro de contenido del proveedor la interrumpió",
+    },
+    "tool_calls": {
+        "en": "the model called a tool instead of finishing it",
+        "es": "el modelo llamó a una herramienta en lugar de terminarla",
+    },
+    TOO_LONG: {
+        "en": "it was too long to read to its end",
+        "es": "era demasiado larga para leerla hasta el final",
+    },
+}
+OTHERWISE_CUT = {"en": "the provider stopped it ({finish})", "es": "el proveedor la detuvo ({finish})"}
 PERHAPS = {"en": "Perhaps you meant", "es": "Quizá quiso decir"}
 AND = {"en": "and", "es": "y"}
 IN_SPANISH = {
@@ -105,6 +129,12 @@ def other_language(language: str, citations: Sequence[int], of_passages: str, be
     return f"{text}."
 
 
+def cut(language: str, finish: str) -> str:
+    """Remark: the answer ends before its end."""
+    why = _in(language, WHY_CUT.get(finish, OTHERWISE_CUT)).format(finish=finish)
+    return _in(language, CUT).format(why=why)
+
+
 def perhaps_you_meant(question: str) -> str:
     """The introduction to an abstention's suggestions, in the question's language."""
     return _in(detect_language(question), PERHAPS)
@@ -128,6 +158,22 @@ def _in(language: str, texts: dict[str, str]) -> str:
 def invalid_citations(count: int) -> str:
     """Warning: citations without a source."""
     return f"{count} citation(s) named a source that does not exist and were removed."
+
+
+def incomplete(finish: str) -> str:
+    """Warning: the answer ends before its end."""
+    return f"The model's reply is incomplete{_because(finish)}."
+
+
+def says_nothing(reply: str, finish: str) -> str:
+    """Error: a reply with nothing to read."""
+    if not reply:
+        return f"the model returned an empty reply{_because(finish)}."
+    return f"the model's reply cites sources but says nothing{_because(finish)}."
+
+
+def _because(finish: str) -> str:
+    return "" if finish == COMPLETE else f" (finish reason: {finish})"
 
 
 NO_CITATIONS = "The answer cites none of its passages."
@@ -157,6 +203,19 @@ OUT_OF_TIME = "rating them took too long; the next run will be faster"
 def not_judged(count: int, total: int, reason: str) -> str:
     """Warning: passages that the judge model could not score."""
     return f"{count} of {total} passages could not be judged and were left out: {reason}"
+
+
+SCALE_TO_1 = "The judge scored from 0 to 1 instead of 0 to 100; its scores were read on that scale."
+
+
+def scale_unclear(top: float) -> str:
+    """Warning: a judge's scores fit two scales, and the prompt's was used."""
+    return f"The judge gave only the scores 0 and 1; they were read on the prompt's scale, 0 to {top:g}."
+
+
+def scales_mixed(count: int, total: int) -> str:
+    """Warning: some of a judge's scores look like another scale than the others."""
+    return f"{count} of {total} of the judge's scores are 1 or less and others are not; all were read from 0 to 100."
 
 
 def prompt_unread(name: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..prompts.prompt import JUDGE_PASSAGE, Sources, Template
@@ -39,9 +39,10 @@ class Rerank(RerankStage):
 class LlmRerank(RerankStage):
     """Scores by the judging model (S_LLM of RAG-MSR, README, Step 3): one call per passage, all at the same time.
 
-    The model answers 0 to 100, scaled to 0 to 1, with a reason, which becomes the vote's note. A malformed
-    reply is requested once more. A passage without a score is left out, with a warning: a failure is not a
-    score of 0.
+    The model answers 0 to 100, scaled to 0 to 1, with a reason, which becomes the vote's note. Scores of which
+    all are from 0 to 1 and some are fractions are read on that scale, with a warning; where all scores leave
+    the scale open, the prompt decides. A malformed reply is requested once more. A passage without a score is
+    left out, with a warning: a failure is not a score of 0.
 
     Args:
         template: the prompt; its fields are question and sources, and optionally refused: why the last reply was refused.
@@ -77,7 +78,10 @@ class LlmRerank(RerankStage):
             raise ProviderError(f"no passage could be judged: {missing[0].message}", missing[0].next_step)
         if missing:
             ctx.warn(messages.not_judged(len(missing), len(replies), missing[0].message))
-        return judged
+        top, remark = _scale([hit.score for hit in judged], self.template)
+        if remark:
+            ctx.warn(remark)
+        return [replace(hit, score=hit.score / top) for hit in judged]
 
     def _judged(self, question: str, hit: Hit, ctx: Context) -> Hit:
         score, reason = ctx.complete_parsed(
@@ -88,7 +92,21 @@ class LlmRerank(RerankStage):
 
 def _score_and_reason(reply: str) -> tuple[float, str]:
     values = read_object(reply)
-    return read_score(values, "score") / 100, " ".join(str(values.get("reason", "")).split())
+    return read_score(values, "score"), " ".join(str(values.get("reason", "")).split())
+
+
+def _scale(scores: Sequence[float], template: Template) -> tuple[float, str]:
+    """The top of the scale of a judge's scores, and a remark if it is not evident."""
+    small = [score for score in scores if 0 < score <= 1]
+    fractions = any(score < 1 for score in small)
+    if not small:
+        return 100.0, ""
+    if max(scores) > 1:
+        return 100.0, messages.scales_mixed(len(small), len(scores)) if fractions else ""
+    if fractions:
+        return 1.0, messages.SCALE_TO_1
+    top = 100.0 if "100" in template.system + template.text else 1.0
+    return top, messages.scale_unclear(top)
 
 
 @dataclass(frozen=True)

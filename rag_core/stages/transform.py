@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import ClassVar
 from ..language.facts import lost_in_rewrite
 from ..language.questions import form_of
 from ..prompts.prompt import Template
-from ..prompts.replies import read_as
+from ..prompts.replies import read_as, unescaped
 from ..prompts.templates import ANALYSIS, HYPOTHETICAL, OFFLINE_RULES, TRANSFORM, Form, QueryAnalysis
 from ..runtime.context import Context
 from ..values.errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
@@ -250,8 +249,7 @@ def cleaned(reply: str) -> str:
 
 
 def _one_line(reply: str) -> str:
-    """A reply on one line, unescaped: models sometimes copy the question's escapes ("&lt;")."""
-    return " ".join(html.unescape(reply).split())
+    return " ".join(unescaped(reply).split())
 
 
 def _note(question: Query, text: str, template: Template, ctx: Context) -> str:

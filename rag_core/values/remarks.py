@@ -12,13 +12,13 @@ class Remark:
 
     Args:
         kind: "thin": some cited sentences rest only on passages labelled Low; "all_thin": every one does;
-            "language": cited passages are in another language than the question.
+            "language": cited passages are in another language than the question; "cut": the answer is incomplete.
         text: the remark, in Spanish for a Spanish question, otherwise in English.
-        citations: numbers of the passages, ascending.
-        sentences: the sentences it is about, without markers; empty for "language".
+        citations: numbers of the passages, ascending; empty for "cut".
+        sentences: the sentences it is about, without markers; empty for "language" and "cut".
     """
 
-    kind: Literal["thin", "all_thin", "language"]
+    kind: Literal["thin", "all_thin", "language", "cut"]
     text: str
     citations: tuple[int, ...]
     sentences: tuple[str, ...] = ()

@@ -144,8 +144,7 @@ class Hit:
     """A passage with its current score and every vote so far.
 
     Args:
-        note: of the current score; see `Vote`.
-        terms: of the current score; see `Vote`.
+        note, terms: of the current score; see `Vote`.
     """
 
     passage: Passage
@@ -239,6 +238,7 @@ class ModelCall:
         cost_usd: US dollars; None, never 0, when the price is unknown.
         counted_by: who counted the tokens.
         note: a remark for the reader; may be empty.
+        finish: why a language model's reply ended, in the provider's words; only "stop" is a complete reply.
     """
 
     purpose: str
@@ -248,6 +248,7 @@ class ModelCall:
     cost_usd: float | None
     counted_by: Literal["provider", "tokenizer"]
     note: str = ""
+    finish: str = "stop"
 
     @property
     def of_language_model(self) -> bool:
@@ -323,8 +324,7 @@ class Citation:
     """The answer's marker [n] cites passage `context_id`; `quote` is the sentence closest to the claim.
 
     Args:
-        supported: whether the quote shares enough words with the claim (`citations.resolve_citations`); None
-            if word overlap cannot tell: another language, or a claim of very few words.
+        supported: whether the quote shares enough words with the claim; None if word overlap cannot tell.
         markers: positions of its markers among all markers in the answer, from 0.
     """
 

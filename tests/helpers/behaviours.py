@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Reply:
-    """A complete answer, after `seconds`.
+    """An answer, after `seconds`; complete unless it ends with another reason than "stop".
 
-    `usage` is (prompt tokens, completion tokens), or None when the server reports none.
+    `usage` is (prompt tokens, completion tokens), or None when the server reports none, or JSON to send instead.
     """
 
     text: str = "Cats purr [1]."
-    usage: tuple[int, int] | None = (1000, 200)
+    usage: tuple[int, int] | str | None = (1000, 200)
     seconds: float = 0.0
+    finish: str = "stop"
 
 
 @dataclass(frozen=True)

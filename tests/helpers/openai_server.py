@@ -253,7 +253,7 @@ class Handler(BaseHTTPRequestHandler):
         return self._json(
             {
                 **_head(body, "chat.completion"),
-                "choices": [{**choice, "finish_reason": "stop"}],
+                "choices": [{**choice, "finish_reason": behaviour.finish}],
                 **_usage(behaviour),
             }
         )
@@ -287,9 +287,12 @@ class Handler(BaseHTTPRequestHandler):
             say({"content": piece})
         match behaviour:
             case Reply():
-                say({}, "stop")
+                say({}, behaviour.finish)
                 if behaviour.usage and body.get("stream_options", {}).get("include_usage"):
-                    self._event(json.dumps({**head, "choices": [], **_usage(behaviour)}))
+                    told = json.dumps({**head, "choices": [], **_usage(behaviour)})
+                    if isinstance(behaviour.usage, str):
+                        told = f'{told[:-1]}, "usage": {behaviour.usage}}}'
+                    self._event(told)
                 self._event("[DONE]")
             case Malformed():
                 self._event('{"id": "x", "choices": [{"delta"')
@@ -353,7 +356,7 @@ def _head(body: dict[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _usage(reply: Reply) -> dict[str, Any]:
-    if reply.usage is None:
+    if reply.usage is None or isinstance(reply.usage, str):
         return {}
     sent, received = reply.usage
     return {"usage": {"prompt_tokens": sent, "completion_tokens": received, "total_tokens": sent + received}}

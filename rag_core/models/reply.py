@@ -1,0 +1,80 @@
+"""What is taken from a model's reply: valid text up to a limit, why it ended, and sane token counts."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Any
+
+from ..prompts.replies import COMPLETE, TOO_LONG
+
+MAX_REPLY = 20_000  # characters: twenty times a long answer; the rest is not read
+MAX_TOKENS = 10_000_000  # of one request; more than any model reads
+MOST_PER_TOKEN = 50  # characters of a token, on average; a count below is no count of this text
+LONGEST_REASON = 40  # characters of a finish reason
+
+
+class Reply:
+    """A reply as it arrives.
+
+    Args:
+        says_end: whether the server reports why a reply ended; others are taken to be complete.
+
+    Attributes:
+        text: what has arrived.
+        finish: why it ended, empty until then; see `ModelCall`.
+    """
+
+    def __init__(self, *, says_end: bool) -> None:
+        self.text = ""
+        self.finish = "" if says_end else COMPLETE
+        self._usage: tuple[object, object] | None = None
+        # joins surrogate pairs that were sent in two pieces, and replaces lone halves
+        self._utf16 = codecs.getincrementaldecoder("utf-16-le")("replace")
+
+    @property
+    def full(self) -> bool:
+        """Whether it has reached the limit."""
+        return self.finish == TOO_LONG
+
+    def take(self, delta: str | None, *, last: bool = False) -> str:
+        """The part of a piece that is kept, as valid Unicode."""
+        piece = self._utf16.decode((delta or "").encode("utf-16-le", "surrogatepass"), last)
+        room = MAX_REPLY - len(self.text)
+        if len(piece) > room:
+            piece, self.finish = piece[:room], TOO_LONG
+        self.text += piece
+        return piece
+
+    def note(self, raw: object, counts: dict[str, Any]) -> None:
+        """Note the finish reason of a chunk, and the token counts in it."""
+        for choice in getattr(raw, "choices", None) or ():
+            if reason := getattr(choice, "finish_reason", None):
+                shown = "".join(char for char in str(reason) if char.isprintable())[:LONGEST_REASON]
+                self.finish = self.finish if self.full else shown or "unknown"
+        if "prompt_tokens" in counts:
+            self._usage = counts["prompt_tokens"], counts.get("completion_tokens")
+
+    @property
+    def reports_usage(self) -> bool:
+        """Whether the provider reported token counts, sane or not."""
+        return self._usage is not None
+
+    def usage(self, characters: int) -> tuple[int, int] | None:
+        """Tokens sent and received as the provider counted them; None without counts that make sense.
+
+        Args:
+            characters: length of the prompt.
+        """
+        if self._usage is None:
+            return None
+        sent = token_count(self._usage[0], characters)
+        received = token_count(self._usage[1], len(self.text))
+        return None if sent is None or received is None else (sent, received)
+
+
+def token_count(value: object, characters: int) -> int | None:
+    """A reported token count of a text of so many characters; None for what is no sane number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    sane = characters <= value * MOST_PER_TOKEN and 0 <= value <= MAX_TOKENS and value == int(value)
+    return int(value) if sane else None

@@ -1,0 +1,98 @@
+"""On which scale a judge's scores are read, and that it is never chosen in silence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from helpers.fakes import Told
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_core.evaluation.judge import parse
+from rag_core.prompts.prompt import JUDGE_PASSAGE
+from rag_core.stages import LlmRerank
+from rag_core.testing import ranking_of, sample_context, sample_services
+from rag_core.values.errors import RagError
+
+NAMES = tuple("abcdefgh")
+
+
+def judged(scores, template=JUDGE_PASSAGE) -> tuple[list[float], list[str]]:
+    """The scores of a pool as they are read, and the warnings."""
+    by_text = dict(zip(NAMES, scores, strict=False))
+
+    def said(prompt):
+        (source,) = prompt.fields["sources"]
+        return json.dumps({"reason": "Because.", "score": by_text[source.passage.text]})
+
+    ctx = sample_context(sample_services(llm=Told({template.name: said})))
+    found = ranking_of(dict.fromkeys(by_text, 0.5), query="Do cats purr?")
+    hits = {hit.id: hit.score for hit in LlmRerank(template).rerank(found, ctx)}
+    return [hits[name] for name in by_text], ctx.meter.warnings
+
+
+@pytest.mark.parametrize(
+    ("scores", "read", "remark"),
+    [
+        ([90, 40, 0], [0.9, 0.4, 0.0], ""),
+        ([100, 1, 0], [1.0, 0.01, 0.0], ""),
+        ([0, 0], [0.0, 0.0], ""),
+        ([0.9, 0.4, 0], [0.9, 0.4, 0.0], "from 0 to 1 instead of 0 to 100"),
+        ([0.95], [0.95], "from 0 to 1 instead of 0 to 100"),
+        ([1, 0.5], [1.0, 0.5], "from 0 to 1 instead of 0 to 100"),
+        (
+            [1, 1, 0],
+            [0.01, 0.01, 0.0],
+            "only the scores 0 and 1; they were read on the prompt's scale, 0 to 100",
+        ),
+        ([0.8, 85, 0], [0.008, 0.85, 0.0], "1 of 3 of the judge's scores are 1 or less and others are not"),
+    ],
+)
+def test_the_scale_is_that_of_all_replies_together_and_named_when_it_is_not_the_prompts(scores, read, remark):
+    found, warnings = judged(scores)
+    assert found == pytest.approx(read)
+    assert [remark in warning for warning in warnings] == ([True] if remark else [])
+
+
+def test_a_prompt_that_asks_for_0_or_1_gets_them_read_so():
+    ask = replace(JUDGE_PASSAGE, system="Reply with JSON: reason, and score: 1 if it answers, otherwise 0.")
+    found, (warning,) = judged([1, 0], ask)
+    assert found == [1.0, 0.0]
+    assert warning.endswith("prompt's scale, 0 to 1.")
+
+
+@pytest.mark.parametrize(
+    "reply", ['{"faithfulness": 0.9, "relevance": 1}', '{"faithfulness": 1, "relevance": 1}']
+)
+def test_a_judged_answer_on_0_to_1_is_asked_for_again(reply):
+    with pytest.raises(ValueError, match="give them from 0 to 100"):
+        parse(reply)
+
+
+@pytest.mark.parametrize(("faithfulness", "relevance"), [(0, 0), (1, 80), (0, 100)])
+def test_a_judged_answer_on_0_to_100_is_taken(faithfulness, relevance):
+    found = parse(json.dumps({"faithfulness": faithfulness, "relevance": relevance}))
+    assert (found.faithfulness, found.relevance) == (faithfulness, relevance)
+
+
+@settings(derandomize=True, max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.floats() | st.integers() | st.booleans() | st.none() | st.text(max_size=5), min_size=1, max_size=8
+    )
+)
+def test_any_scores_give_values_from_0_to_1_in_the_same_order_or_a_failure(scores):
+    usable = all(type(score) in (int, float) and 0 <= score <= 100 for score in scores)
+    if not usable:
+        try:
+            found, _ = judged(scores)
+        except (RagError, KeyError):  # KeyError: a passage without a score was left out
+            return
+    else:
+        found, _ = judged(scores)
+        assert sorted(range(len(found)), key=found.__getitem__) == sorted(
+            range(len(scores)), key=scores.__getitem__
+        )
+    assert all(0 <= score <= 1 for score in found)
