@@ -169,7 +169,7 @@ def says_nothing(reply: str, finish: str) -> str:
     """Error: a reply with nothing to read."""
     if not reply:
         return f"the model returned an empty reply{_because(finish)}."
-    return f"the model's reply cites sources but says nothing{_because(finish)}."
+    return f"the model's reply says nothing{_because(finish)}."
 
 
 def _because(finish: str) -> str:
