@@ -230,7 +230,9 @@ class TestRagas:
     def test_rows_have_the_fields_of_a_single_turn_sample(self, animals):
         rows = list(ragas_rows(self.report(animals)))
         assert [row["question_id"] for row in rows] == ["q1", "q4"]  # neither a failure nor an abstention
-        ranking = animals(ScriptedLlm("Yes.")).run("Do cats purr when they are happy?", *BM25.values()).ranking
+        ranking = (
+            animals(ScriptedLlm("Yes.")).run("Do cats purr when they are happy?", *BM25.values()).ranking
+        )
         assert rows[0] == {
             "user_input": "Do cats purr when they are happy?",
             "response": "Cats purr [1].",
