@@ -20,7 +20,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from ..language.analysis import ANALYSER, languages_of, tokens
 from ..runtime.services import Embedder
-from ..values.errors import IndexBusy, IndexDamaged, StorageError, attach_calls_to_errors
+from ..values.errors import DataError, IndexBusy, IndexDamaged, StorageError, attach_calls_to_errors
 from ..values.profile import Profile
 from ..values.types import Cost, ModelCall
 from .bm25 import Bm25Index
@@ -130,6 +130,13 @@ class IndexFolder:
                 f"Another process is writing the {self._what}.",
                 "Wait until it finishes, then try again.",
             ) from error
+        except TimeoutError as error:  # an OSError too, but of a library that gave up, not of the disk
+            raise DataError(
+                f"The {self._what} was not written, because a document took too long to split ({error}). "
+                "The current index is unchanged.",
+                "Index the folder in parts to find that document.",
+                tuple(bills),
+            ) from error
         except OSError as error:
             raise StorageError(
                 f"The {self._what} cannot be written in {self.folder}: "
@@ -188,7 +195,8 @@ class IndexFolder:
         target.mkdir()
         enrich = EnrichPassages(documents, enricher, progress, bills) if enricher else None
         embed = EmbedPassages(self._cache, progress, bills)
-        steps = [step for step in (PassageParser(self._embedder.count), enrich, embed) if step]
+        parse = PassageParser(self._embedder.count, lambda done, total: progress("split", done, total))
+        steps = [step for step in (parse, enrich, embed) if step]
         with chroma_client(target / "chroma") as client:
             nodes = _store(client, target, documents, steps, progress)
         passages = [passage_in(node) for node in nodes]
