@@ -10,17 +10,22 @@ NAMES = {"en": "English", "es": "Español"}  # of languages
 
 
 @st.cache_data(show_spinner=False)
-def _documents() -> list[rag_core.Document]:
-    return rag_core.builtin_documents(rag_core.read_settings().data)
+def _documents() -> tuple[list[rag_core.Document], list[str]]:
+    documents, faults = rag_core.builtin_documents(rag_core.read_settings().data)
+    return documents, [str(fault) for fault in faults]
 
 
 def main() -> None:
     """Draw the page."""
     st.header("The documents behind the answers", anchor=False)
     try:
-        documents = _documents()
+        documents, faults = _documents()
     except rag_core.RagError as error:
         st.error(str(error))
+        return
+    for fault in faults:
+        st.warning(fault)
+    if not documents:
         return
     st.caption(
         f"{len(documents)} documents, written for this demonstration and not reviewed by a clinician. "

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 from ..language.analysis import LANGUAGES, language_of
 from ..values.errors import DataError
-from .documents import beir_rows
+from .documents import beir_rows, numbered_lines, open_lines
+from .limits import MAX_TITLE, shorten
 
 KINDS = [
     "clear",
@@ -167,7 +168,7 @@ def read_judged_by(folder: Path) -> str:
         return JUDGED_BY_AUTHORS
     try:
         sentence = tomllib.loads(path.read_text(encoding="utf-8")).get("judged_by")
-    except (OSError, ValueError) as error:  # includes TOMLDecodeError
+    except (OSError, ValueError, RecursionError) as error:  # includes TOMLDecodeError
         raise DataError(f"{path} cannot be read: {error}.", "Check that it is UTF-8 and TOML.") from error
     if not isinstance(sentence, str) or not sentence.strip():
         raise DataError(f"{path} does not say who judged.", 'Write judged_by = "one sentence".')
@@ -221,9 +222,10 @@ def _question(row: Mapping[str, Any]) -> Question:
 def _judgements(path: Path) -> Iterator[_Judgement]:
     lines: dict[tuple[str, str], int] = {}
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            _check_header(path, file.readline())
-            for number, line in enumerate(file, start=2):
+        with open_lines(path) as file:
+            rows = numbered_lines(file, path)
+            _check_header(path, next(rows, (1, ""))[1])
+            for number, line in rows:
                 if not line.strip(" \n"):
                     continue
                 row = _columns(line)
@@ -236,20 +238,21 @@ def _judgements(path: Path) -> Iterator[_Judgement]:
                 question, document, grade = row
                 if not _GRADE.fullmatch(grade.strip()):
                     raise DataError(
-                        f"{where}: the score {grade!r} is not a whole number.",
+                        f"{where}: the score {shorten(grade, MAX_TITLE)!r} is not a whole number.",
                         "Write grades as 0, 1, 2, ...",
                     )
                 first = lines.setdefault((question, document), number)
                 if first != number:
                     raise DataError(
-                        f"{where}: question {question!r} and document {document!r} are judged twice, "
+                        f"{where}: question {shorten(question, MAX_TITLE)!r} and document "
+                        f"{shorten(document, MAX_TITLE)!r} are judged twice, "
                         f"first on line {first}.",
                         "Remove one of the two lines.",
                     )
                 yield _Judgement(number, question, document, int(grade))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except csv.Error as error:
         raise DataError(
-            f"{path} cannot be read: {error}.", "Check that the file exists and is UTF-8."
+            f"{path} cannot be read: {error}.", "Write three columns, separated by tabs."
         ) from error
 
 
@@ -293,7 +296,7 @@ def _check_known(path: Path, judged: Iterable[tuple[int, str]], known: Collectio
         identity, line = next(iter(unknown.items()))
         more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
         raise DataError(
-            f"{path}, line {line}: id {identity!r} is not in {file.name}{more}.",
+            f"{path}, line {line}: id {shorten(identity, MAX_TITLE)!r} is not in {file.name}{more}.",
             f"Remove these judgements or add the missing rows to {file.name}.",
         )
 

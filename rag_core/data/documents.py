@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ..language.analysis import LANGUAGES, language_of
 from ..values.errors import DataError
 from ..values.profile import Profile, read_profile
+from .files import list_files, read_bytes
+from .limits import MAX_ID, MAX_LINE, MAX_TITLE, READING, LimitExceeded, shorten
 
 BUILTIN = "obstetrics"  # the corpus in data/corpus
 TOPICS = frozenset(
@@ -26,6 +30,7 @@ TOPICS = frozenset(
         "emergency",
     ]
 )
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}")
 WORDS = (400, 700)  # shortest and longest body of a document
 
 
@@ -43,10 +48,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: front matter and body.
+    """A document: front matter and body. A title longer than MAX_TITLE is cut.
 
     Args:
         topic: one of TOPICS in the built-in collection; otherwise empty.
+
+    Raises:
+        DataError: the id is longer than MAX_ID.
     """
 
     id: str
@@ -55,6 +63,13 @@ class Document:
     text: str
     topic: str = ""
     sources: tuple[Source, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.id) > MAX_ID:
+            raise DataError(
+                f"An id is longer than {MAX_ID} characters: {shorten(self.id, 60)!r}.", "Shorten it."
+            )
+        object.__setattr__(self, "title", shorten(self.title, MAX_TITLE))
 
     @property
     def word_count(self) -> int:
@@ -73,32 +88,57 @@ def read_document(path: Path) -> Document:
     Raises:
         DataError: the file is unreadable, or a field is missing or has the wrong type.
     """
-    import frontmatter
-    import yaml
-
     try:
-        post = frontmatter.loads(path.read_text(encoding="utf-8-sig"))
-        fields: Mapping[str, Any] = post.metadata
-        sources = tuple(
-            Source(str(row["organisation"]), str(row["title"]), int(row["year"])) for row in fields["sources"]
-        )
-        return Document(
-            id=str(fields["id"]),
-            title=str(fields["title"]),
-            language=str(fields["language"]),
-            topic=str(fields["topic"]),
-            text=post.content,
-            sources=sources,
-        )
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        return parse_document(read_bytes(path, READING.file).decode("utf-8-sig"), path)
+    except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"{path} cannot be read: {error}.", "Check the file's encoding and front matter."
         ) from error
-    except (KeyError, TypeError, ValueError) as error:
+    except LimitExceeded as error:
+        raise DataError(f"{path} cannot be read: {error}.", "Correct or remove the file.") from error
+
+
+def parse_document(text: str, path: Path) -> Document:
+    """The document in a Markdown text with the collection's front matter.
+
+    Raises:
+        DataError: a field is missing or has the wrong type, or the front matter exceeds a limit.
+    """
+    import yaml
+
+    from .front_matter import split_front_matter
+
+    try:
+        fields, body = split_front_matter(text)
+        sources = tuple(
+            Source(_plain(row, "organisation"), _plain(row, "title"), int(row["year"]))
+            for row in fields["sources"]
+        )
+        return Document(
+            id=_plain(fields, "id"),
+            title=_plain(fields, "title"),
+            language=_plain(fields, "language"),
+            topic=_plain(fields, "topic"),
+            text=body,
+            sources=sources,
+        )
+    except (yaml.YAMLError, LimitExceeded) as error:
+        raise DataError(
+            f"{path} cannot be read: {error}.", "Check the file's encoding and front matter."
+        ) from error
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DataError(
             f"{path}: a front matter field is missing or invalid: {error}.",
             "Required are id, title, language, topic and sources with organisation, title and year.",
         ) from error
+
+
+def _plain(fields: Mapping[str, Any], name: str) -> str:
+    """A field as text. Lists and mappings are refused: with aliases, a short one may be endless when written out."""
+    value = fields[name]
+    if isinstance(value, (list, dict, set, tuple)):
+        raise TypeError(f"{name} is not a single value")
+    return shorten(str(value), MAX_TITLE) if name != "id" else str(value)
 
 
 def read_collection(folder: Path) -> list[Document]:
@@ -107,25 +147,47 @@ def read_collection(folder: Path) -> list[Document]:
     Raises:
         DataError: the folder is missing or has no documents, or one cannot be read.
     """
-    paths = sorted(folder.rglob("*.md"))
-    if not paths:
-        raise DataError(
-            f"There are no documents in {folder}.",
-            "Restore that folder, or set RAG_DATA to a folder with documents in corpus/.",
-        )
-    return sorted((read_document(path) for path in paths), key=lambda document: document.id)
+    documents, faults = _readable(folder)
+    if faults:
+        raise faults[0]
+    return documents
 
 
-def builtin_documents(data: Path) -> list[Document]:
-    """The documents of the built-in corpus, ordered by id.
+def builtin_documents(data: Path) -> tuple[list[Document], list[DataError]]:
+    """The documents of the built-in corpus that can be read, ordered by id, and the faults of the others.
 
     Args:
         data: the folder that contains `corpus`.
 
     Raises:
-        DataError: the folder is missing, or a document cannot be read.
+        DataError: the folder is missing or has no documents.
     """
-    return read_collection(data / "corpus")
+    return _readable(data / "corpus")
+
+
+def _readable(folder: Path) -> tuple[list[Document], list[DataError]]:
+    paths = _markdown_files(folder)
+    if not paths:
+        raise DataError(
+            f"There are no documents in {folder}.",
+            "Restore that folder, or set RAG_DATA to a folder with documents in corpus/.",
+        )
+    documents: list[Document] = []
+    faults: list[DataError] = []
+    for path in paths:
+        try:
+            documents.append(read_document(path))
+        except DataError as error:
+            faults.append(error)
+    return sorted(documents, key=lambda document: document.id), faults
+
+
+def _markdown_files(folder: Path) -> list[Path]:
+    """Like `read_path`, it opens nothing but regular files inside the folder."""
+    try:
+        return [path for name, path in list_files(folder).files if name.endswith(".md")]
+    except OSError:
+        return []
 
 
 def builtin_profile(data: Path) -> Profile:
@@ -145,7 +207,7 @@ def check_collection(folder: Path) -> list[str]:
     problems: list[str] = []
     seen: dict[str, Path] = {}
     bodies: dict[str, Path] = {}
-    for path in sorted(folder.rglob("*.md")):
+    for path in _markdown_files(folder):
         try:
             document = read_document(path)
         except DataError as error:
@@ -192,10 +254,26 @@ def beir_documents(folder: Path, name: str = "corpus.jsonl") -> Iterator[Documen
     Raises:
         DataError: a row is malformed or repeated; the message names file and line.
     """
-    for _, row in beir_rows(folder / name):
-        title = str(row.get("title") or "")
-        language = str(row.get("language") or language_of(row["text"]))
-        yield Document(row["_id"], title, language, row["text"])
+    with open_lines(folder / name) as lines:
+        for document in row_documents(lines, folder / name):
+            yield document if document.language else replace(document, language=language_of(document.text))
+
+
+def row_documents(lines: TextIO, path: Path) -> Iterator[Document]:
+    """The documents in rows of JSON; the language is empty where a row does not give it.
+
+    Raises:
+        DataError: as for `beir_documents`.
+    """
+    for _, row in _rows(lines, path):
+        yield Document(
+            row["_id"], str(row.get("title") or ""), language_code(row.get("language")), row["text"]
+        )
+
+
+def language_code(value: Any) -> str:
+    """A language code as given in a file; empty if it is not one."""
+    return value if isinstance(value, str) and _LANGUAGE.fullmatch(value) else ""
 
 
 def beir_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -205,12 +283,17 @@ def beir_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         DataError: a line is not a JSON object, has no valid `_id` or `text`, or repeats an id; the message
             names file and line.
     """
-    lines: dict[str, int] = {}
-    for number, row in json_lines(path):
+    with open_lines(path) as lines:
+        yield from _rows(lines, path)
+
+
+def _rows(lines: TextIO, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    seen: dict[str, int] = {}
+    for number, row in _values(lines, path):
         if problem := _row_problem(row):
             raise DataError(f"{path}, line {number}: {problem}.", "Each line needs _id and text.")
         row["_id"] = str(row["_id"])
-        first = lines.setdefault(row["_id"], number)
+        first = seen.setdefault(row["_id"], number)
         if first != number:
             raise DataError(
                 f"{path}, line {number}: id {row['_id']!r} is repeated, first on line {first}.",
@@ -226,8 +309,12 @@ def _row_problem(row: Any) -> str:
         if name not in row:
             return f"no {name!r} field"
     if type(row["_id"]) not in (str, int) or not str(row["_id"]).strip():
-        return f"_id is {row['_id']!r}, which is not an id"
-    return "" if isinstance(row["text"], str) else f"text is {row['text']!r}, which is not text"
+        return f"_id is {shorten(repr(row['_id']), MAX_TITLE)}, which is not an id"
+    if len(str(row["_id"])) > MAX_ID:
+        return f"_id is longer than {MAX_ID} characters"
+    if not isinstance(row["text"], str):
+        return f"text is {shorten(repr(row['text']), MAX_TITLE)}, which is not text"
+    return ""
 
 
 def is_beir(folder: Path) -> bool:
@@ -236,27 +323,64 @@ def is_beir(folder: Path) -> bool:
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """(line number from 1, value) of a JSON Lines file; empty lines are skipped."""
+    """(line number from 1, value) of a JSON Lines file; empty lines are skipped.
+
+    Raises:
+        DataError: a line is not JSON, or is too long or too deep; the message names file and line.
+    """
+    with open_lines(path) as lines:
+        yield from _values(lines, path)
+
+
+def _values(lines: TextIO, path: Path) -> Iterator[tuple[int, Any]]:
+    for number, line in numbered_lines(lines, path):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+            if "\\u" in line:
+                json.dumps(value, ensure_ascii=False).encode()  # fails on half of an escaped surrogate pair
+            problem = ""
+        except UnicodeEncodeError as error:
+            problem = f"{error.object[error.start]!r} is half a character"
+        except json.JSONDecodeError as error:
+            problem = f"not JSON ({error.msg})"
+        except RecursionError:
+            problem = "lists or objects are nested too deeply"
+        except ValueError as error:  # a number of thousands of digits
+            problem = str(error).partition(";")[0]
+        if problem:
+            raise DataError(f"{path}, line {number}: {problem}.", "Fix or remove the line.")
+        yield number, value
+
+
+@contextmanager
+def open_lines(path: Path) -> Iterator[TextIO]:
+    """A UTF-8 text file, open for reading.
+
+    Raises:
+        DataError: it cannot be opened or is not UTF-8.
+    """
     try:
         with path.open(encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    value = json.loads(line)
-                    if "\\u" in line:
-                        json.dumps(
-                            value, ensure_ascii=False
-                        ).encode()  # fails on half of an escaped surrogate pair
-                    yield number, value
-    except UnicodeEncodeError as error:
-        half = error.object[error.start]
-        raise DataError(
-            f"{path}, line {number}: {half!r} is half a character.", "Fix or remove the line."
-        ) from error
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{path}, line {number}: not JSON ({error.msg}).", "Fix or remove the line."
-        ) from error
+            yield lines
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"{path} cannot be read: {error}.", "Check that the file exists and is UTF-8."
         ) from error
+
+
+def numbered_lines(lines: TextIO, path: Path) -> Iterator[tuple[int, str]]:
+    """(line number from 1, line), without reading a line of any length into memory.
+
+    Raises:
+        DataError: a line is longer than MAX_LINE.
+    """
+    number = 0
+    while line := lines.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE:
+            raise DataError(
+                f"{path}, line {number}: longer than {MAX_LINE:,} characters.", "Shorten or remove the line."
+            )
+        yield number, line

@@ -105,7 +105,8 @@ def document_titles(run: RunFolder, settings: Settings) -> dict[str, str]:
     source = run.manifest.source
     try:
         if source == BUILTIN_DATA:
-            return {document.id: document.title for document in builtin_documents(settings.data)}
+            documents, _ = builtin_documents(settings.data)
+            return {document.id: document.title for document in documents}
         rows = json_lines(Path(source) / "corpus.jsonl")
         return {str(row["_id"]): str(row.get("title") or "") for _, row in rows}
     except DataError:

@@ -182,6 +182,7 @@ def _kept(
 ) -> dict[str, LlamaDocument]:
     """Old documents to keep: those of other roots, and those whose files could not be read this time."""
     unread = {file for file, _ in reading.failed}
+    folders = tuple(file for file in unread if file.endswith("/"))
     others = {name: document for name, document in old.items() if document.metadata["root"] != reading.root}
     clash = sorted(others.keys() & fresh.keys())
     if clash and not reading.owner:
@@ -192,7 +193,12 @@ def _kept(
     return {
         name: document
         for name, document in old.items()
-        if name not in fresh and (name in others or document.metadata["file"] in unread)
+        if name not in fresh
+        and (
+            name in others
+            or document.metadata["file"] in unread
+            or document.metadata["file"].startswith(folders)
+        )
     }
 
 

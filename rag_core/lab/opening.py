@@ -66,7 +66,7 @@ def open_lab(
     """
     settings = settings or read_settings()
     check_corpus_name(corpus)
-    reading = _reading(settings, corpus, documents)  # before the models, which take much longer
+    reading = _reading(settings, corpus, documents, progress)  # before the models, which take much longer
     engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
     embedder = engines.embedder
 
@@ -129,12 +129,14 @@ def _follow(
     return store.enriched.sync_if_free(index, offline, progress)
 
 
-def _reading(settings: Settings, corpus: str, documents: Path | None) -> SourceFiles | None:
+def _reading(
+    settings: Settings, corpus: str, documents: Path | None, progress: Progress
+) -> SourceFiles | None:
     """The files to bring a corpus up to date with; None to leave it as it was indexed."""
     if corpus != BUILTIN:
-        return read_path(documents) if documents else None
+        return read_path(documents, progress) if documents else None
     try:
-        reading = read_path(settings.data / "corpus")
+        reading = read_path(settings.data / "corpus", progress)
     except InputError as error:
         raise DataError(
             f"The built-in documents are missing: {error.message}",
@@ -183,8 +185,7 @@ def index_path(
     given: dict[str, Any] = {} if subject is None else {"subject": subject}
     given |= {} if languages is None else {"languages": list(languages)}
     said = Profile.of(given)  # checked before anything is read
-    progress("reading files", 0, 1)
-    reading = read_path(path)
+    reading = read_path(path, progress)
     engines = load_engines(settings, lambda what: progress(what, 0, 1))
     store = CorpusStore(settings.home, corpus, engines.embedder, settings.data / "vectors")
     if given:

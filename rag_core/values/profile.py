@@ -91,6 +91,8 @@ def read_profile(folder: Path) -> Profile | None:
     try:
         text = path.read_text(encoding="utf-8-sig")
         return Profile.of(tomllib.loads(text))
+    except RecursionError as error:
+        raise DataError(f"{path}: lists are nested too deeply.", "Write plain values.") from error
     except tomllib.TOMLDecodeError as error:
         what, _, place = str(error).partition(" (at ")
         line = re.search(r"line (\d+)", place)
@@ -102,7 +104,7 @@ def read_profile(folder: Path) -> Profile | None:
             (n for n, line in enumerate(text.splitlines(), 1) if re.match(rf"\s*[\"']?{name}\b", line)), 1
         )
         raise DataError(f"{path}, line {number}: {error.message}", error.next_step) from error
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a number of thousands of digits
         raise DataError(f"{path} cannot be read: {error}.", "Check that it is UTF-8.") from error
 
 

@@ -1,0 +1,153 @@
+"""The files of a folder, and their bytes: regular files inside the folder only."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .limits import READING, LimitExceeded, ReadingLimits, megabytes
+
+_KINDS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a folder",
+}
+
+
+@dataclass(slots=True)
+class Found:
+    """What a folder contains.
+
+    Args:
+        files: (name relative to the folder, path), in order of path.
+        failed: (name, reason) of files and folders that cannot be opened; a folder's name ends in "/".
+        skipped: (name, reason) of what is not a regular file, or is a link.
+    """
+
+    files: list[tuple[str, Path]] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+
+def list_files(folder: Path, limits: ReadingLimits = READING) -> Found:
+    """The regular files under a folder, without hidden ones; no file and no folder is listed twice.
+
+    A link is followed only to what is inside the folder and was not found otherwise.
+
+    Raises:
+        OSError: the folder itself cannot be opened.
+    """
+    walk = _Walk(Path(os.path.realpath(folder)), limits)
+    walk.run()
+    walk.found.files.sort(key=lambda file: file[1])
+    walk.found.skipped.sort()
+    return walk.found
+
+
+class _Walk:
+    """A folder being listed, without recursion: a hostile folder may be thousands of levels deep."""
+
+    def __init__(self, root: Path, limits: ReadingLimits) -> None:
+        self.found = Found()
+        self._root = root
+        self._limits = limits
+        self._seen: dict[tuple[int, int], str] = {}  # device and inode -> name
+        self._folders: list[tuple[str, Path, int]] = []
+        self._links: list[tuple[str, Path, int]] = []
+
+    def run(self) -> None:
+        status = self._root.stat()
+        self._seen[status.st_dev, status.st_ino] = ""
+        self._list("", self._root, 0)
+        while self._folders or self._links:
+            if self._folders:
+                name, path, depth = self._folders.pop()
+                try:
+                    self._list(name, path, depth)
+                except OSError as error:
+                    self.found.failed.append((name, f"it cannot be opened ({error.strerror})"))
+            else:  # links last, so that what they point to is listed by its own name
+                self._follow(*self._links.pop())
+
+    def _list(self, prefix: str, folder: Path, depth: int) -> None:
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+        for entry in found:
+            name = prefix + entry.name
+            if entry.name.startswith("."):
+                continue
+            if not is_utf8(entry.name):
+                shown = os.fsencode(name).decode("utf-8", "backslashreplace")
+                self.found.failed.append((shown, "its name is not UTF-8; rename it"))
+            elif entry.is_symlink():
+                self._links.append((name, folder / entry.name, depth))
+            else:
+                try:
+                    self._add(name, folder / entry.name, depth, entry.stat(follow_symlinks=False))
+                except OSError as error:
+                    self.found.failed.append((name, f"it cannot be opened ({error.strerror})"))
+
+    def _add(self, name: str, path: Path, depth: int, status: os.stat_result) -> None:
+        first = self._seen.setdefault((status.st_dev, status.st_ino), name)
+        if first != name:
+            self.found.skipped.append((name, f"the same as {first}"))
+        elif stat.S_ISREG(status.st_mode):
+            self.found.files.append((name, path))
+        elif not stat.S_ISDIR(status.st_mode):
+            self.found.skipped.append((name, f"{_kind(status.st_mode)}, not a file"))
+        elif depth >= self._limits.depth:
+            self.found.failed.append((f"{name}/", f"more than {self._limits.depth} folders deep"))
+        else:
+            self._folders.append((f"{name}/", path, depth + 1))
+
+    def _follow(self, name: str, link: Path, depth: int) -> None:
+        try:
+            target = Path(os.path.realpath(link, strict=True))
+            status = target.stat()
+        except OSError:
+            self.found.skipped.append((name, "a link to nothing"))
+            return
+        known = self._seen.get((status.st_dev, status.st_ino))
+        if not target.is_relative_to(self._root):
+            self.found.skipped.append((name, "the link leads outside the folder"))
+        elif known == "" or (known and name.startswith(f"{known}/")):
+            self.found.skipped.append((name, "the link leads back to a folder it is in"))
+        elif known is not None:
+            self.found.skipped.append((name, f"a link to {known}"))
+        else:
+            self._add(name, target, depth, status)
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """The content of a regular file of at most this many bytes.
+
+    Raises:
+        LimitExceeded: it is larger, or not a regular file; nothing waits for a pipe or reads a device.
+        OSError: it cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise LimitExceeded(f"it is {_kind(status.st_mode)}, not a file")
+        content = file.read(most + 1) if status.st_size <= most else b""
+    if status.st_size > most or len(content) > most:
+        raise LimitExceeded(f"it is larger than {megabytes(most)}")
+    return content
+
+
+def is_utf8(name: str) -> bool:
+    """Whether a file name is valid UTF-8, as documents and their ids must be."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _kind(mode: int) -> str:
+    return _KINDS.get(stat.S_IFMT(mode), "a special file")

@@ -1,0 +1,43 @@
+"""The YAML header of a Markdown file, within limits of size, depth and aliases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import frontmatter
+import yaml
+from frontmatter.default_handlers import SafeLoader, YAMLHandler
+
+from .limits import MAX_HEADER, READING, LimitExceeded
+
+
+def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """The fields of a header between lines of "---", and the body below it; no fields if there is no header.
+
+    Raises:
+        LimitExceeded: the header exceeds a limit.
+        yaml.YAMLError: it is malformed.
+        ValueError: a number or date in it is impossible.
+    """
+    handler = _LimitedYaml()
+    return frontmatter.parse(text, handler=handler) if handler.detect(text.lstrip()) else ({}, text)
+
+
+class _LimitedYaml(YAMLHandler):
+    """Refuses what the loader would recurse into or multiply; events are parsed without recursion."""
+
+    def load(self, fm: str, **kwargs: object) -> Any:
+        if len(fm) > MAX_HEADER:
+            raise LimitExceeded(f"its front matter is longer than {MAX_HEADER:,} characters")
+        depth = aliases = 0
+        for event in yaml.parse(fm, Loader=SafeLoader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            aliases += isinstance(event, yaml.AliasEvent)
+            if depth > READING.depth:
+                raise LimitExceeded(f"its front matter nests lists more than {READING.depth} deep")
+            if aliases > READING.aliases:
+                raise LimitExceeded(f"its front matter has more than {READING.aliases} aliases")
+        return super().load(fm, **kwargs)

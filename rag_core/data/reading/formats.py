@@ -1,0 +1,194 @@
+"""The documents in a file, by its suffix.
+
+Runs in the reading process: it imports no more than a format needs. The language of a document is empty where
+the file does not give it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..documents import Document, language_code, parse_document, row_documents
+from ..files import read_bytes
+from ..limits import LimitExceeded, ReadingLimits, megabytes
+
+if TYPE_CHECKING:
+    from bs4 import Tag
+
+
+def read_file(path: Path, name: str, limits: ReadingLimits) -> Iterator[Document]:
+    """The documents of a file.
+
+    Args:
+        name: the document's id, or the beginning of its documents' ids.
+
+    Raises:
+        LimitExceeded: the file exceeds a limit.
+        DataError: a row is malformed; the message names file and line.
+        Exception: whatever a format's library raises on a broken file.
+    """
+    return READERS[path.suffix.lower()](File(path, name, limits))
+
+
+class File:
+    """A file to read.
+
+    Args:
+        name: as for `read_file`.
+    """
+
+    def __init__(self, path: Path, name: str, limits: ReadingLimits) -> None:
+        self.path = path
+        self.name = name
+        self.limits = limits
+        self.content = read_bytes(path, limits.file)
+
+    @property
+    def text(self) -> str:
+        """Its content as UTF-8 text, with line feeds for line ends."""
+        return self.content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+    def document(self, text: str, title: str = "") -> Document:
+        """The file as one document."""
+        return Document(self.name, title or self.path.stem, "", text)
+
+
+def _markdown(file: File) -> Iterator[Document]:
+    text = file.text
+    if text.startswith("---\n") and "\nsources:" in text.split("\n---", 1)[0]:
+        yield parse_document(text, file.path)
+    else:
+        heading = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
+        yield file.document(text, heading)
+
+
+def _plain_text(file: File) -> Iterator[Document]:
+    yield file.document(file.text)
+
+
+def _html(file: File) -> Iterator[Document]:
+    from bs4 import BeautifulSoup
+
+    class Page(BeautifulSoup):
+        """Closes elements beyond the depth limit at once, so that their text stays but not their nesting."""
+
+        def pushTag(self, tag: Tag) -> None:
+            super().pushTag(tag)
+            if len(self.tagStack) > file.limits.depth:
+                self.popTag()
+
+    page = Page(file.content, "html.parser")
+    title = page.title.get_text(strip=True) if page.title else ""
+    text = "".join(_html_text(page))
+    yield file.document("\n".join(line.strip() for line in text.splitlines()), title)
+
+
+def _html_text(page: Tag) -> Iterator[str]:
+    """The text of a page in order. Changing the tree instead takes quadratic time on a page of many elements."""
+    from bs4 import Tag
+    from bs4.element import CData, NavigableString, PageElement
+
+    rest: list[PageElement | str] = [page]
+    while rest:
+        element = rest.pop()
+        if not isinstance(element, Tag):
+            if type(element) in (str, NavigableString, CData):  # not comments, declarations and such
+                yield str(element)
+        elif element.name in HEADINGS:  # as Markdown, so that passages keep their headings
+            yield f"\n\n{'#' * int(element.name[1])} {element.get_text(' ', strip=True)}\n\n"
+        elif element.name not in NOT_TEXT:
+            around = ["\n"] if element.name in BLOCKS else []
+            rest += [*around, *reversed(element.contents), *around]
+
+
+NOT_TEXT = {"script", "style", "nav", "header", "footer", "title"}
+HEADINGS = {"h1", "h2", "h3", "h4"}
+BLOCKS = {"p", "div", "li", "tr", "td", "th", "br", "dt", "dd", "section", "article", "blockquote", "option"}
+
+
+def _pdf(file: File) -> Iterator[Document]:
+    from pypdf import PdfReader  # LlamaIndex's PDFReader does the same, but retries broken files
+
+    text, characters = [], 0
+    for page in PdfReader(io.BytesIO(file.content)).pages:
+        text.append(page.extract_text())
+        characters += len(text[-1])
+        if characters > file.limits.characters:
+            break  # the caller refuses it
+    yield file.document("\n\n".join(text))
+
+
+def _docx(file: File) -> Iterator[Document]:
+    import docx2txt  # LlamaIndex's DocxReader does the same, but imports all of LlamaIndex
+
+    yield file.document(docx2txt.process(_archive(file)))
+
+
+def _csv(file: File) -> Iterator[Document]:
+    """One document per row: its `text` column, or all columns as "name: value" lines."""
+    table = file.text
+    yield from _rows(file.path, file.name, csv.DictReader(io.StringIO(table), delimiter=_delimiter(table)))
+
+
+def _xlsx(file: File) -> Iterator[Document]:
+    """The rows of every sheet, as for csv; a sheet's first row is its header."""
+    from openpyxl import load_workbook
+
+    book = load_workbook(_archive(file), read_only=True, data_only=True)
+    try:
+        for sheet in book.worksheets:
+            cells = (["" if cell is None else str(cell) for cell in row] for row in sheet.values)
+            filled = (row for row in cells if any(row))
+            head = next(filled, [])
+            rows = (dict(zip(head, row, strict=False)) for row in filled)
+            name = file.name if len(book.worksheets) == 1 else f"{file.name}#{sheet.title}"
+            yield from _rows(file.path, name, rows)
+    finally:
+        book.close()
+
+
+def _archive(file: File) -> io.BytesIO:
+    """A zip archive whose parts, by their declared sizes, are within the limit; zipfile reads no more than these."""
+    content = io.BytesIO(file.content)
+    with zipfile.ZipFile(content) as archive:
+        if sum(part.file_size for part in archive.infolist()) > file.limits.unpacked:
+            raise LimitExceeded(f"it unpacks to more than {megabytes(file.limits.unpacked)}")
+    return content
+
+
+def _rows(path: Path, name: str, rows: Iterable[Mapping[str, str]]) -> Iterator[Document]:
+    for number, row in enumerate(rows, start=1):
+        filled = {key: value for key, value in row.items() if key and value}
+        yield Document(
+            f"{name}#{filled.get('id') or number}",
+            filled.get("title") or f"{path.stem}, row {number}",
+            language_code(filled.get("language")),
+            filled.get("text") or "\n".join(f"{key}: {value}" for key, value in filled.items()),
+        )
+
+
+def _delimiter(table: str) -> str:
+    """Comma, semicolon or tab, whichever splits the header into the most columns."""
+    return max(",;\t", key=lambda sign: len(next(csv.reader(io.StringIO(table), delimiter=sign), ())))
+
+
+def _jsonl(file: File) -> Iterator[Document]:
+    yield from row_documents(io.StringIO(file.text), file.path)
+
+
+READERS: dict[str, Callable[[File], Iterator[Document]]] = {
+    ".md": _markdown,
+    ".txt": _plain_text,
+    ".html": _html,
+    ".htm": _html,
+    ".pdf": _pdf,
+    ".docx": _docx,
+    ".csv": _csv,
+    ".xlsx": _xlsx,
+    ".jsonl": _jsonl,
+}
