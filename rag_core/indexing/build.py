@@ -59,6 +59,15 @@ class Report:
         return Cost.of(self.calls) + (self.enriched.cost if self.enriched else Cost())
 
 
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What an update would do, and all documents of the index after it."""
+
+    report: Report
+    documents: list[LlamaDocument]
+    needed: bool
+
+
 class CorpusStore(IndexFolder):
     """The index of one corpus for one embedding model, with its enriched index.
 
@@ -79,8 +88,8 @@ class CorpusStore(IndexFolder):
     ) -> None:
         prebuilt = shipped_files(shipped, embedder.weights)[:1] if shipped else ()
         cache = VectorCache(home / "vectors" / f"{embedder.weights}.sqlite", embedder, prebuilt, before)
-        super().__init__(home / "corpora" / corpus / embedder.weights, corpus, "index", embedder, cache)
-        self.enriched = EnrichedStore(self.folder, corpus, embedder, cache)
+        super().__init__(home, home / "corpora" / corpus / embedder.weights, corpus, "index", embedder, cache)
+        self.enriched = EnrichedStore(home, self.folder, corpus, embedder, cache)
 
     def update(self, reading: SourceFiles, progress: Progress = no_progress) -> Report:
         """Update the index from the files that were read; documents from other roots are kept.
@@ -92,18 +101,28 @@ class CorpusStore(IndexFolder):
             StorageError: the disk is full or the folder cannot be written.
             DataError: the corpus already has a document with the same id from another folder.
         """
+        change = self._change(reading)
+        if not change.needed:  # without the lock, so that a folder that cannot be written serves what it has
+            return change.report
         with self._writing() as bills:
-            old, sound, lost = self._old()
-            fresh = {document.id: _llama_document(document, reading) for document in reading.documents}
-            kept = _kept(self.corpus, old, fresh, reading)
-            report = _report(self.corpus, old, kept, fresh, reading)
-            report.failed += report_lost_documents(self.corpus, lost, fresh, reading.root)
-            report.profile = self.profile if reading.profile is None else reading.profile
-            same = not (report.added or report.changed or report.removed)
-            if sound and same and report.profile == sound.manifest.profile:
-                report.passages, report.profile = sound.manifest.passages, sound.profile
-                return report
-            return self._write_report(report, list({**kept, **fresh}.values()), progress, bills)
+            change = self._change(reading)
+            if not change.needed:  # another process has just done it
+                return change.report
+            return self._write_report(change.report, change.documents, progress, bills)
+
+    def _change(self, reading: SourceFiles) -> _Change:
+        """What the files that were read change in the index as it is now."""
+        old, sound, lost = self._old()
+        fresh = {document.id: _llama_document(document, reading) for document in reading.documents}
+        kept = _kept(self.corpus, old, fresh, reading)
+        report = _report(self.corpus, old, kept, fresh, reading)
+        report.failed += report_lost_documents(self.corpus, lost, fresh, reading.root)
+        report.profile = self.profile if reading.profile is None else reading.profile
+        same = not (report.added or report.changed or report.removed)
+        if sound and same and report.profile == sound.manifest.profile:
+            report.passages, report.profile = sound.manifest.passages, sound.profile
+            return _Change(report, [], needed=False)
+        return _Change(report, [*kept.values(), *fresh.values()], needed=True)
 
     def rebuild(self, progress: Progress = no_progress) -> Report:
         """Rebuild an index from its documents, because it is damaged or not current.
@@ -119,6 +138,7 @@ class CorpusStore(IndexFolder):
                     f"The damaged index of corpus {self.corpus!r} has no readable documents left.",
                     f"Run `rag index PATH --corpus {self.corpus}` to index them again.",
                 )
+            del sound  # so that nothing reads the old generation
             failed = report_lost_documents(self.corpus, lost)
             report = Report(self.corpus, added=sorted(documents), failed=failed, profile=self.profile)
             return self._write_report(report, list(documents.values()), progress, bills)

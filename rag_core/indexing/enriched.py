@@ -19,12 +19,13 @@ class EnrichedStore(IndexFolder):
     """Takes its documents from the plain index, so damage to it loses nothing.
 
     Args:
+        home: the state folder.
         plain: folder of the plain index.
     """
 
-    def __init__(self, plain: Path, corpus: str, embedder: Embedder, cache: VectorCache) -> None:
+    def __init__(self, home: Path, plain: Path, corpus: str, embedder: Embedder, cache: VectorCache) -> None:
         folder = plain.with_name(f"{plain.name}+enriched")
-        super().__init__(folder, corpus, "enriched index", embedder, cache)
+        super().__init__(home, folder, corpus, "enriched index", embedder, cache)
 
     def follow(
         self,

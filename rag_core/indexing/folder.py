@@ -21,11 +21,14 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from ..language.analysis import ANALYSER, languages_of, tokens
 from ..runtime.services import Embedder
 from ..values.errors import DataError, IndexBusy, IndexDamaged, StorageError, attach_calls_to_errors
+from ..values.private import FILE, FOLDER, private_file, private_folder, private_home, tighten
 from ..values.profile import Profile
 from ..values.types import Cost, ModelCall
 from .bm25 import Bm25Index
+from .chroma import chroma_client, clear_unused
 from .chunking import CHUNKER, PassageParser, passage_in
 from .enrich import Enricher
+from .old_generations import drop_old
 from .pipeline import BatchedChroma, EmbedPassages, EnrichPassages, Progress
 from .store import (
     COLLECTION,
@@ -33,7 +36,6 @@ from .store import (
     CorpusIndex,
     Manifest,
     checksums,
-    chroma_client,
     current_generation,
     current_name,
     generations,
@@ -42,6 +44,8 @@ from .store import (
 from .vectors import VectorCache
 
 EF_SEARCH = 1000  # HNSW parameter: exact on collections of this size, at about 2 ms per query
+# Chroma writes the vectors of few passages too; otherwise every reader would write the files anew
+SYNC = {"batch_size": 1, "sync_threshold": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +81,14 @@ class IndexFolder:
     """A folder of index generations.
 
     Args:
+        home: the state folder, which `folder` is in.
         what: the index's name in messages.
     """
 
-    def __init__(self, folder: Path, corpus: str, what: str, embedder: Embedder, cache: VectorCache) -> None:
+    def __init__(
+        self, home: Path, folder: Path, corpus: str, what: str, embedder: Embedder, cache: VectorCache
+    ) -> None:
+        self._home = home
         self.corpus = corpus
         self.folder = folder
         self._what = f"{what} of corpus {corpus!r}"
@@ -94,14 +102,19 @@ class IndexFolder:
         Raises:
             IndexDamaged: the message names the corpus and the damaged part.
         """
+        generation = None
         try:
             generation = current_generation(self.folder)
             if generation is None:
                 return None
-            if self._opened is None or self._opened.generation != generation:
+            if self._opened is None or not self._opened.is_from(generation):
+                self._opened = None
                 self._opened = CorpusIndex.open(generation, self._embedder.read)
+                drop_old(self.folder)
             return self._opened
         except IndexDamaged as error:
+            if generation and current_name(self.folder) not in (None, generation.name):
+                return self.open()  # another process has just replaced it
             raise IndexDamaged(
                 f"The {self._what} is damaged. {error.message}",
                 "It will be rebuilt when the corpus is next opened or indexed.",
@@ -119,11 +132,14 @@ class IndexFolder:
     @contextmanager
     def _writing(self) -> Iterator[list[ModelCall]]:
         """Take the write lock and yield a list for model calls, which errors will carry."""
-        lock = FileLock(self.folder / "LOCK", timeout=0)
+        lock = FileLock(self.folder / "LOCK", timeout=0, mode=FILE)
         bills: list[ModelCall] = []
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            private_home(self._home)
+            for folder in (self.folder.parents[1], self.folder.parent, self.folder):
+                private_folder(folder)
             with lock, attach_calls_to_errors(bills):
+                tighten(self.folder)
                 yield bills
         except Timeout as error:
             raise IndexBusy(
@@ -161,13 +177,14 @@ class IndexFolder:
         enricher: Enricher | None = None,
         profile: Profile = Profile(),
     ) -> WriteReport:
-        old = current_name(self.folder)
+        before = current_name(self.folder)
         target = self.folder / f"gen-{next_number(self.folder):06d}"
         try:
             written = self._fill(target, documents, progress, bills, enricher, profile)
             progress("check", 0, 1)
             CorpusIndex.open(target)
             progress("commit", 0, 1)
+            tighten(target)
             _set_current(self.folder, target.name)
         except ChromaError as error:  # how Chroma reports a full disk
             raise StorageError(
@@ -177,9 +194,9 @@ class IndexFolder:
         finally:
             if current_name(self.folder) != target.name:
                 shutil.rmtree(target, ignore_errors=True)
-        for path in generations(self.folder):
-            if path.name not in (target.name, old):
-                shutil.rmtree(path, ignore_errors=True)
+        self._opened = None
+        kept = (before, target.name)
+        drop_old(self.folder, [path for path in generations(self.folder) if path.name not in kept])
         progress("ready", 1, 1)
         return written
 
@@ -192,13 +209,14 @@ class IndexFolder:
         enricher: Enricher | None,
         profile: Profile,
     ) -> WriteReport:
-        target.mkdir()
+        target.mkdir(FOLDER)
         enrich = EnrichPassages(documents, enricher, progress, bills) if enricher else None
         embed = EmbedPassages(self._cache, progress, bills)
         parse = PassageParser(self._embedder.count, lambda done, total: progress("split", done, total))
         steps = [step for step in (parse, enrich, embed) if step]
         with chroma_client(target / "chroma") as client:
             nodes = _store(client, target, documents, steps, progress)
+        clear_unused(target / "chroma")
         passages = [passage_in(node) for node in nodes]
         order = [passage.id for passage in passages]
         (target / "passages.json").write_text(json.dumps(order), encoding="utf-8")
@@ -256,7 +274,7 @@ def _store(
     """
     collection = client.create_collection(
         COLLECTION,
-        configuration={"hnsw": {"space": "cosine", "ef_construction": 200, "ef_search": EF_SEARCH}},
+        configuration={"hnsw": {"space": "cosine", "ef_construction": 200, "ef_search": EF_SEARCH, **SYNC}},
         embedding_function=None,
     )
     docstore = SimpleDocumentStore()
@@ -274,6 +292,7 @@ def _store(
 def _set_current(folder: Path, name: str) -> None:
     """Point CURRENT to a generation, atomically and durably."""
     draft = folder / "CURRENT.new"
+    private_file(draft)
     with draft.open("w", encoding="utf-8") as file:
         file.write(name)
         file.flush()

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ..values.errors import StorageError
+from ..values.private import private_file, private_folder
 
 
 def text_key(text: str) -> bytes:
@@ -38,7 +39,7 @@ class KeyValueCache:
             StorageError: it cannot be read or written; also from inside the `with` block.
         """
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._create()
             with closing(sqlite3.connect(self._path)) as database:
                 database.execute(
                     f"CREATE TABLE IF NOT EXISTS {self._table} (key BLOB PRIMARY KEY, value BLOB)"
@@ -50,6 +51,13 @@ class KeyValueCache:
                 "Free disk space, make the folder writable, or delete the file; "
                 f"the {self._what} will be recreated.",
             ) from error
+
+    def _create(self) -> None:
+        try:
+            private_folder(self._path.parent)
+            private_file(self._path)
+        except OSError as error:
+            raise sqlite3.OperationalError(error.strerror or str(error)) from error
 
     def read(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The cached values of these keys."""

@@ -9,17 +9,20 @@
         lexical.npz    BM25 statistics
         manifest.json  contents of the generation, and checksums of the files above
 
-A crash while writing leaves the old generation current. The generation before the current one is kept for
-processes that still read it.
+A crash while writing leaves the old generation current. A generation that a process still reads is kept; see
+`old_generations` for when it goes.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,10 +30,11 @@ from typing import Any
 import numpy as np
 
 from ..language.analysis import ANALYSER, MAIN_LANGUAGE, query_tokens
-from ..values.errors import ConfigError, IndexDamaged
+from ..values.errors import ConfigError, IndexDamaged, StorageError
 from ..values.profile import Profile
 from ..values.types import Hit, Passage, Vectors
 from .bm25 import Bm25Index
+from .chroma import chroma_reader
 from .chunking import CHUNKER, content_hash, passage_of
 
 FORMAT = 1
@@ -38,6 +42,8 @@ TIE_MARGIN = 16  # extra hits, so that ties at the cutoff are broken by id
 PAGE = 10_000  # rows per read; Chroma fails above 32,766
 CHECKED_NEIGHBOURS = 1000  # passages the health check requests from the vector index
 COLLECTION = "passages"
+
+Identity = tuple[int, int, int]  # of a file: device, inode, time of the last change
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +141,7 @@ def checksums(generation: Path) -> dict[str, str]:
     """SHA-256 of every file that never changes again, by its path in the generation.
 
     Includes Chroma's vector files, since a corrupt one crashes the process that opens it. Excludes its
-    database, which SQLite may modify on opening, and the vector files of a collection so small that Chroma
-    replays it from the database (without index_metadata.pickle).
+    database, which SQLite may modify on opening, and the vector files of an empty collection.
     """
     kept = [generation / name for name in ("docstore.json", "passages.json", "lexical.npz")]
     synced = [path.parent for path in (generation / "chroma").glob("*/index_metadata.pickle")]
@@ -148,20 +153,6 @@ def checksum(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def chroma_client(folder: Path) -> Any:
-    """Open Chroma; all clients of a path must use the same settings, so this is the only place."""
-    import chromadb
-    from chromadb.api.shared_system_client import SharedSystemClient
-    from chromadb.config import Settings
-
-    try:
-        return chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
-    except Exception:
-        # Chroma caches the half-started system, and would fail for this path from now on
-        SharedSystemClient._identifier_to_system.pop(str(folder), None)
-        raise
 
 
 class CorpusIndex:
@@ -182,6 +173,7 @@ class CorpusIndex:
         self._bm25 = bm25
         self._collection = collection
         self._read = read
+        self._identity: Identity | None = None
         counted = Counter(passage.language for passage in passages.values()).most_common()
         self._languages = [code for code, count in counted if count >= MAIN_LANGUAGE * len(passages)] or [
             "en"
@@ -207,33 +199,34 @@ class CorpusIndex:
         Raises:
             IndexDamaged: the message names the part that is missing, changed or incomplete.
         """
-        manifest = Manifest.read(generation)
-        if manifest.format != FORMAT:
-            raise IndexDamaged(f"{generation.name}: format {manifest.format}, this version reads {FORMAT}.")
-        for name, expected in manifest.checksums.items():
-            path = generation / name
-            if not path.is_file() or checksum(path) != expected:
-                part = "a file of the vector store, " if name.startswith("chroma/") else ""
-                raise IndexDamaged(f"{generation.name}: {part}{name} is missing or changed.")
-        bm25 = Bm25Index.load(generation / "lexical.npz")
-        order = json.loads((generation / "passages.json").read_text(encoding="utf-8"))
-        client = None
+        resources = ExitStack()
         try:
-            client = chroma_client(generation / "chroma")
-            collection = client.get_collection(COLLECTION, embedding_function=None)
-            passages = _read_passages(collection)
-            _check_vectors(collection, manifest)
+            identity = _in_use(generation, resources)
+            manifest = Manifest.read(generation)
+            _check_files(generation, manifest)
+            bm25 = Bm25Index.load(generation / "lexical.npz")
+            order = json.loads((generation / "passages.json").read_text(encoding="utf-8"))
+            collection, passages = _open_collection(generation, manifest, resources)
             if set(order) != set(passages):
-                raise IndexDamaged(f"the vector store has {len(passages)} passages, not {len(order)}.")
-        except Exception as error:  # Chroma raises many types for a corrupt store
-            if client is not None:
-                client.close()
-            damaged = isinstance(error, IndexDamaged)
-            what = str(error) if damaged else f"the vector store cannot be opened ({error})."
-            raise IndexDamaged(f"{generation.name}: {what}") from error
+                raise IndexDamaged(
+                    f"{generation.name}: the vector store has {len(passages)} passages, not {len(order)}."
+                )
+        except BaseException:
+            resources.close()
+            raise
         index = cls(manifest, passages, order, bm25, collection, generation, read)
-        weakref.finalize(index, client.close)  # readers may still use it when a newer one is opened
+        index._identity = identity
+        weakref.finalize(index, resources.close)  # readers may still use it when a newer one is opened
         return index
+
+    def is_from(self, generation: Path) -> bool:
+        """Whether it was opened from this generation as it is on disk now, and not from one it replaced."""
+        if self.generation != generation:
+            return False
+        try:
+            return self._identity == _identity((generation / "manifest.json").stat())
+        except OSError:
+            return False
 
     def dense(self, vector: Vectors, k: int) -> list[Hit]:
         """The k passages with the highest cosine to one (d,) vector.
@@ -270,6 +263,53 @@ class CorpusIndex:
         found = self._collection.get(ids=list(ids), include=["embeddings"])
         vectors = dict(zip(found["ids"], found["embeddings"], strict=True))
         return np.array([vectors[identity] for identity in ids], np.float32)
+
+
+def _identity(found: os.stat_result) -> Identity:
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
+def _in_use(generation: Path, resources: ExitStack) -> Identity | None:
+    """Lock a generation against deletion until `resources` is closed; its identity, None without a manifest.
+
+    A shared lock on its manifest, which needs no permission to write; the system drops it with the process.
+    """
+    try:
+        manifest = resources.enter_context((generation / "manifest.json").open("rb"))
+    except OSError:
+        return None  # reading it says what is wrong
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(manifest, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    return _identity(os.fstat(manifest.fileno()))
+
+
+def _check_files(generation: Path, manifest: Manifest) -> None:
+    """Check the format and the checksums."""
+    if manifest.format != FORMAT:
+        raise IndexDamaged(f"{generation.name}: format {manifest.format}, this version reads {FORMAT}.")
+    for name, expected in manifest.checksums.items():
+        path = generation / name
+        if not path.is_file() or checksum(path) != expected:
+            part = "a file of the vector store, " if name.startswith("chroma/") else ""
+            raise IndexDamaged(f"{generation.name}: {part}{name} is missing or changed.")
+
+
+def _open_collection(
+    generation: Path, manifest: Manifest, resources: ExitStack
+) -> tuple[Any, dict[str, Passage]]:
+    """The vector store's collection, checked, and its passages."""
+    try:
+        client = chroma_reader(generation / "chroma", resources)
+        collection = client.get_collection(COLLECTION, embedding_function=None)
+        passages = _read_passages(collection)
+        _check_vectors(collection, manifest)
+        return collection, passages
+    except StorageError:
+        raise
+    except Exception as error:  # Chroma raises many types for a corrupt store
+        damaged = isinstance(error, IndexDamaged)
+        what = str(error) if damaged else f"the vector store cannot be opened ({error})."
+        raise IndexDamaged(f"{generation.name}: {what}") from error
 
 
 def _read_passages(collection: Any) -> dict[str, Passage]:

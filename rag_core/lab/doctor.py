@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import platform
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from ..catalog import RECIPES
@@ -24,6 +26,7 @@ WORK: Mapping[Role, str] = {
     "judge": "judgements",
     "enrich": "passage contexts",
 }
+PAGE = 65_536  # bytes; enough for a full disk to refuse
 PROBE = "When should I go to the hospital if I have contractions?"
 
 
@@ -73,6 +76,7 @@ def examine(settings: Settings | None = None, progress: Progress = no_progress) 
         lines += [Finding(None, warning) for warning in lab.warnings]
         engine = lab.engine
         lines.append(Finding(True, f"embedding model {engine['embedding']}, index {engine['index']}"))
+        lines += _unwritable(settings.home)
         lines.append(Finding(None, _gloss(settings, lab.engines.embedder)))
         lines.append(Finding(None, _labels(lab.engines)))
         trace = lab.run(PROBE, "hybrid_rrf")
@@ -90,6 +94,20 @@ def _plugins() -> Iterator[Finding]:
     for failure in RECIPES.failed:
         name = failure.package.partition(" ")[0]
         yield Finding(None, str(failure), f"pip install --upgrade {name}, or pip uninstall {name}")
+
+
+def _unwritable(home: Path) -> Iterator[Finding]:
+    """A note when the state folder cannot be written, on a read-only or full disk."""
+    try:
+        with tempfile.TemporaryFile(dir=home) as file:
+            file.write(bytes(PAGE))
+    except OSError as error:
+        yield Finding(
+            None,
+            f"{home} cannot be written ({error.strerror or error}): questions are answered, but nothing can be "
+            "indexed, measured or cached",
+            "Free disk space or set RAG_HOME to a writable folder.",
+        )
 
 
 def _gloss(settings: Settings, embedder: LlamaEmbedder) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from ..values.errors import (
     IndexBusy,
     IndexDamaged,
     InputError,
+    StorageError,
     attach_calls_to_errors,
 )
 from ..values.profile import Profile
@@ -79,8 +81,8 @@ def open_lab(
     progress("opening the index", 0, 1)
     damage, current = None, True
     try:
-        opened = store.open()
-        current = opened is None or store.is_current(opened)
+        current = (opened := store.open()) is None or store.is_current(opened)
+        del opened  # so that nothing reads the old generation when a new one is written
     except IndexDamaged as error:
         damage = error
     report = Report(corpus)
@@ -89,10 +91,10 @@ def open_lab(
             report = store.update(reading, progress)
         elif damage or not current:
             report = _rebuild(store, damage, progress)
-    except IndexBusy as busy:
+    except (IndexBusy, StorageError) as error:
         if damage or not current or not store.exists:
             raise
-        lab.warnings.append(f"{busy.message} Until it finishes, questions use the current index.")
+        lab.warnings.append(f"{error} Until then, questions use the current index.")
     if damage:
         lab.warnings.append(f"{damage.message} It has been rebuilt.")
     if report.failed:
@@ -113,8 +115,8 @@ def _enriched_too(store: CorpusStore, lab: Lab, engines: Engines, progress: Prog
     """Bring the enriched index up to date with the plain one; returns warnings for the user."""
     try:
         written, note = _follow(store, lab.index, OfflineEnricher(engines.thesaurus), progress)
-    except IndexBusy as busy:
-        return [busy.message]
+    except (IndexBusy, StorageError) as error:
+        return [error.message]
     lab.calls += written.embeddings if written else ()
     damage = f"{written.damage} It has been rebuilt." if written and written.damage else ""
     return [told for told in (damage, note) if told]
@@ -227,7 +229,8 @@ def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, pr
     )
     texts = [(passage.indexed_text, passage.language) for passage in passages]
     texts += [(text, "") for passage in passages for text in sentences_of(passage)]
-    cache.vectors(texts, lambda done, total: progress("sentences", done, total))
+    with suppress(StorageError):  # they are embedded when a question first finds them
+        cache.vectors(texts, lambda done, total: progress("sentences", done, total))
 
 
 def _missing_contexts(written: WriteReport) -> str:

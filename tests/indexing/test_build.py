@@ -363,7 +363,10 @@ def test_an_open_index_goes_on_answering_while_a_new_one_is_written(store: Corpu
     assert everything(old) == ["a", "b"]
     update(store, FIRST[1:])
     names = sorted(path.name for path in store.folder.glob("gen-*"))
-    assert names == ["gen-000002", "gen-000003"]
+    assert names == ["gen-000001", "gen-000003"]  # the first is still being read
+    del old
+    store.update(SourceFiles("r", FIRST[:1]))
+    assert [path.name for path in store.folder.glob("gen-*")] == ["gen-000004"]
 
 
 def test_dense_search_ranks_by_the_cosine_of_the_stored_vectors(index: CorpusIndex) -> None:

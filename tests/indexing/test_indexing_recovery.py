@@ -205,7 +205,9 @@ def test_documents_lost_with_an_index_are_told_and_older_versions_never_stand_in
     open_corpus(corpus)
     store = open_store(home, corpus)
     store.update(SourceFiles("/farm", [HENS, GOATS]))
+    reader = store.open()  # keeps the older generation
     store.update(SourceFiles("/farm", [replace(HENS, text="Hens brood."), GOATS]))
+    assert len(list(store.folder.glob("gen-*"))) == 2
     lose(store, "docstore.json")
     lab = open_corpus(corpus)
     rebuilt, told = lab.warnings
@@ -214,13 +216,17 @@ def test_documents_lost_with_an_index_are_told_and_older_versions_never_stand_in
         f"Not in corpus '{corpus}' (1): /farm: 1 of its documents lost; run `rag index /farm --corpus {corpus}`."
     )
     assert held_by_each_part(lab.index) == [FILES | {"g"}] * 3
+    del reader
     assert open_corpus(corpus).warnings == []
 
 
 def test_a_document_that_had_been_removed_does_not_come_back_with_an_older_generation(home: Path) -> None:
     store = open_store(home)
     store.update(SourceFiles("/farm", [HENS, GOATS]))
+    reader = store.open()  # keeps the older generation
     store.update(SourceFiles("/farm", [GOATS]))
+    assert reader
+    assert reader.generation.is_dir()
     lose(store, "docstore.json")
     assert open_store(home).rebuild().failed == []
     assert set(open_store(home).open().manifest.documents) == {"g"}

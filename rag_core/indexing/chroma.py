@@ -1,0 +1,92 @@
+"""Opening the Chroma folder of a generation."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import struct
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from ..values.errors import StorageError
+from ..values.private import FOLDER
+
+SHARED_MEMORY = Path("/dev/shm")  # may have room where the disk has none
+
+HEADER = struct.Struct(
+    "=i6Q"
+)  # of a vector file: version, offset, capacity, elements, bytes per element, two offsets
+
+_opened = itertools.count(1)
+
+
+def chroma_client(folder: Path) -> Any:
+    """Open Chroma, independently of every client opened before.
+
+    Chroma shares the open files of a path, as it is spelled, between clients, even after the folder was
+    replaced. Extra "/" and "/." at the end give each client a spelling of its own.
+    """
+    import chromadb
+    from chromadb.config import Settings
+
+    spelling = "".join("/." if bit == "1" else "/" for bit in f"{next(_opened):b}")
+    return chromadb.PersistentClient(f"{folder}{spelling}", settings=Settings(anonymized_telemetry=False))
+
+
+def chroma_reader(folder: Path, resources: ExitStack) -> Any:
+    """Open Chroma for reading until `resources` is closed, even from a folder that cannot be written.
+
+    Opening Chroma writes a row to its database. Where that fails, a temporary copy is opened.
+
+    Raises:
+        StorageError: there is no room for the copy.
+    """
+    try:
+        client = chroma_client(folder)
+    except Exception as error:  # Chroma raises many types
+        copy = _copy(folder, resources)
+        if copy is None:
+            raise StorageError(
+                f"The index in {folder.parent} cannot be opened: {error}.",
+                "Free disk space, or set TMPDIR to a folder with room for a copy of it.",
+            ) from error
+        client = chroma_client(copy)
+    resources.callback(client.close)
+    return client
+
+
+def clear_unused(folder: Path) -> None:
+    """Overwrite the unused part of the vector files with zeros.
+
+    It is memory that Chroma reserved but never wrote: it can contain any text this process has read.
+    """
+    for header in folder.glob("*/header.bin"):
+        _, _, _, elements, size, *_ = HEADER.unpack_from(header.read_bytes())
+        vectors = header.with_name("data_level0.bin")
+        unused = vectors.stat().st_size - elements * size
+        with vectors.open("r+b") as file:
+            file.seek(elements * size)
+            file.write(bytes(max(unused, 0)))
+
+
+def _copy(folder: Path, resources: ExitStack) -> Path | None:
+    """A private temporary copy of a folder; None where nothing has room for it."""
+    for place in (None, SHARED_MEMORY):
+        try:
+            made = tempfile.TemporaryDirectory(prefix="rag-index-", dir=place)
+        except OSError:
+            continue
+        copy = Path(made.name) / folder.name
+        try:
+            shutil.copytree(folder, copy, copy_function=shutil.copyfile)
+        except OSError:
+            made.cleanup()
+            continue
+        for place, *_ in os.walk(copy):
+            os.chmod(place, FOLDER)  # the original's mode may forbid writing
+        resources.callback(made.cleanup)
+        return copy
+    return None

@@ -1,0 +1,61 @@
+"""Folders and files of the state folder, which only their owner can open, whatever the umask."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+FOLDER, FILE = 0o700, 0o600
+OTHERS = 0o077
+PARTS = {"corpora", "vectors", "runs", "sweeps"}  # everything a state folder contains
+
+
+def private_folder(folder: Path) -> None:
+    """Create a folder and its missing parents, all private; an existing one becomes private.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    for one in reversed([folder, *(parent for parent in folder.parents if not parent.exists())]):
+        if one.exists():
+            close_to_others(one)
+        else:
+            one.mkdir(FOLDER, exist_ok=True)
+            one.chmod(FOLDER)  # the umask may have taken more
+
+
+def private_home(home: Path) -> None:
+    """Create the state folder; an existing one becomes private unless it has files of others, as ~ or /tmp would."""
+    if not home.exists() or {entry.name for entry in home.iterdir()} <= PARTS:
+        private_folder(home)
+
+
+def private_file(path: Path) -> None:
+    """Create an empty private file; an existing one keeps its contents and becomes private.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    if path.exists():
+        close_to_others(path)
+    else:
+        path.touch(FILE)
+        path.chmod(FILE)
+
+
+def close_to_others(path: Path) -> None:
+    """Take the permissions of group and others away, unless it is another user's."""
+    with suppress(OSError):
+        mode = stat.S_IMODE(path.lstat().st_mode)
+        if mode & OTHERS and not path.is_symlink():
+            path.chmod(mode & ~OTHERS)
+
+
+def tighten(folder: Path) -> None:
+    """Close a folder and everything in it to others."""
+    for place, _, files in os.walk(folder):
+        close_to_others(Path(place))
+        for name in files:
+            close_to_others(Path(place, name))

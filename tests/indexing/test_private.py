@@ -1,0 +1,114 @@
+"""What stays on disk: only its owner can open it, and the text of a removed document does not stay."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from helpers.processes import open_store
+from helpers.small import DOCUMENTS
+
+from rag_core.data.documents import Document
+from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
+from rag_core.language.thesaurus import Thesaurus
+
+SECRET = "xyloquine"
+PRIVATE = Document("p", "Mrs Pereira", "en", f"Mrs Pereira takes {SECRET} every evening.")
+CORRECTED = Document("p", "Mrs Pereira", "en", "Mrs Pereira takes nothing.")
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+def open_to_others(home: Path) -> list[Path]:
+    return [path for path in [home, *home.rglob("*")] if path.stat().st_mode & 0o077]
+
+
+def files_with(home: Path, text: str) -> list[str]:
+    forms = (text.encode(), text.encode("utf-16-le"), text.upper().encode())
+    files = [path for path in home.rglob("*") if path.is_file()]
+    return [path.name for path in files if any(form in path.read_bytes() for form in forms)]
+
+
+def follow(store: CorpusStore, index: CorpusIndex | None) -> None:
+    assert index is not None
+    store.enriched.follow(index, OfflineEnricher(Thesaurus(())))
+
+
+def test_a_new_state_folder_is_private_whatever_the_umask(tmp_path: Path, umask: None) -> None:
+    home = tmp_path / "new" / "home"
+    store = open_store(home)
+    store.update(SourceFiles("test", list(DOCUMENTS)))
+    follow(store, store.open())
+    assert open_to_others(home) == []
+    assert len(list(home.rglob("*"))) > 10
+
+
+def test_a_state_folder_that_others_can_read_becomes_private_when_it_is_written(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    open_store(home).update(SourceFiles("test", list(DOCUMENTS)))
+    for path in [home, *home.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    open_store(home).update(SourceFiles("test", [*DOCUMENTS, PRIVATE]))
+    assert open_to_others(home) == []
+
+
+def test_a_folder_with_files_of_others_keeps_its_mode(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "letters").mkdir(mode=0o755)
+    open_store(tmp_path).update(SourceFiles("test", list(DOCUMENTS)))
+    shared = {tmp_path, tmp_path / "letters"}
+    assert set(open_to_others(tmp_path)) == shared
+
+
+@pytest.mark.parametrize("after", [[], [CORRECTED]], ids=["removed", "changed"])
+def test_the_text_of_a_removed_or_changed_document_does_not_stay(
+    tmp_path: Path, after: list[Document]
+) -> None:
+    store = open_store(tmp_path)
+    store.update(SourceFiles("test", [*DOCUMENTS, PRIVATE]))
+    follow(store, store.open())
+    assert len(files_with(tmp_path, SECRET)) >= 4
+    store.update(SourceFiles("test", [*DOCUMENTS, *after]))
+    follow(store, store.open())
+    assert files_with(tmp_path, SECRET) == []
+
+
+def test_a_generation_that_is_being_read_goes_once_its_reader_opens_the_next(tmp_path: Path) -> None:
+    open_store(tmp_path).update(SourceFiles("test", [*DOCUMENTS, PRIVATE]))
+    reader = open_store(tmp_path)
+    index = reader.open()
+    assert index is not None
+    open_store(tmp_path).update(SourceFiles("test", list(DOCUMENTS)))
+    assert [hit.passage.doc_id for hit in index.lexical(SECRET, 5, 1.5, 0.75)] == ["p"]
+    assert files_with(tmp_path, SECRET)
+    del index
+    assert reader.open() is not None
+    assert files_with(tmp_path, SECRET) == []
+
+
+def test_a_generation_whose_documents_are_all_current_is_kept_to_recover_from(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.update(SourceFiles("test", list(DOCUMENTS)))
+    store.update(SourceFiles("test", [*DOCUMENTS, PRIVATE]))
+    assert len(list(store.folder.glob("gen-*"))) == 2
+
+
+def test_vector_files_have_no_memory_of_the_process_in_their_unused_part(tmp_path: Path) -> None:
+    for documents in (DOCUMENTS[:1], DOCUMENTS):
+        waste = [bytearray(SECRET.encode() * 20_000) for _ in range(50)]
+        del waste
+        open_store(tmp_path).update(SourceFiles("test", list(documents)))
+    assert open_store(tmp_path).open() is not None  # a reader writes nothing into them either
+    (header,) = open_store(tmp_path).folder.glob("gen-000002/chroma/*/header.bin")
+    _, _, capacity, elements, size, *_ = struct.unpack_from("=i6Q", header.read_bytes())
+    data = header.with_name("data_level0.bin").read_bytes()
+    assert (elements, len(data)) == (len(DOCUMENTS), capacity * size)
+    assert set(data[elements * size :]) == {0}
