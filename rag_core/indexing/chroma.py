@@ -85,8 +85,8 @@ def _copy(folder: Path, resources: ExitStack) -> Path | None:
         except OSError:
             made.cleanup()
             continue
-        for place, *_ in os.walk(copy):
-            os.chmod(place, FOLDER)  # the original's mode may forbid writing
+        for inner, *_ in os.walk(copy):
+            os.chmod(inner, FOLDER)  # the original's mode may forbid writing
         resources.callback(made.cleanup)
         return copy
     return None
