@@ -5,27 +5,30 @@ from __future__ import annotations
 import contextlib
 import copy
 import hashlib
+import json
 import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..gloss import Gloss
 from ..language.analysis import language_of
 from ..language.thesaurus import Thesaurus
+from ..runtime.run import stop_flag
 from ..runtime.services import TextKind
-from ..values.errors import MissingResource, ProviderError, RagError, SettingsError
+from ..values.errors import MissingResource, ProviderError, RagError, SettingsError, Stopped
 from ..values.pricing import PriceList
 from ..values.settings import Server, Settings
 from ..values.types import ModelCall, Vectors
 from .english_only import is_english_only
 from .events import start_event
-from .openai.errors import PLACEHOLDER_KEY, TRY_AGAIN, api_key_of, limit_retry_wait, to_provider_error
-from .openai.transport import EmbeddingTracker
+from .openai.errors import PLACEHOLDER_KEY, TRY_AGAIN, api_key_of, to_provider_error
+from .openai.transport import Call, CallTracker, Sent
+from .reply import token_count
 from .tokenizer import count_tokens
 
 if TYPE_CHECKING:
@@ -37,6 +40,7 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 MINILM_WEIGHTS = f"{MINILM}-{MINILM_SHA256[:8]}"
 SPANISH = "es"  # the language of the gloss
 HUB_TIMEOUT_S = 5.0
+MAX_REPLY_TIMEOUTS = 10  # a response is cut off after this many timeouts
 PROVIDER_BATCH = 100  # texts per request to a provider, LlamaIndex's default
 MAX_TEXTS_ONE_THREAD = 32  # up to here one thread is as fast, and leaves a busy machine responsive
 
@@ -67,7 +71,7 @@ class LlamaEmbedder:
         *,
         local: bool,
         server: str = "",
-        tracker: EmbeddingTracker | None = None,
+        tracker: CallTracker | None = None,
         gloss: Gloss | None = None,
     ) -> None:
         self.name = name
@@ -121,7 +125,7 @@ class LlamaEmbedder:
         from llama_index.core.callbacks.schema import CBEventType, EventPayload
 
         if self._tracker:
-            self._tracker.reset()
+            self._tracker.call = Call(stop_flag.get())
         end_event = start_event(CBEventType.EMBEDDING, {})
         raw: list[list[float]] = []
         try:
@@ -134,9 +138,11 @@ class LlamaEmbedder:
                 what = f"Model {self.name} returned {len(raw)} vectors for {len(texts)} texts."
                 raise ProviderError(what, TRY_AGAIN)
         except Exception as error:
-            failure = (
+            failure: RagError = (
                 error if isinstance(error, RagError) else to_provider_error(error, self.name, self._secret)
             )
+            if self._tracker and self._tracker.stopped():
+                failure = Stopped()
             failure.calls = self._calls()
             raise failure from None if self._secret or failure is error else error
         finally:
@@ -147,14 +153,26 @@ class LlamaEmbedder:
 
     def _calls(self) -> tuple[ModelCall, ...]:
         """A call for each request that was not refused."""
-        requests = self._tracker.requests if self._tracker else ()
-        return tuple(self.bill(sent.texts, sent.tokens) for sent in requests if sent.accepted)
+        requests = self._tracker.call.requests if self._tracker else ()
+        return tuple(self.bill(*_sent(one)) for one in requests if one.accepted or one.unanswered)
 
     def bill(self, texts: Sequence[str], reported: int | None = None) -> ModelCall:
         """The call for one request of texts as read, sent or not; `reported` is the provider's token count."""
         tokens = sum(self.count(text) for text in texts) if reported is None else reported
         cost = 0.0 if self.local else self._prices.cost_usd(self.name, tokens, 0)
         return ModelCall("embed", self.name, tokens, 0, cost, "tokenizer" if reported is None else "provider")
+
+
+def _sent(request: Sent) -> tuple[list[str], int | None]:
+    """The texts of an embedding request, and the tokens that the provider reported."""
+    inputs = json.loads(request.body)["input"]
+    texts = [inputs] if isinstance(inputs, str) else list(map(str, inputs))
+    try:
+        assert request.response is not None
+        reported = json.loads(request.response.content)["usage"]["prompt_tokens"]
+    except Exception:  # cut off, malformed or not reported
+        return texts, None
+    return texts, token_count(reported, sum(map(len, texts)))
 
 
 def set_threads(texts: int) -> None:
@@ -283,7 +301,8 @@ def _sentence_transformer(
 
 def _openai(settings: Settings, prices: PriceList, gloss: Gloss | None) -> LlamaEmbedder:
     from llama_index.embeddings.openai import OpenAIEmbedding
-    from openai import DefaultHttpxClient
+
+    from .openai.client import ProviderClient
 
     name = settings.embedding.removeprefix("openai:")
     if not name:
@@ -295,19 +314,15 @@ def _openai(settings: Settings, prices: PriceList, gloss: Gloss | None) -> Llama
             f"The embedding model {name} needs a provider.", "Set OPENAI_API_KEY or OPENAI_BASE_URL."
         )
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else PLACEHOLDER_KEY
-    tracker = EmbeddingTracker()
-    hooks: dict[str, list[Callable[..., Any]]] = {
-        "request": [tracker.on_request],
-        "response": [limit_retry_wait(settings.timeout), tracker.on_response],
-    }
+    tracker = CallTracker()
     model = OpenAIEmbedding(
         model_name=name,
         api_key=key,
         api_base=settings.openai_base_url,
         timeout=settings.timeout,
-        max_retries=1,
+        max_retries=0,  # the client's own
         embed_batch_size=PROVIDER_BATCH,
-        http_client=DefaultHttpxClient(event_hooks=hooks),
+        http_client=ProviderClient(tracker, settings.timeout, MAX_REPLY_TIMEOUTS * settings.timeout),
     )
     return LlamaEmbedder(
         model,

@@ -17,11 +17,10 @@ from .openai.errors import (
     PLACEHOLDER_KEY,
     TRY_AGAIN,
     api_key_of,
-    limit_retry_wait,
     rejected_option,
     to_provider_error,
 )
-from .openai.transport import Call, RequestTracker, limit_response_time
+from .openai.transport import Call, CallTracker
 from .reply import Reply
 from .tokenizer import count_tokens
 
@@ -62,7 +61,7 @@ class LlamaLlm:
         *,
         reads_fields: bool = False,
         openai: bool = False,
-        tracker: RequestTracker | None = None,
+        tracker: CallTracker | None = None,
         keep_settings: bool = False,
         server: Server | None = None,
         provider: str = "offline",
@@ -78,7 +77,7 @@ class LlamaLlm:
         self.model = model
         self._prices = prices
         self._openai = openai
-        self._tracker = tracker or RequestTracker()
+        self._tracker = tracker or CallTracker()
         self._keep_settings = keep_settings
         self._refused: set[str] = set()  # options
         self._secret = api_key_of(model)
@@ -87,8 +86,8 @@ class LlamaLlm:
         """Yield the reply in pieces, then a call for each request that the provider did not refuse.
 
         The last call has the provider's usage. The tokenizer counts requests without usage: retried without a
-        response, incomplete (the part received), or stopped. Stopping closes the connection at once, which
-        ends the request. The last call also says whether the reply is complete (`ModelCall.finish`); a reply
+        response, incomplete (the part received), or stopped. Stopping closes the connection at once, whatever
+        it waits for. The last call also says whether the reply is complete (`ModelCall.finish`); a reply
         longer than `reply.MAX_REPLY` is not read to its end.
 
         Raises:
@@ -100,7 +99,7 @@ class LlamaLlm:
         text = prompt.render()
         messages = [ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=text)]
         reply = Reply(says_end=self._openai)
-        call = self._tracker.call = Call()
+        call = self._tracker.call = Call(stop)
         inside: list[ModelCall] = []  # the offline engine's embeddings, which a provider may bill
         payload: dict[str, Any] = {EventPayload.MESSAGES: messages}
         end_event = start_event(CBEventType.LLM, payload)
@@ -117,7 +116,8 @@ class LlamaLlm:
                 if not reply.finish:
                     raise ProviderError("the reply ended early", TRY_AGAIN)
         except Exception as error:
-            if not (self._openai and reply.finish):  # what fails after the end is the usage
+            # after Stop, the broken connection is ours; after the reply's end, only the usage is missing
+            if not stop() and not (self._openai and reply.finish):
                 yield from inside
                 yield from (self._bill(prompt, text) for _ in range(call.unanswered))
                 if reply.text or call.accepted:
@@ -135,7 +135,8 @@ class LlamaLlm:
                 call.response.close()  # also when the consumer stops reading
         yield from inside
         yield from (self._bill(prompt, text) for _ in range(call.unanswered))
-        yield self._bill(prompt, text, reply)
+        if reply.text or reply.finish or call.accepted:
+            yield self._bill(prompt, text, reply)
 
     def _options(self, prompt: Prompt, bills: list[ModelCall]) -> dict[str, Any]:
         """The options sent with the messages."""
@@ -214,24 +215,16 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
             f"The model {model} needs a provider.",
             "Set OPENAI_API_KEY or OPENAI_BASE_URL, or RAG_LLM=offline.",
         )
-    import openai.resources.chat.completions  # otherwise the first call loads it while the user waits
 
-    tracker = RequestTracker()
+    from .openai.client import ProviderClient
+
+    tracker = CallTracker()
     shared: dict[str, Any] = {
         "model": model,
         "api_key": server.key.get_secret_value() if server.key else PLACEHOLDER_KEY,
         "timeout": settings.timeout,
-        "max_retries": 1,
-        "http_client": openai.DefaultHttpxClient(
-            event_hooks={
-                "request": [tracker.on_request],
-                "response": [
-                    tracker.on_response,
-                    limit_retry_wait(settings.timeout),
-                    limit_response_time(MAX_REPLY_TIMEOUTS * settings.timeout),
-                ],
-            }
-        ),
+        "max_retries": 0,  # the client's own
+        "http_client": ProviderClient(tracker, settings.timeout, MAX_REPLY_TIMEOUTS * settings.timeout),
     }
     if server.url is not None:
         from llama_index.llms.openai_like import OpenAILike

@@ -13,7 +13,7 @@ from ..prompts.prompt import Block, Prompt, Template
 from ..prompts.replies import COMPLETE
 from ..values.errors import ConfigError, LimitReached, MissingResource, ProviderError, RagError, Stopped
 from ..values.types import Hit, ModelCall, Scale, Vectors
-from .run import Run
+from .run import Run, using_stop_flag
 from .services import Index, Services, TextKind
 
 T = TypeVar("T")
@@ -74,9 +74,11 @@ class Context:
         embedder = self.services.embedder
         key = ("embed", embedder.key, kind, tuple(texts), tuple(languages))
         try:
-            (vectors, calls), _ = self.run.shared.get(key, lambda: embedder.embed(texts, kind, languages))
+            with using_stop_flag(self.run.is_stopped):
+                (vectors, calls), _ = self.run.shared.get(key, lambda: embedder.embed(texts, kind, languages))
         except RagError as error:
             self._pay(error.calls)
+            self.run.check_stop()
             raise
         self._pay(calls)
         if kind == "query":
@@ -157,15 +159,16 @@ class Context:
             pieces: list[str] = []
             bills: list[ModelCall] = []
             try:
-                for item in model.stream(prompt, self.run.is_stopped):
-                    if isinstance(item, ModelCall):
-                        bills.append(item)
-                    else:
-                        pieces.append(item)
-                        emit(item)
+                with using_stop_flag(self.run.is_stopped):
+                    for item in model.stream(prompt, self.run.is_stopped):
+                        if isinstance(item, ModelCall):
+                            bills.append(item)
+                        else:
+                            pieces.append(item)
+                            emit(item)
                 self.run.check_stop()
             except BaseException as error:  # raised below to all who wait, once its calls are counted
-                return _Reply("", tuple(bills), error)
+                return _Reply("", tuple(bills), Stopped() if self.run.is_stopped() else error)
             return _Reply("".join(pieces), tuple(bills))
 
         self.run.check_stop()

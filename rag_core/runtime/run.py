@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar, cast
 
@@ -21,6 +23,20 @@ class Flag(Protocol):
     def is_set(self) -> bool:
         """Whether to stop."""
         ...
+
+
+# Whether the user has stopped the run that the current thread works for; for models that cannot be told otherwise.
+stop_flag: ContextVar[Callable[[], bool]] = ContextVar("stop flag", default=lambda: False)
+
+
+@contextmanager
+def using_stop_flag(stopped: Callable[[], bool]) -> Iterator[None]:
+    """Set the stop flag of the calls in the block."""
+    token = stop_flag.set(stopped)
+    try:
+        yield
+    finally:
+        stop_flag.reset(token)
 
 
 class Once:

@@ -50,7 +50,7 @@ class OverlapReranker:
 
 
 def provider_lab(
-    server: OpenAIServer,
+    server: OpenAIServer | None,
     store: CorpusStore,
     embedder: Any,
     labels: LabelRules,
@@ -59,7 +59,7 @@ def provider_lab(
     **settings: Any,
 ) -> Lab:
     """A lab over conftest's documents; every language model is the server's, embeddings are made here."""
-    settled = Settings(**{"openai_base_url": server.url, "timeout": 20} | settings)
+    settled = Settings(**{"openai_base_url": server and server.url, "timeout": 20} | settings)
     engines = Engines(
         prices=listed(),
         labels=labels,

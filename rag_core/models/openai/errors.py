@@ -6,7 +6,7 @@ import email.utils
 import json
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,8 @@ def to_provider_error(
     import httpx
     import openai
 
+    if isinstance(error.__cause__, ProviderError):  # ours, which OpenAI's client takes for a lost connection
+        error = error.__cause__
     what, step = f"{type(error).__name__}: {error}", "Run `rag doctor`."
     match error:
         case openai.AuthenticationError() | openai.PermissionDeniedError():
@@ -81,19 +83,6 @@ def api_key_of(model: object) -> str:
     """A model's key; empty for a short one, which is a placeholder ("none", "x") and could occur in any word."""
     key = str(getattr(model, "api_key", None) or "")
     return key if len(key) >= MIN_KEY_LENGTH else ""
-
-
-def limit_retry_wait(max_seconds: float) -> Callable[[httpx.Response], None]:
-    """A response hook for httpx: no retry if the provider asks for a longer wait.
-
-    OpenAI's client would wait up to two minutes before its retry.
-    """
-
-    def hook(response: httpx.Response) -> None:
-        if (retry_after(response) or 0.0) > max_seconds:
-            response.headers["x-should-retry"] = "false"  # respected by OpenAI's client
-
-    return hook
 
 
 def retry_after(response: httpx.Response) -> float | None:

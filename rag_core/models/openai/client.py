@@ -1,0 +1,115 @@
+"""The HTTP client for providers: every call ends, soon after the user stops it, and its replies are limited."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import openai
+
+from ...values.errors import ProviderError, Stopped
+from .errors import TRY_AGAIN, retry_after
+from .stoppable import StoppableBackend, wait
+from .transport import Call, CallTracker
+
+ATTEMPTS = 2  # at a request
+BACK_OFF = 0.5  # seconds before the second, unless the provider asks for another wait
+RETRIED = (408, 409, 429)  # HTTP statuses, beside those of server faults
+MAX_BODY = 64_000_000  # bytes of a response; more than any batch of vectors
+
+
+class ProviderClient(openai.DefaultHttpxClient):
+    """OpenAI's HTTP client with its own retry, which stops with the run.
+
+    OpenAI's retries would go out after the user has stopped, so they must be switched off (`max_retries=0`).
+
+    Args:
+        calls: tracks the requests; its call says whether to stop.
+        longest_wait: seconds; a provider that asks for a longer wait gets no second request.
+        longest_response: seconds from its first to its last byte. The read timeout applies between two pieces
+            only, and a server can keep a connection alive forever with comments (": ping").
+    """
+
+    def __init__(self, calls: CallTracker, longest_wait: float, longest_response: float) -> None:
+        super().__init__(
+            event_hooks={
+                "request": [calls.on_request],
+                "response": [calls.on_response, self._limit],
+            }
+        )
+        self._calls = calls
+        self._longest_wait = longest_wait
+        self._longest_response = longest_response
+        for transport in (self._transport, *self._mounts.values()):  # direct, and by proxy
+            if isinstance(transport, httpx.HTTPTransport):
+                pool = transport._pool  # httpx has no option for it
+                pool._network_backend = StoppableBackend(pool._network_backend, calls.stopped)
+
+    def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        """Send a request, and once more if it fails in a way that may pass.
+
+        Raises:
+            Stopped: the user stopped the run.
+            httpx.TransportError: no response arrived.
+        """
+        for attempt in range(1, ATTEMPTS + 1):
+            if self._calls.stopped():
+                raise Stopped
+            try:
+                response = super().send(request, **options)
+            except httpx.TransportError:
+                if attempt == ATTEMPTS:
+                    raise
+                seconds: float | None = BACK_OFF
+            else:
+                seconds = self._wait_before_retry(response)
+                if seconds is None or attempt == ATTEMPTS:
+                    return response
+                response.close()
+            wait(seconds or 0.0, self._calls.stopped)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _wait_before_retry(self, response: httpx.Response) -> float | None:
+        """Seconds to wait before a retry; None if there should be none."""
+        again = response.status_code in RETRIED or response.status_code >= 500
+        if {"true": True, "false": False}.get(response.headers.get("x-should-retry", ""), again):
+            asked = retry_after(response) or 0.0
+            return None if asked > self._longest_wait else asked if asked > 0 else BACK_OFF
+        return None
+
+    def _limit(self, response: httpx.Response) -> None:
+        """An httpx event hook: a response has started."""
+        assert isinstance(response.stream, httpx.SyncByteStream)  # the client is not asynchronous
+        response.stream = _LimitedStream(
+            response.stream, self._calls, time.monotonic() + self._longest_response
+        )
+
+
+class _LimitedStream(httpx.SyncByteStream):
+    """A response's body, read as part of its call, up to a size and a time."""
+
+    def __init__(self, stream: httpx.SyncByteStream, calls: CallTracker, deadline: float) -> None:
+        self._stream = stream
+        self._calls = calls
+        self._call: Call = calls.call
+        self._deadline = deadline
+
+    def __iter__(self) -> Iterator[bytes]:
+        pieces = iter(self._stream)
+        size = 0
+        while True:
+            self._calls.call = self._call  # the thread may have made another call since the last piece
+            piece = next(pieces, None)
+            if piece is None:
+                return
+            if time.monotonic() > self._deadline:
+                raise httpx.ReadTimeout("the response took too long")
+            size += len(piece)
+            if size > MAX_BODY:
+                raise ProviderError(f"the response is larger than {MAX_BODY // 1_000_000} MB", TRY_AGAIN)
+            yield piece
+
+    def close(self) -> None:
+        self._stream.close()

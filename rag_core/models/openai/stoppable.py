@@ -1,0 +1,138 @@
+"""Connections that end as soon as the user stops the run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent import futures
+from concurrent.futures import Future
+from threading import Thread
+from typing import Any, TypeVar
+
+import httpcore
+
+from ...values.errors import Stopped
+
+T = TypeVar("T")
+
+CHECKED_EVERY = 0.05  # seconds between looks at the stop flag
+FOREVER = 24 * 3600.0  # seconds, where no timeout is set
+
+Stop = Callable[[], bool]
+
+
+class StoppableBackend(httpcore.NetworkBackend):
+    """The ordinary network, whose every wait looks at the stop flag of the thread's call.
+
+    Args:
+        stopped: whether the call that the current thread makes has been stopped.
+    """
+
+    def __init__(self, inner: httpcore.NetworkBackend, stopped: Stop) -> None:
+        self._inner = inner
+        self._stopped = stopped
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        """Look up the host and connect."""
+        stream = _unless_stopped(
+            lambda: self._inner.connect_tcp(host, port, timeout, local_address, socket_options),
+            self._stopped,
+            lambda late: late.close(),
+        )
+        return StoppableStream(stream, self._stopped)
+
+    def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
+    ) -> httpcore.NetworkStream:
+        """Connect to a local socket."""
+        return StoppableStream(self._inner.connect_unix_socket(path, timeout, socket_options), self._stopped)
+
+
+class StoppableStream(httpcore.NetworkStream):
+    """A connection; see `StoppableBackend`."""
+
+    def __init__(self, inner: httpcore.NetworkStream, stopped: Stop) -> None:
+        self._inner = inner
+        self._stopped = stopped
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Wait for data."""
+        deadline = time.monotonic() + (FOREVER if timeout is None else timeout)
+        while True:
+            if self._stopped():
+                raise Stopped
+            left = deadline - time.monotonic()
+            try:
+                return self._inner.read(max_bytes, max(0.001, min(CHECKED_EVERY, left)))
+            except httpcore.ReadTimeout:
+                if left <= CHECKED_EVERY:
+                    raise
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send data."""
+        _unless_stopped(lambda: self._inner.write(buffer, timeout), self._stopped)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        """Encrypt the connection."""
+        stream = _unless_stopped(
+            lambda: self._inner.start_tls(ssl_context, server_hostname, timeout),
+            self._stopped,
+            lambda late: late.close(),
+        )
+        return StoppableStream(stream, self._stopped)
+
+    def get_extra_info(self, info: str) -> Any:
+        """The socket and its addresses."""
+        return self._inner.get_extra_info(info)
+
+
+def wait(seconds: float, stopped: Stop) -> None:
+    """Sleep.
+
+    Raises:
+        Stopped: the user stopped the run.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        if stopped():
+            raise Stopped
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return
+        time.sleep(min(CHECKED_EVERY, left))
+
+
+def _unless_stopped(work: Callable[[], T], stopped: Stop, clean_up: Callable[[T], None] | None = None) -> T:
+    """Do work that cannot be interrupted on a thread, and leave it there when the user stops the run.
+
+    Args:
+        clean_up: receives what it makes too late.
+    """
+    done: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # raised below, where it is waited for
+            done.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    while not futures.wait([done], CHECKED_EVERY).done:
+        if stopped():
+            if clean_up:
+                done.add_done_callback(lambda late: None if late.exception() else clean_up(late.result()))
+            raise Stopped
+    return done.result()

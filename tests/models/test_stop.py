@@ -1,0 +1,180 @@
+"""Stop cuts the connection, wherever a call hangs: nothing is sent afterwards, and what was sent is billed."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from helpers.behaviours import Drip, Endless, Hang, Status
+from helpers.openai_server import role_of
+from helpers.provider_lab import aimed, billed, owed, provider_lab
+
+from rag_core import Done, Failed, StoppedEarly
+from rag_core.models import load_embedder
+from rag_core.prompts.prompt import Template
+from rag_core.runtime.context import Context
+from rag_core.runtime.run import Run
+from rag_core.values.errors import Stopped
+from rag_core.values.settings import Settings
+
+QUESTION = "Do cats and dogs sleep in one house?"
+LONG = 60  # seconds: a call that only its timeout ends would hold a test up for so long
+LATER = 1.2  # seconds: more than the wait before a retry
+BUSY = {"Retry-After": "30"}
+FAULTS = {
+    "before the headers": Hang(),
+    "after the headers": Hang(after=0, begun=True),
+    "between two words": Hang(after=2),
+    "in comments": Drip(),
+    "in an endless reply": Endless(),
+    "waiting after a 500": Status(500, headers=BUSY),
+    "waiting after a 429": Status(429, headers=BUSY),
+}
+STRATEGIES = {  # the role that hangs, and how many of its requests go out at the same time
+    "an answer": ("bm25", "answer", 1),
+    "rewrites": ("multi_query", "rewrite", 3),
+    "judgements": (("rag_msr", {"theta": 0}), "judge", 2),
+}
+
+
+def stopped_when(lab, strategy, ready) -> tuple[list, float]:
+    """The outcomes of a run that is stopped once `ready`, and the seconds it took to end."""
+    stop, pressed = threading.Event(), []
+
+    def press() -> None:
+        while not ready():
+            time.sleep(0.01)
+        pressed.append(time.monotonic())
+        stop.set()
+
+    finger = threading.Thread(target=press, daemon=True)
+    finger.start()
+    events = list(lab.stream(QUESTION, [strategy], stop=stop))
+    ended = time.monotonic()
+    finger.join()
+    return [event for event in events if isinstance(event, Done | Failed | StoppedEarly)], ended - pressed[0]
+
+
+class TestLanguageModels:
+    @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+    @pytest.mark.parametrize(("strategy", "role", "hanging"), STRATEGIES.values(), ids=STRATEGIES)
+    def test_nothing_is_sent_after_stop_and_what_was_sent_is_billed(
+        self, base, index, store, embedder, labels, fault, strategy, role, hanging
+    ):
+        base.choose = aimed(fault, lambda body: role_of(body) == role)
+        lab = provider_lab(base, store, embedder, labels, timeout=LONG)
+
+        def ready() -> bool:
+            return sum(request.role == role for request in base.requests) >= hanging
+
+        (outcome,), seconds = stopped_when(lab, strategy, ready)
+        sent = list(base.requests)
+        assert isinstance(outcome, StoppedEarly), outcome
+        assert seconds < LONG / 2
+        if isinstance(fault, Drip | Endless) or fault == Hang(after=2):  # how much was read is not known here
+            assert len([call for call in outcome.calls if call.of_language_model]) == len(sent)
+        else:
+            assert billed(outcome.calls) == owed(sent)
+        time.sleep(LATER)
+        assert base.requests == sent, "a request left after Stop"
+        if not isinstance(fault, Status):
+            assert base.gone.wait(10), "the server sees the disconnect"
+
+    def test_the_columns_beside_it_are_stopped_too(self, base, index, store, embedder, labels):
+        base.choose = aimed(Hang(), lambda body: role_of(body) == "answer")
+        lab = provider_lab(base, store, embedder, labels, timeout=LONG)
+        stop = threading.Event()
+        threading.Timer(1, stop.set).start()
+        events = lab.stream(QUESTION, ["bm25", ("bm25", {"k_final": 1}), "simple_semantic"], stop=stop)
+        outcomes = [event for event in events if isinstance(event, Done | Failed | StoppedEarly)]
+        assert {type(outcome) for outcome in outcomes} == {StoppedEarly}
+        assert len(outcomes) == 3
+
+
+@contextlib.contextmanager
+def silent() -> Iterator[int]:
+    """The port of a server that takes no connection, as behind a firewall that drops packets."""
+    with socket.socket() as listening, contextlib.ExitStack() as queue:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(0)
+        for _ in range(8):  # fills the queue; later connections wait for an answer
+            waiting = queue.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listening.getsockname())
+        yield listening.getsockname()[1]
+
+
+@contextlib.contextmanager
+def mute() -> Iterator[int]:
+    """The port of a server that takes connections and says nothing, not even to begin encryption."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()[1]
+
+
+class TestConnecting:
+    @pytest.mark.parametrize(
+        ("server", "scheme"), [(silent, "http"), (mute, "https")], ids=["connecting", "encrypting"]
+    )
+    def test_stop_ends_a_connection_that_does_not_come_about(
+        self, index, store, embedder, labels, server, scheme
+    ):
+        with server() as port:
+            lab = provider_lab(
+                None, store, embedder, labels,
+                openai_base_url=f"{scheme}://127.0.0.1:{port}/v1", timeout=LONG,
+            )  # fmt: skip
+            since = time.monotonic()
+            (outcome,), seconds = stopped_when(lab, "bm25", lambda: time.monotonic() > since + 1)
+        assert isinstance(outcome, StoppedEarly)
+        assert seconds < LONG / 2
+        assert billed(outcome.calls) == {}
+
+
+class TestEmbeddings:
+    @pytest.mark.parametrize(
+        "fault", [Hang(), Status(429, headers=BUSY), Status(500, headers=BUSY)], ids=repr
+    )
+    def test_nothing_is_sent_after_stop_and_what_was_sent_is_billed(self, base, services, prices, fault):
+        base.choose = lambda body: fault
+        server = load_embedder(Settings(embedding="openai:text-embedding-3-small", timeout=LONG), prices)
+        stop = threading.Event()
+        ctx = Context(replace(services, embedder=server), Run(stop=stop))
+
+        def press() -> None:
+            while not base.requests:
+                time.sleep(0.01)
+            stop.set()
+
+        finger = threading.Thread(target=press, daemon=True)
+        finger.start()
+        since = time.monotonic()
+        with pytest.raises(Stopped):
+            ctx.embed(("hello world",))
+        assert time.monotonic() - since < LONG / 2
+        finger.join()
+        assert [call.input_tokens for call in ctx.meter.calls] == ([2] if fault == Hang() else [])
+        time.sleep(LATER)
+        assert len(base.requests) == 1
+
+
+def test_a_failure_of_any_model_after_stop_is_a_stop(services):
+    """Also of a caller's own model, whose connection is not ours to cut."""
+    stop = threading.Event()
+
+    class Failing:
+        name = key = "failing"
+        offline = False
+
+        def stream(self, prompt, stopped):
+            stop.set()
+            raise RuntimeError("the connection was lost")
+            yield
+
+    ctx = Context(replace(services, llms={"answer": Failing()}), Run(stop=stop))
+    with pytest.raises(Stopped):
+        ctx.complete(Template("t", "answer", "", "{question}").fill(question="Why?"))
