@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+import rag_core
 from pages.shared import html
 from pages.shared.engine import Engine, engine
 
@@ -19,9 +20,9 @@ def frame() -> None:
     if not opening.settled.is_set():
         _warming()
         return
-    _badge(opening)
-    if opening.error and st.button("Try again"):
-        engine.clear()
+    failure = _badge(opening)
+    if failure and st.button("Rebuild the index" if opening.lab else "Try again"):
+        engine.clear()  # opening the built-in documents again builds what is missing
         st.rerun()
     for warning in opening.lab.warnings if opening.lab else ():
         st.warning(warning)
@@ -35,8 +36,16 @@ def _warming() -> None:
         st.rerun()  # the whole page, without this clock
 
 
-def _badge(opening: Engine) -> None:
+def _badge(opening: Engine) -> rag_core.RagError | None:
+    """Draw the status line; returns why no question can be answered, such as an index that was deleted."""
     run = st.session_state.get("run")
     waiting = run is not None and not run.over  # its columns show the engine's state
     state = "one moment" if waiting else opening.state
-    st.html(html.engine_badge(opening.lab.engine if opening.lab else None, state, opening.error))
+    models, failure = None, opening.error
+    if opening.lab:
+        try:
+            models = opening.lab.engine
+        except rag_core.RagError as error:
+            failure = error
+    st.html(html.engine_badge(models, state, failure))
+    return failure

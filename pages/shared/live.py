@@ -137,7 +137,9 @@ class LiveRun:
             strategies = [column.strategy for column in self.columns]
             for event in lab.stream(self.question, strategies, reuse=self._earlier, stop=self._stop):
                 self._take(event)
-        except rag_core.RagError as error:
+        except Exception as error:
+            if not isinstance(error, rag_core.RagError):
+                error = rag_core.RagError(f"{type(error).__name__}: {error}", "Run `rag doctor`.")
             for column in self.columns:
                 column.error = column.error or error
         finally:

@@ -37,7 +37,15 @@ def lab_for(data: str, consent: Callable[[ev.CostEstimate], None]) -> rag_core.L
     Raises:
         RagError: it cannot be opened.
     """
-    return engine().wait() if data == ev.BUILTIN_DATA else _lab_of(data, consent)
+    if data == ev.BUILTIN_DATA:
+        return engine().wait()
+    lab = _lab_of(data, consent)
+    try:
+        lab.index  # noqa: B018  # opens it, and fails when it was deleted since
+    except rag_core.RagError:
+        _lab_of.clear()
+        lab = _lab_of(data, consent)
+    return lab
 
 
 @st.fragment(run_every=TICK)

@@ -117,7 +117,7 @@ class IndexFolder:
                 return self.open()  # another process has just replaced it
             raise IndexDamaged(
                 f"The {self._what} is damaged. {error.message}",
-                "It will be rebuilt when the corpus is next opened or indexed.",
+                "It will be rebuilt when the corpus is next opened, by any `rag` command, or indexed.",
             ) from error
 
     @property

@@ -21,8 +21,8 @@ import json
 import os
 import weakref
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -238,12 +238,25 @@ class CorpusIndex:
             return []
         # extra hits, so that ties at the cutoff are broken by id and not by index internals
         count = min(k + TIE_MARGIN, len(self._order))
-        found = self._collection.query(
-            query_embeddings=[vector.tolist()], n_results=count, include=["distances"]
-        )
+        with self._reading():
+            found = self._collection.query(
+                query_embeddings=[vector.tolist()], n_results=count, include=["distances"]
+            )
         pairs = zip(found["ids"][0], found["distances"][0], strict=True)
         hits = [Hit(self.passages[identity], 1.0 - float(distance), "cosine") for identity, distance in pairs]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Turn an error of Chroma, whose files were damaged since it was opened, into IndexDamaged."""
+        try:
+            yield
+        except Exception as error:
+            self._identity = None  # the next question opens and checks it again
+            raise IndexDamaged(
+                f"{self.name}: the vector store cannot be read ({error}).",
+                "Open the corpus again, for example with `rag doctor`, to rebuild its index.",
+            ) from error
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
         """The k best BM25 hits for a text, and for its gloss if there is one."""
@@ -260,8 +273,9 @@ class CorpusIndex:
         """(n, d) stored vectors, rows L2-normalised."""
         if not ids:
             return np.zeros((0, self.manifest.dimensions), np.float32)
-        found = self._collection.get(ids=list(ids), include=["embeddings"])
-        vectors = dict(zip(found["ids"], found["embeddings"], strict=True))
+        with self._reading():
+            found = self._collection.get(ids=list(ids), include=["embeddings"])
+            vectors = dict(zip(found["ids"], found["embeddings"], strict=True))
         return np.array([vectors[identity] for identity in ids], np.float32)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..catalog import StrategySpec, build, build_all
+from ..data.documents import BUILTIN
 from ..indexing import CorpusIndex, CorpusStore
 from ..language.questions import check_question
 from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
@@ -60,9 +61,8 @@ class Lab:
         with self._lock:
             index = self._store.open()
         if index is None:
-            raise MissingResource(
-                f"Corpus {self.corpus!r} has no index.", f"Run `rag index PATH --corpus {self.corpus}`."
-            )
+            again = "rag doctor" if self.corpus == BUILTIN else f"rag index PATH --corpus {self.corpus}"
+            raise MissingResource(f"Corpus {self.corpus!r} has no index.", f"Run `{again}` to make it.")
         return index
 
     @property
