@@ -23,6 +23,7 @@ from ..values.types import spent_so_far
 from ..values.visible import visible
 from . import show
 from .evaluate import answers, evaluate, results, sweep
+from .forget import forget
 from .interrupt import interruptible
 from .layout import complain, progress, say, say_json
 from .options import Sets, Strategies, assignments, parse_strategies
@@ -252,6 +253,7 @@ app.command("eval")(evaluate)
 app.command()(sweep)
 app.command()(answers)
 app.command()(results)
+app.command()(forget)
 
 
 @app.command()

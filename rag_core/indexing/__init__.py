@@ -1,9 +1,11 @@
 """Building searchable indexes from documents, incrementally and crash-safe."""
 
 from .build import CorpusStore, Report, chunked
+from .enrich import CACHE as CONTEXTS
 from .enrich import Enricher, EnrichmentEstimate, LlmEnricher, OfflineEnricher
 from .enriched import EnrichedStore
 from .folder import WriteReport
+from .forgetting import Forgettable, find_forgettable, forget_corpus, forget_documents
 from .key_value_cache import text_key
 from .pipeline import Progress, no_progress
 from .readers import SourceFiles, read_path
@@ -11,11 +13,13 @@ from .store import CorpusIndex
 from .vectors import LanguageText, StoredVectors, VectorCache, read_shipped, shipped_files, write_shipped
 
 __all__ = [
+    "CONTEXTS",
     "CorpusIndex",
     "CorpusStore",
     "EnrichedStore",
     "Enricher",
     "EnrichmentEstimate",
+    "Forgettable",
     "LanguageText",
     "LlmEnricher",
     "OfflineEnricher",
@@ -26,6 +30,9 @@ __all__ = [
     "VectorCache",
     "WriteReport",
     "chunked",
+    "find_forgettable",
+    "forget_corpus",
+    "forget_documents",
     "no_progress",
     "read_path",
     "read_shipped",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -143,6 +143,22 @@ class CorpusStore(IndexFolder):
             report = Report(self.corpus, added=sorted(documents), failed=failed, profile=self.profile)
             return self._write_report(report, list(documents.values()), progress, bills)
 
+    def forget(self, documents: Collection[str], progress: Progress = no_progress) -> Report:
+        """Write the index without these documents, and delete every older generation.
+
+        Raises:
+            IndexBusy, StorageError: as for `update`.
+        """
+        with self._writing() as bills:
+            old, sound, _ = self._old()
+            del sound
+            left = [document for name, document in old.items() if name not in documents]
+            gone = sorted(old.keys() & set(documents))
+            report = Report(self.corpus, removed=gone, profile=self.profile)
+            report = self._write_report(report, left, progress, bills)
+            self.keep_only_current()
+            return report
+
     def _write_report(
         self,
         report: Report,
@@ -208,7 +224,8 @@ def _kept(
     if clash and not reading.owner:
         raise DataError(
             f"Corpus {corpus!r} already has a document {clash[0]!r} from another folder.",
-            "Rename the file or use another corpus.",
+            "Rename the file or use another corpus. If the folder has moved, run "
+            f"`rag forget {old[clash[0]].metadata['root']}` first.",
         )
     return {
         name: document

@@ -21,6 +21,7 @@ from ..values.pricing import PriceList
 from ..values.types import ModelCall, Passage
 from .key_value_cache import KeyValueCache, text_key
 
+CACHE = "contexts.sqlite"  # in vectors/
 OFFLINE = "offline"  # prefix of every offline enricher's key
 MAX_CONTEXT_WORDS = 60  # plus a passage of 200 word pieces, this stays within the 256 MiniLM reads
 MAX_DOCUMENT = 24_000  # characters of a document sent with a passage, about 6,000 tokens

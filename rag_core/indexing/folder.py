@@ -161,6 +161,12 @@ class IndexFolder:
                 tuple(bills),
             ) from error
 
+    def keep_only_current(self) -> None:
+        """Delete every generation but the current one, even while a process reads it."""
+        for path in generations(self.folder):
+            if path.name != current_name(self.folder):
+                shutil.rmtree(path, ignore_errors=True)
+
     @property
     def profile(self) -> Profile:
         """The corpus's latest profile; empty when none was given."""

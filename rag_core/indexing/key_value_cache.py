@@ -72,3 +72,9 @@ class KeyValueCache:
         """Store rows and commit."""
         with database:
             database.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", rows)
+
+    def remove(self, database: sqlite3.Connection, values: Iterable[bytes]) -> None:
+        """Delete the rows with these values, and overwrite them on disk."""
+        database.execute("PRAGMA secure_delete = ON")
+        with database:
+            database.executemany(f"DELETE FROM {self._table} WHERE value = ?", [(value,) for value in values])

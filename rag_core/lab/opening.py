@@ -10,6 +10,7 @@ from typing import Any
 
 from ..data.documents import BUILTIN
 from ..indexing import (
+    CONTEXTS,
     CorpusIndex,
     CorpusStore,
     Enricher,
@@ -202,7 +203,7 @@ def index_path(
         offline = OfflineEnricher(engines.thesaurus)
         if enrich and corpus != BUILTIN:
             model = engines.paid.get("enrich")
-            kept = settings.home / "vectors" / "contexts.sqlite"
+            kept = settings.home / "vectors" / CONTEXTS
             enricher = LlmEnricher(model, engines.prices, kept, announce) if model else offline
             report.enriched = store.enriched.follow(
                 index, enricher, progress, retry_missing=model is not None

@@ -1,0 +1,61 @@
+"""The command `rag forget`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ..values.errors import RagError
+from .interrupt import at_a_prompt, interruptible
+from .layout import agreed, say
+
+Target = Annotated[
+    str,
+    typer.Argument(
+        metavar="CORPUS|PATH",
+        help="A corpus, or a file or folder that was indexed; it need no longer exist.",
+        show_default=False,
+    ),
+]
+
+
+def forget(
+    target: Target,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing.")] = False,
+) -> None:
+    """Remove documents and their text from every index. The files themselves are not touched.
+
+    Vectors stay, under a hash of their text, and so do evaluation runs, which keep document ids and rewritten
+    questions.
+    """
+    from .. import indexing
+    from ..lab.engines import load_engines
+    from ..values.settings import read_settings
+
+    settings = read_settings()
+    found = indexing.find_forgettable(settings.home, target)
+    for one in found:
+        stay = f"{one.others} stay" if one.others else "the corpus goes with them"
+        say(f"{one.corpus}: {len(one.documents)} documents to forget; {stay}.")
+    if not yes:
+        if not sys.stdin.isatty():
+            raise RagError("Nothing was removed.", "Add --yes to remove them.")
+        with at_a_prompt():
+            yes = agreed("Remove them?")
+        if not yes:
+            raise RagError("Nothing was removed.")
+    with interruptible() as stop:
+        for one in found:
+            if one.others:
+                engines = load_engines(settings, lambda what: stop.progress(what, 0, 1))
+                offline = indexing.OfflineEnricher(engines.thesaurus)
+                notes = indexing.forget_documents(
+                    settings.home, one, engines.embedder, offline, stop.progress
+                )
+            else:
+                indexing.forget_corpus(settings.home, one.corpus)
+                notes = []
+            for note in [f"{one.corpus}: forgotten.", *notes]:
+                say(note)

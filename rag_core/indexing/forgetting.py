@@ -1,0 +1,189 @@
+"""Removing documents with their text from every index of a state folder.
+
+What remains: vectors under a hash of their text (`vectors/`), and evaluation runs (`runs/`), which keep document
+ids and rewritten questions.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ..runtime.services import Embedder
+from ..values.errors import DataError, IndexBusy, IndexDamaged, StorageError
+from ..values.private import FILE
+from .build import CorpusStore
+from .enrich import CACHE, OFFLINE, Enricher
+from .key_value_cache import KeyValueCache
+from .pipeline import Progress, no_progress
+from .store import CorpusIndex, Manifest, generations
+
+
+@dataclass(frozen=True, slots=True)
+class Forgettable:
+    """Documents to forget.
+
+    Args:
+        documents: their ids.
+        others: number of documents of the corpus that stay; 0 removes the corpus.
+    """
+
+    corpus: str
+    documents: frozenset[str]
+    others: int = 0
+
+
+def find_forgettable(home: Path, target: str) -> list[Forgettable]:
+    """The documents of a corpus, or those indexed from a file or folder, which need no longer exist.
+
+    Args:
+        target: a corpus's name, or a path; "./NAME" is always a path.
+
+    Raises:
+        DataError: there are none.
+    """
+    corpora = sorted(path for path in (home / "corpora").glob("*") if path.is_dir())
+    sources = {corpus: dict(_sources(corpus)) for corpus in corpora}
+    named = home / "corpora" / target
+    if named in sources:
+        return [Forgettable(target, frozenset(sources[named]))]
+    path = os.path.abspath(os.path.expanduser(target)) if target.strip() else ""
+    places = {path, os.path.realpath(path)} if path else set()
+    found = []
+    for corpus, documents in sources.items():
+        inside = {name for name, source in documents.items() if _within(source, places)}
+        if inside:
+            found.append(Forgettable(corpus.name, frozenset(inside), len(documents) - len(inside)))
+    if not found:
+        roots = sorted({source[0] for documents in sources.values() for source in documents.values()})
+        known = [*(corpus.name for corpus in corpora), *(root for root in roots if os.path.isabs(root))]
+        raise DataError(
+            f"No corpus is named {target!r} or has documents from there.",
+            f"Indexed: {', '.join(known) or 'nothing'}.",
+        )
+    return found
+
+
+def forget_corpus(home: Path, corpus: str) -> None:
+    """Remove every index of a corpus.
+
+    Raises:
+        IndexBusy: another process is writing one of the indexes.
+        StorageError: a folder cannot be written.
+    """
+    folder = home / "corpora" / corpus
+    _forget_contexts(home, folder)
+    for index in _indexes(folder):
+        _remove(index)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def forget_documents(
+    home: Path,
+    what: Forgettable,
+    embedder: Embedder,
+    offline: Enricher,
+    progress: Progress = no_progress,
+) -> list[str]:
+    """Remove documents from every generation of every index of a corpus; returns notes for the user.
+
+    Raises:
+        IndexBusy, StorageError: as for `forget_corpus`.
+    """
+    folder = home / "corpora" / what.corpus
+    _forget_contexts(home, folder, what.documents)
+    notes = []
+    for index in _indexes(folder):
+        if "+" not in index.name and index.name != embedder.weights and _contains(index, what.documents):
+            for one in (index, index.with_name(f"{index.name}+enriched")):
+                if one.is_dir():
+                    _remove(one)
+            notes.append(
+                f"The index of corpus {what.corpus!r} for another embedding model, {index.name}, was removed "
+                f"entirely; index the {what.others} other documents again to use that model."
+            )
+    store = CorpusStore(home, what.corpus, embedder)
+    if store.exists:
+        store.forget(what.documents, progress)
+        plain = store.open()
+        assert plain is not None  # just written
+        store.enriched.sync_if_free(plain, offline, progress)
+        store.enriched.keep_only_current()
+    if store.enriched.folder.is_dir() and _contains(store.enriched.folder, what.documents):
+        _remove(store.enriched.folder)
+        notes.append(
+            f"The enriched index of corpus {what.corpus!r} was removed; "
+            f"run `rag index PATH --corpus {what.corpus} --enrich` to make it again."
+        )
+    return notes
+
+
+def _sources(corpus: Path) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Document id -> root and file, from every generation of every index."""
+    for index in _indexes(corpus):
+        for generation in generations(index):
+            with suppress(IndexDamaged, AttributeError):
+                for name, entry in Manifest.read(generation).documents.items():
+                    yield name, (str(entry.get("root", "")), str(entry.get("file", "")))
+
+
+def _within(source: tuple[str, str], places: Collection[str]) -> bool:
+    root, file = source
+    whole = os.path.join(root, file)
+    return any(one == place or one.startswith(place + os.sep) for place in places for one in (root, whole))
+
+
+def _indexes(corpus: Path) -> list[Path]:
+    return sorted(path for path in corpus.iterdir() if path.is_dir())
+
+
+def _contains(index: Path, documents: Collection[str]) -> bool:
+    """Whether a generation lists one of these documents, or cannot be read."""
+    for generation in generations(index):
+        try:
+            listed = Manifest.read(generation).documents
+        except IndexDamaged:
+            return True
+        if any(name in listed for name in documents):
+            return True
+    return False
+
+
+def _remove(index: Path) -> None:
+    try:
+        with FileLock(index / "LOCK", timeout=0, mode=FILE):
+            shutil.rmtree(index)
+    except Timeout as error:
+        raise IndexBusy(
+            f"Another process is writing the index in {index}.", "Wait until it finishes, then try again."
+        ) from error
+    except OSError as error:
+        raise StorageError(
+            f"{index} cannot be removed: {error.strerror or error}.", "Make the folder writable."
+        ) from error
+
+
+def _forget_contexts(home: Path, folder: Path, documents: Collection[str] | None = None) -> None:
+    """Delete the cached contexts that a model wrote for these documents, or for all."""
+    cache = home / "vectors" / CACHE
+    contexts: set[bytes] = set()
+    for index in _indexes(folder):
+        for generation in generations(index):
+            with suppress(IndexDamaged):
+                if Manifest.read(generation).enricher.startswith(OFFLINE):
+                    continue
+                passages = CorpusIndex.open(generation).passages.values()
+                contexts |= {
+                    one.context.encode() for one in passages if documents is None or one.doc_id in documents
+                }
+    contexts.discard(b"")
+    if contexts and cache.is_file():
+        kept = KeyValueCache(cache, "contexts", "cached contexts")
+        with kept.open() as database:
+            kept.remove(database, contexts)
