@@ -21,6 +21,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .secrets import without_url_secrets
+
 
 class RagError(Exception):
     """The base class.
@@ -32,7 +34,8 @@ class RagError(Exception):
     """
 
     def __init__(self, message: str, next_step: str = "", calls: tuple[Any, ...] = ()) -> None:
-        self.message = " ".join(message.split())  # messages from libraries can contain line breaks
+        one_line = " ".join(message.split())  # messages from libraries can contain line breaks
+        self.message = without_url_secrets(one_line)
         self.next_step = next_step
         self.calls = calls
         super().__init__(self.message)

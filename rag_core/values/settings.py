@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -18,8 +19,10 @@ from pydantic_settings import (
 )
 
 from .errors import SettingsError
+from .secrets import clean_key, clean_url
 
 ROOT = Path(__file__).resolve().parents[2]
+LONGEST_VALUE = 80  # characters of a wrong value that a message repeats
 OPENAI = "openai"  # the provider's name when no base URL is set
 
 Role = Literal["answer", "rewrite", "judge", "enrich"]
@@ -154,6 +157,26 @@ class Settings(BaseSettings):
         "exceeds it is the last.",
     )
 
+    @field_validator("openai_api_key", "rewriter_api_key", "judge_api_key", mode="before")
+    @classmethod
+    def _clean_key(cls, key: object) -> object:
+        if isinstance(key, SecretStr):
+            key = key.get_secret_value()
+        return (clean_key(key) or None) if isinstance(key, str) else key
+
+    @field_validator("openai_base_url", "rewriter_base_url", "judge_base_url", mode="before")
+    @classmethod
+    def _clean_url(cls, url: object) -> object:
+        return clean_url(url) if isinstance(url, str) and url.strip() else None if url == "" else url
+
+    @field_validator("home", "data")
+    @classmethod
+    def _name_of_folder(cls, folder: Path) -> Path:
+        name = str(folder)
+        if "\0" in name or not _is_utf8(name):
+            raise ValueError("the name of this folder must be valid UTF-8")
+        return folder
+
     @property
     def uses_openai(self) -> bool:
         """Whether answers come from an OpenAI or OpenAI-compatible server."""
@@ -204,7 +227,32 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments, then environment, then the TOML file."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, _TomlFile(settings_cls)
+
+
+class _TomlFile(TomlConfigSettingsSource):
+    """rag.toml, whose keys must all be settings."""
+
+    def __init__(self, settings_cls: type[BaseSettings]) -> None:
+        super().__init__(settings_cls)
+        for key in self.toml_data:
+            aliases = {str(field.validation_alias) for field in settings_cls.model_fields.values()}
+            if key not in settings_cls.model_fields and key not in aliases:
+                close = difflib.get_close_matches(
+                    key.lower().removeprefix("rag_"), settings_cls.model_fields, n=1, cutoff=0.5
+                )
+                raise SettingsError(
+                    f"rag.toml: {key[:LONGEST_VALUE]!r} is not a setting.",
+                    f"Did you mean {close[0]!r}?" if close else "See the README, Settings.",
+                )
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def read_settings(**arguments: Any) -> Settings:
@@ -218,13 +266,16 @@ def read_settings(**arguments: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = _as_given(str(first["loc"][0]), arguments)
-        secret = "key" in name.lower()  # never repeat a key
-        value = "has an invalid value" if secret else f"cannot be {first['input']!r}"
-        raise SettingsError(f"Setting {name} {value}: {first['msg']}.", "See the README, Settings.") from (
+        secret = "key" in name.lower() or "url" in name.lower()  # never repeated
+        value = "has an invalid value" if secret else f"cannot be {repr(first['input'])[:LONGEST_VALUE]}"
+        why = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"Setting {name} {value}: {why}.", "See the README, Settings.") from (
             None if secret else error
         )
-    except ValueError as error:  # the TOML file itself
+    except (ValueError, OSError) as error:  # the TOML file itself
         raise SettingsError(f"rag.toml cannot be read: {error}.", "Fix or remove the file.") from error
+    except RecursionError as error:
+        raise SettingsError("rag.toml is nested too deeply.", "Fix or remove the file.") from error
 
 
 def _as_given(field: str, arguments: Mapping[str, Any]) -> str:

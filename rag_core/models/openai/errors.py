@@ -90,6 +90,9 @@ def retry_after(response: httpx.Response) -> float | None:
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         with suppress(KeyError, ValueError):
             wait = unit * float(response.headers[name])
-            return wait if math.isfinite(wait) else None
-    date = email.utils.parsedate_tz(response.headers.get("retry-after", ""))
-    return email.utils.mktime_tz(date) - time.time() if date else None
+            return wait if math.isfinite(wait) and wait > 0 else None
+    with suppress(TypeError, ValueError, OverflowError):  # no date, or none that exists
+        date = email.utils.parsedate_tz(response.headers.get("retry-after", ""))
+        wait = email.utils.mktime_tz(date) - time.time()
+        return wait if wait > 0 else None
+    return None

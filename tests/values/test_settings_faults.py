@@ -1,0 +1,199 @@
+"""Settings from a careless hand: keys with blanks, passwords in URLs, misspelt and random rag.toml."""
+
+from __future__ import annotations
+
+import os
+import string
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rag_core.models.openai.errors import retry_after
+from rag_core.values.errors import ConfigError, ProviderError, SettingsError
+from rag_core.values.secrets import without_url_secrets
+from rag_core.values.settings import Settings, read_settings
+
+KEYS = ["OPENAI_API_KEY", "RAG_REWRITER_API_KEY", "RAG_JUDGE_API_KEY"]
+URLS = ["OPENAI_BASE_URL", "RAG_REWRITER_BASE_URL", "RAG_JUDGE_BASE_URL"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory, for rag.toml."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def key_of(found: Settings, name: str) -> str | None:
+    key = getattr(found, name.lower().removeprefix("rag_"))
+    return key.get_secret_value() if key else None
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_blanks_around_a_key_are_no_part_of_it(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, " sk-0123456789 \r\n")
+    assert key_of(read_settings(), name) == "sk-0123456789"
+    monkeypatch.setenv(name, " \t ")
+    assert key_of(read_settings(), name) is None
+
+
+@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize(
+    "key", ["sk-hidden 0123", "sk-hidden\n0123", "sk-hidden\x1b[2J", "sk-hiddené", "“sk-hidden”"]
+)
+def test_a_key_with_other_characters_inside_is_refused_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch, name: str, key: str
+) -> None:
+    monkeypatch.setenv(name, key)
+    with pytest.raises(SettingsError, match="a key has no blanks") as refused:
+        read_settings()
+    assert name in refused.value.message
+    assert "hidden" not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+@pytest.mark.parametrize("name", URLS)
+@pytest.mark.parametrize(
+    "url",
+    [
+        "me:hidden@host/v1", "ftp://me:hidden@host", "http://", "http://me:hid/den@host/v1", "http://[::1",
+        "http://me:hidden#x@host", "http://host hidden/v1", "http://me:1/hidden@host", "hidden", "http://h:hidden/v1",
+    ],
+)  # fmt: skip
+def test_a_base_url_that_is_none_is_refused_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch, name: str, url: str
+) -> None:
+    monkeypatch.setenv(name, url)
+    with pytest.raises(SettingsError) as refused:
+        read_settings()
+    assert name in refused.value.message
+    assert "hid" not in str(refused.value)
+
+
+def test_blanks_around_a_base_url_are_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", " http://localhost:11434/v1\n")
+    assert read_settings().openai_base_url == "http://localhost:11434/v1"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("at http://me:hunter2@h/v1?api_key=s#t now", "at http://h/v1 now"),
+        ("'https://tok@h:1/a?k=v'", "'https://h:1/a'"),
+        ("http://a@b@h/v1", "http://h/v1"),
+        ("http://h/v1 is well; me@home.example?", "http://h/v1 is well; me@home.example?"),
+    ],
+)
+def test_a_url_in_an_error_loses_its_secrets(text: str, shown: str) -> None:
+    assert without_url_secrets(text) == shown
+    assert ProviderError(text).message == shown
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("anwser_model", "answer_model"),
+        ("RAG_LLM", "llm"),
+        ("openai_key", "openai_api_key"),
+        ("timeuot", "timeout"),
+        ("TIMEOUT", "timeout"),
+    ],
+)
+def test_a_misspelt_key_of_rag_toml_is_named_with_the_nearest_one(folder: Path, key: str, meant: str) -> None:
+    (folder / "rag.toml").write_text(f'{key} = "x"\n')
+    with pytest.raises(SettingsError, match="is not a setting") as refused:
+        read_settings()
+    assert repr(key) in refused.value.message
+    assert refused.value.next_step == f"Did you mean {meant!r}?"
+
+
+def test_a_key_like_none_of_ours_is_named_and_its_value_is_not(folder: Path) -> None:
+    (folder / "rag.toml").write_text('[zzzzzz]\nqq = "hidden"\n')
+    with pytest.raises(SettingsError, match="'zzzzzz' is not a setting") as refused:
+        read_settings()
+    assert "hidden" not in str(refused.value)
+    assert "README" in refused.value.next_step
+
+
+@pytest.mark.parametrize("name", ["RAG_HOME", "RAG_DATA"])
+def test_a_folder_whose_name_is_not_utf_8_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, os.fsdecode(b"/tmp/\xff"))
+    with pytest.raises(SettingsError, match="valid UTF-8") as refused:
+        read_settings()
+    assert name in refused.value.message
+    str(refused.value).encode()
+
+
+@pytest.mark.parametrize("header", ["-5", "0", "nan", "inf", "Wed, 01 Jan 1997 00:00:00 GMT",
+                                    "Mon, 01 Jan 99999999999 00:00:00 GMT", "", "soon"])  # fmt: skip
+def test_a_wait_that_is_over_or_none_is_not_advised(header: str) -> None:
+    assert retry_after(SimpleNamespace(headers={"retry-after": header})) is None
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30)
+NAMES = st.sampled_from(sorted(Settings.model_fields)) | st.text(
+    string.ascii_letters + "_.", min_size=1, max_size=12
+)
+
+
+def toml(value: object) -> str:
+    if value is None:
+        return "[]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return (
+            '"' + "".join(f"\\U{ord(char):08x}" for char in value if not 0xD800 <= ord(char) < 0xE000) + '"'
+        )
+    return repr(value)
+
+
+def assert_read_or_refused(folder: Path) -> None:
+    said = ""
+    try:
+        assert isinstance(read_settings(), Settings)
+    except ConfigError as error:
+        said = str(error)
+    assert "\n" not in said
+    assert len(said) < 1000
+    said.encode()
+
+
+SHORT = settings(
+    derandomize=True,
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@SHORT
+@given(rows=st.dictionaries(NAMES, scalars, max_size=4))
+def test_any_values_in_rag_toml_are_read_or_refused_in_one_line(
+    folder: Path, rows: dict[str, object]
+) -> None:
+    text = "".join(f"{name} = {toml(value)}\n" for name, value in rows.items())
+    (folder / "rag.toml").write_text(text, encoding="utf-8")
+    assert_read_or_refused(folder)
+
+
+@SHORT
+@given(data=st.binary(max_size=80) | st.text("[]{}=\"'.,\n#abc01-", max_size=80).map(str.encode))
+def test_any_bytes_in_rag_toml_are_read_or_refused_in_one_line(folder: Path, data: bytes) -> None:
+    (folder / "rag.toml").write_bytes(data)
+    assert_read_or_refused(folder)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"llm = " + b"[" * 100_000, b"timeout = " + b"9" * 5000, b"\xff\xfe", b"llm = '" + b"x" * 10**6 + b"'", b"a" * 10**5],
+    ids=["nested", "digits", "not UTF-8", "long value", "long key"],
+)  # fmt: skip
+def test_a_hostile_rag_toml_is_refused_in_one_line(folder: Path, data: bytes) -> None:
+    (folder / "rag.toml").write_bytes(data)
+    with pytest.raises(SettingsError):
+        read_settings()
+    assert_read_or_refused(folder)
