@@ -13,69 +13,46 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .catalog import (
-    RECIPES,
-    Choice,
-    Control,
-    Number,
-    Preset,
-    Recipe,
-    StrategySpec,
-    Switch,
-    Templates,
-    Weights,
-    build,
-    describe,
-    describe_changes,
-    format_value,
-    register,
-    unregister,
-)
-from .catalog.outline import OutlinedStage, outline
-from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
-from .language.highlight import Segment, highlight
-from .language.questions import MAX_QUESTION, check_question, question_notice
-from .pipeline.strategy import Strategy
-from .pipeline.stream import (
-    Done,
-    Event,
-    Failed,
-    StageFinished,
-    StageStarted,
-    StoppedEarly,
-    Token,
-    calls_of,
-    collect,
-)
-from .prompts.prompt import Template
-from .prompts.templates import MAX_TEMPLATES, custom_template
-from .prompts.templates import READY as READY_TEMPLATES
-from .stages.messages import perhaps_you_meant
-from .values.errors import RagError, StageError
-from .values.profile import Profile
-from .values.provenance import QueryResults, SharedPassage, results_by_query, shared_passages
-from .values.remarks import Remark, Suggestion
-from .values.settings import Settings, read_settings
-from .values.trace import Step, Trace
-from .values.types import (
-    Answer,
-    Citation,
-    Cost,
-    Hit,
-    ModelCall,
-    Passage,
-    Query,
-    Ranking,
-    State,
-    Vote,
-    by_purpose,
-    spent_so_far,
-    token_counts,
-)
-
 if TYPE_CHECKING:
+    from .catalog import (
+        RECIPES,
+        Choice,
+        Control,
+        Number,
+        Preset,
+        Recipe,
+        StrategySpec,
+        Switch,
+        Templates,
+        Weights,
+        build,
+        describe,
+        describe_changes,
+        format_value,
+        register,
+        unregister,
+    )
+    from .catalog.outline import OutlinedStage, outline
+    from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
     from .lab.lab import Lab
     from .lab.opening import index_path, open_lab
+    from .language.highlight import Segment, highlight
+    from .language.questions import MAX_QUESTION, check_question, question_notice
+    from .pipeline.strategy import Strategy
+    from .pipeline.stream import (
+        Done,
+        Event,
+        Failed,
+        StageFinished,
+        StageStarted,
+        StoppedEarly,
+        Token,
+        calls_of,
+        collect,
+    )
+    from .prompts.prompt import Template
+    from .prompts.templates import MAX_TEMPLATES, custom_template
+    from .prompts.templates import READY as READY_TEMPLATES
     from .seed_api import (
         format_docs,
         mmr_select,
@@ -85,6 +62,28 @@ if TYPE_CHECKING:
         ragas_samples,
         reciprocal_rank_fusion,
         retrieve_hybrid_rrf,
+    )
+    from .stages.messages import perhaps_you_meant
+    from .values.errors import RagError, StageError
+    from .values.profile import Profile
+    from .values.provenance import QueryResults, SharedPassage, results_by_query, shared_passages
+    from .values.remarks import Remark, Suggestion
+    from .values.settings import Settings, read_settings
+    from .values.trace import Step, Trace
+    from .values.types import (
+        Answer,
+        Citation,
+        Cost,
+        Hit,
+        ModelCall,
+        Passage,
+        Query,
+        Ranking,
+        State,
+        Vote,
+        by_purpose,
+        spent_so_far,
+        token_counts,
     )
 
 __all__ = [
@@ -169,27 +168,34 @@ __all__ = [
     "unregister",
 ]
 
-_LAZY = {
-    "Lab": "lab.lab",
-    **dict.fromkeys(("index_path", "open_lab"), "lab.opening"),
-    **dict.fromkeys(
-        (
-            "format_docs",
-            "mmr_select",
-            "process_hybrid_rrf_query",
-            "process_rewriter_query",
-            "query_for_evaluation",
-            "ragas_samples",
-            "reciprocal_rank_fusion",
-            "retrieve_hybrid_rrf",
-        ),
-        "seed_api",
-    ),
+_NAMES = {  # module: its names
+    "catalog": "RECIPES Choice Control Number Preset Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
+    "catalog.outline": "OutlinedStage outline",
+    "data.documents": "BUILTIN Document builtin_documents builtin_profile",
+    "lab.lab": "Lab",
+    "lab.opening": "index_path open_lab",
+    "language.highlight": "Segment highlight",
+    "language.questions": "MAX_QUESTION check_question question_notice",
+    "pipeline.strategy": "Strategy",
+    "pipeline.stream": "Done Event Failed StageFinished StageStarted StoppedEarly Token calls_of collect",
+    "prompts.prompt": "Template",
+    "prompts.templates": "MAX_TEMPLATES custom_template READY_TEMPLATES",
+    "seed_api": "format_docs mmr_select process_hybrid_rrf_query process_rewriter_query query_for_evaluation ragas_samples reciprocal_rank_fusion retrieve_hybrid_rrf",
+    "stages.messages": "perhaps_you_meant",
+    "values.errors": "RagError StageError",
+    "values.profile": "Profile",
+    "values.provenance": "QueryResults SharedPassage results_by_query shared_passages",
+    "values.remarks": "Remark Suggestion",
+    "values.settings": "Settings read_settings",
+    "values.trace": "Step Trace",
+    "values.types": "Answer Citation Cost Hit ModelCall Passage Query Ranking State Vote by_purpose spent_so_far token_counts",
 }
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
+_RENAMED = {"READY_TEMPLATES": "READY"}
 
 
 def __getattr__(name: str) -> Any:
-    """`lab` imports LlamaIndex and Chroma, which takes seconds; it is loaded when first asked for."""
-    if name in _LAZY:
-        return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+    """Load a name when first asked for: LlamaIndex and Chroma take seconds, in which Ctrl-C must end a command."""
+    if name in _MODULE_OF:
+        return getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), _RENAMED.get(name, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from typer.exceptions import TyperException
 
 from ..catalog import RECIPES
 from ..data.documents import BUILTIN
-from ..values.errors import ConfigError, RagError, SettingsError, Stopped
+from ..values.errors import ConfigError, RagError, SettingsError, Stopped, StorageError
 from ..values.trace import Trace
 from ..values.types import spent_so_far
 from ..values.visible import visible
@@ -26,7 +27,7 @@ from .evaluate import answers, evaluate, results, sweep
 from .forget import forget
 from .interrupt import interruptible
 from .layout import complain, progress, say, say_json
-from .options import Sets, Strategies, assignments, parse_strategies
+from .options import Sets, Strategies, a_path, assignments, parse_strategies
 
 
 class _Commands(TyperGroup):
@@ -173,7 +174,8 @@ def compare(
 @app.command()
 def index(
     path: Annotated[
-        Path | None, typer.Argument(help="File, folder, or BEIR folder.", show_default=False)
+        Path | None,
+        typer.Argument(help="File, folder, or BEIR folder.", show_default=False, parser=a_path),
     ] = None,
     corpus: Annotated[str | None, typer.Option(help="Corpus to index into.", show_default=False)] = None,
     enrich: Annotated[
@@ -197,7 +199,8 @@ def index(
         bool, typer.Option("--vectors", help="Update the stored vectors of the built-in collection.")
     ] = False,
     export: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Export the built-in collection as BEIR folders.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Export the built-in collection as BEIR folders.", parser=a_path),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -226,7 +229,7 @@ def index(
             say_json(show.report_json(report))
         else:
             show.report(report)
-        return
+        raise typer.Exit(1 if report.nothing_read else 0)
     from ..indexing import OfflineEnricher
     from ..lab import builtin as collection
     from ..lab.engines import load_engines
@@ -258,7 +261,10 @@ app.command()(forget)
 
 @app.command()
 def replay(
-    file: Annotated[Path, typer.Argument(help="Saved output of `rag query --json` or `rag compare --json`.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="Saved output of `rag query --json` or `rag compare --json`.", parser=a_path),
+    ],
     corpus: Annotated[
         str | None, typer.Option(help="Corpus to search.", show_default="the one in the session")
     ] = None,
@@ -297,13 +303,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for an encoding that lacks a character
     try:
-        app(args=arguments)
+        try:
+            app(args=arguments)
+        finally:
+            sys.stdout.flush()  # here, where a full device can still be reported
     except RagError as error:
         _fail(error)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
+        _discard_output()
         sys.exit(1)
+    except OSError as error:
+        _discard_output()
+        what = f"{error.filename} cannot be used" if error.filename else "The output cannot be written"
+        _fail(StorageError(f"{what}: {error.strerror or error}.", "Check the path and the free disk space."))
+
+
+def _discard_output() -> None:
+    """Send what is still buffered nowhere, or the interpreter would fail on it when it ends."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _silence_libraries() -> None:
@@ -315,7 +335,8 @@ def _silence_libraries() -> None:
 
 
 def _fail(error: RagError) -> None:
-    complain(f"rag: {error} {spent_so_far(error.calls)}")
+    with suppress(OSError):  # where stderr is closed or full, only the exit code is left
+        complain(f"rag: {error} {spent_so_far(error.calls)}")
     wrong_usage = isinstance(error, ConfigError) and not isinstance(error, SettingsError)
     sys.exit(130 if isinstance(error, Stopped) else 2 if wrong_usage else 1)
 

@@ -12,7 +12,7 @@ from ..values.errors import ConfigError, RagError, Stopped, attach_calls_to_erro
 from ..values.types import Cost
 from .interrupt import at_a_prompt, interruptible
 from .layout import agreed, progress, say, say_as_written, say_json
-from .options import Sets, Strategies, parse_pair, parse_run_files, parse_strategies
+from .options import Sets, Strategies, a_path, parse_pair, parse_run_files, parse_strategies
 
 Data = Annotated[str, typer.Option(help="'builtin', or a BEIR folder.")]
 Split = Annotated[str, typer.Option(help="Which judgements: dev, test, ...")]
@@ -43,7 +43,7 @@ def evaluate(
         list[str] | None, typer.Option(metavar="LABEL=FILE", help="A TREC run of another system.")
     ] = None,
     run_dir: Annotated[
-        Path | None, typer.Option(help="Folder of the run; the same command resumes it.")
+        Path | None, typer.Option(help="Folder of the run; the same command resumes it.", parser=a_path)
     ] = None,
     workers: Annotated[int, typer.Option(min=1, max=16, help="Questions at the same time.")] = 1,
     yes: Yes = False,
@@ -58,6 +58,8 @@ def evaluate(
     chosen = ev.build_strategies(parse_strategies(strategies, set_ or []), depth) if strategies else {}
     measured = ev.choose_metrics([name for name in metrics.split(",") if name.strip()], depth)
     files = parse_run_files(run_file or [])
+    if not chosen and not files:
+        raise ConfigError("No strategy was chosen.", "Name at least one, or add --run-file LABEL=FILE.")
     if double := chosen.keys() & files.keys():
         raise ConfigError(f"The label {min(double)!r} is used twice.", "Give the run file another label.")
     if baseline and baseline not in {**chosen, **files}:
@@ -171,7 +173,8 @@ def answers(
         bool, typer.Option("--judge", help="Have a language model judge every answer (RAG_JUDGE_MODEL).")
     ] = False,
     ragas: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the answers as JSON lines for RAGAS.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the answers as JSON lines for RAGAS.", parser=a_path),
     ] = None,
     show_answers: Annotated[
         bool, typer.Option("--show-answers", help="Also print every answer with its verdict.")
@@ -226,9 +229,12 @@ def answers(
 
 
 def results(
-    file: Annotated[Path, typer.Argument(help="What `rag eval --json` printed, or a run's results.json.")],
+    file: Annotated[
+        Path, typer.Argument(help="What `rag eval --json` printed, or a run's results.json.", parser=a_path)
+    ],
     into: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Replace the table in this Markdown file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Replace the table in this Markdown file.", parser=a_path),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
 ) -> None:

@@ -21,6 +21,13 @@ Sets = Annotated[
 ]
 
 
+def a_path(text: str | Path) -> Path:
+    """A path as it was typed; an empty one would be the working directory."""
+    if not str(text).strip():
+        raise typer.BadParameter("the path is empty; write . for the working directory")
+    return Path(text)
+
+
 def parse_strategies(text: str, assignments: list[str]) -> dict[str, tuple[str, Mapping[str, object]]]:
     """Label -> (strategy, control values) from the options' texts.
 

@@ -54,6 +54,11 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     @property
+    def nothing_read(self) -> bool:
+        """Whether every file failed."""
+        return bool(self.failed) and not (self.added or self.changed or self.unchanged)
+
+    @property
     def cost(self) -> Cost:
         """The cost of all calls for both indexes."""
         return Cost.of(self.calls) + (self.enriched.cost if self.enriched else Cost())

@@ -18,7 +18,7 @@ from ..indexing import Enricher, LanguageText, chunked, read_shipped, shipped_fi
 from ..language.analysis import LANGUAGES
 from ..offline.memory import sentences_of
 from ..runtime.services import Embedder
-from ..values.errors import DataError
+from ..values.errors import DataError, StorageError
 from .answer_sets import check_answer_sets
 
 LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
@@ -119,7 +119,20 @@ def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
 
     Returns:
         The folders written.
+
+    Raises:
+        StorageError: a folder cannot be written.
     """
+    try:
+        return _export(data, target, embedder)
+    except OSError as error:
+        raise StorageError(
+            f"{error.filename or target} cannot be written: {error.strerror or error}.",
+            "Name a new or empty folder on a disk with space.",
+        ) from error
+
+
+def _export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
     documents = read_collection(data / "corpus")
     rows = {
         "documents": [

@@ -43,6 +43,7 @@ from .lab import Lab
 
 MOST_PASSAGES = 20_000  # whose sentences are embedded at indexing, at about twice the time of the passages
 SHOWN_FAILURES = 3  # files named in a warning; `rag index` lists them all
+LONGEST_NAME = 100  # bytes of a corpus's name
 CORPUS_NAME = "letters, digits, '.', '_' and '-'"
 
 
@@ -243,5 +244,9 @@ def _missing_contexts(written: WriteReport) -> str:
 
 def check_corpus_name(corpus: str) -> None:
     """Raise ConfigError for a name that cannot be a folder name."""
+    if len(corpus.encode(errors="replace")) > LONGEST_NAME:
+        raise ConfigError(
+            f"The corpus name {corpus[:20]!r}... is too long.", f"Use at most {LONGEST_NAME} letters."
+        )
     if not corpus or corpus.startswith(".") or not all(char.isalnum() or char in "._-" for char in corpus):
         raise ConfigError(f"{corpus!r} is not a valid corpus name.", f"Use {CORPUS_NAME}.")

@@ -1,0 +1,193 @@
+"""How a command ends: Ctrl-C, closed pipes, full devices, odd files and names, each in one line at most."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.small import ROOT, Rag, Ran
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rag_core.lab.lab import Lab
+
+INTERRUPTED = """
+import os, signal, sys
+
+class CtrlC:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, CtrlC())
+from rag_core.cli import main
+main(sys.argv[2:])
+"""
+MEASURED = ROOT / "data" / "results.json"
+
+
+def assert_one_line(ran: Ran, *words: str, code: int = 1) -> None:
+    assert (ran.code, ran.err.count("\n")) == (code, 1), ran
+    assert ran.err.startswith("rag: ")
+    assert [word for word in words if word not in ran.err] == []
+
+
+@pytest.mark.parametrize(
+    "module", ["rag_core.catalog", "typer", "llama_index", "rag_core.lab.opening", "torch"]
+)
+def test_ctrl_c_during_an_import_ends_the_command_without_a_traceback(module: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module, "query", "When is anti-D given?"],
+        env={**os.environ, "RAG_HOME": str(tmp_path / "home"), "RAG_LLM": "offline"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def shell(line: str) -> Ran:
+    command = line.replace("rag ", f'"{sys.executable}" -m rag_core ')
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", ["strategies", "strategies --json", "--help"])
+def test_a_full_device_is_one_line_and_a_failure(command: str) -> None:
+    assert_one_line(shell(f"rag {command} > /dev/full"), "output cannot be written", "No space left")
+    both = shell(f"rag {command} > /dev/full 2>&1")
+    assert (both.code, both.out, both.err) == (1, "", "")
+
+
+def test_a_pipe_that_closes_ends_the_command_in_silence() -> None:
+    ran = shell("rag strategies --json | head -1; exit ${PIPESTATUS[0]}")
+    assert ran.code in (0, 1, 141)  # the pipe may take everything before it closes
+    assert (ran.out, ran.err) == ("[\n", "")
+    closed = shell("rag strategies | true; exit ${PIPESTATUS[0]}")
+    assert (closed.code, closed.err) == (1, "")
+
+
+def test_an_export_into_a_file_is_one_line(
+    lab: Lab, rag: Rag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_core.lab.engines.load_engines", lambda settings, tell=None: lab.engines)
+    (tmp_path / "file").write_text("kept")
+    assert_one_line(
+        rag("index", "--export", str(tmp_path / "file")), str(tmp_path / "file"), "Not a directory"
+    )
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+@pytest.mark.parametrize("arguments", [["query", "q", "--corpus"], ["index", ".", "--corpus"]])
+@pytest.mark.parametrize("letter", ["a", "ñ"])
+def test_a_corpus_name_of_300_characters_is_wrong_usage(rag: Rag, arguments: list[str], letter: str) -> None:
+    ran = rag(*arguments, letter * 300)
+    assert_one_line(ran, "too long", "100", code=2)
+    assert len(ran.err) < 200
+
+
+def test_a_state_folder_that_is_not_utf_8_is_one_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rag_core", "query", "q"],
+        env={**os.environb, b"RAG_HOME": b"/tmp/\xff"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert_one_line(Ran(done.returncode, done.stdout, done.stderr), "RAG_HOME", "valid UTF-8")
+
+
+def test_a_state_folder_with_a_name_too_long_is_one_line(
+    ready: Path, rag: Rag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_HOME", "/tmp/" + "x" * 300)
+    assert_one_line(rag("query", "q", "--corpus", "notes"), "name too long")
+
+
+@pytest.mark.parametrize("arguments", [["index", "", "--corpus", "c"], ["index", " ", "--corpus", "c"],
+                                       ["index", "--export", ""], ["results", ""], ["replay", ""]])  # fmt: skip
+def test_an_empty_path_is_refused_and_not_the_working_directory(rag: Rag, arguments: list[str]) -> None:
+    ran = rag(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert "path is empty" in " ".join(ran.err.split())
+
+
+@pytest.mark.parametrize("strategies", ["", " ", ",", " , "])
+@pytest.mark.parametrize("command", ["eval", "answers", "compare q"])
+def test_no_strategy_is_wrong_usage(ready: Path, rag: Rag, command: str, strategies: str) -> None:
+    assert_one_line(rag(*command.split(), "--strategies", strategies), "No strategy was chosen", code=2)
+
+
+def test_a_run_in_which_every_file_failed_has_failed(
+    lab: Lab, rag: Rag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: lab.engines)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "broken.pdf").write_bytes(b"no pdf")
+    index = ("index", str(tmp_path / "notes"), "--corpus", "notes")
+    ran = rag(*index)
+    assert ran.code == 1
+    assert "1 failed" in ran.out
+    assert rag(*index, "--json").code == 1
+    (tmp_path / "notes" / "good.md").write_text("# Tides\n\nThe tide rises.")
+    assert rag(*index).code == 0
+    assert rag(*index).code == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", "null", "3", '"x"', "", "{", '{"data": 1}', "[" * 100_000, "\x00", "1" * 5000]
+)
+def test_results_of_another_shape_are_one_line(rag: Rag, tmp_path: Path, text: str) -> None:
+    (tmp_path / "odd.json").write_text(text)
+    assert_one_line(rag("results", str(tmp_path / "odd.json")), "odd.json")
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, item in inside for place in places(item, (*path, key)))]
+
+
+RESULTS = json.loads(MEASURED.read_text(encoding="utf-8"))
+PLACES = [place for place in places(RESULTS) if place]
+ODD = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**400), 10**400)
+    | st.floats()
+    | st.text(max_size=5)
+    | st.just([])
+    | st.just({})
+)
+
+
+@settings(
+    derandomize=True,
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    place=st.sampled_from(PLACES),
+    value=ODD,
+    remove=st.booleans(),
+    options=st.sampled_from([(), ("--markdown",)]),
+)
+def test_results_with_one_odd_part_are_printed_or_one_line(
+    rag: Rag, tmp_path: Path, place: tuple[Any, ...], value: Any, remove: bool, options: tuple[str, ...]
+) -> None:
+    changed = json.loads(json.dumps(RESULTS))
+    parent = changed
+    for key in place[:-1]:
+        parent = parent[key]
+    if remove:
+        del parent[place[-1]]
+    else:
+        parent[place[-1]] = value
+    (tmp_path / "odd.json").write_text(json.dumps(changed), encoding="utf-8")
+    ran = rag("results", str(tmp_path / "odd.json"), *options)
+    if ran.code:
+        assert_one_line(ran, "odd.json")
