@@ -5,10 +5,10 @@ from __future__ import annotations
 import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ..data.benchmark import Question
 from ..values.errors import InputError
@@ -129,6 +129,18 @@ class Results(Stored):
     manifest: Manifest
     peak_memory_mb: float | None = None
     run_files: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        """Every group has every strategy, and every strategy the primary metric: what prints results relies on it."""
+        rows = [group.strategies for groups in self.groups.values() for group in groups.values()]
+        if any(set(row) != set(self.strategies) for row in rows):
+            raise ValueError("a group of questions lacks a strategy")
+        means = [one.metrics for one in self.strategies.values()]
+        means += [metrics for row in rows for metrics in row.values()]
+        if any(self.primary not in metrics for metrics in means):
+            raise ValueError(f"a strategy has no {self.primary}")
+        return self
 
     @property
     def primary_means(self) -> dict[str, float]:

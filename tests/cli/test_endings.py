@@ -146,6 +146,17 @@ def test_results_of_another_shape_are_one_line(rag: Rag, tmp_path: Path, text: s
     assert_one_line(rag("results", str(tmp_path / "odd.json")), "odd.json")
 
 
+@pytest.mark.parametrize("options", [[], ["--markdown"]])
+def test_results_whose_parts_do_not_fit_together_are_one_line(
+    rag: Rag, tmp_path: Path, options: list[str]
+) -> None:
+    (tmp_path / "odd.json").write_text(json.dumps({**RESULTS, "primary": "odd"}))
+    assert_one_line(rag("results", str(tmp_path / "odd.json"), *options), "a strategy has no odd")
+    fewer = dict(list(RESULTS["strategies"].items())[1:])
+    (tmp_path / "odd.json").write_text(json.dumps({**RESULTS, "strategies": fewer}))
+    assert_one_line(rag("results", str(tmp_path / "odd.json"), *options), "odd.json")
+
+
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path, *(place for key, item in inside for place in places(item, (*path, key)))]
