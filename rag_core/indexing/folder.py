@@ -111,6 +111,11 @@ class IndexFolder:
                 self._opened = None
                 self._opened = CorpusIndex.open(generation, self._embedder.read)
                 drop_old(self.folder)
+            made_with = self._opened.manifest.embedding.partition("+gloss@")[0]
+            if made_with != self._embedder.weights:
+                raise IndexDamaged(
+                    f"{generation.name}: it was made with {made_with}, not with {self._embedder.weights}."
+                )
             return self._opened
         except IndexDamaged as error:
             if generation and current_name(self.folder) not in (None, generation.name):
@@ -251,6 +256,7 @@ class IndexFolder:
             languages=languages_of([(d.get_content(), d.metadata["language"]) for d in documents]),
             enricher=enricher.key if enricher else "",
             without_context=enriched.without_context if enriched else 0,
+            probe=self._cache.probe(),
         ).write(target)
         if enricher is None or enriched is None:
             return WriteReport(len(nodes), embed.embedded, embeddings=embed.calls)

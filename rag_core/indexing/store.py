@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from ..language.analysis import ANALYSER, MAIN_LANGUAGE, query_tokens
-from ..values.errors import ConfigError, IndexDamaged, StorageError
+from ..values.errors import ConfigError, IndexDamaged, ProviderError, StorageError
 from ..values.profile import Profile
 from ..values.types import Hit, Passage, Vectors
 from .bm25 import Bm25Index
@@ -42,6 +42,8 @@ TIE_MARGIN = 16  # extra hits, so that ties at the cutoff are broken by id
 PAGE = 10_000  # rows per read; Chroma fails above 32,766
 CHECKED_NEIGHBOURS = 1000  # passages the health check requests from the vector index
 COLLECTION = "passages"
+CHECKED = ("docstore.json", "passages.json", "lexical.npz")  # and the files of the vector store
+ANOTHER_MODEL = "Set RAG_EMBEDDING and OPENAI_BASE_URL to that model, or index the corpus under another name."
 
 Identity = tuple[int, int, int]  # of a file: device, inode, time of the last change
 
@@ -58,6 +60,7 @@ class Manifest:
         languages: detected languages, used if the profile names none.
         enricher: key of the enricher; empty for a plain index.
         without_context: number of passages whose context failed.
+        probe: the probe sentence's vector from a server's model; see `models.same_model`.
     """
 
     format: int
@@ -73,6 +76,7 @@ class Manifest:
     languages: Sequence[str] = ()
     enricher: str = ""
     without_context: int = 0
+    probe: Sequence[float] = ()
 
     def made_with(self, embedding: str) -> bool:
         """Whether it was written by this version's analyser and chunker, and the embedding model of this key."""
@@ -143,7 +147,7 @@ def checksums(generation: Path) -> dict[str, str]:
     Includes Chroma's vector files, since a corrupt one crashes the process that opens it. Excludes its
     database, which SQLite may modify on opening, and the vector files of an empty collection.
     """
-    kept = [generation / name for name in ("docstore.json", "passages.json", "lexical.npz")]
+    kept = [generation / name for name in CHECKED]
     synced = [path.parent for path in (generation / "chroma").glob("*/index_metadata.pickle")]
     vectors = [path for folder in synced for path in folder.iterdir()]
     return {path.relative_to(generation).as_posix(): checksum(path) for path in (*kept, *sorted(vectors))}
@@ -238,6 +242,12 @@ class CorpusIndex:
             return []
         # extra hits, so that ties at the cutoff are broken by id and not by index internals
         count = min(k + TIE_MARGIN, len(self._order))
+        if vector.shape != (self.manifest.dimensions,):
+            raise ProviderError(
+                f"The embedding model gives vectors of {vector.size} numbers; the index of corpus "
+                f"{self.manifest.corpus!r} has {self.manifest.dimensions}: another model made it.",
+                ANOTHER_MODEL,
+            )
         with self._reading():
             found = self._collection.query(
                 query_embeddings=[vector.tolist()], n_results=count, include=["distances"]
@@ -301,6 +311,10 @@ def _check_files(generation: Path, manifest: Manifest) -> None:
     """Check the format and the checksums."""
     if manifest.format != FORMAT:
         raise IndexDamaged(f"{generation.name}: format {manifest.format}, this version reads {FORMAT}.")
+    listed = {name.partition("/")[0] for name in manifest.checksums}
+    needed = {*CHECKED, *(["chroma"] if manifest.passages else [])}
+    if missing := sorted(needed - listed):
+        raise IndexDamaged(f"{generation.name}: manifest.json has no checksum of {', '.join(missing)}.")
     for name, expected in manifest.checksums.items():
         path = generation / name
         if not path.is_file() or checksum(path) != expected:

