@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
@@ -218,6 +219,8 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
 
     from .openai.client import ProviderClient
 
+    # the tokenizer takes up to a second to load, and Stop must not wait for it
+    threading.Thread(target=count_tokens, args=("", model), daemon=True).start()
     tracker = CallTracker()
     shared: dict[str, Any] = {
         "model": model,

@@ -349,13 +349,13 @@ def test_a_work_asks_before_its_documents_are_embedded_and_again_before_its_ques
         job.agree(first)
         until(lambda: job.status.bill is not first and (job.status.phase == "asking" or job.over))
         assert (job.status.phase, job.status.billed) == ("asking", "This"), job.status.error
-        assert len(server.requests) == len(job.status.embedded) == 1
+        assert len(server.requests) == len(job.status.embedded) == 2  # the probe sentence and the documents
         job.agree(first)
         job.stop()
         assert job.wait(SOON)
         assert job.status.phase == "stopped", "a second click on the first consent is none to the second bill"
         assert job.status.calls == job.status.embedded
-        assert len(server.requests) == 1
+        assert len(server.requests) == 2
 
 
 def test_a_sweep_is_a_work_too(jobs: ev.Jobs, opened: tuple[Lab, Settings], folder: Path) -> None:
