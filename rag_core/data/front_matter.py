@@ -40,4 +40,11 @@ class _LimitedYaml(YAMLHandler):
                 raise LimitExceeded(f"its front matter nests lists more than {READING.depth} deep")
             if aliases > READING.aliases:
                 raise LimitExceeded(f"its front matter has more than {READING.aliases} aliases")
-        return super().load(fm, **kwargs)
+        try:
+            return super().load(fm, **kwargs)
+        except yaml.YAMLError:
+            raise
+        except (
+            Exception
+        ) as error:  # PyYAML raises anything on a value its tag does not fit, such as a bare !!int
+            raise ValueError(f"a value is not what its tag says ({error})") from error

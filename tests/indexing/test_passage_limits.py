@@ -100,3 +100,12 @@ def test_splitting_can_be_stopped(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         store.update(SourceFiles("test", documents), stop)
     assert store.open() is None
+
+
+def test_hundreds_of_rows_with_the_same_text_are_no_damaged_index(tmp_path: Path) -> None:
+    store = CorpusStore(tmp_path, "animals", WordEmbedder())
+    rows = [Document(f"row {number}", "Row", "en", "Hens lay eggs.") for number in range(700)]
+    store.update(SourceFiles("test", [*rows, Document("other", "O", "en", "Goats give milk.")]))
+    opened = store.open()
+    assert opened is not None
+    assert len(opened.passages) == 701
