@@ -13,7 +13,7 @@ from typing import Literal
 
 Kind = Literal[
     "quantity", "time", "permission", "action", "definition", "cause", "treatment", "reassurance", "signs",
-    "risk", "test", "who", "where",
+    "risk", "test", "who", "where", "avoid",
 ]  # fmt: skip
 
 _COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|twelve|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce)"
@@ -90,7 +90,7 @@ _ASKS: Mapping[Kind, re.Pattern[str]] = {
     ),
     "signs": _pattern(
         r"(?:signs?|symptoms?|recogni[sz]e|notice)\b", r"how (?:do|can|will|would) (?:i|we|you) (?:know|tell|recogni[sz]e)", r"what (?:does|do) .{1,40} (?:look|feel) like",
-        r"(?:s[ií]ntomas?|señales|signos?|reconocer|diferenci\w+|distinguir)\b", r"c[oó]mo (?:s[eé]|puedo saber|se nota|se reconoce)",
+        r"(?:s[ií]ntomas?|señales|signos?|reconocer|diferenci\w+|distinguir)\b", r"c[oó]mo (?:sé\b|se si\b|puedo saber|se nota|se reconoce)",
     ),
     "risk": _pattern(
         r"(?:risks?|riskier|dangers?|side effects?|complications?|harms?|harmful|malformations?|affect)\b", r"what .{0,60} (?:does|do|can) .{0,40} (?:cause|do to)",
@@ -102,6 +102,10 @@ _ASKS: Mapping[Kind, re.Pattern[str]] = {
     ),
     "who": _pattern(r"(?:who|whom|whose)\b", r"which (?:women|mothers|babies|people|patients)\b", r"qui[eé]n(?:es)?\b", r"qu[eé] (?:mujeres|madres|beb[eé]s|personas|embarazos)\b"),
     "where": _pattern(r"where\b", r"d[oó]nde\b"),
+    "avoid": _pattern(
+        r"avoid(?:ed|ing)?\b", r"(?:not|n't) (?:eat|drink|take|do|have)\b", r"(?:not|isn't|aren't) (?:allowed|safe)", r"off limits|forbidden|left until",
+        r"evitar\w*", r"prohibid\w+", r"contraindicad\w+", r"no (?:puedo|debo|se puede|se debe|puede|debe) (?:comer|beber|tomar|hacer)", r"tengo que dejar",
+    ),
 }  # fmt: skip
 
 _GIVES: Mapping[Kind, re.Pattern[str]] = {
@@ -144,6 +148,10 @@ _GIVES: Mapping[Kind, re.Pattern[str]] = {
         r"(?:tests?|tested|scans?|measured?|screen\w*|diagnos\w+|blood|urine|sample|ultrasound|check(?:ed|s)?|swab|examin\w+|compared?)\b", r"(?:pruebas?|an[aá]lisis|ecograf\w+|mide\w*|medir|cribado|diagn[oó]stic\w+|sangre|orina|muestra|control\w*|exploraci\w+|compara\w*)\b",
     ),
     "who": _pattern(r"(?:women|mothers?|babies|woman|midwife|doctors?|GP|obstetrician|team|people|anyone|partner|nurse|hotline|helpline|police)\b", r"(?:mujer(?:es)?|madres?|beb[eé]s?|matrona|partera|m[eé]dic[ao]s?|equipo|personas?|quienes?|pareja|enfermer[ao])\b"),
+    "avoid": _pattern(
+        r"(?:avoid\w*|never|must not|should not|cannot|wait until|left out|leave out|stop\w*|limit\w*|not (?:eaten|used|given|taken|advised|recommended|safe|suitable)|do not|don't|unpasteuri[sz]ed|raw|contraindicated)\b",
+        r"(?:evit\w+|nunca|no (?:se )?(?:deben?|pueden?|com\w+|tom\w+|us\w+|recomiend\w+|conviene\w*|es segur\w|son segur\w+)|sin pasteurizar|crud[ao]s?|contraindicad\w+|prohib\w+|limit\w+|dej\w+ de)\b",
+    ),
     "where": _pattern(r"(?:hospital|unit|clinic|home|centre|center|ward|pharmacy|under|in the|on the|at the|maternity)\b", r"(?:hospital|centro|casa|consulta|maternidad|farmacia|urgencias|debajo|en el|en la)\b"),
 }  # fmt: skip
 
@@ -154,6 +162,8 @@ def asks(question: str) -> frozenset[Kind]:
     found: set[Kind] = {kind for kind, pattern in _ASKS.items() if pattern.search(question)}
     if "time" in found:  # "how many weeks" wants a time, not any number
         found.discard("quantity")
+    if "avoid" in found:  # what is forbidden, not what is allowed
+        found.discard("permission")
     if found - {"definition"}:  # "what is the treatment" wants the treatment
         found.discard("definition")
     return frozenset(found)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from ..language.urgency import asks_when_to_act, calls_for_help, is_lesser, signs_in, urgent_signs
 from .quotable import Candidate
 
-MOST = 4  # sentences of an answer
+MOST = 5  # sentences of an answer
 SOURCES = 3  # passages quoted at most
 GAP = 1.0  # a sentence of the best passage may score this much less than the best
 OPENING_GAP = 0.5  # the same for sentences before the best one in its passage, which would open the answer
-GAP_ELSEWHERE = 0.5  # the same for sentences of other passages
+GAP_ELSEWHERE = 0.4  # the same for sentences of other passages
 URGENT_GAP = 1.5  # the same for the urgent action for a sign in the question
 HELP_GAP = 0.2  # the same for a call for help to come first when none of its signs is happening
 

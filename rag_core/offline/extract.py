@@ -22,12 +22,10 @@ from .choosing import Choice, choose
 from .compatible import Case, case_of
 from .metered import MeteredEmbedder
 from .quotable import Candidate
-from .subject import HEADED, NEARBY, Idea, Reader
+from .subject import Idea, Reader
 
-# Weights beside a sentence's cosine: the share of the question's ideas that it names, and of what it is asked to give.
-NAMED, GIVEN = 0.3, 0.3
-# Weights of a passage's relevance (log-odds) and rank (1 / rank) beside the mean cosine of its best sentences.
-RELEVANCE, RANK = 0.2, 0.14
+# Weights of the features of a sentence (`Extractor.features`), fitted on dev by tests/benchmarks/fit_sentences.py.
+WEIGHTS = np.array([1.0, 0.20, 0.42, 0.32, 0.11, 0.20, 0.11])
 BEST_SENTENCES = 3
 MIN_COSINE = 0.52  # lowest cosine of the best sentence if its passages were not assessed
 OTHER_LANGUAGE = 0.3  # passages in another language must be better by this
@@ -70,11 +68,11 @@ class Extractor:
         cosine = self._cosine(question, vectors)
         if weights is None and cosine[allowed].max() < MIN_COSINE:
             return []
-        scores = np.array(
-            [self._scores(question, part, candidates, cosine, vectors, weights) for part in parts(question)]
-        )
+        terms = weights or dict.fromkeys(tokens(question, language), 1.0)
+        features = [self.features(question, part, candidates, terms) for part in parts(question)]
+        scores = np.array(features) @ WEIGHTS
         scores[:, ~np.array(allowed)] = -np.inf
-        spoken = _language(candidates, _worth(candidates, cosine), language)
+        spoken = _language(candidates, np.max(features, axis=0), language)
         similar = (vectors @ vectors.T) >= DUPLICATE_COSINE
         found = choose(Choice(question, tuple(candidates), scores, similar, spoken))
         return [candidates[i] for i in found]
@@ -94,60 +92,50 @@ class Extractor:
         cosine: NDArray[np.float64] = (vectors @ self._embed([question])[0]).astype(float)
         return cosine
 
-    def _scores(
+    def features(
         self,
         question: str,
         part: str,
         candidates: Sequence[Candidate],
-        whole: NDArray[np.float64],
-        vectors: NDArray[np.float32],
-        weights: Mapping[str, float] | None,
+        terms: Mapping[str, float],
     ) -> NDArray[np.float64]:
-        """(sentences,) scores of how well each answers a part of a question.
+        """(sentences, 7) what tells whether each sentence answers a part of a question.
 
-        The cosine is the mean of those to the part and to the question, which names its subject.
+        Its cosine; the share of the kinds of answer asked for that it gives; the weighted shares of the question's
+        ideas that its passage and its headings name; and of its passage the mean cosine of the best sentences, the
+        relevance (log-odds) and 1 / rank. The cosine is the mean of those to the part and to the question, which
+        names its subject.
 
         Args:
-            whole: (sentences,) cosines to the question.
+            terms: idf of the question's terms, by stem.
         """
-        language = language_of(question)
-        terms = weights or dict.fromkeys(tokens(question, language), 1.0)
-        cosine = whole if part == question else (whole + self._cosine(part, vectors)) / 2
-        worth = _worth(candidates, cosine)
-        scores: NDArray[np.float64] = (
-            cosine
-            + NAMED * self._named(self._reader.ideas(question, language, terms), candidates)
-            + np.array([worth[candidate.n] for candidate in candidates])
-        )
+        vectors = self._embed([candidate.text for candidate in candidates])
+        cosine = self._cosine(question, vectors)
+        if part != question:
+            cosine = (cosine + self._cosine(part, vectors)) / 2
         wanted = asks(part)
-        if wanted:
-            given = [self._gives(candidate, wanted, terms) for candidate in candidates]
-            scores += GIVEN * np.array(given) / len(wanted)
-        return scores
-
-    def _gives(self, candidate: Candidate, wanted: frozenset[Kind], terms: Mapping[str, float]) -> int:
-        """How many of the wanted kinds a sentence gives."""
-        defines = "definition" in wanted and _defines(candidate, terms)
-        return len(wanted & gives(candidate.text)) + defines
-
-    def _named(self, ideas: Sequence[Idea], candidates: Sequence[Candidate]) -> NDArray[np.float64]:
-        """(sentences,) weighted shares of the ideas that each names, itself, by its headings or its passage."""
-        total = sum(idea.weight for idea in ideas)
-        found = np.zeros(len(candidates))
-        if not total:
-            return found
-        share = self._reader.share
+        ideas = self._reader.ideas(question, language_of(question), terms)
+        found = np.zeros((len(candidates), len(WEIGHTS)))
         for rows in by_source(candidates):
             first = candidates[rows[0]]
-            language = first.language
-            around = " ".join(candidates[i].text for i in rows)
-            for idea in ideas:
-                nearby = NEARBY * share(idea, around, language)
-                for i in rows:
-                    own = share(idea, candidates[i].text, language)
-                    headed = HEADED * share(idea, _headed(candidates[i]), language)
-                    found[i] += idea.weight * max(own, headed, nearby)
-        return found / total
+            named = self._share(ideas, " ".join(candidates[i].text for i in rows), first.language)
+            best = float(np.sort(cosine[rows])[-BEST_SENTENCES:].mean())
+            odds = 0.0 if first.passage is None else _log_odds(first.passage)
+            for i in rows:
+                given = self._gives(candidates[i], wanted, terms)
+                headed = self._share(ideas, _headed(candidates[i]), first.language)
+                found[i] = (cosine[i], given, named, headed, best, odds, 1 / first.n)
+        return found
+
+    def _gives(self, candidate: Candidate, wanted: frozenset[Kind], terms: Mapping[str, float]) -> float:
+        """The share of the wanted kinds that a sentence gives; 0 when none is wanted."""
+        defines = "definition" in wanted and _defines(candidate, terms)
+        return (len(wanted & gives(candidate.text)) + defines) / max(len(wanted), 1)
+
+    def _share(self, ideas: Sequence[Idea], text: str, language: str) -> float:
+        """The weighted share of ideas that a text names; 0 without ideas."""
+        named = sum(idea.weight * self._reader.share(idea, text, language) for idea in ideas)
+        return named / (sum(idea.weight for idea in ideas) or 1.0)
 
     def _allowed(self, candidate: Candidate, case: Case) -> bool:
         """Whether a sentence can be true of the case, and is about its medicine."""
@@ -198,28 +186,21 @@ def _headed(candidate: Candidate) -> str:
     return f"{candidate.context} › {candidate.heading}" if candidate.heading else candidate.context
 
 
-def _worth(candidates: Sequence[Candidate], cosine: NDArray[np.float64]) -> dict[int, float]:
-    """How well each source answers: its best sentences, its relevance and its rank."""
-    found = {}
-    for rows in by_source(candidates):
-        first = candidates[rows[0]]
-        best = float(np.sort(cosine[rows])[-BEST_SENTENCES:].mean())
-        odds = 0.0 if first.passage is None else _log_odds(first.passage)
-        found[first.n] = best + RELEVANCE * odds + RANK / first.n
-    return found
-
-
 def _log_odds(probability: float) -> float:
     clipped = min(max(probability, 0.01), 0.99)
     return math.log(clipped / (1 - clipped))
 
 
-def _language(candidates: Sequence[Candidate], worth: Mapping[int, float], asked: str) -> str:
-    """The language to answer in: the question's, unless a passage in another is clearly better."""
+def _language(candidates: Sequence[Candidate], features: NDArray[np.float64], asked: str) -> str:
+    """The language to answer in: the question's, unless a passage in another is clearly better.
+
+    Passages are compared by the mean cosine of their best sentences, relevance and rank, not by their words.
+    """
+    worth = features[:, 4] + features[:, 5:] @ WEIGHTS[5:]
     best: dict[str, float] = {}
-    for candidate in candidates:
-        value = worth[candidate.n] + OTHER_LANGUAGE * (candidate.language == asked)
-        best[candidate.language] = max(best.get(candidate.language, -math.inf), value)
+    for candidate, value in zip(candidates, worth, strict=True):
+        value += OTHER_LANGUAGE * (candidate.language == asked)
+        best[candidate.language] = max(best.get(candidate.language, -math.inf), float(value))
     return max(best, key=lambda code: best[code])
 
 

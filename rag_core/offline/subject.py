@@ -10,9 +10,6 @@ from ..language.analysis import tokens, words_of
 from ..language.facts import facts
 from ..language.thesaurus import Thesaurus
 
-HEADED = 0.7  # how far a title or heading names an idea for the sentences below it
-NEARBY = 0.4  # the same for the rest of the passage
-
 
 class Idea(NamedTuple):
     """A word of a question, or the words of one concept.

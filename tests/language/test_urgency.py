@@ -20,6 +20,7 @@ from rag_core.language.urgency import asks_when_to_act, calls_for_help, is_lesse
         ("Mi esposa se está sacudiendo toda", "seizure"),
         ("I have thoughts of ending my life", "self-harm"),
         ("No quiero vivir desde que nació", "self-harm"),
+        ("Estarían todos mejor si yo no viviera", "self-harm"),
         ("The cord is hanging out of me, help!", "cord"),
         ("Severe headache and flashing lights at 36 weeks", "headache"),
         ("Me duele la cabeza y veo luces", "headache"),

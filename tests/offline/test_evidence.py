@@ -9,7 +9,7 @@ from helpers.angles import ANGLES, BELOW, NEAR, QUESTION, Angles, Fixed, hit, re
 
 from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.offline.engine import OfflineLLM
-from rag_core.offline.evidence import MIN_SUPPORT, AnswerSupport
+from rag_core.offline.evidence import MATERNITY_SUPPORT, MIN_SUPPORT, OTHERS_SUPPORT, AnswerSupport
 from rag_core.prompts.prompt import NO_EVIDENCE
 from rag_core.values.types import Label, Relevance
 
@@ -39,13 +39,20 @@ class TestEvidence:
         ("question", "least"),
         [
             ("Is itching dangerous?", MIN_SUPPORT["en"]),
-            ("¿Es peligroso el picor en el embarazo?", MIN_SUPPORT["es"]),
+            ("¿Es peligroso el picor?", MIN_SUPPORT["es"]),
+            ("¿Es peligroso el picor en el embarazo?", MATERNITY_SUPPORT),
         ],
     )
     def test_one_passage_is_enough_and_several_poor_ones_are_not(self, question: str, least: float):
         for best in (least, least - 0.01):
             evidence = AnswerSupport(Fixed(a=least - 0.01, b=best, c=least - 0.01, d=0.0), None)
             assert evidence.assess(question, self.HITS).enough is (best == least)
+
+    def test_a_question_about_somebody_else_needs_more_if_the_passages_are_about_maternity(self):
+        evidence = AnswerSupport(Fixed(a=OTHERS_SUPPORT - 0.01), None)
+        asked = "Is itching dangerous for a man of 60?"
+        assert not evidence.assess(asked, [hit("a", "Itching of the palms in pregnancy")]).enough
+        assert evidence.assess(asked, [hit("a", "Itching of the palms")]).enough
 
     def test_an_emergency_needs_little_when_a_passage_calls_for_help(self):
         evidence = AnswerSupport(Fixed(a=0.3), None)

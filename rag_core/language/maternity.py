@@ -1,0 +1,33 @@
+"""Whether a question is about pregnancy, birth or a baby, or about somebody whom such documents do not cover."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+_MATERNITY = re.compile(
+    r"(?<!\w)(?:pregnan\w*|\d+ ?(?:w(?:ee)?ks|semanas)|weeks (?:pregnant|gone)|birth\w*|born|bab(?:y|ies|by)\w*|newborns?|"
+    r"bump|breast\w*|lab(?:ou)?r|matern\w*|midwi\w*|trimester|due date|ca?esarean|c-section|post-?partum|postnatal|"
+    r"antenatal|prenatal|obstetric\w*|fo?etus|womb|waters|contraction\w*|expecting|little one|napp(?:y|ies)|placent\w*|uter\w*|"
+    r"e[mn]bara\w*|preñ\w*|parto\w*|partera|beb[eé]s?|reci[eé]n nacid\w*|naci(?:ó|do|miento)|guagua|nene\w?|criatura|"
+    r"lacta\w*|pecho|matrona|ces[aá]rea\w*|feto|fetal|posparto|puerper\w*|gesta\w*|di a luz|dar a luz|trimestre|"
+    r"salido de cuentas|[uú]ter\w*|ombligo|barriga|panza|vientre)(?!\w)",
+    re.IGNORECASE,
+)
+_OTHERS = re.compile(
+    r"(?<!\w)(?:m[ae]n|males?|husband|his|prostate|menopaus\w*|teenagers?|child|children|toddlers?|my son|school|"
+    r"(?:at|age|aged|over) [3-9]\d|[3-9]\d-year-old|(?:[a-z]+|\d+)-(?:months?|years?)-old|dog|puppy|cat|hombres?|marido|"
+    r"pr[oó]stata|menopausia|adolescentes?|juvenil|niñ[oa]s?|mi hij[oa]|colegio|perr[oa]|gat[oa])(?!\w)",
+    re.IGNORECASE,
+)
+
+
+@functools.lru_cache(maxsize=8192)
+def names_maternity(text: str) -> bool:
+    """Whether a question or passage names pregnancy, birth, feeding or a baby, in everyday or clinical words."""
+    return _MATERNITY.search(text) is not None
+
+
+def about_others(question: str) -> bool:
+    """Whether a question is about a man, an older child or an animal and names no pregnancy, birth or baby."""
+    return _OTHERS.search(question) is not None and not names_maternity(question)
