@@ -9,7 +9,13 @@ from helpers.angles import ANGLES, BELOW, NEAR, QUESTION, Angles, Fixed, hit, re
 
 from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.offline.engine import OfflineLLM
-from rag_core.offline.evidence import MATERNITY_SUPPORT, MIN_SUPPORT, OTHERS_SUPPORT, AnswerSupport
+from rag_core.offline.evidence import (
+    HELPLESS_SUPPORT,
+    MATERNITY_SUPPORT,
+    MIN_SUPPORT,
+    OTHERS_SUPPORT,
+    AnswerSupport,
+)
 from rag_core.prompts.prompt import NO_EVIDENCE
 from rag_core.values.types import Label, Relevance
 
@@ -53,6 +59,12 @@ class TestEvidence:
         asked = "Is itching dangerous for a man of 60?"
         assert not evidence.assess(asked, [hit("a", "Itching of the palms in pregnancy")]).enough
         assert evidence.assess(asked, [hit("a", "Itching of the palms")]).enough
+
+    def test_an_emergency_needs_more_than_other_questions_when_no_passage_calls_for_help(self):
+        evidence = AnswerSupport(Fixed(a=HELPLESS_SUPPORT - 0.01), None)
+        gums = hit("a", "Bleeding gums are common in pregnancy.")
+        assert evidence.assess("Why do gums bleed in pregnancy?", [gums]).enough
+        assert not evidence.assess("I am pregnant and bleeding badly", [gums]).enough
 
     def test_an_emergency_needs_little_when_a_passage_calls_for_help(self):
         evidence = AnswerSupport(Fixed(a=0.3), None)
