@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         spent_so_far,
         token_counts,
     )
+    from .values.visible import visible
 
 __all__ = [
     "BUILTIN",
@@ -165,6 +166,7 @@ __all__ = [
     "shared_passages",
     "spent_so_far",
     "token_counts",
+    "visible",
     "unregister",
 ]
 
@@ -189,6 +191,7 @@ _NAMES = {  # module: its names
     "values.settings": "Settings read_settings",
     "values.trace": "Step Trace",
     "values.types": "Answer Citation Cost Hit ModelCall Passage Query Ranking State Vote by_purpose spent_so_far token_counts",
+    "values.visible": "visible",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 _RENAMED = {"READY_TEMPLATES": "READY"}

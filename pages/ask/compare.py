@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.shared import bills, charts, html, passages
+from pages.shared import bills, charts, foreign, html, passages
 from pages.shared.comparisons import comparisons
 from pages.shared.controls import settings, strategy_columns
 from pages.shared.engine import engine
@@ -95,7 +95,7 @@ def _gallery() -> None:
     for code, name in LANGUAGES.items():
         labels = [entry["label"] for entry in _demo() if entry["language"] == code]
         key = f"gallery.{code}"
-        st.pills(name, labels, key=key, on_change=_take, args=(key, texts))
+        st.pills(name, labels, key=key, format_func=foreign.label, on_change=_take, args=(key, texts))
 
 
 def _take(key: str, texts: dict[str, str]) -> None:
@@ -116,7 +116,7 @@ def _question_box(run: LiveRun | None) -> bool:
             key="question",
             height=80,
             max_chars=rag_core.MAX_QUESTION,
-            placeholder=_placeholder(),
+            placeholder=foreign.plain(_placeholder()),
             persist_state="session",
         )
         pressed = go.form_submit_button("Run", type="primary", width="stretch")
@@ -146,7 +146,7 @@ def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: Live
     try:
         checked = rag_core.check_question(question)
     except rag_core.RagError as error:
-        st.error(str(error))
+        st.error(foreign.label(error))
         return
     if earlier:
         earlier.stop()
@@ -157,16 +157,17 @@ def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: Live
 
 def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy]) -> None:
     st.divider()
-    st.html(html.results_heading(run.question))
+    foreign.draw(html.results_heading(run.question))
     for entry in _demo():
         if entry["text"] == run.question:
-            st.info(f"**What to look for.** {entry['look']}")
+            st.info(f"**What to look for.** {foreign.label(entry['look'])}")
     profile = _profile()
     if profile and (notice := rag_core.question_notice(run.question, profile.languages)):
-        st.warning(notice)
+        st.warning(foreign.label(notice))
     places = st.columns(max(len(run.columns), len(strategies)))
     for place in places[len(run.columns) :]:
-        place.html('<p class="rl-hint">Press <b>Run</b> to fill this column.</p>')
+        with place:
+            foreign.draw('<p class="rl-hint">Press <b>Run</b> to fill this column.</p>')
     views = [
         _ColumnView(column, position, place, changed=_changed(run, position, strategies))
         for position, (column, place) in enumerate(zip(run.columns, places, strict=False))
@@ -201,13 +202,13 @@ class _ColumnView:
         self._changed = changed
         self._shown: dict[str, str] = {}
         with place:
-            st.subheader(rag_core.describe(column.strategy), anchor=False)
+            st.subheader(foreign.label(rag_core.describe(column.strategy)), anchor=False)
             self._places = {
                 name: st.empty() for name in ("progress", "rewrites", "answer", "warnings", "passages")
             }
             if column.trace:
                 with st.expander("Time, tokens and cost per stage"):
-                    st.html(bills.bill(column.trace))
+                    foreign.draw(bills.bill(column.trace))
 
     def draw(self, question: str) -> None:
         """Bring the column up to date."""
@@ -221,26 +222,27 @@ class _ColumnView:
     def _put(self, name: str, body: str) -> None:
         if body and self._shown.get(name) != body:
             self._shown[name] = body
-            self._places[name].html(body)
+            with self._places[name]:
+                foreign.draw(body)
 
 
 def _below(run: LiveRun) -> None:
     """What covers all columns: shared passages, time, cost."""
-    traces, cost = run.traces, bills.cost_note(run.calls).replace("$", r"\$")
+    traces, cost = run.traces, bills.cost_note(run.calls)
     st.divider()
     if not traces:
-        st.caption(cost)
+        st.caption(foreign.label(cost))
         return
     st.subheader("Which passages did they share?", anchor=False)
-    st.html(passages.shared(run.columns))
+    foreign.draw(passages.shared(run.columns))
     left, right = st.columns(2)
     with left:
         st.subheader("Where did the time go?", anchor=False)
-        st.plotly_chart(charts.waterfall(traces), key="waterfall", config={"displayModeBar": False})
+        foreign.chart(charts.waterfall(traces), "waterfall")
     with right:
         st.subheader("What did it cost?", anchor=False)
-        st.plotly_chart(charts.cost(traces), key="cost", config={"displayModeBar": False})
-        st.caption(cost)
+        foreign.chart(charts.cost(traces), "cost")
+        st.caption(foreign.label(cost))
 
 
 main()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import streamlit as st
 
 import rag_core
-from pages.shared import claims
+from pages.shared import claims, foreign
 from pages.shared.controls import preset_column
 from pages.shared.diagram import diagram
+from pages.shared.foreign import escape, label
 
 
 def main() -> None:
@@ -17,7 +16,9 @@ def main() -> None:
     st.header("How each strategy works", anchor=False)
     st.caption("Generated from the definitions that the app, the command line and the tests use.")
     names = list(rag_core.RECIPES)
-    for name, tab in zip(names, st.tabs([rag_core.RECIPES[name].title for name in names]), strict=True):
+    for name, tab in zip(
+        names, st.tabs([label(rag_core.RECIPES[name].title) for name in names]), strict=True
+    ):
         with tab:
             _strategy(rag_core.RECIPES[name])
     st.divider()
@@ -25,25 +26,26 @@ def main() -> None:
 
 
 def _strategy(recipe: rag_core.Recipe) -> None:
-    st.markdown(recipe.summary)
+    st.markdown(label(recipe.summary))
     preset = None
     if recipe.presets:
         preset = st.segmented_control(
             "Preset",
             [preset.name for preset in recipe.presets],
             key=f"guide.{recipe.name}",
-            help="\n\n".join(f"**{preset.name}**: {preset.help}" for preset in recipe.presets),
+            format_func=label,
+            help="\n\n".join(f"**{label(preset.name)}**: {label(preset.help)}" for preset in recipe.presets),
         )
     values = next((one.values for one in recipe.presets if one.name == preset), {})
-    st.html(diagram(recipe.build(**values)))
+    foreign.draw(diagram(recipe.build(**values)))
     left, right = st.columns(2)
-    left.markdown(f"**Good for.** {recipe.helps}")
-    right.markdown(f"**Not good for.** {recipe.hurts}")
+    left.markdown(f"**Good for.** {label(recipe.helps)}")
+    right.markdown(f"**Not good for.** {label(recipe.hurts)}")
     calls = " + ".join(f"{count} {purpose}" for purpose, count in recipe.calls.items())
-    left.markdown(f"**Cost.** Language model calls per question, at most: {calls}.")
-    right.markdown(f"**Source.** {recipe.source}")
+    left.markdown(f"**Cost.** Language model calls per question, at most: {label(calls)}.")
+    right.markdown(f"**Source.** {label(recipe.source)}")
     with st.expander("Controls and their defaults"):
-        st.html(_controls(recipe))
+        foreign.draw(_controls(recipe))
     if st.button("Try it on the Compare page", key=f"guide.try.{recipe.name}"):
         preset_column(0, recipe.name, values)
         st.switch_page("pages/ask/compare.py")
@@ -75,15 +77,15 @@ def _claims() -> None:
     results = claims.measured()
     st.subheader("Published claims and our own measurements", anchor=False)
     st.caption(
-        f"Grey: as published. Below or beside it: our results on {results.queries} built-in test questions with "
+        f"Grey: as published. Below or beside it: our results on {results.queries:,} built-in test questions with "
         "the offline engine (mean and 95 % interval over questions, from `make results`)."
     )
     st.markdown(
         "**Multi-query and its alternatives** (Multi-Query Rewriter RAG, Comparison with Other Architectures)"
     )
-    st.html(claims.comparison(results))
+    foreign.draw(claims.comparison(results))
     st.markdown("**RAG-MSR's ablation** (its README, Experiment Results)")
-    st.html(claims.ablation(results))
+    foreign.draw(claims.ablation(results))
     st.caption(
         "The README's figures are for ten selected questions, with yes-or-no relevance and the ideal order taken "
         "from the retrieved list itself. That metric is 1 whenever the relevant results come first, however many "
@@ -92,7 +94,7 @@ def _claims() -> None:
     st.markdown(
         "**Error rate of the reformulations** (RAG-MSR README, Reformulation Error Analysis: the share of irrelevant passages they add)"
     )
-    st.html(claims.error_rates(results))
+    foreign.draw(claims.error_rates(results))
     st.caption("Unjudged passages count as irrelevant, so these rates are upper bounds.")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
+from pages.shared import foreign
+from pages.shared.foreign import label
 from rag_core import evaluation as ev
 
 
@@ -21,10 +23,10 @@ def main() -> None:
         try:
             runs.append(ev.RunFolder.open(folder))
         except rag_core.RagError as error:
-            st.error(str(error))
+            st.error(foreign.label(error))
     st.caption("Choose one run to see its results, or two to compare them.")
     event = st.dataframe(
-        [_row(run) for run in runs], hide_index=True, on_select="rerun", selection_mode="multi-row", key="history",
+        foreign.cells(map(_row, runs)), hide_index=True, on_select="rerun", selection_mode="multi-row", key="history",
         placeholder="",
         column_config={"best": st.column_config.NumberColumn(format="%.3f")},
     )  # fmt: skip
@@ -59,17 +61,20 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
     """Every strategy of both runs, on the questions they share."""
     st.subheader("Comparison", anchor=False)
     for warning in ev.differences(older, newer):
-        st.warning(warning)
+        st.warning(foreign.label(warning))
     names = [*ev.DEFAULT_METRICS, "recall@100"]
     metric = ev.parse_metric(
         st.selectbox(
-            "Metric", names, format_func=lambda name: ev.parse_metric(name).title, key="history.metric"
+            "Metric",
+            names,
+            format_func=lambda name: foreign.plain(ev.parse_metric(name).title),
+            key="history.metric",
         )
     )
     found = ev.compare_runs(older, newer, metric)
     number = st.column_config.NumberColumn(format="%.3f")
     st.dataframe(
-        [
+        foreign.cells(
             {
                 "strategy": row.title,
                 "older": row.older,
@@ -84,7 +89,7 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
                 "losses": row.comparison.losses if row.comparison else None,
             }
             for row in found
-        ],
+        ),
         hide_index=True,
         column_config={
             "older": number,
@@ -96,7 +101,7 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
     if not compared:
         st.info("The runs have no strategy with the same settings in common.")
     for pair in compared:
-        st.markdown(f"- {pair.verdict}")
+        st.markdown(f"- {label(pair.verdict)}")
 
 
 main()

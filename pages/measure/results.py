@@ -9,10 +9,10 @@ from dataclasses import replace
 import streamlit as st
 
 import rag_core
-from pages.shared import html, plots, rankings
+from pages.shared import foreign, html, plots, rankings
+from pages.shared.foreign import label as md
 from rag_core import evaluation as ev
 
-PLAIN = {"displayModeBar": False}
 VERDICTS = ("worse", "better", "different", "failed", "same")
 SEED = "seed_ndcg"
 EFFECTS = {"": "first ranking", "cut": "shorter list", "order": "new order", "more": "longer list"}
@@ -54,30 +54,31 @@ def _choose_run() -> ev.RunFolder | None:
     if wanted in names and st.session_state.get("results.linked") != wanted:
         st.session_state["results.run"] = st.session_state["results.linked"] = wanted
     name = st.selectbox(
-        "Run", names, format_func=lambda name: ev.run_title(runs[names.index(name)]), key="results.run",
+        "Run", names, format_func=lambda name: foreign.plain(ev.run_title(runs[names.index(name)])), key="results.run",
         label_visibility="collapsed",
     )  # fmt: skip
     try:
         return ev.RunFolder.open(runs[names.index(name)])
     except rag_core.RagError as error:
-        st.error(str(error))
+        st.error(foreign.label(error))
         return None
 
 
 def _head(results: ev.Results, names: Mapping[str, str]) -> None:
     manifest = results.manifest
-    st.markdown(
-        f"**{results.queries} questions** of `{results.data}` ({results.split}) · "
-        f"depth {manifest.depth or 'as configured'} · embeddings {manifest.engine['embedding']} · "
-        f"index {manifest.engine['index']}"
-    )
+    depth = f"depth {manifest.depth or 'as configured'}"
+    engine = f"embeddings {manifest.engine['embedding']} · index {manifest.engine['index']}"
+    of = f"of {results.data} ({results.split})"
+    st.markdown(f"**{results.queries:,} questions** {md(of)} · {md(depth)} · {md(engine)}")
     if results.judged_by:
-        st.caption(results.judged_by)
+        st.caption(foreign.label(results.judged_by))
     for label, row in results.strategies.items():
         if row.failed:
             st.warning(
-                f"**{names[label]}**: {row.failed} questions failed and are excluded from the metrics. "
-                f"{row.failures[0]}"
+                foreign.label(
+                    f"{names[label]}: {row.failed} questions failed and are excluded from the metrics. "
+                    f"{row.failures[0]}"
+                )
             )
 
 
@@ -85,36 +86,41 @@ def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
     primary = ev.parse_metric(results.primary)
     names = list(next(iter(results.strategies.values())).metrics)
     shown = st.selectbox(
-        "Metric", names, format_func=lambda name: ev.parse_metric(name).title, key="results.metric"
+        "Metric",
+        names,
+        format_func=lambda name: foreign.plain(ev.parse_metric(name).title),
+        key="results.metric",
     )
-    st.plotly_chart(
+    foreign.chart(
         plots.intervals(
             {titles[label]: row.metrics[shown] for label, row in results.strategies.items()},
             ev.parse_metric(shown).title,
         ),
-        key="intervals", config=PLAIN,
-    )  # fmt: skip
+        "intervals",
+    )
     real = [name for name in names if not name.startswith(SEED)]
-    st.dataframe(_table(results, titles, real), hide_index=True, column_config=_formats(real))
+    st.dataframe(foreign.cells(_table(results, titles, real)), hide_index=True, column_config=_formats(real))
     st.caption(
         "Click a column header to sort. “Judged” is the share of the top ten documents with a judgement; "
         "documents without one count as not relevant. Each strategy is timed alone."
     )
     if seeds := [name for name in names if name.startswith(SEED)]:
         st.subheader("As RAG-MSR computed it", anchor=False)
-        st.dataframe(_table(results, titles, seeds), hide_index=True, column_config=_formats(seeds))
+        st.dataframe(
+            foreign.cells(_table(results, titles, seeds)), hide_index=True, column_config=_formats(seeds)
+        )
         st.caption(
             "Binary gains, with the ideal order taken from the retrieved list itself: missed documents cost nothing. "
             "The published 0.868, 0.849, 0.763 and 0.918 were computed this way, on ten chosen questions. "
             "Never compare it with the real nDCG above."
         )
-    st.subheader(f"Is the difference real? ({primary.title})", anchor=False)
+    st.subheader(f"Is the difference real? ({md(primary.title)})", anchor=False)
     if not results.comparisons:
         st.caption("Measure two strategies to compare them.")
         return
     left, right = st.columns(2)
     with left:
-        st.plotly_chart(plots.pairs(results.comparisons, titles), key="pairs", config=PLAIN)
+        foreign.chart(plots.pairs(results.comparisons, titles), "pairs")
         st.caption("Row minus column, by number; ✓ marks a difference that is probably real. p from a paired randomisation "
                    "test, corrected for all pairs (Holm).")  # fmt: skip
     with right:
@@ -125,12 +131,12 @@ def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
                 else f" A true difference of {pair.minimum_detectable:.3f} would be detected four times in five."
             )
             st.markdown(
-                f"- {ev.verdict_with_titles(pair, titles)} {titles[pair.a]} wins {pair.wins}, "
-                f"ties {pair.ties}, loses {pair.losses}.{power}"
+                f"- {md(ev.verdict_with_titles(pair, titles))} {md(titles[pair.a])} wins {pair.wins:d}, "
+                f"ties {pair.ties:d}, loses {pair.losses:d}.{power}"
             )
     st.subheader("Quality, time and cost", anchor=False)
     points = [replace(point, name=titles[point.name]) for point in ev.pareto_front(results)]
-    st.plotly_chart(plots.pareto(points, primary.title), key="front", config=PLAIN)
+    foreign.chart(plots.pareto(points, primary.title), "front")
 
 
 def _table(results: ev.Results, titles: Mapping[str, str], names: Sequence[str]) -> list[dict[str, object]]:
@@ -165,8 +171,8 @@ def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
     if not known:
         st.info("These questions are not labelled by kind, and share one language.")
     for group, members in known.items():
-        st.subheader(f"By {group}", anchor=False)
-        st.plotly_chart(plots.groups(members, primary, title, titles), key=f"groups.{group}", config=PLAIN)
+        st.subheader(f"By {md(group)}", anchor=False)
+        foreign.chart(plots.groups(members, primary, title, titles), f"groups.{group}")
     if known:
         st.caption("Small groups have wide intervals; widely overlapping intervals decide nothing.")
 
@@ -174,16 +180,16 @@ def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
 def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -> None:
     primary = ev.parse_metric(results.primary)
     st.caption(
-        f"{primary.title} after each stage, and its change from the previous ranking, or from the best of several "
+        f"{md(primary.title)} after each stage, and its change from the previous ranking, or from the best of several "
         "when a stage fuses them. A stage that both shortens and reorders has two rows: the cut, then the new order "
         "at that length. p is exploratory, uncorrected."
     )
     for label in run.labels:
         effects = ev.stage_effects(run, label, primary)
         seconds = results.strategies[label].stage_seconds
-        st.markdown(f"**{titles[label]}**")
+        st.markdown(f"**{md(titles[label])}**")
         st.dataframe(
-            [
+            foreign.cells(
                 {
                     "stage": effect.stage,
                     "ranking": effect.lane or "–",
@@ -199,7 +205,7 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
                     "ms": 1000 * seconds.get(f"{effect.position + 1} {effect.stage}", 0.0),
                 }
                 for effect in effects
-            ],
+            ),
             hide_index=True,
             placeholder="",
             column_config={
@@ -214,7 +220,7 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
         )
         if rewrites := ev.rewrite_effects(run, label):
             st.dataframe(
-                [
+                foreign.cells(
                     {
                         "searched with": row.origin,
                         "questions": row.questions,
@@ -222,7 +228,7 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
                         "relevant, unique to it": row.unique_relevant,
                     }
                     for row in rewrites
-                ],
+                ),
                 hide_index=True,
                 column_config={"error rate": st.column_config.NumberColumn(format="%.2f")},
             )
@@ -237,18 +243,18 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
         return
     left, right = st.columns(2)
     baseline = left.selectbox(
-        "Baseline", run.labels, key="results.baseline", format_func=lambda label: titles[label]
+        "Baseline", run.labels, key="results.baseline", format_func=lambda label: foreign.plain(titles[label])
     )
     others = [label for label in run.labels if label != baseline]
     label = right.selectbox(
-        "Compared with", others, key="results.other", format_func=lambda label: titles[label]
+        "Compared with", others, key="results.other", format_func=lambda label: foreign.plain(titles[label])
     )
     primary = ev.parse_metric(results.primary)
     changes = ev.changes(run, primary, baseline, label)
     counts = Counter(change.verdict for change in changes)
     chosen = st.pills(
         "Show", VERDICTS, default=["worse"], selection_mode="multi", key="results.verdicts",
-        format_func=lambda verdict: f"{verdict} ({counts[verdict]})",
+        format_func=lambda verdict: md(f"{verdict} ({counts[verdict]})"),
     )  # fmt: skip
     texts = {question.id: question for question in run.judged.questions}
     rows = [change for change in changes if change.verdict in chosen]
@@ -256,7 +262,7 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
         st.info("No questions match.")
         return
     event = st.dataframe(
-        [
+        foreign.cells(
             {
                 "question": texts[change.question].text,
                 titles[baseline]: change.baseline,
@@ -265,13 +271,13 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
                 "kind": texts[change.question].kind,
             }
             for change in rows
-        ],
+        ),
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
         key="results.changes",
         column_config={
-            titles[name]: st.column_config.NumberColumn(format="%.3f") for name in (baseline, label)
+            foreign.plain(titles[name]): st.column_config.NumberColumn(format="%.3f") for name in (baseline, label)
         } | {"question": st.column_config.TextColumn(width="large")},
     )  # fmt: skip
     picked = [row for row in event["selection"]["rows"] if row < len(rows)]
@@ -283,15 +289,15 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
 
 
 def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str]) -> None:
-    st.html(html.results_heading(text))
+    foreign.draw(html.results_heading(text))
     titles = ev.document_titles(run, rag_core.read_settings())
     for place, (label, title) in zip(st.columns(2), shown.items(), strict=True):
         record = run.records[label][question]
         with place:
-            st.markdown(f"**{title}**")
+            st.markdown(f"**{md(title)}**")
             if record.error:
-                st.error(record.error)
-            st.html(rankings.stages(record, run.judged.qrels[question], titles))
+                st.error(foreign.label(record.error))
+            foreign.draw(rankings.stages(record, run.judged.qrels[question], titles))
 
 
 main()

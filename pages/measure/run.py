@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 import rag_core
+from pages.shared import foreign
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, under_way
 from rag_core import evaluation as ev
 
@@ -41,11 +42,11 @@ def _form() -> None:
     with right:
         names = st.multiselect(
             "Strategies", list(rag_core.RECIPES), default=[name for name in DEFAULT if name in rag_core.RECIPES],
-            format_func=lambda name: rag_core.RECIPES[name].title, key="strategies", **KEPT,
+            format_func=lambda name: foreign.plain(rag_core.RECIPES[name].title), key="strategies", **KEPT,
         )  # fmt: skip
         compared = _compared()
         also = st.multiselect(
-            "As set on the Compare page", list(compared), format_func=lambda label: rag_core.describe(compared[label]),
+            "As set on the Compare page", list(compared), format_func=lambda label: foreign.plain(rag_core.describe(compared[label])),
             help="The columns of the last comparison, with their settings.", key="run.compared",
             placeholder="Choose columns" if compared else "Compare a question first",
             disabled=not compared, persist_state="session",
@@ -58,7 +59,7 @@ def _form() -> None:
         )  # fmt: skip
         metrics = st.multiselect(
             "Metrics; comparisons use the first", OFFERED, default=list(ev.DEFAULT_METRICS),
-            format_func=lambda name: ev.parse_metric(name).title, key="metrics", **KEPT,
+            format_func=lambda name: foreign.plain(ev.parse_metric(name).title), key="metrics", **KEPT,
         )  # fmt: skip
     if st.button("Measure", type="primary", disabled=not (names or also)):
         chosen: dict[str, rag_core.StrategySpec] = {name: name for name in names}
@@ -82,7 +83,7 @@ def _start(
             metrics,
         )
     except rag_core.RagError as error:
-        st.error(str(error))
+        st.error(foreign.label(error))
         return
     if job in before:
         st.toast("This measurement is already running on this server; here is its progress.")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.shared import plots
+from pages.shared import foreign, plots
 from pages.shared.controls import preset_column
+from pages.shared.foreign import label
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, under_way
 from rag_core import evaluation as ev
 
-PLAIN = {"displayModeBar": False}
 MOST = (100, 300, 1000, 3000)  # settings offered
 TUNED_FIRST = ("rrf_k", "mmr_lambda", "k1", "b", "weighting", "merge", "vector_weight", "alpha", "theta",
                "include_question")  # the first three a strategy has are varied by default  # fmt: skip
@@ -44,12 +44,12 @@ def _choose_sweep() -> ev.SweepResult | None:
         del st.query_params["sweep"]
     name = st.selectbox(
         "Sweep", list(past), key="sweep.past", label_visibility="collapsed",
-        format_func=lambda name: ev.sweep_title(past[name]),
+        format_func=lambda name: foreign.plain(ev.sweep_title(past[name])),
     )  # fmt: skip
     try:
         return ev.read_sweep(past[name])
     except rag_core.RagError as error:
-        st.error(str(error))
+        st.error(foreign.label(error))
         return None
 
 
@@ -58,7 +58,7 @@ def _form() -> None:
     with left:
         name = st.selectbox(
             "Strategy", list(rag_core.RECIPES), index=list(rag_core.RECIPES).index("hybrid_rrf"),
-            format_func=lambda name: rag_core.RECIPES[name].title, key="sweep.strategy", **KEPT,
+            format_func=lambda name: foreign.plain(rag_core.RECIPES[name].title), key="sweep.strategy", **KEPT,
         )  # fmt: skip
         data = choose_data("sweep")
         judged_by(data, "dev")
@@ -68,11 +68,11 @@ def _form() -> None:
     with right:
         others = [one for one in controls if one not in counts]
         varied = st.multiselect(
-            "Vary", others, default=[one for one in TUNED_FIRST if one in others][:3],
+            "Vary", others, format_func=foreign.plain, default=[one for one in TUNED_FIRST if one in others][:3],
             key=f"sweep.vary.{name}", **KEPT,
         )  # fmt: skip
         varied += st.multiselect(
-            "Vary counts of passages too", counts, default=[], key=f"sweep.counts.{name}",
+            "Vary counts of passages too", counts, format_func=foreign.plain, default=[], key=f"sweep.counts.{name}",
             placeholder="Kept as they are", **KEPT,
         )  # fmt: skip
         st.caption(
@@ -84,7 +84,7 @@ def _form() -> None:
     bottom = st.columns([1, 1, 2], vertical_alignment="bottom")
     metric = bottom[0].selectbox(
         "Metric", ["ndcg@10", "recall@10", "mrr", "map", "hit@5"],
-        format_func=lambda name: ev.parse_metric(name).title, key="sweep.metric", **KEPT,
+        format_func=lambda name: foreign.plain(ev.parse_metric(name).title), key="sweep.metric", **KEPT,
     )  # fmt: skip
     most = bottom[1].selectbox(
         "At most", MOST, index=2, format_func=lambda count: f"{count:,} settings",
@@ -108,7 +108,7 @@ def _form() -> None:
                 metric,
             )
         except rag_core.RagError as error:
-            st.error(str(error))
+            st.error(foreign.label(error))
             return
         if job in before:
             st.toast("This sweep is already running on this server; here is its progress.")
@@ -126,33 +126,35 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
         case rag_core.Number():
             number = int if control.whole else float
             low, high = st.slider(
-                control.name, number(control.min), number(control.max), (number(control.min), number(_high(control))),
-                step=number(control.step), help=control.help, key=key, **KEPT,
+                label(control.name), number(control.min), number(control.max), (number(control.min), number(_high(control))),
+                step=number(control.step), help=label(control.help), key=key, **KEPT,
             )  # fmt: skip
             return ev.axis_values(control, low, high)
         case rag_core.Switch():
-            st.caption(f"{control.name}: on and off. {control.help}")
+            st.caption(f"{label(control.name)}: on and off. {label(control.help)}")
             return (True, False)
         case rag_core.Choice():
             return tuple(
                 st.pills(
-                    control.name,
+                    label(control.name),
                     control.choices,
+                    format_func=label,
                     default=control.choices,
                     selection_mode="multi",
-                    help=control.help,
+                    help=label(control.help),
                     key=key,
                     **KEPT,
                 )
             )
     text = st.text_input(
-        f"{control.name}: values, separated by semicolons", f"{rag_core.format_value(control.default)};",
-        help=control.help, key=key, **KEPT,
+        f"{label(control.name)}: values, separated by semicolons",
+        f"{foreign.plain(rag_core.format_value(control.default))};",
+        help=label(control.help), key=key, **KEPT,
     )  # fmt: skip
     try:
         return ev.parse_axis(recipe, f"{control.name}={text.strip().strip(';')};")[1]
     except rag_core.RagError as error:
-        st.error(str(error))
+        st.error(foreign.label(error))
         return ()
 
 
@@ -164,7 +166,7 @@ def _high(control: rag_core.Number) -> float:
 def _result(result: ev.SweepResult) -> None:
     title = ev.parse_metric(result.metric).title
     st.subheader(
-        f"{rag_core.RECIPES[result.strategy].title}: {len(result.settings):,} settings in "
+        f"{label(rag_core.RECIPES[result.strategy].title)}: {len(result.settings):,} settings in "
         f"{result.seconds:.0f} s", anchor=False,
     )  # fmt: skip
     _scores(result)
@@ -174,26 +176,26 @@ def _result(result: ev.SweepResult) -> None:
         return
     left, right = st.columns(2)
     with left:
-        control = st.selectbox("Along one control", result.varied, key="sweep.x")
-        st.plotly_chart(plots.curve(result.best_along(control), control, title), key="curve", config=PLAIN)
+        control = st.selectbox("Along one control", result.varied, format_func=foreign.plain, key="sweep.x")
+        foreign.chart(plots.curve(result.best_along(control), control, title), "curve")
         st.caption("The best score at each value, over all other controls, with its 95 % interval.")
     with right:
         others = [name for name in result.varied if name != control]
         if others:
-            other = st.selectbox("Against another", others, key="sweep.y")
+            other = st.selectbox("Against another", others, format_func=foreign.plain, key="sweep.y")
             best = result.best_along(control, other)
-            st.plotly_chart(plots.heat(best, control, other, title), key="heat", config=PLAIN)
+            foreign.chart(plots.heat(best, control, other, title), "heat")
     st.subheader("Quality, time and cost", anchor=False)
     points = result.front()
-    st.plotly_chart(plots.pareto(points, title), key="pareto", config=PLAIN)
+    foreign.chart(plots.pareto(points, title), "pareto")
     st.caption(
         f"{len(points)} settings, from best to worst, were run again from scratch, one at a time, to time them; "
-        f"{result.reproduced} of {len(points)} gave exactly the scores of the sweep."
+        f"{result.reproduced:,} of {len(points)} gave exactly the scores of the sweep."
     )
 
 
 def _scores(result: ev.SweepResult) -> None:
-    tuned_on, reported_on = result.tune.split, result.report.split
+    tuned_on, reported_on = label(result.tune.split), label(result.report.split)
     cells = st.columns(4)
     cells[0].metric(f"Best on {tuned_on}", f"{result.best.tuned.mean:.3f}", border=True)
     cells[1].metric(
@@ -209,15 +211,17 @@ def _scores(result: ev.SweepResult) -> None:
 
 def _winner(result: ev.SweepResult) -> None:
     best, default = result.best.controls, result.default.controls
-    st.markdown(f"**Winner:** {result.title_of(best)}\n\n**Compared with:** {result.title_of(default)}")
+    st.markdown(
+        f"**Winner:** {label(result.title_of(best))}\n\n**Compared with:** {label(result.title_of(default))}"
+    )
     names = {"best": "the winner", "default": "the other"}
-    st.markdown(f"On {result.report.split}: {ev.verdict_with_titles(result.comparison, names)}")
+    st.markdown(label(f"On {result.report.split}: {ev.verdict_with_titles(result.comparison, names)}"))
     if result.equal_k:
-        st.warning(result.equal_k.sentence)
+        st.warning(foreign.label(result.equal_k.sentence))
     if result.judged_by:
-        st.caption(result.judged_by)
+        st.caption(foreign.label(result.judged_by))
     if result.cost is not None:
-        st.caption(f"Cost of the whole sweep: {result.cost}.")
+        st.caption(foreign.label(f"Cost of the whole sweep: {result.cost}."))
     if st.button("Open the winner in Compare", type="primary"):
         preset_column(0, result.strategy, best)
         preset_column(1, result.strategy, default)

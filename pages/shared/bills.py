@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 import rag_core
+from pages.shared.foreign import escape
 
 
 def bill(trace: rag_core.Trace) -> str:

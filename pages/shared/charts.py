@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 import rag_core
+from pages.shared.foreign import mark
 
 COLOURS = {
     "transform": "#8e6bbf",
@@ -39,10 +40,10 @@ def waterfall(traces: Sequence[rag_core.Trace]) -> go.Figure:
                 base=[start],
                 orientation="h",
                 marker_color=COLOURS[step.kind],
-                name=step.kind,
+                name=mark(step.kind),
                 legendgroup=step.kind,
                 showlegend=step.kind not in {shown.legendgroup for shown in figure.data},
-                hovertemplate=f"{step.stage}: {1000 * step.seconds:.1f} ms<extra>{name}</extra>",
+                hovertemplate=f"{mark(step.stage)}: {1000 * step.seconds:.1f} ms<extra>{name}</extra>",
             )
             start += step.seconds
     figure.update_xaxes(title="seconds", rangemode="tozero")
@@ -59,7 +60,7 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
         calls = [groups.get(purpose, ()) for groups in grouped]
         values = [rag_core.Cost.of(one).known if billed else sum(rag_core.token_counts(one)) for one in calls]
         colour = PURPOSES.get(purpose, "#777777")
-        figure.add_bar(y=names, x=values, orientation="h", name=purpose, marker_color=colour)
+        figure.add_bar(y=names, x=values, orientation="h", name=mark(purpose), marker_color=colour)
     figure.update_layout(barmode="stack")
     figure.update_xaxes(title="US dollars" if billed else "tokens (nothing is billed)", rangemode="tozero")
     return _dressed(figure, len(names))
@@ -69,7 +70,7 @@ def row_names(traces: Sequence[rag_core.Trace]) -> list[str]:
     """The strategies' titles with their changed controls, numbered where two are the same."""
     titles = [rag_core.describe((trace.strategy, trace.controls)) for trace in traces]
     return [
-        f"{title} ({position})" if titles.count(title) > 1 else title
+        mark(f"{title} ({position})" if titles.count(title) > 1 else title)
         for position, title in enumerate(titles, start=1)
     ]
 

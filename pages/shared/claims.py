@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 
 import rag_core
+from pages.shared.foreign import escape
 from rag_core import evaluation as ev
 from rag_core.evaluation.tables import cell
 
@@ -63,7 +63,7 @@ def ablation(results: ev.Results) -> str:
     """RAG-MSR's ablation: its figures, and ours by its own measure and by the standard one."""
     rows = "".join(
         f'<tr><td>{escape(name)}</td><td><span class="rl-claim">{claim:.3f}</span></td>'
-        f"<td>{_mean(results, label, 'seed_ndcg@10')}</td><td>{_mean(results, label, 'ndcg@10')}</td></tr>"
+        f"<td>{escape(_mean(results, label, 'seed_ndcg@10'))}</td><td>{escape(_mean(results, label, 'ndcg@10'))}</td></tr>"
         for label, (name, claim) in ABLATION.items()
     )
     return _table(
@@ -78,7 +78,7 @@ def error_rates(results: ev.Results) -> str:
     found = {effect.origin: effect for effects in results.rewrites.values() for effect in effects}
     rows = "".join(
         f'<tr><td>{escape(origin)}</td><td><span class="rl-claim">{claim:.2f}</span></td>'
-        f"<td>{found[origin].error_rate:.2f}</td><td>{found[origin].unique_relevant}</td></tr>"
+        f"<td>{found[origin].error_rate:.2f}</td><td>{found[origin].unique_relevant:,}</td></tr>"
         for origin, claim in ERROR_RATES.items()
         if origin in found
     )

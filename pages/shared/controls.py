@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import streamlit as st
 
 import rag_core
+from pages.shared import foreign
+from pages.shared.foreign import label
 from pages.shared.templates import templates_editor
 
 DEFAULT_COLUMNS = ("simple_semantic", "bm25", "hybrid_rrf", "multi_query")
@@ -67,10 +69,10 @@ def _column(position: int, slot: st.delta_generator.DeltaGenerator) -> rag_core.
     names = list(rag_core.RECIPES)
     with slot, st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
-            f"Strategy {position + 1}",
+            f"Strategy {position + 1:d}",
             names,
             index=names.index(DEFAULT_COLUMNS[position]),
-            format_func=lambda name: rag_core.RECIPES[name].title,
+            format_func=lambda name: foreign.plain(rag_core.RECIPES[name].title),
             key=f"strategy.{position}",
             label_visibility="collapsed",
             persist_state="session",
@@ -78,8 +80,8 @@ def _column(position: int, slot: st.delta_generator.DeltaGenerator) -> rag_core.
         recipe = rag_core.RECIPES[name]
         prefix = f"{position}.{name}"
         with st.popover("Settings"):
-            st.markdown(recipe.summary)
-            st.caption(f"Source: {recipe.source}")
+            st.markdown(label(recipe.summary))
+            st.caption(f"Source: {label(recipe.source)}")
             _presets(recipe, prefix)
             values: dict[str, object] = {}
             # the template editor is long, so it comes last
@@ -90,7 +92,7 @@ def _column(position: int, slot: st.delta_generator.DeltaGenerator) -> rag_core.
         return recipe.build(**values)
     except rag_core.RagError as error:  # values that contradict each other
         with slot:
-            st.error(f"{error} Until this is fixed, the defaults are used.")
+            st.error(foreign.label(f"{error} Until this is fixed, the defaults are used."))
         return recipe.build()
 
 
@@ -109,9 +111,10 @@ def _presets(recipe: rag_core.Recipe, prefix: str) -> None:
             "Presets",
             list(helps),
             key=f"{prefix}.preset",
+            format_func=label,
             on_change=_take_preset,
             args=(recipe, prefix),
-            help="\n\n".join(f"**{name}**: {text}" for name, text in helps.items()),
+            help="\n\n".join(f"**{label(name)}**: {label(text)}" for name, text in helps.items()),
         )
 
 
@@ -127,21 +130,22 @@ def _take_preset(recipe: rag_core.Recipe, prefix: str) -> None:
 def widget(control: rag_core.Control, prefix: str, idle: str = "") -> object:
     """Draw a control's widget; returns its value. `idle` says why the control has no effect, and disables it."""
     key = f"{prefix}.{control.name}"
-    shared = {"key": key, "help": f"{control.help} {idle}".strip(), "disabled": bool(idle)}
+    shared = {"key": key, "help": label(f"{control.help} {idle}"), "disabled": bool(idle)}
     match control:
         case rag_core.Number():
             number = int if control.whole else float
-            label = f"{control.name} ({control.unit})" if control.unit else control.name
+            title = label(f"{control.name} ({control.unit})" if control.unit else control.name)
             low, high, step = number(control.min), number(control.max), number(control.step)
             return st.slider(
-                label, low, high, number(control.default), step, persist_state="session", **shared
+                title, low, high, number(control.default), step, persist_state="session", **shared
             )
         case rag_core.Switch():
-            return st.toggle(control.name, control.default, persist_state="session", **shared)
+            return st.toggle(label(control.name), control.default, persist_state="session", **shared)
         case rag_core.Choice():
             return st.segmented_control(
-                control.name,
+                label(control.name),
                 control.choices,
+                format_func=label,
                 default=control.default,
                 required=True,
                 persist_state="session",
@@ -149,8 +153,8 @@ def widget(control: rag_core.Control, prefix: str, idle: str = "") -> object:
             )
         case rag_core.Weights():
             text = st.text_input(
-                f"{control.name} (comma-separated)",
-                rag_core.format_value(control.default),
+                f"{label(control.name)} (comma-separated)",
+                foreign.plain(rag_core.format_value(control.default)),
                 persist_state="session",
                 **shared,
             )
@@ -166,7 +170,7 @@ def _parsed(control: rag_core.Control, value: object) -> object:
     try:
         return control.parse(value)
     except rag_core.RagError as error:
-        st.error(str(error))
+        st.error(foreign.label(error))
         return control.default
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import rag_core
+from pages.shared.foreign import escape
 
 KINDS = {
     "transform": "writes queries",
@@ -24,7 +23,7 @@ def diagram(strategy: rag_core.Strategy) -> str:
 
 def _step(stage: rag_core.OutlinedStage) -> str:
     boxes = "".join(
-        f'<div class="rl-flow-box rl-kind-{stage.kind}"><b>{escape(part.name)}</b>'
+        f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(part.name)}</b>'
         f"<small>{escape(part.params)}</small><p>{escape(part.summary)}</p></div>"
         for part in stage.parts
     )

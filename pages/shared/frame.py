@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 import rag_core
-from pages.shared import html
+from pages.shared import foreign, html
 from pages.shared.engine import Engine, engine
 
 STYLE = Path(__file__).with_name("style.css")
@@ -25,7 +25,7 @@ def frame() -> None:
         engine.clear()  # opening the built-in documents again builds what is missing
         st.rerun()
     for warning in opening.lab.warnings if opening.lab else ():
-        st.warning(warning)
+        st.warning(foreign.label(warning))
 
 
 @st.fragment(run_every=1.0)
@@ -47,5 +47,5 @@ def _badge(opening: Engine) -> rag_core.RagError | None:
             models = opening.lab.engine
         except rag_core.RagError as error:
             failure = error
-    st.html(html.engine_badge(models, state, failure))
+    foreign.draw(html.engine_badge(models, state, failure))
     return failure

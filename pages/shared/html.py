@@ -5,13 +5,12 @@ Citations are plain links to their passage; following one opens it, even when it
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping
-from html import escape
 
 import rag_core
 from pages.shared.bills import seconds
+from pages.shared.foreign import escape
 from pages.shared.live import Column
 
 ROOM = '<small class="rl-room" aria-hidden="true">{}</small>'
@@ -119,7 +118,7 @@ def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) 
         return ""
     ranks = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
     rows = "".join(
-        f'<li><a href="#c{position}-p{ranks[near.context_id]}">{escape(near.title)}</a></li>'
+        f'<li><a href="#c{position}-p{ranks[near.context_id]:d}">{escape(near.title)}</a></li>'
         if near.context_id in ranks
         else f"<li>{escape(near.title)}</li>"
         for near in answer.suggestions
@@ -158,7 +157,7 @@ def _spent(error: rag_core.RagError) -> str:
     cost = rag_core.Cost.of(error.calls)
     if cost.free:
         return ""
-    return f"<br><small>Spent before the failure: {cost} ({len(error.calls)} calls).</small>"
+    return f"<br><small>Spent before the failure: {escape(cost)} ({len(error.calls)} calls).</small>"
 
 
 def rewrites(column: Column) -> str:
@@ -219,17 +218,22 @@ def warnings(column: Column) -> str:
 def _cited(answer: rag_core.Answer, position: int) -> str:
     """The answer with its markers as links; unsupported and unchecked citations say so."""
     citations = {marker: one for one in answer.citations for marker in one.markers}
-    markers = itertools.count()
+    parts = []
+    for place, piece in enumerate(re.split(r"\[(\d+)\]", answer.text)):
+        if place % 2:
+            parts.append(_marker(escape(piece), citations.get(place // 2), position))
+        else:
+            parts.append(escape(piece))
+    return "".join(parts)
 
-    def link(match: re.Match[str]) -> str:
-        one = citations.get(next(markers))
-        verdict = VERDICTS[one.supported] if one else ""
-        spoken = f", {verdict}" if verdict else ""
-        shown = f" <small>{verdict}</small>" if verdict else ""
-        css = "rl-cite rl-doubt" if verdict else "rl-cite"
-        return (
-            f'<a class="{css}" href="#c{position}-p{match[1]}" '
-            f'aria-label="Open passage {match[1]}{spoken}">{match[1]}{shown}</a>'
-        )
 
-    return re.sub(r"\[(\d+)\]", link, escape(answer.text))
+def _marker(number: str, citation: rag_core.Citation | None, position: int) -> str:
+    """A link to the cited passage; `number` is escaped."""
+    verdict = VERDICTS[citation.supported] if citation else ""
+    spoken = f", {verdict}" if verdict else ""
+    shown = f" <small>{verdict}</small>" if verdict else ""
+    css = "rl-cite rl-doubt" if verdict else "rl-cite"
+    return (
+        f'<a class="{css}" href="#c{position}-p{number}" '
+        f'aria-label="Open passage {number}{spoken}">{number}{shown}</a>'
+    )

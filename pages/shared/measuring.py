@@ -8,7 +8,9 @@ from collections.abc import Callable
 import streamlit as st
 
 import rag_core
+from pages.shared import foreign
 from pages.shared.engine import engine
+from pages.shared.foreign import label
 from rag_core import evaluation as ev
 
 BUILTIN_LABEL, FOLDER_LABEL = "Built-in questions", "A BEIR folder"
@@ -74,12 +76,14 @@ def _redraw_when_one_ended(kind: ev.JobKind, listed: list[ev.Job]) -> None:
 def _job(job: ev.Job) -> None:
     status = job.status
     began = time.strftime("%H:%M", time.localtime(job.started))
-    title = f"**{job.title}** · started {began}"
+    title = f"**{label(job.title)}** · started {label(began)}"
     key = f"{job.kind}.{job.key}"
     match status.phase:
         case "asking" if not job.stopping:
             st.markdown(title)
-            st.warning(f"{status.billed} would cost **{status.bill}**. Nothing is sent before you agree.")
+            st.warning(
+                f"{label(status.billed)} would cost **{label(status.bill)}**. Nothing is sent before you agree."
+            )
             yes, no = st.columns(2)
             yes.button(
                 "Go on",
@@ -100,16 +104,20 @@ def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
     left = "" if status.seconds_left is None else f", {_minutes(status.seconds_left)} left"
     counted = f" {status.done:,} of {status.total:,}" if status.total else ""
     doing = "stopping after the questions under way" if job.stopping else f"{status.doing}{counted}{left}"
-    st.progress(status.share, f"{title}: {doing}")
+    st.progress(status.share, f"{title}: {label(doing)}")
     if status.paid:
-        st.caption(f"You agreed to {status.bill}. It continues when this page is closed; Stop ends it.")
+        st.caption(
+            foreign.label(
+                f"You agreed to {status.bill}. It continues when this page is closed; Stop ends it."
+            )
+        )
     st.button("Stop", on_click=job.stop, disabled=job.stopping, key=f"{key}.stop")
     if status.means:
         st.dataframe(
-            [
+            foreign.cells(
                 {"strategy": name, "questions": mean.count, "mean so far": mean.value}
                 for name, mean in status.means.items()
-            ],
+            ),
             hide_index=True,
             column_config={"mean so far": st.column_config.NumberColumn(format="%.3f")},
         )
@@ -120,12 +128,14 @@ def _ended(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
         case "done":
             st.success(f"{title}: done.")
             if status.embedded:
-                st.caption(f"Embedding the documents cost {rag_core.Cost.of(status.embedded)}.")
+                st.caption(
+                    foreign.label(f"Embedding the documents cost {rag_core.Cost.of(status.embedded)}.")
+                )
         case "stopped":
-            st.info(f"{title}: {STOPPED[job.kind]} {rag_core.spent_so_far(status.calls)}")
+            st.info(f"{title}: {STOPPED[job.kind]} {label(rag_core.spent_so_far(status.calls))}")
         case _:
             kept = " What was measured is kept." if job.kind == "run" and status.done else ""
-            st.error(f"{title}: {status.error}{kept} {rag_core.spent_so_far(status.calls)}")
+            st.error(f"{title}: {label(f'{status.error}{kept} {rag_core.spent_so_far(status.calls)}')}")
     with st.container(horizontal=True, vertical_alignment="center"):
         if status.result and job.kind == "run":
             st.page_link(
@@ -171,7 +181,7 @@ def judged_by(data: str, split: str) -> None:
     """One line that says who judged; nothing for a set that cannot be read."""
     sentence = _judged_by(data, split)
     if sentence:
-        st.caption(sentence)
+        st.caption(foreign.label(sentence))
 
 
 @st.cache_data(show_spinner=False, ttl=60)

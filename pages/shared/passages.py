@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 
 import rag_core
+from pages.shared.foreign import escape
 from pages.shared.live import Column
 
 SCALES = {
@@ -89,7 +89,7 @@ def shared(columns: Sequence[Column]) -> str:
     body = "".join(
         f"<tr><td>{_title(row.passage, titles)}</td>"
         + "".join(
-            f'<td class="rl-rank"><a href="#c{position}-p{row.ranks[position]}">#{row.ranks[position]}</a></td>'
+            f'<td class="rl-rank"><a href="#c{position}-p{row.ranks[position]:d}">#{row.ranks[position]:d}</a></td>'
             if position in row.ranks
             else '<td class="rl-rank rl-absent">–</td>'
             for position in range(len(columns))
@@ -123,13 +123,15 @@ def _passage(
     passage, rank = hit.passage, ranks[hit.id]
     label = ""
     if hit.relevance:
-        label = tip(hit.relevance.label, hit.relevance.rule, f"rl-label rl-{hit.relevance.label.lower()}")
+        label = tip(
+            hit.relevance.label, hit.relevance.rule, f"rl-label rl-{escape(hit.relevance.label.lower())}"
+        )
     elif done:
         label = tip("No label", NO_LABEL, "rl-label rl-unlabelled")
     score = tip(f"{SCALES[hit.scale]} {hit.score:.3f}", SCALE_HELP.get(hit.scale, ""), "rl-score")
     several = len({vote.query for vote in hit.votes} - {question}) > 0
     votes = "".join(
-        f"<tr><td>{escape(vote.stage)}</td><td>#{vote.rank}</td><td>{_vote(vote, ranks)}</td>"
+        f"<tr><td>{escape(vote.stage)}</td><td>#{vote.rank:d}</td><td>{_vote(vote, ranks)}</td>"
         + (f'<td class="rl-query">{escape(vote.query)}</td>' if several else "")
         + "</tr>"
         for vote in hit.votes
@@ -150,9 +152,9 @@ def _passage(
         else ""
     )
     return (
-        f'<details class="rl-passage"><summary><span class="rl-n">{rank}</span>{label}{score}'
+        f'<details class="rl-passage"><summary><span class="rl-n">{rank:d}</span>{label}{score}'
         f'<span class="rl-title">{escape(passage.full_title)}</span></summary>'
-        f'<div class="rl-body" id="c{position}-p{rank}" tabindex="-1"><p class="rl-text">'
+        f'<div class="rl-body" id="c{position}-p{rank:d}" tabindex="-1"><p class="rl-text">'
         f"{_marked(passage, question, [one.quote for one in cited if one.supported])}</p>"
         f"{_doubts(cited)}{context}{source}"
         f'<p class="rl-note">Passage {escape(hit.id)}, language {escape(passage.language)}</p>{reasons}'
@@ -170,7 +172,7 @@ def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
     summands = []
     for term in vote.terms:
         sign = "−" if term.weight < 0 else "+"
-        other = f" to #{ranks[term.passage]}" if term.passage in ranks else ""
+        other = f" to #{ranks[term.passage]:d}" if term.passage in ranks else ""
         summands.append(f"{sign} {abs(term.weight):.2f} · {escape(term.name)}{other} {term.value:.4f}")
     weight = f"{WEIGHTS[vote.scale]} = {vote.terms[0].weight:g}" if vote.scale in WEIGHTS else ""
     return f"{score}<br><small>= {' '.join(summands).removeprefix('+ ')}<br>{weight}</small>"

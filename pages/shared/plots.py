@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from pages.shared.foreign import mark
 from rag_core import evaluation as ev
 from rag_core import format_value
 
@@ -30,7 +31,7 @@ def intervals(rows: Mapping[str, ev.MeanScore | None], title: str) -> go.Figure:
             hovertemplate="%{y}: %{x:.3f}<extra></extra>",
         )
     )
-    figure.update_xaxes(title=f"{title}, mean and 95 % interval")
+    figure.update_xaxes(title=f"{mark(title)}, mean and 95 % interval")
     return _styled(figure, 110 + ROW * len(labels))
 
 
@@ -38,7 +39,7 @@ def groups(members: ev.Groups, metric: str, title: str, titles: Mapping[str, str
     """Means by group of questions, one colour per strategy, with intervals. `titles` are by label."""
     figure = go.Figure()
     labels = list(next(iter(members.values())).strategies)
-    names = [f"{name} (n {row.queries})" for name, row in members.items()]
+    names = [mark(f"{name} (n {row.queries})") for name, row in members.items()]
     for label in labels:
         values = [row.strategies[label][metric] for row in members.values()]
         figure.add_scatter(
@@ -50,14 +51,14 @@ def groups(members: ev.Groups, metric: str, title: str, titles: Mapping[str, str
             offsetgroup=label,
             marker={"size": 9},
             error_x=_error_bars(values, thickness=1),
-            hovertemplate=f"{titles[label]}, %{{y}}: %{{x:.3f}}<extra></extra>",
+            hovertemplate=f"{mark(titles[label])}, %{{y}}: %{{x:.3f}}<extra></extra>",
         )
     figure.update_layout(
         scattermode="group",
         colorway=list(COLOURS),
     )
     figure.update_yaxes(autorange="reversed")
-    figure.update_xaxes(title=title)
+    figure.update_xaxes(title=mark(title))
     return _styled(figure, 140 + 17 * len(labels) * len(names) + 14 * len(names))
 
 
@@ -111,18 +112,18 @@ def curve(best: Sequence[ev.Setting], control: str, title: str) -> go.Figure:
         )  # fmt: skip
         figure.add_scatter(
             x=values, y=means, mode="lines+markers", line={"color": TEAL},
-            showlegend=False, hovertemplate=f"{control} %{{x}}: %{{y:.3f}}<extra></extra>",
+            showlegend=False, hovertemplate=f"{mark(control)} %{{x}}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
     else:  # names have no order for a line to follow
         bars = [ev.MeanScore(mean=score.mean, ci_low=score.low, ci_high=score.high) for score in scores]
         figure.add_scatter(
             x=[_wrapped(format_value(value)) for value in values], y=means, mode="markers",
             marker={"color": TEAL, "size": 11}, showlegend=False, error_y=_error_bars(bars, color=TEAL),
-            hovertemplate=f"{control} %{{x}}: %{{y:.3f}}<extra></extra>",
+            hovertemplate=f"{mark(control)} %{{x}}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
         figure.update_xaxes(type="category")
-    figure.update_xaxes(title=control)
-    figure.update_yaxes(title=title)
+    figure.update_xaxes(title=mark(control))
+    figure.update_yaxes(title=mark(title))
     return _styled(figure, 340)
 
 
@@ -141,12 +142,12 @@ def heat(best: Sequence[ev.Setting], x: str, y: str, title: str) -> go.Figure:
             x=[_wrapped(text) for text in xs],
             y=[_wrapped(text) for text in ys],
             colorscale="Teal",
-            colorbar={"title": title},
-            hovertemplate=f"{x} %{{x}}, {y} %{{y}}: %{{z:.3f}}<extra></extra>",
+            colorbar={"title": mark(title)},
+            hovertemplate=f"{mark(x)} %{{x}}, {mark(y)} %{{y}}: %{{z:.3f}}<extra></extra>",
         )
     )
-    figure.update_xaxes(title=x, type="category")
-    figure.update_yaxes(title=y, type="category")
+    figure.update_xaxes(title=mark(x), type="category")
+    figure.update_yaxes(title=mark(y), type="category")
     return _styled(figure, 380)
 
 
@@ -188,12 +189,12 @@ def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
                 "line": {"color": AMBER if point.front else "white", "width": 3 if point.front else 1},
             },
             name=_wrapped(point.name, 44),
-            hovertemplate=f"{point.name}<br>cost {_dollars(point.cost_usd)} per question"
+            hovertemplate=f"{mark(point.name)}<br>cost {_dollars(point.cost_usd)} per question"
             "<br>%{y:.3f}, %{x:.0f} ms<extra></extra>",
         )
     slowest = max((1000 * point.seconds for point in points), default=1.0)
     figure.update_xaxes(title="milliseconds per question", range=[-0.08 * slowest, 1.12 * slowest])
-    figure.update_yaxes(title=title)
+    figure.update_yaxes(title=mark(title))
     lines = sum(trace.name.count("<br>") + 1 for trace in figure.data)
     _styled(figure, 340 + 22 * lines)
     # one name per line below the axis, so that the plot has the full width on a phone too
@@ -210,7 +211,7 @@ def _dollars(cost: float | None) -> str:
 
 def _wrapped(name: str, width: int = 24) -> str:
     """A name on as many lines as it takes."""
-    return "<br>".join(textwrap.wrap(name, width)) or name
+    return "<br>".join(map(mark, textwrap.wrap(name, width) or [name]))
 
 
 def _styled(figure: go.Figure, height: int) -> go.Figure:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 
+from pages.shared.foreign import escape
 from rag_core import evaluation as ev
 
 SHOWN = 10  # documents per stage; the rest are counted
@@ -44,5 +44,5 @@ def _document(name: str, grades: Mapping[str, int], titles: Mapping[str, str]) -
         mark = '<span class="rl-label rl-low">not judged</span>'
     else:
         css = "rl-high" if grade > 1 else "rl-medium" if grade == 1 else "rl-low"
-        mark = f'<span class="rl-label {css}">grade {grade}</span>'
+        mark = f'<span class="rl-label {css}">grade {grade:d}</span>'
     return f"{mark} {escape(titles.get(name) or name)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
+from pages.shared import foreign
 
 OWN_TEXT = "Question: {question}\n\nRewrite it so that …\n\nNew wording:"
 
@@ -18,13 +19,13 @@ def templates_editor(control: rag_core.Templates, key: str) -> object:
     templates: tuple[rag_core.Template, ...] = st.session_state.setdefault(
         key, control.parse(control.default)
     )
-    st.markdown("**templates**", help=control.help)
+    st.markdown("**templates**", help=foreign.label(control.help))
     st.caption(
         "These prompts are sent to the language model. The offline engine knows the built-in templates by name; "
         "for a custom one it substitutes synonyms."
     )
     for place, template in enumerate(templates):
-        with st.expander(f"{place + 1}. {template.name}"):
+        with st.expander(f"{place + 1:d}. {foreign.label(template.name)}"):
             _edit(control, key, templates, place)
     left = [name for name in rag_core.READY_TEMPLATES if name not in {one.name for one in templates}]
     if len(templates) < rag_core.MAX_TEMPLATES:
@@ -32,6 +33,7 @@ def templates_editor(control: rag_core.Templates, key: str) -> object:
             "Add a template",
             [*left, "custom"],
             key=f"{key}.add",
+            format_func=foreign.label,
             on_change=_add,
             args=(key,),
             label_visibility="visible",
@@ -44,15 +46,17 @@ def _edit(
 ) -> None:
     template = templates[place]
     slot = f"{key}.{place}.{template.name}"
-    name = st.text_input("Name", template.name, key=f"{slot}.name")
-    text = st.text_area("Prompt sent to the language model", template.text, key=f"{slot}.text", height=200)
+    name = st.text_input("Name", foreign.plain(template.name), key=f"{slot}.name")
+    text = st.text_area(
+        "Prompt sent to the language model", foreign.plain(template.text), key=f"{slot}.text", height=200
+    )
     if (name, text) != (template.name, template.text):
         parts: list[object] = list(templates)
         parts[place] = {"name": name, "text": text}
         try:
             st.session_state[key] = control.parse(parts)
         except rag_core.RagError as error:
-            st.error(f"{error} Until this is fixed, the earlier version is used.")
+            st.error(foreign.label(f"{error} Until this is fixed, the earlier version is used."))
     if len(templates) > 1:
         st.button("Remove", key=f"{slot}.remove", on_click=_remove, args=(key, place))
 

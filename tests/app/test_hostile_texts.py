@@ -1,0 +1,246 @@
+"""Hostile names, titles, texts, ids, replies and errors on every page: shown as they are, and nothing is fetched."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from helpers.behaviours import Reply, Status
+from helpers.browser import ANSWER_MS, CHROMIUM, serving, tab
+from helpers.openai_server import OpenAIServer, role_of, serve
+from helpers.small import ROOT
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from rag_core.values.visible import visible
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
+]
+TRICKS = (
+    "![i]({0})", "![i][r] [r]: {0}", "[![i]({0})]({0})", "![i](<{0}>)", "<img src={0}>", "<img src='{0}'/>",
+    "<svg><image href='{0}'/></svg>", "<script src={0}></script>", "<link rel=stylesheet href={0}>",
+    "<style>@import url({0});</style>", "<b style='background:url({0})'>x</b>", "<iframe src={0}></iframe>",
+    "<video poster={0}></video>", "<object data={0}></object>", "<input type=image src={0}>",
+    "<a href='javascript:fetch(`{0}`)'>x</a>", "[x](javascript:fetch('{0}'))", "[x](data:text/html,<img/src={0}>)",
+    "<img src=x onerror=fetch('{0}')>", "</div></p><img src={0}>", "\"><img src={0}>", "&lt;img src={0}&gt;",
+    ":red[![i]({0})]", ":material/home: ![i]({0})", "$\\includegraphics{{{0}}}$", "| a |\n|---|\n| ![i]({0}) |",
+    "`x` ![i]({0})", "=HYPERLINK(\"{0}\")", "%{{y}}<br><img src={0}>", "\x1b]8;;{0}\x07x \u202e ![i]({0})",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def beacon() -> Iterator[tuple[str, list[str]]]:
+    """A server nothing should call: its address, and the paths that were asked for."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", asked
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def tricks(beacon: tuple[str, list[str]]) -> list[str]:
+    return [trick.format(f"{beacon[0]}/{place}") for place, trick in enumerate(TRICKS)]
+
+
+def one_line(text: str) -> str:
+    return " ".join(visible(text).split())
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory, tricks: list[str]) -> Path:
+    """A collection whose titles, texts, topics and sources are hostile, one trick a document."""
+    made = tmp_path_factory.mktemp("data")
+    for kept in ("prices.toml", "labels.toml", "thesaurus.toml", "gloss"):
+        (made / kept).symlink_to(ROOT / "data" / kept)
+    (made / "corpus").mkdir()
+    for place, trick in enumerate(tricks):
+        one = json.dumps(one_line(trick), ensure_ascii=False)
+        text = (
+            f"---\nid: d{place}\ntitle: {one}\nlanguage: en\ntopic: labour\n"
+            f"sources:\n  - {{organisation: {one}, title: {one}, year: 2020}}\n---\n"
+            f"# {one_line(trick)}\n\n## Purring {one_line(trick)}\n\nCats purr when they are happy {trick}\n"
+        )
+        (made / "corpus" / f"d{place}.md").write_text(text, encoding="utf-8")
+    return made
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory, tricks: list[str]) -> Path:
+    """A BEIR folder whose ids, titles, texts and questions are hostile."""
+    made = tmp_path_factory.mktemp("sets") / "![cats](x) <b>"
+    (made / "qrels").mkdir(parents=True)
+    ids = ["".join(trick.split()) for trick in tricks]
+    rows = [
+        {"_id": key, "title": trick, "text": f"Cats purr {trick}"}
+        for key, trick in zip(ids, tricks, strict=True)
+    ]
+    asked = [
+        {"_id": f"q{key}", "text": f"Why do cats purr {trick}?"}
+        for key, trick in zip(ids, tricks, strict=True)
+    ]
+    for name, lines in (("corpus", rows), ("queries", asked)):
+        (made / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    judged = "".join(f'"q{key}"\t"{key}"\t1\n'.replace('"', "") for key in ids if '"' not in key)
+    (made / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
+    (made / "judgements.toml").write_text(f"judged_by = {json.dumps(one_line(tricks[0]))}\n")
+    return made
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[OpenAIServer]:
+    with serve() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory, data: Path, provider: OpenAIServer) -> Iterator[str]:
+    settings = {"OPENAI_BASE_URL": provider.url, "OPENAI_API_KEY": "test", "RAG_DATA": str(data)}
+    with serving(RAG_HOME=str(tmp_path_factory.mktemp("home")), **settings) as address:
+        yield address
+
+
+class Watched:
+    """A page that notes every request that leaves the app, and every error."""
+
+    def __init__(self, browser: Browser, address: str) -> None:
+        self.page: Page = browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
+        self.outside: list[str] = []
+        self.dialogs: list[str] = []
+        own = (address, address.replace("http", "ws"), "data:image", "blob:")
+        self.page.on(
+            "request",
+            lambda request: None if request.url.startswith(own) else self.outside.append(request.url),
+        )
+        self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
+
+    def shows(self, text: str, within: Locator | None = None) -> None:
+        expect((within or self.page.locator("body")).get_by_text(text).first).to_be_visible(timeout=ANSWER_MS)
+
+    def assert_alone(self, asked: list[str]) -> None:
+        self.page.wait_for_timeout(300)  # an image's request leaves after it is drawn
+        assert self.outside == []
+        assert asked == []
+        assert self.dialogs == []
+        drawn = self.page.get_by_test_id("stMain").locator("img, iframe, video, object, embed, script, image")
+        assert drawn.count() == 0
+
+
+def test_hostile_documents_replies_and_errors_on_compare(
+    browser: Browser, app: str, provider: OpenAIServer, tricks: list[str], beacon: tuple[str, list[str]]
+) -> None:
+    watched = Watched(browser, app)
+    page = watched.page
+    page.goto(app)
+    expect(page.get_by_text("Warming up")).to_have_count(0, timeout=ANSWER_MS)
+    run = page.get_by_role("button", name="Run", exact=True)
+    said = " ".join(tricks)
+
+    def choose(body: dict[str, object]) -> Reply | Status:
+        return (
+            Reply(f"Cats \ud83d {said} [1]. [{'9' * 5000}]")
+            if role_of(body) == "answer"
+            else Status(400, said.replace("{", "(").replace("}", ")"))
+        )
+
+    provider.choose = choose
+    page.get_by_label("Question", exact=True).fill(f"Why do cats purr? {tricks[0]} {tricks[4]}")
+    run.click()
+    expect(page.locator(".rl-answer:not(.rl-live), .rl-box")).to_have_count(3, timeout=ANSWER_MS)
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_disabled(timeout=ANSWER_MS)
+    answer = page.locator(".rl-answer").first
+    for trick in tricks:
+        expect(answer).to_contain_text(one_line(trick), use_inner_text=True)
+    expect(answer).to_contain_text("Cats \ufffd")
+    page.locator(".rl-passage summary").first.click()
+    page.get_by_role("button", name="Settings").first.click()
+    page.keyboard.press("Escape")
+    watched.assert_alone(beacon[1])
+
+    provider.choose = lambda body: Status(400, said.replace("{", "(").replace("}", ")"))
+    page.get_by_label("Question", exact=True).fill("Why do cats purr again?")
+    run.click()
+    failed = page.locator(".rl-bad").first
+    expect(failed).to_contain_text(tricks[0], timeout=ANSWER_MS)
+    expect(failed).to_contain_text(tricks[4])
+    watched.assert_alone(beacon[1])
+    page.context.close()
+
+
+def test_hostile_documents_on_their_page(
+    browser: Browser, app: str, tricks: list[str], beacon: tuple[str, list[str]]
+) -> None:
+    watched = Watched(browser, app)
+    page = watched.page
+    page.goto(f"{app}/documents")
+    heading = page.get_by_role("heading", level=3)
+    for trick in tricks:
+        box = page.get_by_role("combobox").last
+        expect(box).to_be_visible(timeout=ANSWER_MS)
+        box.fill(one_line(trick)[:60])
+        box.press("Enter")
+        expect(heading).to_have_text(one_line(trick))
+        main = page.get_by_test_id("stMain")
+        expect(main.locator("h4")).to_have_text(f"Purring {one_line(trick)}")
+        expect(main.locator(".rl-text")).to_contain_text(one_line(trick))
+        expect(main.get_by_role("listitem")).to_contain_text(one_line(trick))
+    watched.assert_alone(beacon[1])
+    page.context.close()
+
+
+def test_hostile_questions_and_errors_on_the_measuring_pages(
+    browser: Browser,
+    app: str,
+    provider: OpenAIServer,
+    questions: Path,
+    tricks: list[str],
+    beacon: tuple[str, list[str]],
+) -> None:
+    provider.choose = lambda body: Status(400, f"No {tricks[0]} {tricks[4]}")
+    watched = Watched(browser, app)
+    page = watched.page
+    page.goto(f"{app}/measure")
+    page.get_by_role("button", name="A BEIR folder").or_(page.get_by_role("radio", name="A BEIR folder")).first.click()  # fmt: skip
+    folder = page.get_by_role("textbox", name="Folder")
+    folder.fill(f"/nowhere/{one_line(tricks[0])}")
+    folder.press("Enter")
+    page.get_by_role("button", name="Measure", exact=True).click()
+    expect(page.get_by_role("alert").first).to_contain_text(one_line(tricks[0]), timeout=ANSWER_MS)
+    watched.assert_alone(beacon[1])
+
+    folder.fill(str(questions))
+    folder.press("Enter")
+    watched.shows(one_line(tricks[0]))  # who judged
+    page.get_by_role("button", name="Measure", exact=True).click()
+    expect(page.get_by_text("done.")).to_be_visible(timeout=ANSWER_MS)
+    page.get_by_role("link", name="See the results").click()
+    expect(page.locator(".js-plotly-plot")).to_have_count(4, timeout=ANSWER_MS)
+    watched.shows("![cats](x) <b>")
+    page.get_by_role("tab", name="Question by question").click()
+    for verdict in ("better", "different", "same"):
+        page.get_by_test_id("stButtonGroup").get_by_text(verdict, exact=False).first.click()
+    table = page.get_by_test_id("stDataFrame").last
+    expect(table).to_be_visible()
+    table.click(position={"x": 15, "y": 55})
+    expect(page.locator(".rl-stage").first).to_be_visible(timeout=ANSWER_MS)
+    watched.assert_alone(beacon[1])
+    for name in ("History", "Tune", "Strategies"):
+        tab(page, name).click()
+        expect(page.get_by_role("heading", level=2).first).to_be_visible(timeout=ANSWER_MS)
+        watched.assert_alone(beacon[1])
+    page.context.close()
