@@ -54,9 +54,9 @@ def passages(column: Column, position: int, question: str) -> str:
     final: int = column.strategy.controls.get("k_final", 5)
     if not (column.ranked or column.settled):
         found = column.candidates
-        head = f"{found} candidates, to be narrowed down to {final}" if found else "Passages"
+        coming = f"{found:,} candidates, to be narrowed down to {final:,}" if found else "Passages"
         rows = '<div class="rl-coming"></div>' * final
-        return f'<div class="rl-passages"><b>{head}</b>{rows}</div>'
+        return f'<div class="rl-passages"><b>{coming}</b>{rows}</div>'
     ranking = column.ranking
     if ranking is None:
         return ""

@@ -24,7 +24,7 @@ CASES = st.text(
     st.one_of(st.characters(), st.sampled_from("\\`*_{}[]()<>#+-.!|~$:&=\"'\n\t 1)"), st.characters(categories=["Cs", "Cc", "Cf"])),
     max_size=40,
 )  # fmt: skip
-fuzzed = settings(derandomize=True, max_examples=400, deadline=None)
+fuzzed = settings(derandomize=True, max_examples=150, deadline=None)
 
 
 def test_no_foreign_text_reaches_streamlit_past_the_gate():
@@ -78,8 +78,8 @@ HEAD = "import streamlit as st\nimport rag_core\nfrom pages.shared import foreig
     ],
 )
 def test_a_text_past_the_gate_is_found(body: str):
-    found = Reader({**SOURCES, "pages.ask.mutant": f"{HEAD}\ndef main():\n    {body}\n"}).found()
-    assert [one for one in found if one.startswith("pages.ask.mutant:")] != []
+    found = Reader({"pages.ask.mutant": f"{HEAD}\ndef main():\n    {body}\n"}).found()
+    assert found != []
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import threading
 from collections.abc import Iterator
@@ -66,8 +67,9 @@ def one_line(text: str) -> str:
 def data(tmp_path_factory: pytest.TempPathFactory, tricks: list[str]) -> Path:
     """A collection whose titles, texts, topics and sources are hostile, one trick a document."""
     made = tmp_path_factory.mktemp("data")
-    for kept in ("prices.toml", "labels.toml", "thesaurus.toml", "gloss"):
-        (made / kept).symlink_to(ROOT / "data" / kept)
+    for kept in (ROOT / "data").iterdir():
+        if kept.name != "corpus":
+            (made / kept.name).symlink_to(kept)
     (made / "corpus").mkdir()
     for place, trick in enumerate(tricks):
         one = json.dumps(one_line(trick), ensure_ascii=False)
@@ -161,11 +163,11 @@ def test_hostile_documents_replies_and_errors_on_compare(
     provider.choose = choose
     page.get_by_label("Question", exact=True).fill(f"Why do cats purr? {tricks[0]} {tricks[4]}")
     run.click()
-    expect(page.locator(".rl-answer:not(.rl-live), .rl-box")).to_have_count(3, timeout=ANSWER_MS)
+    expect(page.locator(".rl-answer:not(.rl-live)")).to_have_count(3, timeout=ANSWER_MS)
     expect(page.get_by_role("button", name="Stop", exact=True)).to_be_disabled(timeout=ANSWER_MS)
     answer = page.locator(".rl-answer").first
     for trick in tricks:
-        expect(answer).to_contain_text(one_line(trick), use_inner_text=True)
+        expect(answer).to_contain_text(html.unescape(one_line(trick)))  # as models mean &lt;
     expect(answer).to_contain_text("Cats \ufffd")
     page.locator(".rl-passage summary").first.click()
     page.get_by_role("button", name="Settings").first.click()
@@ -190,7 +192,7 @@ def test_hostile_documents_on_their_page(
     page.goto(f"{app}/documents")
     heading = page.get_by_role("heading", level=3)
     for trick in tricks:
-        box = page.get_by_role("combobox").last
+        box = page.get_by_role("combobox", name=f"{len(tricks)} documents")
         expect(box).to_be_visible(timeout=ANSWER_MS)
         box.fill(one_line(trick)[:60])
         box.press("Enter")

@@ -148,6 +148,8 @@ class Reader:
                 return all_safe([body, orelse])
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
                 return all_safe([left, right])
+            case ast.BinOp(left=ast.Constant(), op=ast.Mult()):
+                return True
             case ast.ListComp(elt=each) | ast.GeneratorExp(elt=each) | ast.Starred(value=each):
                 return all_safe([each])
             case ast.Subscript(value=value) | ast.NamedExpr(value=value):
