@@ -18,7 +18,10 @@ import streamlit as st
 import rag_core
 
 JOINER = "\u2060"  # takes no room; parts what Streamlit would replace in text, such as :smile:
-_MARKUP = re.compile(r"[\\`*\[\]<>~$&|]|(?<![^\W_])_|_(?![^\W_])|^[-+#=]")
+_MARKUP = re.compile(
+    r"[\\`*\[\]<>~$&|]|(?<![^\W_])_|_(?![^\W_])|^[-+#=]"
+    r"|:(?=//)|(?<=[Ww]{3})\."  # a bare URL becomes a link that takes in the backslashes after it
+)
 _NUMBERED = re.compile(r"^(\d+)([.)])")
 _REPLACED = re.compile(r":(?=[A-Za-z+_-])|(?<!\S)[<>~-](?=(?:[-=>]|->)(?!\S))")
 _FORMULA = ("=", "+", "-", "@", "\t")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +17,7 @@ from helpers.openai_server import OpenAIServer, role_of, serve
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from pages.shared.foreign import JOINER
 from rag_core.values.visible import visible
 
 pytestmark = [
@@ -61,6 +63,11 @@ def tricks(beacon: tuple[str, list[str]]) -> list[str]:
 
 def one_line(text: str) -> str:
     return " ".join(visible(text).split())
+
+
+def joined(text: str) -> re.Pattern[str]:
+    """The text, with or without the joiners that part what Streamlit would replace."""
+    return re.compile(f"{JOINER}?".join(map(re.escape, text)))
 
 
 @pytest.fixture(scope="module")
@@ -190,17 +197,16 @@ def test_hostile_documents_on_their_page(
     watched = Watched(browser, app)
     page = watched.page
     page.goto(f"{app}/documents")
-    heading = page.get_by_role("heading", level=3)
-    for trick in tricks:
-        box = page.get_by_role("combobox", name=f"{len(tricks)} documents")
-        expect(box).to_be_visible(timeout=ANSWER_MS)
-        box.fill(one_line(trick)[:60])
-        box.press("Enter")
-        expect(heading).to_have_text(one_line(trick))
-        main = page.get_by_test_id("stMain")
-        expect(main.locator("h4")).to_have_text(f"Purring {one_line(trick)}")
-        expect(main.locator(".rl-text")).to_contain_text(one_line(trick))
-        expect(main.get_by_role("listitem")).to_contain_text(one_line(trick))
+    box = page.get_by_role("combobox", name=f"{len(tricks)} documents")
+    main = page.get_by_test_id("stMain")
+    for trick in (tricks[place] for place in (0, 4, 22, 23, 27, 29)):
+        shown = one_line(trick)
+        box.fill(shown, timeout=ANSWER_MS)
+        page.get_by_role("option", name=f"{shown} (en)", exact=True).click()
+        expect(main.get_by_role("heading", level=3)).to_have_text(joined(shown))
+        expect(main.locator("h4")).to_have_text(f"Purring {shown}")
+        expect(main.locator(".rl-text")).to_contain_text(shown)
+        expect(main.get_by_role("listitem")).to_contain_text(joined(shown))
     watched.assert_alone(beacon[1])
     page.context.close()
 
@@ -222,7 +228,8 @@ def test_hostile_questions_and_errors_on_the_measuring_pages(
     folder.fill(f"/nowhere/{one_line(tricks[0])}")
     folder.press("Enter")
     page.get_by_role("button", name="Measure", exact=True).click()
-    expect(page.get_by_role("alert").first).to_contain_text(one_line(tricks[0]), timeout=ANSWER_MS)
+    complaint = page.get_by_role("alert").filter(has_text="nowhere")
+    expect(complaint).to_contain_text(one_line(tricks[0]))
     watched.assert_alone(beacon[1])
 
     folder.fill(str(questions))
