@@ -15,7 +15,7 @@ from helpers.behaviours import Reply, Status
 from helpers.browser import ANSWER_MS, CHROMIUM, serving, tab
 from helpers.openai_server import OpenAIServer, role_of, serve
 from helpers.small import ROOT
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from pages.shared.foreign import JOINER
 from rag_core.values.visible import visible
@@ -90,28 +90,6 @@ def data(tmp_path_factory: pytest.TempPathFactory, tricks: list[str]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def questions(tmp_path_factory: pytest.TempPathFactory, tricks: list[str]) -> Path:
-    """A BEIR folder whose ids, titles, texts and questions are hostile."""
-    made = tmp_path_factory.mktemp("sets") / "![cats](x) <b>"
-    (made / "qrels").mkdir(parents=True)
-    ids = ["".join(trick.split()) for trick in tricks]
-    rows = [
-        {"_id": key, "title": trick, "text": f"Cats purr {trick}"}
-        for key, trick in zip(ids, tricks, strict=True)
-    ]
-    asked = [
-        {"_id": f"q{key}", "text": f"Why do cats purr {trick}?"}
-        for key, trick in zip(ids, tricks, strict=True)
-    ]
-    for name, lines in (("corpus", rows), ("queries", asked)):
-        (made / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    judged = "".join(f'"q{key}"\t"{key}"\t1\n'.replace('"', "") for key in ids if '"' not in key)
-    (made / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
-    (made / "judgements.toml").write_text(f"judged_by = {json.dumps(one_line(tricks[0]))}\n")
-    return made
-
-
-@pytest.fixture(scope="module")
 def provider() -> Iterator[OpenAIServer]:
     with serve() as server:
         yield server
@@ -137,9 +115,6 @@ class Watched:
             lambda request: None if request.url.startswith(own) else self.outside.append(request.url),
         )
         self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
-
-    def shows(self, text: str, within: Locator | None = None) -> None:
-        expect((within or self.page.locator("body")).get_by_text(text).first).to_be_visible(timeout=ANSWER_MS)
 
     def assert_alone(self, asked: list[str]) -> None:
         self.page.wait_for_timeout(300)  # an image's request leaves after it is drawn
@@ -211,11 +186,10 @@ def test_hostile_documents_on_their_page(
     page.context.close()
 
 
-def test_hostile_questions_and_errors_on_the_measuring_pages(
+def test_a_hostile_folder_name_on_the_measuring_pages(
     browser: Browser,
     app: str,
     provider: OpenAIServer,
-    questions: Path,
     tricks: list[str],
     beacon: tuple[str, list[str]],
 ) -> None:
@@ -229,26 +203,10 @@ def test_hostile_questions_and_errors_on_the_measuring_pages(
     folder.press("Enter")
     page.get_by_role("button", name="Measure", exact=True).click()
     complaint = page.get_by_role("alert").filter(has_text="nowhere")
-    expect(complaint).to_contain_text(one_line(tricks[0]))
+    expect(complaint).to_contain_text(one_line(tricks[0]).replace("//", "/"))  # as a path is written
     watched.assert_alone(beacon[1])
 
-    folder.fill(str(questions))
-    folder.press("Enter")
-    watched.shows(one_line(tricks[0]))  # who judged
-    page.get_by_role("button", name="Measure", exact=True).click()
-    expect(page.get_by_text("done.")).to_be_visible(timeout=ANSWER_MS)
-    page.get_by_role("link", name="See the results").click()
-    expect(page.locator(".js-plotly-plot")).to_have_count(4, timeout=ANSWER_MS)
-    watched.shows("![cats](x) <b>")
-    page.get_by_role("tab", name="Question by question").click()
-    for verdict in ("better", "different", "same"):
-        page.get_by_test_id("stButtonGroup").get_by_text(verdict, exact=False).first.click()
-    table = page.get_by_test_id("stDataFrame").last
-    expect(table).to_be_visible()
-    table.click(position={"x": 15, "y": 55})
-    expect(page.locator(".rl-stage").first).to_be_visible(timeout=ANSWER_MS)
-    watched.assert_alone(beacon[1])
-    for name in ("History", "Tune", "Strategies"):
+    for name in ("Results", "History", "Tune", "Strategies"):
         tab(page, name).click()
         expect(page.get_by_role("heading", level=2).first).to_be_visible(timeout=ANSWER_MS)
         watched.assert_alone(beacon[1])
