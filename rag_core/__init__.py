@@ -166,8 +166,8 @@ __all__ = [
     "shared_passages",
     "spent_so_far",
     "token_counts",
-    "visible",
     "unregister",
+    "visible",
 ]
 
 _NAMES = {  # module: its names

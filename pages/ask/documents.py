@@ -27,7 +27,7 @@ def main() -> None:
         st.error(foreign.label(error))
         return
     for fault in faults:
-        st.warning(fault)
+        st.warning(foreign.label(fault))
     if not documents:
         return
     st.caption(
