@@ -42,6 +42,7 @@ from .engines import Engines, load_engines, vector_files
 from .lab import Lab
 
 MOST_PASSAGES = 20_000  # whose sentences are embedded at indexing, at about twice the time of the passages
+OUR_DATA = Settings.model_fields["data"].default  # any other folder of data may be anybody's
 SHOWN_FAILURES = 3  # files named in a warning; `rag index` lists them all
 LONGEST_NAME = 100  # bytes of a corpus's name
 CORPUS_NAME = "letters, digits, '.', '_' and '-'"
@@ -140,7 +141,7 @@ def _reading(
     if corpus != BUILTIN:
         return read_path(documents, progress) if documents else None
     try:
-        reading = read_path(settings.data / "corpus", progress)
+        reading = read_path(settings.data / "corpus", progress, trusted=settings.data == OUR_DATA)
     except InputError as error:
         raise DataError(
             f"The built-in documents are missing: {error.message}",

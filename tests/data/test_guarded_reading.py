@@ -9,6 +9,7 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.hostile_files import FILES, GOOD, SKIPPED, front_matter, hostile_folder, zip_bomb
@@ -18,11 +19,29 @@ from helpers.source_files import failures, pdf, write
 from rag_core.data.documents import builtin_documents, read_document
 from rag_core.data.files import list_files
 from rag_core.data.limits import MAX_TITLE, READING, ReadingLimits
+from rag_core.data.reading import guard
 from rag_core.data.reading.guard import GuardedReader
 from rag_core.indexing import SourceFiles, read_path
+from rag_core.lab.lab import Lab
+from rag_core.lab.opening import open_lab
 from rag_core.values.errors import DataError, InputError, Stopped
+from rag_core.values.settings import Settings
 
 SLOW = front_matter("b: [" + ", ".join(f"{{k{n}: v}}" for n in range(3_000)) + "]")
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The processes for reading that are started."""
+    processes: list[object] = []
+
+    class Counted(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            processes.append(self)
+            super().__init__(*arguments, **options)
+
+    monkeypatch.setattr(guard.subprocess, "Popen", Counted)
+    return processes
 
 
 @pytest.fixture(scope="module")
@@ -246,6 +265,36 @@ def test_a_hostile_profile_is_refused_by_file(tmp_path: Path, content: str) -> N
     write(tmp_path, {"profile.toml": content, "a.txt": "Words."})
     with pytest.raises(DataError, match=r"profile\.toml"):
         read_path(tmp_path)
+
+
+def test_our_own_files_are_read_in_this_process_with_the_same_documents_and_faults(
+    tmp_path: Path, started: list[object]
+) -> None:
+    files: dict[str, str | bytes] = {
+        "good.md": front_matter(),
+        "bad.md": "---\nid: [\nsources: []\n---\nWords.",
+    }
+    files |= {"rows.jsonl": '{"_id": 1, "text": "One."}\n{', "odd.txt": b"\xff", "empty.txt": " "}
+    write(
+        tmp_path, files | {"broken.pdf": b"%PDF-1.4", "spanish.txt": "La matrona mide la presión arterial."}
+    )
+    ours = read_path(tmp_path, trusted=True)
+    assert started == []
+    assert read_path(tmp_path) == ours
+    assert len(started) == 1
+    assert set(failures(ours)) == {"bad.md", "rows.jsonl", "odd.txt", "empty.txt", "broken.pdf"}
+    assert {document.id: document.language for document in ours.documents}["spanish.txt"] == "es"
+
+
+def test_opening_the_built_in_corpus_starts_no_process_and_another_folder_of_data_does(
+    lab: Lab, tmp_path: Path, started: list[object]
+) -> None:
+    assert open_lab(settings=lab.settings, engines=lab.engines).index.manifest.documents
+    assert started == []
+    write(tmp_path / "data" / "corpus", {"a.txt": "Words."})
+    other = Settings(home=tmp_path / "home", data=tmp_path / "data", llm="offline")
+    assert set(open_lab(settings=other, engines=lab.engines).index.manifest.documents) == {"a.txt"}
+    assert len(started) == 1
 
 
 def test_a_malformed_document_of_the_collection_leaves_the_others(tmp_path: Path) -> None:

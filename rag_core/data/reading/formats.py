@@ -1,7 +1,7 @@
 """The documents in a file, by its suffix.
 
-Runs in the reading process: it imports no more than a format needs. The language of a document is empty where
-the file does not give it.
+Runs in the reading process, and for the built-in documents in any: it imports no more than a format needs. The
+language of a document is empty where the file does not give it.
 """
 
 from __future__ import annotations
@@ -13,33 +13,57 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...values.errors import DataError
 from ..documents import Document, language_code, parse_document, row_documents
 from ..files import read_bytes
-from ..limits import LimitExceeded, ReadingLimits, megabytes
+from ..limits import LimitExceeded, ReadingLimits, megabytes, shorten
 
 if TYPE_CHECKING:
     from bs4 import Tag
 
+MAX_REASON = 300  # characters
 
-def read_file(path: Path, name: str, limits: ReadingLimits) -> Iterator[Document]:
-    """The documents of a file.
+
+def read_within(path: Path, name: str, limits: ReadingLimits) -> tuple[list[Document], str, bool]:
+    """The documents of a file, why it or a part of it cannot be read, and whether this process has suffered.
 
     Args:
         name: the document's id, or the beginning of its documents' ids.
-
-    Raises:
-        LimitExceeded: the file exceeds a limit.
-        DataError: a row is malformed; the message names file and line.
-        Exception: whatever a format's library raises on a broken file.
     """
-    return READERS[path.suffix.lower()](File(path, name, limits))
+    documents: list[Document] = []
+    parts = characters = 0
+    try:
+        for document in READERS[path.suffix.lower()](File(path, name, limits)):
+            parts += 1 + document.text.count("\n#")
+            characters += len(document.text)
+            if parts > limits.parts:
+                raise LimitExceeded(f"it has more than {limits.parts:,} rows or sections")
+            if characters > limits.characters:
+                raise LimitExceeded(f"it has more than {limits.characters:,} characters of text")
+            documents.append(document)
+        return documents, "", False
+    except LimitExceeded as error:
+        return [], shorten(str(error), MAX_REASON), False
+    except DataError as error:  # of one row; those above it are good
+        return documents, shorten(error.message, MAX_REASON), False
+    except MemoryError:
+        return [], too_large(limits), True
+    except RecursionError:
+        return [], "it is nested too deeply", True
+    except Exception as error:  # the formats' libraries raise anything on a broken file
+        return documents, shorten(" ".join(f"{type(error).__name__}: {error}".split()), MAX_REASON), False
+
+
+def too_large(limits: ReadingLimits) -> str:
+    """The reason for a file that needs too much memory."""
+    return f"reading it takes more than {megabytes(limits.memory)} of memory"
 
 
 class File:
     """A file to read.
 
     Args:
-        name: as for `read_file`.
+        name: as for `read_within`.
     """
 
     def __init__(self, path: Path, name: str, limits: ReadingLimits) -> None:

@@ -20,6 +20,7 @@ from ...language.analysis import language_of
 from ...values.errors import MissingResource
 from ..documents import Document, Source
 from ..limits import READING, ReadingLimits
+from .formats import read_within
 
 START_SECONDS = 60.0  # a busy machine may need many
 DETECT = 100_000  # characters of a document whose language is detected
@@ -165,7 +166,18 @@ class GuardedReader:
         return f"the process that read it ended{how}"
 
 
+def read_unguarded(path: Path, name: str, limits: ReadingLimits = READING) -> tuple[list[Document], str]:
+    """As `GuardedReader.read`, in this process and without its limits of time and memory: for our own files."""
+    documents, reason, _ = read_within(path, name, limits)
+    return [_with_language(document) for document in documents], reason
+
+
 def _document(fields: list[Any]) -> Document:
     identity, title, language, text, topic, sources = fields
-    document = Document(identity, title, language, text, topic, tuple(Source(*source) for source in sources))
-    return document if language else replace(document, language=language_of(text[:DETECT]))
+    return _with_language(
+        Document(identity, title, language, text, topic, tuple(Source(*source) for source in sources))
+    )
+
+
+def _with_language(document: Document) -> Document:
+    return document if document.language else replace(document, language=language_of(document.text[:DETECT]))

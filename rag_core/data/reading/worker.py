@@ -17,11 +17,10 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ...values.errors import DataError
-from ..limits import LimitExceeded, ReadingLimits, megabytes, shorten
-from .formats import read_file
+from ..documents import Document
+from ..limits import ReadingLimits
+from .formats import read_within, too_large
 
-MAX_REASON = 300  # characters
 _GRACE = 5  # seconds after which a worker that nobody kills ends itself
 
 
@@ -38,11 +37,11 @@ def main(limits: ReadingLimits) -> None:
     for line in sys.stdin.buffer:
         request = json.loads(line)
         _limit_time(limits)
-        reply = _read(Path(request["path"]), request["name"], limits)
+        documents, reason, broken = read_within(Path(request["path"]), request["name"], limits)
         try:
-            _send(replies, reply)
+            _send(replies, _reply(documents, reason, broken=broken))
         except MemoryError:  # nothing of it was sent yet
-            _send(replies, _too_large(limits))
+            _send(replies, _reply([], too_large(limits), broken=True))
 
 
 def _limit_time(limits: ReadingLimits) -> None:
@@ -51,41 +50,8 @@ def _limit_time(limits: ReadingLimits) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
-def _read(path: Path, name: str, limits: ReadingLimits) -> dict[str, Any]:
-    documents = []
-    parts = characters = 0
-    try:
-        for document in read_file(path, name, limits):
-            parts += 1 + document.text.count("\n#")
-            characters += len(document.text)
-            if parts > limits.parts:
-                raise LimitExceeded(f"it has more than {limits.parts:,} rows or sections")
-            if characters > limits.characters:
-                raise LimitExceeded(f"it has more than {limits.characters:,} characters of text")
-            documents.append(astuple(document))
-        return _reply(documents)
-    except LimitExceeded as error:
-        return _reply([], str(error))
-    except DataError as error:  # of one row; those above it are good
-        return _reply(documents, error.message)
-    except MemoryError:
-        return _too_large(limits)
-    except RecursionError:
-        return _reply([], "it is nested too deeply", broken=True)
-    except Exception as error:  # the formats' libraries raise anything on a broken file
-        return _reply(documents, _described(error))
-
-
-def _too_large(limits: ReadingLimits) -> dict[str, Any]:
-    return _reply([], f"reading it takes more than {megabytes(limits.memory)} of memory", broken=True)
-
-
-def _reply(documents: list[Any], reason: str = "", *, broken: bool = False) -> dict[str, Any]:
-    return {"documents": documents, "reason": shorten(reason, MAX_REASON), "broken": broken}
-
-
-def _described(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+def _reply(documents: list[Document], reason: str, *, broken: bool) -> dict[str, Any]:
+    return {"documents": [astuple(document) for document in documents], "reason": reason, "broken": broken}
 
 
 def _send(replies: BinaryIO, reply: dict[str, Any]) -> None:
