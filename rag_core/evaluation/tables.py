@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..catalog import RECIPES
 from ..values.errors import DataError
+from ..values.visible import visible
 from .manifest import Manifest
 from .metrics import parse_metric
 from .results import Groups, MeanScore, Results
@@ -16,6 +19,9 @@ from .titles import titles
 
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 SHOWN = ("ndcg@10", "recall@10", "mrr", "map")  # columns, where the results have them
+PLAIN = re.compile(r"[^\\`|<\s]+(?: [^\\`|<\s]+)*")  # as code in a table, this stays as it is
+# "_" only where it does not join words; "." and ":" only where they make a link of an address
+MARKUP = re.compile(r"[\\`*\[\]|~$&#]|<(?=[A-Za-z/!?])|(?<=<)!|(?<!\w)_|_(?!\w)|^[-+>=]|(?<=www)\.|:(?=//)")
 
 
 def markdown(results: Results) -> str:
@@ -24,11 +30,11 @@ def markdown(results: Results) -> str:
     names = names or [results.primary]
     headers = [parse_metric(name).title for name in names]
     rows = [
-        [f"`{label}`", *(cell(row.metrics[name]) for name in names)]
+        [_code(label), *(cell(row.metrics[name]) for name in names)]
         for label, row in results.strategies.items()
     ]
     parts = [
-        f"{results.queries} questions of `{results.data}`, {results.split} split; "
+        f"{results.queries} questions of {_code(results.data)}, {_text(results.split)} split; "
         "mean and 95 % interval over questions.",
         _table(["strategy", *headers], rows),
     ]
@@ -40,7 +46,7 @@ def markdown(results: Results) -> str:
         for group, members in grouped.items()
         if any(row.comparisons for row in members.values())
     ]
-    parts.append("\n".join(f"- {pair.verdict}" for pair in results.comparisons))
+    parts.append("\n".join(f"- {_text(pair.verdict)}" for pair in results.comparisons))
     return "\n\n".join(parts)
 
 
@@ -58,7 +64,9 @@ def put_table(path: Path, table: str) -> None:
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise DataError(f"{path} has no place for a table.", f"Add the lines {BEGIN} and {END}.")
+    mode = path.stat().st_mode
     write_atomically(path, f"{before}{BEGIN}\n{table}\n{END}{after}")
+    path.chmod(stat.S_IMODE(mode))  # it is the user's, not of the state folder
 
 
 def cell(score: MeanScore | None) -> str:
@@ -69,7 +77,7 @@ def cell(score: MeanScore | None) -> str:
 def _legend(manifest: Manifest) -> list[str]:
     """What the labels mean that are not just a strategy's name with its defaults."""
     entries = [
-        f"`{label}`: {title}"
+        f"{_code(label)}: {_text(title)}"
         for label, title in titles(manifest).items()
         if label not in RECIPES or title != RECIPES[label].title
     ]
@@ -80,11 +88,11 @@ def _means_by_group(group: str, metric: str, members: Groups) -> str:
     """One row per strategy, one column per group with its number of questions."""
     labels = list(next(iter(members.values())).strategies)
     rows = [
-        [f"`{label}`", *(_mean(row.strategies[label][metric]) for row in members.values())]
+        [_code(label), *(_mean(row.strategies[label][metric]) for row in members.values())]
         for label in labels
     ]
-    headers = [f"{name} ({row.queries})" for name, row in members.items()]
-    return _table([f"mean {parse_metric(metric).title} by {group}", *headers], rows)
+    headers = [f"{_text(name)} ({row.queries})" for name, row in members.items()]
+    return _table([f"mean {parse_metric(metric).title} by {_text(group)}", *headers], rows)
 
 
 def _mean(score: MeanScore | None) -> str:
@@ -95,11 +103,11 @@ def _differences_by_group(group: str, members: Groups) -> str:
     """The compared pairs in each group: mean difference, 95 % interval, p corrected within the group."""
     pairs = next(iter(members.values())).comparisons
     rows = [
-        [name, str(row.queries), *(_difference(pair) for pair in row.comparisons)]
+        [_text(name), str(row.queries), *(_difference(pair) for pair in row.comparisons)]
         for name, row in members.items()
     ]
-    headers = [f"`{pair.a}` − `{pair.b}`" for pair in pairs]
-    return _table([f"difference by {group} (p corrected)", "n", *headers], rows)
+    headers = [f"{_code(pair.a)} − {_code(pair.b)}" for pair in pairs]
+    return _table([f"difference by {_text(group)} (p corrected)", "n", *headers], rows)
 
 
 def _difference(pair: Comparison) -> str:
@@ -109,6 +117,17 @@ def _difference(pair: Comparison) -> str:
     if pair.low is not None:
         text += f" ({pair.low:+.3f} to {pair.high:+.3f})"
     return text + (f", p {pair.p_holm:.3f}" if pair.p_holm is not None else "")
+
+
+def _code(name: str) -> str:
+    """A label or the name of a folder: as code where every character is plain, otherwise as text."""
+    name = visible(name)
+    return f"`{name}`" if PLAIN.fullmatch(name) else _text(name)
+
+
+def _text(text: str) -> str:
+    """Foreign text on one line, without a character that Markdown or HTML would obey."""
+    return MARKUP.sub(r"\\\g<0>", " ".join(visible(text).split()))
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
