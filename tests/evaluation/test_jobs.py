@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import threading
 import time
@@ -18,7 +19,7 @@ from rag_core.evaluation.jobs import KEPT
 from rag_core.lab.engines import load_engines
 from rag_core.lab.lab import Lab
 from rag_core.models import load_embedder
-from rag_core.values.errors import ConfigError, RagError, Stopped
+from rag_core.values.errors import ConfigError, RagError, Stopped, StorageError
 from rag_core.values.settings import Settings, read_settings
 from rag_core.values.types import Cost
 
@@ -161,6 +162,39 @@ def test_what_goes_wrong_is_kept_with_the_next_step(jobs: ev.Jobs) -> None:
     assert str(other.status.error) == (
         "a run: KeyError: 'x' This is a bug; please report it with this message."
     )
+
+
+@pytest.mark.parametrize(
+    ("raised", "says"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "its result cannot be written: No space left"),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/x/runs"),
+            "/x/runs cannot be written: Permission",
+        ),
+    ],
+)
+def test_a_full_or_closed_disk_is_named_and_is_no_bug(jobs: ev.Jobs, raised: OSError, says: str) -> None:
+    def failing(job: ev.Job) -> Path:
+        raise raised
+
+    job = jobs.start("a", "run", "a run", failing)
+    assert job.wait(SOON)
+    assert isinstance(job.status.error, StorageError)
+    assert job.status.error.message.startswith(f"a run: {says}")
+    assert "Free disk space" in job.status.error.next_step
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_write_to_a_full_device_in_a_job_is_no_bug(jobs: ev.Jobs) -> None:
+    def writing(job: ev.Job) -> Path:
+        Path("/dev/full").write_text("result")
+        return DONE
+
+    job = jobs.start("a", "run", "a run", writing)
+    assert job.wait(SOON)
+    assert "No space left on device" in str(job.status.error)
+    assert "This is a bug" not in str(job.status.error)
 
 
 def test_only_what_is_over_is_cleared_away_and_few_are_remembered(jobs: ev.Jobs) -> None:
