@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 
 from ..data.benchmark import Benchmark, Question
 from ..values.errors import ConfigError, DataError, StorageError
+from ..values.private import FILE, private_file, private_folder
 from ..values.settings import Settings
 from ..values.visible import as_json
 from .manifest import Manifest
@@ -67,9 +68,9 @@ class RunFolder:
                     f"A strategy cannot be labelled {label!r}.", "Use letters, digits, '_', '-', '.' and '+'."
                 )
         try:
-            (folder / "records").mkdir(parents=True, exist_ok=True)
+            private_folder(folder / "records")
             # the operating system releases it when its process ends, however that happens
-            lock = FileLock(folder / "LOCK", thread_local=False)
+            lock = FileLock(folder / "LOCK", mode=FILE, thread_local=False)
             lock.acquire(timeout=0)
         except Timeout:
             raise StorageError(
@@ -163,6 +164,7 @@ class RunFolder:
         record = record.after(self.records[label].get(record.question))
         path = self.folder / "records" / f"{label}.jsonl"
         try:
+            private_file(path)
             with path.open("a", encoding="utf-8") as file:
                 file.write(as_json(asdict(record), indent=None) + "\n")
                 file.flush()

@@ -9,6 +9,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..values.errors import DataError, StorageError
+from ..values.private import private_file, private_folder
 from ..values.visible import valid
 
 
@@ -46,14 +47,16 @@ class Stored(BaseModel):
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a file completely or not at all, in valid Unicode.
+    """Write a private file completely or not at all, in valid Unicode; missing folders are private too.
 
     Raises:
         StorageError: it cannot be written.
     """
     part = path.with_name(path.name + ".part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.parent.exists():
+            private_folder(path.parent)
+        private_file(part)
         part.write_text(valid(text), encoding="utf-8")
         os.replace(part, path)
     except OSError as error:
