@@ -52,6 +52,21 @@ class TestHowItEnded:
         assert shown["answer"]["remarks"][0]["kind"] == "cut"
         assert "incomplete" in shown["warnings"][0]
 
+    @pytest.mark.parametrize("finish", CUT)
+    def test_the_command_line_prints_the_remark_and_json_carries_it(
+        self, base, animals, rag, monkeypatch, finish
+    ):
+        monkeypatch.setattr("rag_core.lab.opening.open_lab", lambda corpus, **options: animals)
+        base.choose = aimed(Reply(WHOLE, finish=finish), lambda body: "input" not in body)
+        shown = rag("query", QUESTION, "--strategy", "bm25")
+        assert shown.code == 0
+        assert "This answer is incomplete: " in " ".join(shown.out.split())
+        assert "\x1b" not in shown.out
+        carried = rag("query", QUESTION, "--strategy", "bm25", "--json").json
+        (remark,) = [one for one in carried["answer"]["remarks"] if one["kind"] == "cut"]
+        assert remark["text"].startswith("This answer is incomplete: ")
+        assert any("incomplete" in warning for warning in carried["warnings"])
+
     def test_a_whole_answer_says_nothing_of_the_kind(self, animals):
         trace = animals.run(QUESTION, "bm25")
         assert "cut" not in {remark.kind for remark in trace.answer.remarks}
