@@ -96,6 +96,14 @@ class CorpusStore(IndexFolder):
         super().__init__(home, home / "corpora" / corpus / embedder.weights, corpus, "index", embedder, cache)
         self.enriched = EnrichedStore(home, self.folder, corpus, embedder, cache)
 
+    @property
+    def other_models(self) -> list[str]:
+        """The embedding models, by their weights, of this corpus's other indexes."""
+        indexes = [
+            one for one in self.folder.parent.glob("*/CURRENT") if not one.parent.name.endswith("+enriched")
+        ]
+        return sorted(one.parent.name for one in indexes if one.parent != self.folder)
+
     def update(self, reading: SourceFiles, progress: Progress = no_progress) -> Report:
         """Update the index from the files that were read; documents from other roots are kept.
 

@@ -157,7 +157,8 @@ class VectorCache:
         if known is None:
             self._cache.write(database, [(PROBE_KEY, vector.tobytes())])
         elif not same(vector, np.frombuffer(known, np.float32)):
-            raise another_model(self._embedder.name, f"the vectors in {self._path}", ())
+            renew = "delete that file, run `rag forget CORPUS` for each corpus indexed with that model, and index it again"
+            raise another_model(self._embedder.name, f"the vectors in {self._path}", renew, ())
 
     def _vectors(
         self, texts: Sequence[LanguageText], progress: Progress, calls: list[ModelCall]

@@ -21,7 +21,7 @@ from ..values.profile import Profile
 from ..values.settings import Settings
 from ..values.trace import Trace
 from ..values.types import ModelCall
-from .engines import ROLES, Engines
+from .engines import ROLES, Engines, vector_files
 
 if TYPE_CHECKING:
     from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -63,7 +63,10 @@ class Lab:
             index = self._store.open()
         if index is None:
             again = "rag doctor" if self.corpus == BUILTIN else f"rag index PATH --corpus {self.corpus}"
-            raise MissingResource(f"Corpus {self.corpus!r} has no index.", f"Run `{again}` to make it.")
+            weights = self.engines.embedder.weights
+            others = ", ".join(self._store.other_models)
+            made = f" for the embedding model {weights}; it was indexed with {others}" if others else ""
+            raise MissingResource(f"Corpus {self.corpus!r} has no index{made}.", f"Run `{again}` to make it.")
         return index
 
     @property
@@ -114,9 +117,7 @@ class Lab:
             index=index,
             enriched=enriched,
             profile=index.profile,
-            embedder=ProbedEmbedder(engines.embedder, index.manifest.probe, f"the index of {self.corpus!r}")
-            if engines.embedder.server
-            else engines.embedder,
+            embedder=self._probed(index) if engines.embedder.server else engines.embedder,
             llms=llms,
             labels=engines.labels,
             reranker=engines.reranker,
@@ -124,6 +125,18 @@ class Lab:
             thesaurus=engines.thesaurus,
             engine=engines.identity(llms, index, enriched),
             limits=Limits(settings.max_calls, settings.max_cost_usd) if engines.paid else Limits(),
+        )
+
+    def _probed(self, index: CorpusIndex) -> ProbedEmbedder:
+        """The embedding model of a server, checked to be the one that made this index."""
+        embedder = self.engines.embedder
+        cached, _ = vector_files(self.settings, embedder.weights)
+        again = "open it again" if self.corpus == BUILTIN else f"run `rag index PATH --corpus {self.corpus}`"
+        return ProbedEmbedder(
+            embedder,
+            index.manifest.probe,
+            f"the index of {self.corpus!r}",
+            f"delete {cached}, run `rag forget {self.corpus}`, and {again}",
         )
 
     def rehearsal(self) -> Services:

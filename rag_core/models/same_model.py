@@ -24,9 +24,10 @@ class ProbedEmbedder:
     Args:
         expected: the sentence's vector from the model that made the index; empty if it was never asked for.
         what: the index, for messages.
+        renew: how to make it again with the model that answers now.
     """
 
-    def __init__(self, embedder: Embedder, expected: Sequence[float], what: str) -> None:
+    def __init__(self, embedder: Embedder, expected: Sequence[float], what: str, renew: str) -> None:
         self.name = embedder.name
         self.weights = embedder.weights
         self.key = embedder.key
@@ -35,6 +36,7 @@ class ProbedEmbedder:
         self._embedder = embedder
         self._expected = np.asarray(expected, np.float32)
         self._what = what
+        self._renew = renew
 
     def embed(
         self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()
@@ -48,7 +50,7 @@ class ProbedEmbedder:
         if self._expected.size:
             found, bills = probe(self._embedder)
             if not same(found, self._expected):
-                raise another_model(self.name, self._what, bills)
+                raise another_model(self.name, self._what, self._renew, bills)
         vectors, calls = self._embedder.embed(texts, kind, languages)
         return vectors, (*bills, *calls)
 
@@ -72,10 +74,10 @@ def same(vector: Vectors, other: Vectors) -> bool:
     return vector.shape == other.shape and float(vector @ other) >= SAME
 
 
-def another_model(name: str, what: str, calls: tuple[ModelCall, ...]) -> ProviderError:
-    """The error for a model that is not the one that made an index."""
+def another_model(name: str, what: str, renew: str, calls: tuple[ModelCall, ...]) -> ProviderError:
+    """The error for a model that is not the one that made an index; `renew` completes "Or …"."""
     return ProviderError(
         f"The server's model {name} is not the one that made {what}: it gives other vectors.",
-        "Set RAG_EMBEDDING and OPENAI_BASE_URL to that model again, or delete what it made and index again.",
+        f"Set RAG_EMBEDDING and OPENAI_BASE_URL to that model again. Or {renew}.",
         calls,
     )

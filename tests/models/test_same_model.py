@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from helpers.openai_server import vector_of
 from helpers.provider_lab import provider_lab
 from helpers.small import DOCUMENTS
 
-from rag_core.indexing import CorpusStore, SourceFiles
+from rag_core.indexing import CorpusStore, SourceFiles, forget_corpus
 from rag_core.models import load_embedder
 from rag_core.models.embedding import MINILM_WEIGHTS, minilm_folder, weights_key
 from rag_core.models.same_model import PROBE
@@ -101,7 +103,44 @@ class TestServers:
             with pytest.raises(StageError, match="is not the one that made the index of 'animals'") as caught:
                 lab.run(QUESTION, "simple_semantic")
             assert "RAG_EMBEDDING" in caught.value.next_step
+            assert "rag forget animals" in caught.value.next_step
         assert lab.run(QUESTION, "bm25").answer.text == "Cats can [1].", "what needs no vectors goes on"
+
+    def test_the_advice_makes_an_index_that_the_other_model_answers_from(
+        self, base, indexed, server_model, labels, tmp_path
+    ):
+        base.vector = other
+        base.choose = lambda body: Reply("Cats can [1].")
+        embedder = server_model()
+        lab = provider_lab(base, indexed(embedder), embedder, labels, home=tmp_path / "home")
+        lab.corpus = "served"
+        with pytest.raises(StageError) as caught:
+            lab.run(QUESTION, "simple_semantic")
+        advice = re.search(
+            r"delete (\S+), run `rag forget (\S+)`, and run `rag index PATH", caught.value.next_step
+        )
+        assert advice, caught.value.next_step
+        Path(advice[1]).unlink()
+        forget_corpus(tmp_path / "home", advice[2])
+        made = indexed(embedder)
+        made.update(SourceFiles("test", list(DOCUMENTS)))
+        again = provider_lab(base, made, embedder, labels, home=tmp_path / "home")
+        assert again.run(QUESTION, "simple_semantic").answer.text == "Cats can [1]."
+
+    def test_an_index_for_other_weights_is_named_with_the_command_that_works(
+        self, base, indexed, server_model, labels, tmp_path
+    ):
+        changed = server_model()
+        changed.weights = changed.key = "model-0000"
+        store = indexed(changed)
+        lab = provider_lab(base, store, changed, labels)
+        with pytest.raises(
+            MissingResource, match="for the embedding model model-0000; it was indexed with text-emb"
+        ) as caught:
+            lab.run(QUESTION, "bm25")
+        assert "rag index PATH" in caught.value.next_step
+        store.update(SourceFiles("test", list(DOCUMENTS)))
+        assert lab.index.manifest.documents
 
     def test_rounding_is_the_same_model(self, base, indexed, server_model, labels):
         base.vector = lambda text: [value + 0.01 for value in vector_of(text)]
