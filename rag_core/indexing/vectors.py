@@ -109,7 +109,8 @@ class VectorCache:
 
     Args:
         shipped: files of precomputed vectors, used first.
-        before: receives the texts about to be embedded, as read, request by request; raises to refuse.
+        before: receives the texts about to be embedded, as read, request by request, with the probe sentence
+            that a server is sent first; raises to refuse.
     """
 
     def __init__(
@@ -123,6 +124,7 @@ class VectorCache:
         self._before = before
         self._cache = KeyValueCache(path, "vectors", "cached vectors")
         self._embedder = embedder
+        self._served = bool(getattr(embedder, "server", ""))
         self._shipped = shipped
 
     def vectors(
@@ -149,7 +151,7 @@ class VectorCache:
 
     def _check_model(self, database: sqlite3.Connection, calls: list[ModelCall]) -> None:
         """Check that a server's model is the one that made the cached vectors."""
-        if not getattr(self._embedder, "server", ""):
+        if not self._served:
             return
         vector, bills = probe(self._embedder)
         calls += bills
@@ -173,7 +175,8 @@ class VectorCache:
             missing.sort(key=lambda item: len(item[1]))  # batches of similar length need little padding
             batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
             if batches:
-                self._before([[text for _, text, _ in batch] for batch in batches])
+                probes = [[PROBE]] if self._served else []
+                self._before(probes + [[text for _, text, _ in batch] for batch in batches])
                 self._check_model(database, calls)
             for number, batch in enumerate(batches):
                 progress(number * BATCH, len(missing))

@@ -18,6 +18,7 @@ from helpers.small import DOCUMENTS, Rag
 from rag_core import evaluation as ev
 from rag_core.evaluation.tables import BEGIN, END
 from rag_core.evaluation.verdicts import COVERED
+from rag_core.models.same_model import PROBE
 from rag_core.models.tokenizer import count_tokens
 from rag_core.values.settings import read_settings
 from rag_core.values.types import Cost
@@ -329,15 +330,16 @@ def test_documents_are_embedded_by_a_paid_model_only_with_consent(
     refused = rag(*command, "--data", str(beir))
     assert refused.code == 1
     assert "Embedding the documents would cost at most about $" in refused.err
-    assert "for at most 1 embed calls" in refused.err
+    assert "for at most 2 embed calls" in refused.err
     assert "--yes" in refused.err
     assert "Spent" not in refused.err
     assert not server.requests
     agreed = rag(*command, "--data", str(beir), "--yes")
     assert agreed.code == 0, agreed.err
-    first = server.requests[0].body["input"]
+    probe, first = (request.body["input"] for request in server.requests[:2])
+    assert probe == [PROBE]
     assert sorted(first) == sorted(text.replace("\n", " ") for text in TEXTS)
-    words = sum(len(text.split()) for text in TEXTS)  # the server's tokens
+    words = sum(len(text.split()) for text in [PROBE, *TEXTS])  # the server's tokens
     assert f"Embedding the documents cost ${words * EMBEDDING:.6f}." in agreed.err
     sent = len(server.requests)
     again = rag(*command, "--data", str(beir))
@@ -351,10 +353,10 @@ def test_the_consent_to_embedding_is_to_no_less_than_is_billed(beir: Path, serve
     settings = read_settings(embedding="openai:text-embedding-3-small", llm="offline")
     lab = ev.open_judged(str(beir), settings, consent=asked.append)
     (bill,) = asked
-    assert bill.calls == {"embed": 1}
-    tokens = sum(count_tokens(text, "text-embedding-3-small") for text in TEXTS)
+    assert bill.calls == {"embed": 2}
+    tokens = sum(count_tokens(text, "text-embedding-3-small") for text in [PROBE, *TEXTS])
     assert bill.cost.usd == pytest.approx(tokens * EMBEDDING)
-    words = sum(len(text.split()) for text in TEXTS)
+    words = sum(len(text.split()) for text in [PROBE, *TEXTS])
     assert Cost.of(lab.calls).usd == pytest.approx(words * EMBEDDING)
     assert bill.cost.known >= Cost.of(lab.calls).known
     known = ev.open_judged(str(beir), settings, consent=asked.append)
