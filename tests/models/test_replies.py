@@ -5,25 +5,24 @@ from __future__ import annotations
 import json
 
 import pytest
+from helpers import fuzzing_text
 from helpers.behaviours import Endless, Reply
+from helpers.fuzzing_text import CUT
 from helpers.openai_server import role_of, serve, template_of
 from helpers.provider_calls import PROMPT, SENT, never
 from helpers.provider_lab import aimed, obliging, provider_lab
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from rag_core.indexing.enrich import DocumentPassages, LlmEnricher
-from rag_core.models.llm import SENSELESS_USAGE, load_openai
-from rag_core.models.reply import MAX_REPLY, MAX_TOKENS, token_count
+from rag_core.models.llm import SENSELESS_USAGE
+from rag_core.models.reply import MAX_REPLY, MAX_TOKENS
 from rag_core.models.reply import Reply as Taken
 from rag_core.models.tokenizer import count_tokens
-from rag_core.values.errors import ProviderError, StageError
-from rag_core.values.settings import Settings
+from rag_core.values.errors import StageError
 from rag_core.values.types import ModelCall, Passage
 
 QUESTION = "Do cats and dogs sleep in one house?"
 WHOLE = "Cats and dogs can live in one house [1]."
-CUT = ("length", "content_filter", "tool_calls", "odd {reason}\x1b[2J")
 
 
 @pytest.fixture
@@ -205,49 +204,19 @@ class TestUsage:
         assert (bill.input_tokens, bill.output_tokens, bill.counted_by) == (12, 3, "provider")
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
-
-
 class TestAnyReply:
     @settings(derandomize=True, max_examples=300, deadline=None)
-    @given(JSON)
+    @given(fuzzing_text.usages)
     def test_any_count_is_a_sane_number_or_none(self, value):
-        count = token_count(value, 0)
-        assert count is None or (type(count) is int and 0 <= count <= MAX_TOKENS)
+        fuzzing_text.check_count(value)
 
     @settings(derandomize=True, max_examples=300, deadline=None)
-    @given(st.lists(st.text(st.characters(exclude_categories=())), max_size=6))
+    @given(fuzzing_text.pieces)
     def test_any_pieces_are_taken_as_valid_text_up_to_the_limit(self, pieces):
-        reply = Taken(says_end=True)
-        taken = "".join(reply.take(piece) for piece in pieces) + reply.take("", last=True)
-        assert taken == reply.text
-        assert len(taken) <= MAX_REPLY
-        assert taken.encode() is not None
-        joined = "".join(pieces).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        assert taken == joined[:MAX_REPLY]
+        fuzzing_text.check_pieces(pieces)
 
     @settings(derandomize=True, max_examples=60, deadline=None)
-    @given(
-        st.text(st.characters(exclude_categories=()) | st.sampled_from("[]0123456789&#;{}\\ .")),
-        st.sampled_from(["stop", *CUT]),
-        JSON.map(json.dumps),
-    )
-    def test_any_reply_is_an_answer_or_a_failure_and_is_billed(self, prices, text, finish, usage):
+    @given(fuzzing_text.replies)
+    def test_any_reply_is_an_answer_or_a_failure_and_is_billed(self, prices, reply):
         with serve() as server:
-            server.choose = lambda body: Reply(text, usage=usage, finish=finish)
-            bills = []
-            try:
-                for item in load_openai(
-                    Settings(openai_base_url=server.url, timeout=20), "gpt-4o", prices
-                ).stream(PROMPT, never):
-                    if isinstance(item, ModelCall):
-                        bills.append(item)
-                    else:
-                        assert item.encode() is not None
-            except ProviderError:
-                pass
-        assert [bill.input_tokens >= 0 and bill.cost_usd >= 0 for bill in bills] == [True]
+            fuzzing_text.check_reply(server, prices, *reply)

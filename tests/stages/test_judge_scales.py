@@ -6,31 +6,12 @@ import json
 from dataclasses import replace
 
 import pytest
-from helpers.fakes import Told
+from helpers import fuzzing_text
+from helpers.fuzzing_text import judged
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from rag_core.evaluation.judge import parse
 from rag_core.prompts.prompt import JUDGE_PASSAGE
-from rag_core.stages import LlmRerank
-from rag_core.testing import ranking_of, sample_context, sample_services
-from rag_core.values.errors import RagError
-
-NAMES = tuple("abcdefgh")
-
-
-def judged(scores, template=JUDGE_PASSAGE) -> tuple[list[float], list[str]]:
-    """The scores of a pool as they are read, and the warnings."""
-    by_text = dict(zip(NAMES, scores, strict=False))
-
-    def said(prompt):
-        (source,) = prompt.fields["sources"]
-        return json.dumps({"reason": "Because.", "score": by_text[source.passage.text]})
-
-    ctx = sample_context(sample_services(llm=Told({template.name: said})))
-    found = ranking_of(dict.fromkeys(by_text, 0.5), query="Do cats purr?")
-    hits = {hit.id: hit.score for hit in LlmRerank(template).rerank(found, ctx)}
-    return [hits[name] for name in by_text], ctx.meter.warnings
 
 
 @pytest.mark.parametrize(
@@ -78,21 +59,6 @@ def test_a_judged_answer_on_0_to_100_is_taken(faithfulness, relevance):
 
 
 @settings(derandomize=True, max_examples=150, deadline=None)
-@given(
-    st.lists(
-        st.floats() | st.integers() | st.booleans() | st.none() | st.text(max_size=5), min_size=1, max_size=8
-    )
-)
+@given(fuzzing_text.scores)
 def test_any_scores_give_values_from_0_to_1_in_the_same_order_or_a_failure(scores):
-    usable = all(type(score) in (int, float) and 0 <= score <= 100 for score in scores)
-    if not usable:
-        try:
-            found, _ = judged(scores)
-        except (RagError, KeyError):  # KeyError: a passage without a score was left out
-            return
-    else:
-        found, _ = judged(scores)
-        assert sorted(range(len(found)), key=found.__getitem__) == sorted(
-            range(len(scores)), key=scores.__getitem__
-        )
-    assert all(0 <= score <= 1 for score in found)
+    fuzzing_text.check_scores(scores)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import string
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from helpers import fuzzing_text
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from rag_core.models.openai.errors import retry_after
-from rag_core.values.errors import ConfigError, ProviderError, SettingsError
+from rag_core.values.errors import ProviderError, SettingsError
 from rag_core.values.secrets import without_url_secrets
 from rag_core.values.settings import Settings, read_settings
 
@@ -133,35 +132,6 @@ def test_a_wait_that_is_over_or_none_is_not_advised(header: str) -> None:
     assert retry_after(SimpleNamespace(headers={"retry-after": header})) is None
 
 
-scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30)
-NAMES = st.sampled_from(sorted(Settings.model_fields)) | st.text(
-    string.ascii_letters + "_.", min_size=1, max_size=12
-)
-
-
-def toml(value: object) -> str:
-    if value is None:
-        return "[]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return (
-            '"' + "".join(f"\\U{ord(char):08x}" for char in value if not 0xD800 <= ord(char) < 0xE000) + '"'
-        )
-    return repr(value)
-
-
-def assert_read_or_refused(folder: Path) -> None:
-    said = ""
-    try:
-        assert isinstance(read_settings(), Settings)
-    except ConfigError as error:
-        said = str(error)
-    assert "\n" not in said
-    assert len(said) < 1000
-    said.encode()
-
-
 SHORT = settings(
     derandomize=True,
     max_examples=150,
@@ -171,20 +141,17 @@ SHORT = settings(
 
 
 @SHORT
-@given(rows=st.dictionaries(NAMES, scalars, max_size=4))
+@given(fuzzing_text.toml_rows)
 def test_any_values_in_rag_toml_are_read_or_refused_in_one_line(
     folder: Path, rows: dict[str, object]
 ) -> None:
-    text = "".join(f"{name} = {toml(value)}\n" for name, value in rows.items())
-    (folder / "rag.toml").write_text(text, encoding="utf-8")
-    assert_read_or_refused(folder)
+    fuzzing_text.check_toml(folder, rows)
 
 
 @SHORT
-@given(data=st.binary(max_size=80) | st.text("[]{}=\"'.,\n#abc01-", max_size=80).map(str.encode))
+@given(fuzzing_text.toml_bytes)
 def test_any_bytes_in_rag_toml_are_read_or_refused_in_one_line(folder: Path, data: bytes) -> None:
-    (folder / "rag.toml").write_bytes(data)
-    assert_read_or_refused(folder)
+    fuzzing_text.check_toml(folder, data)
 
 
 @pytest.mark.parametrize(
@@ -196,4 +163,4 @@ def test_a_hostile_rag_toml_is_refused_in_one_line(folder: Path, data: bytes) ->
     (folder / "rag.toml").write_bytes(data)
     with pytest.raises(SettingsError):
         read_settings()
-    assert_read_or_refused(folder)
+    fuzzing_text.check_toml(folder, data)
