@@ -13,7 +13,7 @@ from rag_core.values.pricing import PriceList
 
 LONG = settings(
     deadline=None,
-    max_examples=10_000,
+    max_examples=5_000,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
