@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..runtime.run import using_stop_flag
 from ..values.errors import Stopped
 from .layout import progress
 
@@ -45,6 +46,7 @@ def interruptible() -> Iterator[Interrupt]:
 
     before = signal.signal(signal.SIGINT, request_stop)
     try:
-        yield interrupt
+        with using_stop_flag(interrupt.is_set):  # also calls outside any run, as at indexing
+            yield interrupt
     finally:
         signal.signal(signal.SIGINT, before)

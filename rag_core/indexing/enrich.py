@@ -15,8 +15,9 @@ from ..language.thesaurus import Thesaurus
 from ..offline.contexts import RECIPE, offline_contexts
 from ..prompts.prompt import ENRICH, Block, Prompt
 from ..prompts.replies import COMPLETE
+from ..runtime.run import stop_flag
 from ..runtime.services import Llm
-from ..values.errors import RagError, attach_calls_to_errors
+from ..values.errors import RagError, Stopped, attach_calls_to_errors
 from ..values.pricing import PriceList
 from ..values.types import ModelCall, Passage
 from .key_value_cache import KeyValueCache, text_key
@@ -148,11 +149,12 @@ class LlmEnricher:
             if missing:
                 self._announce(self._estimate(missing, known=len(contexts)))
             keys_to_write = list(missing)
+            stopped = stop_flag.get()
             with ThreadPoolExecutor(CONCURRENCY) as pool:
                 for start in range(0, len(keys_to_write), BATCH):
                     progress(start, len(keys_to_write))
                     batch = keys_to_write[start : start + BATCH]
-                    replies = list(pool.map(self._ask, (missing[key] for key in batch)))
+                    replies = list(pool.map(lambda key: self._ask(missing[key], stopped), batch))
                     calls += [call for reply in replies for call in reply.calls]
                     written = {
                         key: reply.text.encode()
@@ -160,17 +162,19 @@ class LlmEnricher:
                         if reply.text
                     }
                     self._cache.write(database, written.items())
+                    if stopped():
+                        raise Stopped
                     contexts.update(written)
                     reason = reason or next((reply.reason for reply in replies if reply.reason), "")
                     if not written:
                         break
         return Enriched(tuple(contexts.get(key, b"").decode() for key in keys), tuple(calls), reason)
 
-    def _ask(self, prompt: Prompt) -> _Reply:
+    def _ask(self, prompt: Prompt, stopped: Callable[[], bool]) -> _Reply:
         pieces: list[str] = []
         calls: list[ModelCall] = []
         try:
-            for item in self._llm.stream(prompt, lambda: False):
+            for item in self._llm.stream(prompt, stopped):
                 if isinstance(item, ModelCall):
                     calls.append(item)
                 else:

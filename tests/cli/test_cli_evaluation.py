@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.behaviours import Status
-from helpers.openai_server import OpenAIServer, serve
+from helpers.behaviours import Hang, Status
+from helpers.openai_server import SECONDS, OpenAIServer, serve
 from helpers.provider_lab import obliging
 from helpers.small import DOCUMENTS, Rag
 
@@ -295,6 +295,35 @@ def test_a_command_that_is_interrupted_says_what_was_spent(
         assert "The run was stopped." in ran.err
         assert "Spent so far: $" in ran.err
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize(
+    ("options", "embedding"), [((), "openai:text-embedding-3-small"), (("--enrich",), "minilm")]
+)
+def test_ctrl_c_ends_indexing_while_the_server_is_silent(
+    rag: Rag,
+    beir: Path,
+    server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    options: Sequence[str],
+    embedding: str,
+) -> None:
+    def hanging(body: dict[str, Any]) -> Any:
+        if not server.requests:  # contexts are asked for several at a time; a second Ctrl-C would end the tests
+            os.kill(os.getpid(), signal.SIGINT)
+        return Hang()
+
+    server.choose = hanging
+    monkeypatch.setenv("RAG_LLM", "openai")
+    monkeypatch.setenv("RAG_EMBEDDING", embedding)
+    monkeypatch.setenv("RAG_TIMEOUT", "3600")
+    ran = rag("index", str(beir), "--corpus", "silent", *options)
+    assert ran.code == 130
+    assert "Traceback" not in ran.err
+    assert server.gone.wait(SECONDS), "the connection is cut, not left to its timeout"
+    assert {request.path for request in server.requests} == {
+        "/v1/embeddings" if not options else "/v1/chat/completions"
+    }
 
 
 def test_a_failure_that_cost_nothing_speaks_of_no_money(rag: Rag, beir: Path, server: OpenAIServer) -> None:
