@@ -90,6 +90,25 @@ def data(tmp_path_factory: pytest.TempPathFactory, tricks: list[str]) -> Path:
 
 
 @pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory, tricks: list[str]) -> Path:
+    """A BEIR folder whose name, ids, titles, texts and questions are hostile."""
+    made = tmp_path_factory.mktemp("sets") / "![cats](x) <b>"
+    (made / "qrels").mkdir(parents=True)
+    ids = ["".join(trick.split()) for trick in tricks]
+    rows = [
+        {"_id": key, "title": trick, "text": f"Cats purr {trick}"}
+        for key, trick in zip(ids, tricks, strict=True)
+    ]
+    asked = [{"_id": f"q{row['_id']}", "text": f"Why do cats purr {row['title']}?"} for row in rows[:6]]
+    for name, lines in (("corpus", rows), ("queries", asked)):
+        (made / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    judged = "".join(f"q{key}\t{key}\t1\n" for key in ids[:6])
+    (made / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
+    (made / "judgements.toml").write_text(f"judged_by = {json.dumps(one_line(tricks[0]))}\n")
+    return made
+
+
+@pytest.fixture(scope="module")
 def provider() -> Iterator[OpenAIServer]:
     with serve() as server:
         yield server
@@ -122,7 +141,12 @@ class Watched:
         assert asked == []
         assert self.dialogs == []
         drawn = self.page.get_by_test_id("stMain").locator("img, iframe, video, object, embed, script, image")
-        assert drawn.count() == 0
+        sources = drawn.evaluate_all(
+            "drawn => drawn.map(one => one.src || one.getAttributeNS('http://www.w3.org/1999/xlink', 'href') || one.outerHTML)"
+        )
+        assert [
+            one for one in sources if not one.startswith("data:image/png")
+        ] == []  # a heat map's own cells
 
 
 def test_hostile_documents_replies_and_errors_on_compare(
@@ -210,4 +234,34 @@ def test_a_hostile_folder_name_on_the_measuring_pages(
         tab(page, name).click()
         expect(page.get_by_role("heading", level=2).first).to_be_visible(timeout=ANSWER_MS)
         watched.assert_alone(beacon[1])
+    page.context.close()
+
+
+def test_a_measurement_with_hostile_questions_ids_and_titles(
+    browser: Browser,
+    app: str,
+    provider: OpenAIServer,
+    questions: Path,
+    tricks: list[str],
+    beacon: tuple[str, list[str]],
+) -> None:
+    provider.choose = lambda body: Reply(f"purr {tricks[0]}")
+    watched = Watched(browser, app)
+    page = watched.page
+    page.goto(f"{app}/measure")
+    page.get_by_role("button", name="A BEIR folder").or_(page.get_by_role("radio", name="A BEIR folder")).first.click()  # fmt: skip
+    folder = page.get_by_role("textbox", name="Folder")
+    folder.fill(str(questions))
+    folder.press("Enter")
+    expect(page.get_by_text(one_line(tricks[0])).first).to_be_visible(timeout=ANSWER_MS)  # who judged
+    watched.assert_alone(beacon[1])
+    page.get_by_role("button", name="Measure", exact=True).click()
+    expect(page.get_by_text("done.")).to_be_visible(timeout=4 * ANSWER_MS)
+    page.get_by_role("link", name="See the results").click()
+    expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=ANSWER_MS)
+    expect(page.get_by_text("![cats](x) <b>").first).to_be_visible(timeout=ANSWER_MS)
+    watched.assert_alone(beacon[1])
+    page.get_by_role("tab", name="Question by question").click()
+    expect(page.get_by_test_id("stDataFrame").last).to_be_visible(timeout=ANSWER_MS)
+    watched.assert_alone(beacon[1])
     page.context.close()

@@ -309,7 +309,9 @@ def test_ctrl_c_ends_indexing_while_the_server_is_silent(
     embedding: str,
 ) -> None:
     def hanging(body: dict[str, Any]) -> Any:
-        if not server.requests:  # contexts are asked for several at a time; a second Ctrl-C would end the tests
+        if (
+            not server.requests
+        ):  # contexts are asked for several at a time; a second Ctrl-C would end the tests
             os.kill(os.getpid(), signal.SIGINT)
         return Hang()
 
