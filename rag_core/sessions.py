@@ -109,7 +109,7 @@ def read_session(path: Path) -> tuple[Saved, ...]:
     hint = "Save one with `rag query QUESTION --json > FILE`, or `rag compare`."
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeError) as error:
         raise DataError(f"{path} cannot be read: {error}.", "Check the path.") from error
     try:
         data = json.loads(text)

@@ -42,7 +42,7 @@ class Stored(BaseModel):
             where = ".".join(map(str, first["loc"]))
             problem = f"{where}: {first['msg']}" if where else first["msg"]
             raise DataError(f"{path} cannot be read: {problem}.", next_step) from error
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             raise DataError(f"{path} cannot be read: {error}.", next_step) from error
 
 

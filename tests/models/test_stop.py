@@ -79,7 +79,10 @@ class TestLanguageModels:
         if isinstance(fault, Drip | Endless) or fault == Hang(after=2):  # how much was read is not known here
             assert len([call for call in outcome.calls if call.of_language_model]) == len(sent)
         else:
-            assert billed(outcome.calls) == owed(sent)
+            # A request whose refusal had not arrived yet when Stop came counts as answered.
+            unsure = hanging if isinstance(fault, Status) else 0
+            assert not owed(sent) - billed(outcome.calls)
+            assert (billed(outcome.calls) - owed(sent)).total() <= unsure
         time.sleep(LATER)
         assert base.requests == sent, "a request left after Stop"
         if not isinstance(fault, Status):
@@ -157,7 +160,8 @@ class TestEmbeddings:
             ctx.embed(("hello world",))
         assert time.monotonic() - since < LONG / 2
         finger.join()
-        assert [call.input_tokens for call in ctx.meter.calls] == ([2] if fault == Hang() else [])
+        # A refusal that had not arrived yet when Stop came counts as answered.
+        assert [call.input_tokens for call in ctx.meter.calls] in ([[2]] if fault == Hang() else [[], [2]])
         time.sleep(LATER)
         assert len(base.requests) == 1
 
