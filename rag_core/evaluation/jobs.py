@@ -7,7 +7,6 @@ one. Two jobs with the same key never run at the same time.
 from __future__ import annotations
 
 import dataclasses
-import errno
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ..values.errors import RagError, Stopped, StorageError
+from ..values.errors import RagError, Stopped, in_our_words
 from ..values.types import ModelCall
 from .cost_estimate import CostEstimate
 
@@ -23,7 +22,6 @@ Phase = Literal["running", "asking", "done", "stopped", "failed"]
 JobKind = Literal["run", "sweep"]
 
 PATIENCE = 1800.0  # seconds a paid job waits for consent before it is dropped
-DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM}
 KEPT = 20  # finished jobs to keep
 
 
@@ -180,15 +178,8 @@ class Job:
 
     def _named(self, error: Exception) -> RagError:
         """An error that no part of the task has named."""
-        if isinstance(error, OSError) and error.errno in DISK:
-            return StorageError(
-                f"{self.title}: {error.filename or 'its result'} cannot be written: {error.strerror}.",
-                "Free disk space or make the folder writable, then start it again.",
-            )
-        return RagError(
-            f"{self.title}: {type(error).__name__}: {error}",
-            "This is a bug; please report it with this message.",
-        )
+        known = in_our_words(error)
+        return type(known)(f"{self.title}: {known.message}", known.next_step)
 
 
 class Jobs:

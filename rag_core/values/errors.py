@@ -17,11 +17,19 @@ RagError                  message: what happened and where; next_step: what to d
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from .secrets import without_url_secrets
+
+_ABOUT_A_PATH = (PermissionError, FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
+_ABOUT_THE_DISK = {
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EROFS", "EIO", "EFBIG", "EMFILE", "ENFILE", "ESTALE", "ENAMETOOLONG")
+    if hasattr(errno, name)
+}
 
 
 class RagError(Exception):
@@ -88,14 +96,8 @@ class StageError(RagError):
     """A stage failed while running. `__cause__` is the original error; `calls` covers the entire run."""
 
     def __init__(self, strategy: str, stage: str, cause: Exception, calls: tuple[Any, ...] = ()) -> None:
-        known = isinstance(cause, RagError)
-        what = cause.message if isinstance(cause, RagError) else f"{type(cause).__name__}: {cause}"
-        step = cause.next_step if isinstance(cause, RagError) else ""
-        super().__init__(
-            f"{strategy}: stage {stage} failed: {what}",
-            step if known else "This is a bug; please report it with this message.",
-            calls,
-        )
+        known = in_our_words(cause)
+        super().__init__(f"{strategy}: stage {stage} failed: {known.message}", known.next_step, calls)
         self.strategy = strategy
         self.stage = stage
 
@@ -105,6 +107,19 @@ class Stopped(RagError):
 
     def __init__(self, calls: tuple[Any, ...] = ()) -> None:
         super().__init__("The run was stopped.", "Finished results are kept.", calls)
+
+
+def in_our_words(error: Exception) -> RagError:
+    """An error of any kind as one of ours: a fault of the disk says so, anything else unknown is a bug."""
+    if isinstance(error, RagError):
+        return error
+    if isinstance(error, _ABOUT_A_PATH) or (type(error) is OSError and error.errno in _ABOUT_THE_DISK):
+        what = error.filename or "the disk"
+        return StorageError(
+            f"{what} cannot be used: {error.strerror or error}.",
+            "Free disk space or make the folder writable, then try again.",
+        )
+    return RagError(f"{type(error).__name__}: {error}", "This is a bug; please report it with this message.")
 
 
 @contextmanager

@@ -7,11 +7,19 @@ from urllib.parse import urlsplit
 
 _USER = re.compile(r"(?<=://)[^\s/'\"<>]*@")
 _QUERY = re.compile(r"(\w+://[^\s?#'\"<>]*)[?#][^\s'\"<>]*")
+_SECRET = "(?:key|token|secret|password|passwd|pwd)"
+# A server's error may repeat the path without the host, so NAME=VALUE is masked there too, NAME/VALUE only in a URL
+_NAMED = re.compile(rf"([/;?&][\w.%-]*{_SECRET}(?:[=:]|%3d|%3a))[^\s/;&'\"<>]+", re.IGNORECASE)
+_FOLDER = re.compile(rf"(/(?:[a-z0-9]+[-_.])*(?:api|access|auth)?{_SECRET}/)[^\s/;'\"<>]+", re.IGNORECASE)
+_URL = re.compile(r"\w+://[^\s'\"<>]+")
 
 
 def without_url_secrets(text: str) -> str:
-    """A text whose URLs have lost user name, password, query and fragment."""
-    return _QUERY.sub(r"\1", _USER.sub("", text)) if "://" in text else text
+    """A text whose URLs have lost user name, password, query and fragment, and what their path calls a secret."""
+    if "://" in text:
+        text = _QUERY.sub(r"\1", _USER.sub("", text))
+        text = _URL.sub(lambda url: _FOLDER.sub(r"\1…", url[0]), text)
+    return _NAMED.sub(r"\1…", text)
 
 
 def clean_key(key: str) -> str:

@@ -19,7 +19,7 @@ from pydantic_settings import (
 )
 
 from .errors import SettingsError
-from .secrets import clean_key, clean_url
+from .secrets import clean_key, clean_url, without_url_secrets
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_VALUE = 80  # characters of a wrong value that a message repeats
@@ -50,11 +50,12 @@ class Server:
 
     @property
     def address(self) -> str:
-        """The base URL without user name, password and query; "openai" for OpenAI's own."""
+        """The base URL without secrets; "openai" for OpenAI's own."""
         if self.url is None or self.host == OPENAI:
             return OPENAI
         parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
+        shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return without_url_secrets(shown).rstrip("/")
 
 
 def host_of(url: str | None) -> str:

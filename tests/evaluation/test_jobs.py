@@ -167,10 +167,10 @@ def test_what_goes_wrong_is_kept_with_the_next_step(jobs: ev.Jobs) -> None:
 @pytest.mark.parametrize(
     ("raised", "says"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), "its result cannot be written: No space left"),
+        (OSError(errno.ENOSPC, "No space left on device"), "the disk cannot be used: No space left"),
         (
             PermissionError(errno.EACCES, "Permission denied", "/x/runs"),
-            "/x/runs cannot be written: Permission",
+            "/x/runs cannot be used: Permission",
         ),
     ],
 )

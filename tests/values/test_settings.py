@@ -229,6 +229,8 @@ class TestServers:
             ("https://api.openai.com/v1", "openai", "openai"),
             ("http://localhost:11434/v1/", "localhost:11434", "http://localhost:11434/v1"),
             ("https://me:hunter2@gate.example/a/v1?api_key=s", "gate.example", "https://gate.example/a/v1"),
+            ("https://gate.example/v1/api_key=s", "gate.example", "https://gate.example/v1/api_key=…"),
+            ("https://gate.example/token/s/v1/", "gate.example", "https://gate.example/token/…/v1"),
         ],
     )
     def test_a_server_is_named_by_its_host_and_never_with_a_password(self, url, host, address):

@@ -84,6 +84,16 @@ def test_blanks_around_a_base_url_are_no_part_of_it(monkeypatch: pytest.MonkeyPa
         ("'https://tok@h:1/a?k=v'", "'https://h:1/a'"),
         ("http://a@b@h/v1", "http://h/v1"),
         ("http://h/v1 is well; me@home.example?", "http://h/v1 is well; me@home.example?"),
+        ("http://h/v1/api_key=hidden", "http://h/v1/api_key=…"),
+        ("http://h/x-api-key:hidden/v1, not", "http://h/x-api-key:…/v1, not"),
+        ("http://h/token/hidden/v1", "http://h/token/…/v1"),
+        ("http://h/v1/accessToken/hidden", "http://h/v1/accessToken/…"),
+        ("http://h/client_secret/hidden/v1;pwd=hidden", "http://h/client_secret/…/v1;pwd=…"),
+        ("http://h/api%5Fkey%3Dhidden/v1", "http://h/api%5Fkey%3D…/v1"),
+        ("Cannot POST /password=hidden/chat", "Cannot POST /password=…/chat"),
+        ("at http://h/account/api-keys. Set", "at http://h/account/api-keys. Set"),
+        ("http://h/monkey/v1/tokenizer/x", "http://h/monkey/v1/tokenizer/x"),
+        ("/home/token/notes.md is empty", "/home/token/notes.md is empty"),
     ],
 )
 def test_a_url_in_an_error_loses_its_secrets(text: str, shown: str) -> None:
