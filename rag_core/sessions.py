@@ -16,6 +16,7 @@ from .lab.lab import Lab
 from .pipeline.stream import collect
 from .values.errors import ConfigError, DataError, RagError
 from .values.trace import Trace
+from .values.unreadable import why_unreadable
 
 SAME_SCORE = 1e-4  # relative; larger than the rounding differences between machines
 
@@ -110,18 +111,20 @@ def read_session(path: Path) -> tuple[Saved, ...]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}.", "Check the path.") from error
+        raise DataError(f"{path} cannot be read: {why_unreadable(error)}.", hint) from error
     try:
         data = json.loads(text)
         several = isinstance(data, dict) and "traces" in data
         traces = _Compared.model_validate(data).traces if several else (Saved.model_validate(data),)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(f"{path} is not a saved session: it is not JSON ({error}).", hint) from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise DataError(
             f"{path} is not a saved session: {f'{where}: ' if where else ''}{first['msg']}.", hint
+        ) from error
+    except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits
+        raise DataError(
+            f"{path} is not a saved session: it is not JSON ({why_unreadable(error)}).", hint
         ) from error
     if len({saved.question for saved in traces}) != 1:
         raise DataError(f"{path} is not a saved session: it has no trace, or more than one question.", hint)

@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeGuard
 from ..language.analysis import LANGUAGES, language_of
 from ..language.patterns import Pattern, Term, readings, terms_of
 from ..values.errors import DataError
+from ..values.unreadable import why_unreadable
 from .benchmark import KINDS, Benchmark, Question
 
 TIED = 2  # grade of the documents of a new question's passages
@@ -152,7 +153,9 @@ def read_answer_set(path: Path, judged: Benchmark) -> AnswerSet:
         content = path.read_bytes()
         rows = tomllib.loads(content.decode("utf-8"))
     except (OSError, ValueError) as error:  # includes TOMLDecodeError, which names the line
-        raise DataError(f"{path} cannot be read: {error}.", "Check that it is UTF-8 and TOML.") from error
+        raise DataError(
+            f"{path} cannot be read: {why_unreadable(error)}.", "Check that it is UTF-8 and TOML."
+        ) from error
     listed = rows.get("question")
     if not _is_tables(listed) or not listed or len(rows) > 1:
         raise DataError(f"{path} is not a list of questions.", "Begin each question with [[question]].")

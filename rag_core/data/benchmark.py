@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from ..language.analysis import LANGUAGES, language_of
 from ..values.errors import DataError
+from ..values.unreadable import why_unreadable
 from .documents import beir_rows, numbered_lines, open_lines
 from .limits import MAX_TITLE, shorten
 
@@ -169,7 +170,9 @@ def read_judged_by(folder: Path) -> str:
     try:
         sentence = tomllib.loads(path.read_text(encoding="utf-8")).get("judged_by")
     except (OSError, ValueError, RecursionError) as error:  # includes TOMLDecodeError
-        raise DataError(f"{path} cannot be read: {error}.", "Check that it is UTF-8 and TOML.") from error
+        raise DataError(
+            f"{path} cannot be read: {why_unreadable(error)}.", "Check that it is UTF-8 and TOML."
+        ) from error
     if not isinstance(sentence, str) or not sentence.strip():
         raise DataError(f"{path} does not say who judged.", 'Write judged_by = "one sentence".')
     return " ".join(sentence.split())

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from ..language.analysis import LANGUAGES, language_of
 from ..values.errors import DataError
 from ..values.profile import Profile, read_profile
+from ..values.unreadable import why_unreadable
 from .files import list_files, read_bytes
 from .limits import MAX_ID, MAX_LINE, MAX_TITLE, READING, LimitExceeded, shorten
 
@@ -92,7 +93,7 @@ def read_document(path: Path) -> Document:
         return parse_document(read_bytes(path, READING.file).decode("utf-8-sig"), path)
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
-            f"{path} cannot be read: {error}.", "Check the file's encoding and front matter."
+            f"{path} cannot be read: {why_unreadable(error)}.", "Check the path, and save the file as UTF-8."
         ) from error
     except LimitExceeded as error:
         raise DataError(f"{path} cannot be read: {error}.", "Correct or remove the file.") from error
@@ -124,7 +125,7 @@ def parse_document(text: str, path: Path) -> Document:
         )
     except (yaml.YAMLError, LimitExceeded) as error:
         raise DataError(
-            f"{path} cannot be read: {error}.", "Check the file's encoding and front matter."
+            f"{path}: the front matter cannot be read: {why_unreadable(error)}.", "Check its YAML."
         ) from error
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DataError(
@@ -348,7 +349,7 @@ def _values(lines: TextIO, path: Path) -> Iterator[tuple[int, Any]]:
         except RecursionError:
             problem = "lists or objects are nested too deeply"
         except ValueError as error:  # a number of thousands of digits
-            problem = str(error).partition(";")[0]
+            problem = why_unreadable(error)
         if problem:
             raise DataError(f"{path}, line {number}: {problem}.", "Fix or remove the line.")
         yield number, value
@@ -366,7 +367,7 @@ def open_lines(path: Path) -> Iterator[TextIO]:
             yield lines
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
-            f"{path} cannot be read: {error}.", "Check that the file exists and is UTF-8."
+            f"{path} cannot be read: {why_unreadable(error)}.", "Check that the file exists and is UTF-8."
         ) from error
 
 

@@ -8,6 +8,7 @@ import frontmatter
 import yaml
 from frontmatter.default_handlers import SafeLoader, YAMLHandler
 
+from ..values.unreadable import why_unreadable
 from .limits import MAX_HEADER, READING, LimitExceeded
 
 
@@ -47,4 +48,4 @@ class _LimitedYaml(YAMLHandler):
         except (
             Exception
         ) as error:  # PyYAML raises anything on a value its tag does not fit, such as a bare !!int
-            raise ValueError(f"a value is not what its tag says ({error})") from error
+            raise ValueError(f"a value cannot be read ({why_unreadable(error)})") from error

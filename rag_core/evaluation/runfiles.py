@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..values.errors import DataError, InputError
+from ..values.unreadable import why_unreadable
 from .metrics import trec_order
 from .stored import write_atomically
 
@@ -94,7 +95,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     except UnicodeDecodeError as error:
         raise DataError(f"{path}, line {number}: not UTF-8.", "Save the file as UTF-8.") from error
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error}.", "Check the path.") from error
+        raise DataError(f"{path} cannot be read: {why_unreadable(error)}.", "Check the path.") from error
 
 
 def _number(text: str) -> float:

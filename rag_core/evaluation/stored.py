@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..values.errors import DataError, StorageError
 from ..values.private import private_file, private_folder
+from ..values.unreadable import why_unreadable
 from ..values.visible import valid
 
 
@@ -43,7 +44,7 @@ class Stored(BaseModel):
             problem = f"{where}: {first['msg']}" if where else first["msg"]
             raise DataError(f"{path} cannot be read: {problem}.", next_step) from error
         except (OSError, UnicodeError) as error:
-            raise DataError(f"{path} cannot be read: {error}.", next_step) from error
+            raise DataError(f"{path} cannot be read: {why_unreadable(error)}.", next_step) from error
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..catalog import RECIPES
 from ..values.errors import DataError
+from ..values.unreadable import why_unreadable
 from ..values.visible import visible
 from .manifest import Manifest
 from .metrics import parse_metric
@@ -59,7 +60,7 @@ def put_table(path: Path, table: str) -> None:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}.", "Check the path.") from error
+        raise DataError(f"{path} cannot be read: {why_unreadable(error)}.", "Check the path.") from error
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

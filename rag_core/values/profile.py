@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ConfigError, DataError
+from .unreadable import why_unreadable
 
 PROFILE_FILE = "profile.toml"  # next to a corpus's documents
 MAX_LENGTH = 200  # characters, of subject and audience each
@@ -105,7 +106,9 @@ def read_profile(folder: Path) -> Profile | None:
         )
         raise DataError(f"{path}, line {number}: {error.message}", error.next_step) from error
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a number of thousands of digits
-        raise DataError(f"{path} cannot be read: {error}.", "Check that it is UTF-8.") from error
+        raise DataError(
+            f"{path} cannot be read: {why_unreadable(error)}.", "Correct or remove it."
+        ) from error
 
 
 def language_list(languages: Sequence[str]) -> str:

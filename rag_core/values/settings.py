@@ -20,6 +20,7 @@ from pydantic_settings import (
 
 from .errors import SettingsError
 from .secrets import clean_key, clean_url, without_url_secrets
+from .unreadable import why_unreadable
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_VALUE = 80  # characters of a wrong value that a message repeats
@@ -274,7 +275,9 @@ def read_settings(**arguments: Any) -> Settings:
             None if secret else error
         )
     except (ValueError, OSError) as error:  # the TOML file itself
-        raise SettingsError(f"rag.toml cannot be read: {error}.", "Fix or remove the file.") from error
+        raise SettingsError(
+            f"rag.toml cannot be read: {why_unreadable(error)}.", "Fix or remove the file."
+        ) from error
     except RecursionError as error:
         raise SettingsError("rag.toml is nested too deeply.", "Fix or remove the file.") from error
 

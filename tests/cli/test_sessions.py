@@ -136,6 +136,7 @@ def test_a_run_that_fails_is_a_difference(rag: Rag, saved: Path, server) -> None
         ('{"traces": []}', "it has no trace"),
         ('{"traces": [{"question": 3}]}', "traces.0.question"),
         ("[" * 100_000, "is not a saved session"),
+        (f'{{"question": {"9" * 5_000}}}', "it is not JSON (a number has more than 4,300 digits)"),
         ("\xff", "is not a saved session"),
     ],
 )

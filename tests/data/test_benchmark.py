@@ -272,7 +272,7 @@ class TestAFolderThatIsNotWhole:
         text = {"corpus": CORPUS, "queries": QUERIES, "qrels": QRELS}[part] + "é"
         error = refusal(beir(tmp_path, **{part: text.encode(encoding)}))
         name = {"corpus": "corpus.jsonl", "queries": "queries.jsonl", "qrels": "qrels/test.tsv"}[part]
-        assert error.message.startswith(f"{tmp_path / name} cannot be read: 'utf-8' codec")
+        assert error.message.startswith(f"{tmp_path / name} cannot be read: it is not UTF-8.")
         assert "UTF-8" in error.next_step
 
     def test_a_column_is_longer_than_any_id(self, tmp_path):

@@ -245,7 +245,7 @@ def test_a_corpus_that_links_outside_its_beir_folder_is_refused(tmp_path: Path) 
     ("line", "reason"),
     [
         (f'{{"_id": "1", "text": {"[" * 100_000}', "line 2: lists or objects are nested too deeply"),
-        (f'{{"_id": {"9" * 5_000}, "text": "a"}}', "line 2: Exceeds the limit"),
+        (f'{{"_id": {"9" * 5_000}, "text": "a"}}', "line 2: a number has more than 4,300 digits"),
         (f'{{"_id": "{"i" * 5_000}", "text": "a"}}', "line 2: _id is longer than 500"),
         (f'{{"_id": ["{"i" * 5_000}"], "text": "a"}}', "line 2: _id is"),
         (f'{{"_id": "1", "text": "{"a" * 10_000_000}"}}', "line 2: longer than 10,000,000"),

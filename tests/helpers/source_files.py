@@ -34,6 +34,16 @@ def pdf(*lines: str) -> bytes:
     return body + b"xref\n0 %d\n0000000000 65535 f \n" % count + table + trailer
 
 
+def locked_pdf() -> bytes:
+    """A PDF with a password."""
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter(PdfReader(BytesIO(pdf("Words."))))
+    writer.encrypt("password", algorithm="RC4-128")
+    writer.write(content := BytesIO())
+    return content.getvalue()
+
+
 def docx(*paragraphs: str) -> bytes:
     """A Word document: the one part that holds text."""
     space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers.source_files import docx, failures, pdf, read_one, words, write, xlsx
+from helpers.source_files import docx, failures, locked_pdf, pdf, read_one, words, write, xlsx
 
 from rag_core.data.documents import Document, Source
 from rag_core.indexing import read_path
@@ -209,21 +209,24 @@ def test_a_malformed_beir_folder_is_refused_naming_the_line(tmp_path: Path, line
         ("bad.md", FRONT_MATTER.replace("id: en-epidural\n", ""), "id"),
         ("bad.md", FRONT_MATTER.replace("year: 2023", "year: soon"), "soon"),
         ("bad.md", FRONT_MATTER.replace("title: Epidural", "title: 'open"), "cannot be read"),
-        ("bad.txt", "café".encode("latin-1"), "utf-8"),
-        ("bad.txt", "text".encode("utf-16"), "utf-8"),
-        ("bad.txt", b"", "no text"),
+        ("bad.txt", "café".encode("latin-1"), "not UTF-8 .line 1.; save it as UTF-8"),
+        ("bad.txt", "text".encode("utf-16"), "not UTF-8 .line 1.; save it as UTF-8"),
+        ("bad.txt", b"", "^the file is empty$"),
         ("bad.txt", " \n\t\n", "no text"),
-        ("bad.html", b"", "no text"),
+        ("bad.html", b"", "^the file is empty$"),
         ("bad.html", "<script>only()</script>", "no text"),
-        ("bad.pdf", b"", "empty"),
-        ("bad.pdf", b"%PDF-1.4 and then nothing", "EOF|PDF|Pdf|Stream"),
-        ("bad.pdf", pdf()[:-40], "EOF|PDF|Pdf|Stream|no text"),
+        ("bad.pdf", b"", "^the file is empty$"),
+        ("bad.pdf", b"%PDF-1.4 and then nothing", "^it is not a PDF, or is damaged; open it"),
+        ("bad.pdf", pdf()[:-40], "^it is not a PDF, or is damaged; open it|no text"),
         ("bad.pdf", pdf(), "no text"),
-        ("bad.docx", b"PK\x03\x04 and then nothing", "zip"),
-        ("bad.docx", docx()[:60], "zip"),
+        ("bad.docx", b"PK\x03\x04 and then nothing", "^it is not a Word document, is damaged"),
+        ("bad.docx", docx()[:60], "^it is not a Word document, is damaged"),
         ("bad.docx", docx(), "no text"),
         ("bad.jsonl", "{not json", "line 1: not JSON"),
-        ("bad.csv", "text\n\xff".encode("latin-1"), "utf-8"),
+        ("bad.csv", "text\n\xff".encode("latin-1"), "not UTF-8 .line 2.; save it as UTF-8"),
+        ("bad.csv", 'text\n"' + "x" * 140_000, "a cell has more than 131,072 characters"),
+        ("bad.docx", xlsx(Rows=[["text"]]), "^it is not a Word document, is damaged"),
+        ("bad.pdf", locked_pdf(), "it has a password; save it without one"),
     ],
 )  # fmt: skip
 def test_a_broken_file_is_listed_with_its_reason_and_the_others_go_on(

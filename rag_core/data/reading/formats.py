@@ -17,6 +17,7 @@ from ...values.errors import DataError
 from ..documents import Document, language_code, parse_document, row_documents
 from ..files import read_bytes
 from ..limits import LimitExceeded, ReadingLimits, megabytes, shorten
+from .reasons import EMPTY, reason_of
 
 if TYPE_CHECKING:
     from bs4 import Tag
@@ -45,13 +46,13 @@ def read_within(path: Path, name: str, limits: ReadingLimits) -> tuple[list[Docu
     except LimitExceeded as error:
         return [], shorten(str(error), MAX_REASON), False
     except DataError as error:  # of one row; those above it are good
-        return documents, shorten(error.message, MAX_REASON), False
+        return documents, shorten(str(error), MAX_REASON), False
     except MemoryError:
         return [], too_large(limits), True
     except RecursionError:
         return [], "it is nested too deeply", True
     except Exception as error:  # the formats' libraries raise anything on a broken file
-        return documents, shorten(" ".join(f"{type(error).__name__}: {error}".split()), MAX_REASON), False
+        return documents, shorten(reason_of(error, path.suffix.lower()), MAX_REASON), False
 
 
 def too_large(limits: ReadingLimits) -> str:
@@ -71,6 +72,8 @@ class File:
         self.name = name
         self.limits = limits
         self.content = read_bytes(path, limits.file)
+        if not self.content:
+            raise LimitExceeded(EMPTY)
 
     @property
     def text(self) -> str:
