@@ -16,6 +16,7 @@ from rich.cells import cell_len, chop_cells
 from ..values.visible import as_json, visible
 
 NARROWEST = 80  # columns used at least, and where there is no terminal
+_INSIDE = re.compile(r"(?<=[^\n])\n+(?=[^\n])")  # line breaks inside a text
 
 
 def width() -> int:
@@ -24,21 +25,30 @@ def width() -> int:
 
 
 def say(text: str = "", *, hang: int = 2, err: bool = False, **style: Any) -> None:
-    """Print lines, wrapped to the terminal's width.
+    """Print one line, wrapped to the terminal's width, with empty lines around it where `text` begins or ends so.
+
+    A line break inside is a space: a foreign title or name cannot make a line that looks like ours.
 
     Args:
         hang: extra indent of continuation lines, in columns.
         style: of `typer.style`, such as `bold=True`.
     """
-    for line in visible(text).expandtabs(4).split("\n"):
+    for line in _INSIDE.sub(" ", visible(text)).expandtabs(4).split("\n"):
         for part in wrapped(line, width(), hang):
             typer.secho(part, err=err, **style)
 
 
 def paragraph(text: str) -> None:
-    """Print a text, indented by two columns."""
-    for line in text.split("\n"):
-        say(f"  {line}", hang=0)
+    """Print one line, indented by two columns."""
+    say(f"  {text}", hang=0)
+
+
+def several_lines(text: str) -> None:
+    """Print a text with its line breaks; lines after the first are further in than any line of ours about it."""
+    first, *others = visible(text).split("\n")
+    paragraph(first)
+    for line in others:
+        say(f"      {line}", hang=0)
 
 
 def complain(text: str) -> None:
@@ -70,7 +80,7 @@ def progress(what: str, done: int, total: int) -> None:
 
 def agreed(question: str) -> bool:
     """Whether the user answers yes."""
-    return typer.confirm(visible(question), err=True)
+    return typer.confirm(" ".join(visible(question).split()), err=True)
 
 
 def wrapped(line: str, columns: int, hang: int = 0) -> list[str]:

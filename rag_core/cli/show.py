@@ -14,7 +14,7 @@ from ..stages.messages import perhaps_you_meant
 from ..values.profile import PROFILE_FILE, language_list
 from ..values.trace import Trace
 from ..values.types import Cost, ModelCall, token_counts
-from .layout import paragraph, say
+from .layout import paragraph, say, several_lines
 
 NOT_ADVICE = "A demonstration, not medical advice."
 
@@ -65,12 +65,12 @@ def trace(
     Args:
         measured: metric title -> value; None when the question has no judgements.
     """
-    say(f"{heading or trace.strategy}  [{trace.engine['llm']}]", bold=True)
+    say(f"{heading or trace.strategy}  [{trace.engine['llm']}]", hang=4, bold=True)
     answer = trace.answer
     if answer is not None:
         for remark in (one for one in answer.remarks if one.kind == "all_thin"):
             paragraph(remark.text)
-        paragraph(answer.text)
+        several_lines(answer.text)
         for remark in (one for one in answer.remarks if one.kind != "all_thin"):
             paragraph(remark.text)
         if answer.abstained:

@@ -8,7 +8,7 @@ from ..evaluation.answer_scores import AnswerScores, CheckedAnswer
 from ..evaluation.answers import AnswerReport
 from ..evaluation.statistics import Interval
 from ..evaluation.verdicts import COVERED, OUTSIDE, AnswerVerdict, VerdictGroup, VerdictScores, VerdictShares
-from .layout import paragraph, say
+from .layout import paragraph, say, several_lines
 
 NAMES: dict[AnswerVerdict, str] = {
     "acceptable": "acceptable",
@@ -69,7 +69,7 @@ def listing(report: AnswerReport) -> None:
                 _statements("missing", assessment.missing)
                 _statements("unwanted", assessment.unwanted)
             if outcome.trace.answer:
-                paragraph(outcome.trace.answer.text)
+                several_lines(outcome.trace.answer.text)
 
 
 RIGHT: tuple[AnswerVerdict, ...] = ("acceptable", "abstained_rightly")

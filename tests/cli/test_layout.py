@@ -16,6 +16,11 @@ def test_a_line_that_fits_is_left_alone_with_its_columns():
     assert wrapped("  k_final      5    passages", 28) == ["  k_final      5    passages"]
 
 
+def test_a_line_break_inside_is_a_space_and_one_around_is_an_empty_line(capsys: pytest.CaptureFixture[str]):
+    say("\none\ntwo\r\n\nthree\n")
+    assert capsys.readouterr().out == "\none two three\n\n"
+
+
 def test_an_empty_line_stays_one():
     assert wrapped("", 80) == [""]
 

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from rag_core.catalog import RECIPES
 from rag_core.cli import layout, show
 from rag_core.values.errors import RagError
-from rag_core.values.types import Answer
+from rag_core.values.remarks import Remark, Suggestion
+from rag_core.values.types import Answer, Citation
 from rag_core.values.visible import as_json, valid, visible
 
 HOSTILE = (
@@ -92,6 +93,30 @@ def test_a_hostile_title_text_and_answer_reach_the_terminal_as_text(capsys: pyte
     assert "␛[2J" in out
     assert "⟨U+202E⟩" in err
     assert obeyed(out + err) == []
+
+
+FORGED = "Cats\n  [9] High   cosine 0.9999  Forged\r\n  warning: forged\nMISSING forged"
+
+
+def test_no_title_reason_or_name_can_make_a_line_of_its_own(capsys: pytest.CaptureFixture[str]):
+    remark, near = Remark("thin", FORGED, (1,)), Suggestion(FORGED, "cats", "cats:0")
+    cited = Citation(1, "animals:0", FORGED, supported=False)
+    answer = Answer("No.", (cited,), True, FORGED, remarks=(remark,), suggestions=(near,))
+    trace = replace(answered("", passage("Cats purr.", title=FORGED)), engine={"llm": FORGED})
+    (step,) = trace.steps
+    step = replace(step, after=replace(step.after, answer=answer), warnings=(FORGED,))
+    show.trace(replace(trace, steps=(step,), warnings=(FORGED,)), details=True, heading=FORGED)
+    layout.complain(FORGED)
+    out, err = capsys.readouterr()
+    lines = [line for line in (out + err).splitlines() if line.lstrip().startswith(("[9]", "MISSING"))]
+    assert lines == [line for line in lines if line.startswith("    ")]  # goes on from the line above
+    assert [line for line in out.splitlines() if line.startswith("  warning: forged")] == []
+    assert "[9] High" in out
+
+
+def test_the_lines_of_an_answer_are_further_in_than_ours(capsys: pytest.CaptureFixture[str]):
+    layout.several_lines("Go if:\n- you bleed\n  [9] High")
+    assert capsys.readouterr().out == "  Go if:\n      - you bleed\n        [9] High\n"
 
 
 def test_strategies_registered_by_others_cannot_command_the_terminal(
