@@ -6,15 +6,13 @@ import itertools
 import os
 import shutil
 import struct
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from ..values.errors import StorageError
 from ..values.private import FOLDER
-
-SHARED_MEMORY = Path("/dev/shm")  # may have room where the disk has none
+from .temporary import clear_leftovers, places, temporary_folder
 
 HEADER = struct.Struct(
     "=i6Q"
@@ -44,6 +42,7 @@ def chroma_reader(folder: Path, resources: ExitStack) -> Any:
     Raises:
         StorageError: there is no room for the copy.
     """
+    clear_leftovers()
     try:
         client = chroma_client(folder)
     except Exception as error:  # Chroma raises many types
@@ -74,19 +73,15 @@ def clear_unused(folder: Path) -> None:
 
 def _copy(folder: Path, resources: ExitStack) -> Path | None:
     """A private temporary copy of a folder; None where nothing has room for it."""
-    for place in (None, SHARED_MEMORY):
-        try:
-            made = tempfile.TemporaryDirectory(prefix="rag-index-", dir=place)
-        except OSError:
-            continue
-        copy = Path(made.name) / folder.name
-        try:
-            shutil.copytree(folder, copy, copy_function=shutil.copyfile)
-        except OSError:
-            made.cleanup()
-            continue
-        for inner, *_ in os.walk(copy):
-            os.chmod(inner, FOLDER)  # the original's mode may forbid writing
-        resources.callback(made.cleanup)
-        return copy
+    for place in places():
+        with ExitStack() as attempt:
+            try:
+                copy = temporary_folder(place, attempt) / folder.name
+                shutil.copytree(folder, copy, copy_function=shutil.copyfile)
+            except OSError:
+                continue
+            for inner, *_ in os.walk(copy):
+                os.chmod(inner, FOLDER)  # the original's mode may forbid writing
+            resources.push(attempt.pop_all())
+            return copy
     return None

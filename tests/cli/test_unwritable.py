@@ -6,9 +6,12 @@ import ctypes
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -18,6 +21,7 @@ from helpers.small import DOCUMENTS, ROOT
 
 from rag_core.data.documents import Document
 from rag_core.indexing import SourceFiles
+from rag_core.indexing.temporary import PREFIX, temporary_folder
 from rag_core.lab.lab import Lab
 from rag_core.values.errors import RagError
 
@@ -99,6 +103,52 @@ def test_an_index_in_a_folder_without_permission_to_write_answers(home: Path) ->
         (len(DOCUMENTS), [FILES] * 3, ["a"]),
     )
     assert sorted(home.rglob("*")) == before
+
+
+def serve_until_killed(sender: Connection, home: Path, place: Path) -> None:
+    obey_permissions()
+    tempfile.tempdir = str(place)
+    index = open_store(home).open()
+    assert index is not None
+    sender.send([path.name for path in place.iterdir()])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_the_copy_of_a_killed_process_goes_at_the_next_start_and_nothing_else_does(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "tmp"
+    place.mkdir()
+    code, (copy,) = run(serve_until_killed, home, place)
+    assert (code, os.listdir(place)) == (-signal.SIGKILL, [copy])
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").touch()
+    (place / f"{PREFIX}link").symlink_to(tmp_path / "mine")
+    (place / f"{PREFIX}new").mkdir()  # not locked yet
+    (place / "other").mkdir()
+    (place / "other" / "file").touch()
+    with ExitStack() as served:
+        (temporary_folder(place, served) / "file").touch()
+        assert open_store(home).open() is not None
+        left = {path.name for path in place.iterdir() if path.is_dir()} - {"other"}
+        assert copy not in left
+        assert {f"{PREFIX}link", f"{PREFIX}new"} < left
+        assert (
+            len([name for name in left if (place / name / "file").exists()]) == 2
+        )  # the link's, and the served
+    assert (place / "other" / "file").exists()
+
+
+def test_an_index_opens_where_no_temporary_folder_can_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> str:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    open_store(tmp_path).update(SourceFiles("test", list(DOCUMENTS)))
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    assert open_store(tmp_path).open() is not None
 
 
 def test_a_change_that_cannot_be_written_is_one_line_and_nothing_is_lost(home: Path) -> None:

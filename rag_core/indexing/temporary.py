@@ -1,0 +1,58 @@
+"""Temporary folders that do not outlive their process, even when it is killed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+PREFIX = "rag-index-"
+SHARED_MEMORY = Path("/dev/shm")  # may have room where the disk has none
+
+
+def places() -> list[Path]:
+    """Where temporary folders can be made."""
+    found = []
+    with suppress(OSError):  # there may be none that can be written
+        found.append(Path(tempfile.gettempdir()))
+    return [*found, SHARED_MEMORY]
+
+
+def temporary_folder(place: Path, resources: ExitStack) -> Path:
+    """A private folder that is removed when `resources` is closed, or by the next process if this one is killed.
+
+    Its lock ends with this process, whichever way that ends.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    made = tempfile.TemporaryDirectory(prefix=PREFIX, dir=place)
+    resources.callback(made.cleanup)
+    lock = os.open(made.name, os.O_RDONLY)
+    resources.callback(os.close, lock)
+    with suppress(OSError):  # a file system without locks; then nothing is cleared there either
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return Path(made.name)
+
+
+def clear_leftovers() -> None:
+    """Remove our folders whose process is gone."""
+    for place in places():
+        with suppress(OSError):
+            for folder in place.glob(f"{PREFIX}*"):
+                with suppress(OSError):
+                    _remove_if_left(folder)
+
+
+def _remove_if_left(folder: Path) -> None:
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        if os.fstat(lock).st_uid != os.geteuid() or not os.listdir(lock):
+            return  # somebody else's, or only just made and not yet locked
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)
