@@ -166,6 +166,23 @@ class TestAnswer:
         )
 
 
+class TestStop:
+    def test_what_cannot_be_cut_short_shows_that_it_stops(self) -> None:
+        ready = threading.Event()
+        lab = SimpleNamespace(stream=lambda *_, **__: iter([rag_core.StoppedEarly(0, ())]))
+        warming = cast(Engine, SimpleNamespace(wait=lambda: ready.wait(60) and lab))
+        run = LiveRun(warming, QUESTION, [RERANKED])
+        (column,) = run.columns
+        assert "The engine is warming up" in html.answer(column, 0, "loading the model")
+        run.stop()
+        assert "Stopping…" in html.answer(column, 0, "loading the model")
+        ready.set()
+        assert run.wait(60)
+        shown = html.answer(column, 0, "ready")
+        assert "The run was stopped. Finished results are kept." in shown
+        assert "Stopping…" not in shown
+
+
 class TestCost:
     def call(self, cost: float | None) -> ModelCall:
         return ModelCall("answer", "m", 10, 5, cost, "provider")
