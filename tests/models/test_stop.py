@@ -35,10 +35,10 @@ FAULTS = {
     "waiting after a 500": Status(500, headers=BUSY),
     "waiting after a 429": Status(429, headers=BUSY),
 }
-STRATEGIES = {  # the role that hangs, and how many of its requests go out at the same time
+STRATEGIES = {  # the role that hangs, and how many of its requests go out together
     "an answer": ("bm25", "answer", 1),
     "rewrites": ("multi_query", "rewrite", 3),
-    "judgements": (("rag_msr", {"theta": 0}), "judge", 2),
+    "judgements": (("rag_msr", {"theta": 0}), "judge", 3),
 }
 
 
