@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..data.benchmark import GRADES, KINDS, SPLITS, Question, read_qrels, read_questions
-from ..data.documents import Document, check_collection, read_collection
+from ..data.collection import check_collection
+from ..data.documents import Document, read_collection
 from ..gloss import list_problems, read_entries, redundant
 from ..indexing import Enricher, LanguageText, chunked, read_shipped, shipped_files, text_key, write_shipped
 from ..language.analysis import LANGUAGES
