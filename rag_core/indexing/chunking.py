@@ -112,11 +112,12 @@ class PassageParser(NodeParser):
                     "heading": passage.heading,
                     "language": passage.language,
                     "source": passage.source,
-                    "sources": sources_to_json(passage.sources),
-                    "differs_from": sources_to_json(passage.differs_from),
                     "position": position,
                 },
             )
+            for name, listed in (("sources", passage.sources), ("differs_from", passage.differs_from)):
+                if listed:
+                    node.metadata[name] = sources_to_json(listed)
             node.relationships[NodeRelationship.SOURCE] = document.as_related_node_info()
             yield node
 

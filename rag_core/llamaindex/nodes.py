@@ -16,12 +16,17 @@ from ..stages import SelectStage, Stage
 from ..stages.answer import labelled
 from ..values.errors import ConfigError
 from ..values.labels import LABELS
-from ..values.sources import sources_to_json
 from ..values.types import Hit, Passage, Ranking, Relevance, Scale, State, Vote
 
 NOT_FOR_MODELS = [
-    "doc_id", "language", "source", "sources", "differs_from", "difference", "label", "rank", "scale"
-]  # of a node's metadata  # fmt: skip
+    "doc_id",
+    "language",
+    "source",
+    "difference",
+    "label",
+    "rank",
+    "scale",
+]  # of a node's metadata
 
 
 class PassageNode(TextNode):
@@ -62,10 +67,7 @@ def _node(hit: Hit, rank: int) -> NodeWithScore:
     }
     if passage.context:
         metadata["context"] = passage.context
-    if passage.sources:
-        metadata["sources"] = sources_to_json(passage.sources)
-    if passage.differs_from:
-        metadata["differs_from"] = sources_to_json(passage.differs_from)
+    if passage.difference:
         metadata["difference"] = passage.difference
     node = PassageNode(
         id_=passage.id,
