@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*\S)")
-_MARK = re.compile(r"[ \t]*<!--\s*source:([^;<>]*)(?:;\s*differs_from:([^;<>]*))?-->[ \t]*")
+_MARK = re.compile(r"[ \t]*<!--\s*source:([^;<>]*)(?:;\s*differs_from:([^;<>]*))?-->\s*")
 
 
 class Mark(NamedTuple):
