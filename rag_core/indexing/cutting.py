@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from ..language.advice import points_back
 from ..language.analysis import sentence_spans
 from ..language.urgency import calls_for_help, signs_in
 
@@ -116,9 +117,10 @@ def _glued(units: Sequence[Unit]) -> list[Unit]:
         after = units[place + 1] if place + 1 < len(units) else None
         if before and (unit.item or before.item):
             glued[place] = replace(glued[place], glued=True)
-        if unit.item or not calls_for_help(unit.text) or signs_in(unit.text):
+        back = points_back(unit.text)
+        if unit.item or not (back or (calls_for_help(unit.text) and not signs_in(unit.text))):
             continue
-        if after and signs_in(after.text) and not (before and signs_in(before.text)):
+        if not back and after and signs_in(after.text) and not (before and signs_in(before.text)):
             glued[place + 1] = replace(glued[place + 1], glued=True)
         elif before:
             glued[place] = replace(glued[place], glued=True)

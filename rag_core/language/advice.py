@@ -84,10 +84,15 @@ def advice_problems(text: str, heading: str, language: str) -> Iterator[str]:
         yield f"a list of signs without what to do: {listed[0].strip()}"
 
 
+def points_back(sentence: str) -> bool:
+    """Whether a sentence is about signs named before it: "any of these signs"."""
+    return _POINTS.search(sentence) is not None
+
+
 def _lacks_signs(said: Sequence[str], place: int, heading: str, language: str) -> bool:
     """Whether neither this sentence nor one before it names a sign or a subject."""
     before = any(map(_names_sign, said[:place]))
-    if before or _POINTS.search(said[place]):
+    if before or points_back(said[place]):
         return not before
     generic = {*tokens(_ACTION_ONLY.get(language, ""), language)}
     own = [term for term in tokens(said[place], language) if term not in generic]

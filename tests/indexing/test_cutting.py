@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.indexing.cutting import HARD, cut
@@ -44,6 +44,7 @@ BLOCK = st.tuples(st.sampled_from(["prose", "list"]), st.lists(st.integers(2, 25
 SECTIONS = st.lists(BLOCK, min_size=1, max_size=6).map(numbered)
 
 
+@settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
 def test_nothing_is_lost_and_only_a_lead_in_is_repeated(section: tuple[str, list[str], list[str]]) -> None:
     text, leads, _ = section
@@ -53,6 +54,7 @@ def test_nothing_is_lost_and_only_a_lead_in_is_repeated(section: tuple[str, list
     assert repeated <= set(re.findall(r"\w+", " ".join(leads)))
 
 
+@settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
 def test_a_list_below_the_limit_is_in_one_part_with_what_leads_in_and_what_concludes(
     section: tuple[str, list[str], list[str]],
@@ -65,6 +67,7 @@ def test_a_list_below_the_limit_is_in_one_part_with_what_leads_in_and_what_concl
             assert any(set(re.findall(r"\w+", listed)) <= part for part in parts)
 
 
+@settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
 def test_a_part_is_within_the_size_unless_a_list_is_kept_whole(
     section: tuple[str, list[str], list[str]],
@@ -74,6 +77,7 @@ def test_a_part_is_within_the_size_unless_a_list_is_kept_whole(
         assert count(part) <= (HARD * SIZE if "\n- " in f"\n{part}" else SIZE)
 
 
+@settings(deadline=None)  # the first example loads the sentence model
 @given(SECTIONS)
 def test_a_list_that_is_cut_begins_each_part_with_its_lead_in(
     section: tuple[str, list[str], list[str]],
