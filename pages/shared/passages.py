@@ -146,17 +146,14 @@ def _passage(
         if passage.context
         else ""
     )
-    source = (
-        f'<p class="rl-note">Sources cited by the document: {escape(passage.source)}.</p>'
-        if passage.source
-        else ""
-    )
+    source = f'<p class="rl-note">Source: {escape(passage.source)}.</p>' if passage.source else ""
+    differs = f'<p class="rl-note"><b>{escape(passage.difference)}</b></p>' if passage.difference else ""
     return (
         f'<details class="rl-passage"><summary><span class="rl-n">{rank:d}</span>{label}{score}'
         f'<span class="rl-title">{escape(passage.full_title)}</span></summary>'
         f'<div class="rl-body" id="c{position}-p{rank:d}" tabindex="-1"><p class="rl-text">'
         f"{_marked(passage, question, [one.quote for one in cited if one.supported])}</p>"
-        f"{_doubts(cited)}{context}{source}"
+        f"{_doubts(cited)}{context}{source}{differs}"
         f'<p class="rl-note">Passage {escape(hit.id)}, language {escape(passage.language)}</p>{reasons}'
         f'<table class="rl-table rl-votes"><thead><tr><th>Stage</th><th>Rank</th><th>Score</th>'
         f"{'<th>Query</th>' if several else ''}</tr></thead>"

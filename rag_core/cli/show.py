@@ -91,6 +91,10 @@ def trace(
         say(
             f"  [{rank}] {label:<6} {hit.scale} {hit.score:.4f}  {hit.passage.full_title}  ({hit.id})", hang=4
         )
+        if hit.passage.source:
+            say(f"      {hit.passage.source}", hang=2)
+        if hit.passage.difference:
+            say(f"      {hit.passage.difference}", hang=2)
     for query in trace.final.queries:
         if query.origin != "question":
             say(f"  {query.origin} (weight {query.weight:g}): {query.text}")

@@ -1,4 +1,4 @@
-"""Documents on disk: Markdown with front matter and a checker for it, and BEIR folders."""
+"""Documents on disk: Markdown with front matter, and BEIR folders."""
 
 from __future__ import annotations
 
@@ -10,41 +10,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..language.analysis import LANGUAGES, language_of
+from ..language.analysis import language_of
 from ..values.errors import DataError
 from ..values.profile import Profile, read_profile
+from ..values.sources import Source
 from ..values.unreadable import why_unreadable
 from .files import list_files, read_bytes
 from .limits import MAX_ID, MAX_LINE, MAX_TITLE, READING, LimitExceeded, shorten
+from .marks import Mark, take_marks
 
 BUILTIN = "obstetrics"  # the corpus in data/corpus
-TOPICS = frozenset(
-    [
-        "antenatal",
-        "screening",
-        "complications",
-        "labour",
-        "birth",
-        "postpartum",
-        "newborn",
-        "breastfeeding",
-        "emergency",
-    ]
-)
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}")
-WORDS = (400, 700)  # shortest and longest body of a document
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A publication behind a document's facts."""
-
-    organisation: str
-    title: str
-    year: int
-
-    def __str__(self) -> str:
-        return f"{self.organisation}, {self.title}, {self.year}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +29,7 @@ class Document:
 
     Args:
         topic: one of TOPICS in the built-in collection; otherwise empty.
+        marks: the sources of its sections, in order; sections without one have all of the document's.
 
     Raises:
         DataError: the id is longer than MAX_ID.
@@ -64,6 +41,7 @@ class Document:
     text: str
     topic: str = ""
     sources: tuple[Source, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.id) > MAX_ID:
@@ -112,9 +90,18 @@ def parse_document(text: str, path: Path) -> Document:
     try:
         fields, body = split_front_matter(text)
         sources = tuple(
-            Source(_plain(row, "organisation"), _plain(row, "title"), int(row["year"]))
+            Source(
+                _plain(row, "organisation"),
+                _plain(row, "title"),
+                int(row["year"]),
+                *(
+                    "" if row.get(name) is None else _plain(row, name)
+                    for name in ("id", "jurisdiction", "type")
+                ),
+            )
             for row in fields["sources"]
         )
+        body, marks = take_marks(body, {source.id for source in sources if source.id})
         return Document(
             id=_plain(fields, "id"),
             title=_plain(fields, "title"),
@@ -122,6 +109,7 @@ def parse_document(text: str, path: Path) -> Document:
             topic=_plain(fields, "topic"),
             text=body,
             sources=sources,
+            marks=marks,
         )
     except (yaml.YAMLError, LimitExceeded) as error:
         raise DataError(
@@ -167,7 +155,7 @@ def builtin_documents(data: Path) -> tuple[list[Document], list[DataError]]:
 
 
 def _readable(folder: Path) -> tuple[list[Document], list[DataError]]:
-    paths = _markdown_files(folder)
+    paths = markdown_files(folder)
     if not paths:
         raise DataError(
             f"There are no documents in {folder}.",
@@ -183,7 +171,7 @@ def _readable(folder: Path) -> tuple[list[Document], list[DataError]]:
     return sorted(documents, key=lambda document: document.id), faults
 
 
-def _markdown_files(folder: Path) -> list[Path]:
+def markdown_files(folder: Path) -> list[Path]:
     """Like `read_path`, it opens nothing but regular files inside the folder."""
     try:
         return [path for name, path in list_files(folder).files if name.endswith(".md")]
@@ -201,52 +189,6 @@ def builtin_profile(data: Path) -> Profile:
         DataError: its profile is malformed.
     """
     return read_profile(data / "corpus") or Profile()
-
-
-def check_collection(folder: Path) -> list[str]:
-    """The faults of a collection, one per line; empty if there are none."""
-    problems: list[str] = []
-    seen: dict[str, Path] = {}
-    bodies: dict[str, Path] = {}
-    for path in _markdown_files(folder):
-        try:
-            document = read_document(path)
-        except DataError as error:
-            problems.append(str(error))
-            continue
-        problems += [f"{path}: {problem}" for problem in _document_problems(document, path)]
-        if document.id in seen:
-            problems.append(f"{path}: id {document.id!r} is also used by {seen[document.id]}")
-        seen[document.id] = path
-        for paragraph in document.text.split("\n\n"):
-            words = " ".join(paragraph.split())
-            if len(words.split()) >= 12 and words in bodies:
-                problems.append(f"{path}: repeats a paragraph from {bodies[words]}: {words[:60]}…")
-            bodies[words] = path
-    return problems if seen or problems else [f"{folder}: no documents"]
-
-
-def _document_problems(document: Document, path: Path) -> Iterator[str]:
-    if document.id != f"{path.parent.name}-{path.stem}":
-        yield f"id is {document.id!r}, not {path.parent.name}-{path.stem!r}"
-    if document.language not in LANGUAGES or document.language != path.parent.name:
-        yield f"language {document.language!r} does not match the folder {path.parent.name!r}"
-    elif language_of(document.text) != document.language:
-        yield f"the text does not seem to be in {document.language!r}"
-    if document.topic not in TOPICS:
-        yield f"topic {document.topic!r} is not one of {', '.join(sorted(TOPICS))}"
-    if not document.text.lstrip().startswith(f"# {document.title}\n"):
-        yield "the body does not start with the title as a heading"
-    words = len(document.text.split())
-    if not WORDS[0] <= words <= WORDS[1]:
-        yield f"{words} words, not {WORDS[0]} to {WORDS[1]}"
-    if document.text.count("\n## ") < 3:
-        yield "fewer than three sections"
-    if not document.sources:
-        yield "no sources"
-    for source in document.sources:
-        if not source.organisation or not source.title or not 1990 <= source.year <= 2030:
-            yield f"source {source} is malformed"
 
 
 def beir_documents(folder: Path, name: str = "corpus.jsonl") -> Iterator[Document]:

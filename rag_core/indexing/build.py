@@ -13,6 +13,7 @@ from ..data.documents import Document
 from ..runtime.services import Embedder
 from ..values.errors import DataError, IndexDamaged
 from ..values.profile import Profile
+from ..values.sources import sources_to_json
 from ..values.types import Cost, ModelCall, Passage
 from .chunking import PassageParser, passage_in
 from .enrich import Enricher
@@ -218,7 +219,9 @@ def _llama_document(document: Document, reading: SourceFiles) -> LlamaDocument:
         metadata={
             "title": document.title,
             "language": document.language,
-            "source": "; ".join(str(source) for source in document.sources),
+            "source": "",
+            "sources": sources_to_json(document.sources),
+            "marks": [list(mark) for mark in document.marks],
             "root": reading.root,
             "file": reading.files.get(document.id, ""),
             "whole": reading.whole,

@@ -1,4 +1,4 @@
-"""Splitting documents into passages along their headings, of about 128 to 200 word pieces each."""
+"""Splitting documents into passages along their headings: a section is one passage if the embedding model can read it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from llama_index.core.node_parser import MarkdownNodeParser, NodeParser, SentenceSplitter
-from llama_index.core.node_parser.text.utils import split_by_sentence_tokenizer
+from llama_index.core.node_parser import MarkdownNodeParser, NodeParser
 from llama_index.core.schema import BaseNode, NodeRelationship, TextNode
 from pydantic import PrivateAttr
 
 from ..data.limits import MAX_TITLE, shorten
+from ..data.marks import Mark
+from ..values.sources import Source, source_line, sources_from_json, sources_to_json
 from ..values.types import Passage
+from .cutting import LONGEST, blocks, cut
 
-SMALLEST = 128  # word pieces; shorter chunks are merged with the next section if both fit
-LARGEST = 200  # word pieces; with title and headings this stays within MiniLM's 256
-LONGEST = 2_000  # characters; a tokenizer may count a word of any length as one word piece
+SMALLEST = 48  # word pieces; a shorter section is merged with the next if both fit
+LARGEST = {
+    "es": 320
+}  # by language: word pieces of a passage with title and headings; Spanish is read in English
+LARGEST_OTHERWISE = 254  # what MiniLM reads
 LONGEST_WHOLE = 50_000  # characters of a passage that is a whole document
-BLOCK = 20_000  # characters given to the sentence splitter at once; its time can grow faster than the text
-UNBROKEN = 200  # characters of a piece of text without spaces
-CHUNKER = f"headings+sentences/{SMALLEST}-{LARGEST}/2"  # part of an index's identity
+BLOCK = 20_000  # characters cut at once; a section longer than this is cut there first
+CHUNKER = f"sections/{SMALLEST}-{LARGEST_OTHERWISE}-{LARGEST['es']}/3"  # part of an index's identity
 
 
 _HEADING = re.compile(r"#+\s")  # as MarkdownNodeParser sees it
@@ -31,18 +34,32 @@ _HEADING = re.compile(r"#+\s")  # as MarkdownNodeParser sees it
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A run of text under one heading path."""
+    """A run of text under one heading path.
+
+    Args:
+        sources: the document's sources of this text; empty for all.
+        differs_from: those whose guidance differs.
+    """
 
     heading: str
     text: str
+    sources: tuple[Source, ...] = ()
+    differs_from: tuple[Source, ...] = ()
 
 
 class PassageParser(NodeParser):
-    """A LlamaIndex node parser that splits Markdown at its headings.
+    """A LlamaIndex node parser that splits Markdown at its headings: one passage for each section that fits.
 
-    Sections longer than LARGEST are split between sentences; short neighbours are merged. A node's id is
-    document id, position and content hash: stable across runs, but different when its content changes.
-    Documents marked `whole` in their metadata are split only beyond LONGEST_WHOLE.
+    A passage fits if it has, with title and headings, as many word pieces as MiniLM reads of the passage. That is
+    more in Spanish, which costs 1.9 word pieces a word instead of 1.3 but is embedded read in English. Longer
+    sections are cut as `cutting` describes. Short ones are merged with the next.
+
+    A model reads the start of a passage that is longer than its window: Spanish that is embedded as it is, a long
+    list that is kept whole, or a long passage in an enriched index, after its context. The text past the window
+    has no part in the vector, but is searched by its words, judged, shown and quoted.
+
+    A node's id is document id, position and content hash: stable across runs, but different when its content
+    changes. Documents marked `whole` in their metadata are split only beyond LONGEST_WHOLE.
 
     Args:
         count: counts word pieces.
@@ -52,8 +69,6 @@ class PassageParser(NodeParser):
     _count: Callable[[str], int] = PrivateAttr()
     _progress: Callable[[int, int], None] = PrivateAttr()
     _headings: MarkdownNodeParser = PrivateAttr()
-    _sentences: _Sentences = PrivateAttr()
-    _splitter: SentenceSplitter = PrivateAttr()
 
     def __init__(
         self,
@@ -66,13 +81,6 @@ class PassageParser(NodeParser):
         self._count = lambda text: short(text) if len(text) <= 32 else count(text)
         self._progress = progress
         self._headings = MarkdownNodeParser(header_path_separator="\x1f")
-        self._sentences = _Sentences()
-        self._splitter = SentenceSplitter(
-            chunk_size=LARGEST,
-            chunk_overlap=0,
-            tokenizer=lambda text: [0] * self._count(text),
-            chunking_tokenizer_fn=self._sentences,
-        )
 
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
@@ -86,13 +94,15 @@ class PassageParser(NodeParser):
     def _passages(self, document: BaseNode) -> Iterator[BaseNode]:
         metadata = document.metadata
         if metadata["whole"]:
-            sections = [Section("", text) for text in _blocks(document.get_content(), LONGEST_WHOLE)]
+            sections = [Section("", text) for text in blocks(document.get_content(), LONGEST_WHOLE)]
         else:
-            sections = list(self._merged(self._sections(document, metadata["title"])))
+            sections = list(self._fitting(self._sections(document), metadata["title"], metadata["language"]))
+        everything = sources_from_json(metadata.get("sources", ""))
         for position, section in enumerate(sections):
+            own = section.sources or everything
             passage = Passage(
-                "", document.id_, metadata["title"], section.text, section.heading,
-                metadata["language"], metadata["source"],
+                "", document.id_, metadata["title"], section.text, section.heading, metadata["language"],
+                source_line(own) or metadata["source"], sources=own, differs_from=section.differs_from,
             )  # fmt: skip
             node = TextNode(
                 id_=f"{document.id_}:{position}:{content_hash(passage)}",
@@ -105,10 +115,16 @@ class PassageParser(NodeParser):
                     "position": position,
                 },
             )
+            for name, listed in (("sources", passage.sources), ("differs_from", passage.differs_from)):
+                if listed:
+                    node.metadata[name] = sources_to_json(listed)
             node.relationships[NodeRelationship.SOURCE] = document.as_related_node_info()
             yield node
 
-    def _sections(self, document: BaseNode, title: str) -> Iterator[Section]:
+    def _sections(self, document: BaseNode) -> Iterator[Section]:
+        """The sections as written, each with the sources that its mark, or that of a section around it, names."""
+        title = document.metadata["title"]
+        marked = _Marked(document)
         for node in self._headings.get_nodes_from_node(document):
             first, _, rest = node.get_content().partition("\n")
             path = [part for part in node.metadata["header_path"].split("\x1f") if part]
@@ -116,85 +132,75 @@ class PassageParser(NodeParser):
             text = (rest if headed else node.get_content()).strip()
             if headed:
                 path.append(first.lstrip("#").strip())
+            sources, differs_from = marked.next(path)
             path = [shorten(part, MAX_TITLE) for part in path]
             if path and path[0] == title:
                 del path[0]
-            for block in _blocks(text, BLOCK) if text else ():
-                for piece in self._split(block):
-                    yield Section(shorten(" › ".join(path), LONGEST), piece)
+            for block in blocks(text, BLOCK) if text else ():
+                yield Section(shorten(" › ".join(path), LONGEST), block, sources, differs_from)
 
-    def _split(self, text: str) -> Iterator[str]:
-        self._sentences.done.clear()
-        try:
-            pieces = self._splitter.split_text(text)
-        except (TimeoutError, RecursionError, ValueError):  # what it and its sentence model raise on odd text
-            pieces = [text]
-        for piece in pieces:
-            yield from _blocks(piece, LONGEST)
-
-    def _merged(self, sections: Iterator[Section]) -> Iterator[Section]:
+    def _fitting(self, sections: Iterator[Section], title: str, language: str) -> Iterator[Section]:
+        """The sections, long ones cut and short ones merged with the next."""
+        largest = LARGEST.get(language, LARGEST_OTHERWISE)
         pending: Section | None = None
         for section in sections:
-            if pending is None:
-                pending = section
-                continue
-            joined = _joined(pending, section)
-            if (
-                self._count(pending.text) < SMALLEST
-                and len(joined.text) <= LONGEST
-                and self._count(joined.text) <= LARGEST
-            ):
-                pending = joined
+            if pending is not None:
+                joined = _joined(pending, section)
+                if len(joined.text) <= LONGEST and self._fits(joined, title, largest):
+                    pending = None
+                    section = joined
+                else:
+                    yield pending
+                    pending = None
+            parts = cut(section.text, language, self._room(section, title, largest), self._count)
+            if len(parts) == 1 and self._count(parts[0]) < SMALLEST:
+                pending = replace(section, text=parts[0])
             else:
-                yield pending
-                pending = section
+                yield from (replace(section, text=part) for part in parts)
         if pending is not None:
             yield pending
 
+    def _fits(self, section: Section, title: str, largest: int) -> bool:
+        return self._count(section.text) <= self._room(section, title, largest)
 
-class _Sentences:
-    """Splits a text into sentences, a long one without spaces into short pieces, and either no further.
-
-    The model may split two characters off a run of punctuation, and two more off the rest, to no end.
-
-    Attributes:
-        done: the sentences already split off the text.
-    """
-
-    def __init__(self) -> None:
-        self.done: set[str] = set()
-        self._split = split_by_sentence_tokenizer()
-
-    def __call__(self, text: str) -> list[str]:
-        if text in self.done:
-            return [text]
-        if len(text) > LONGEST and not re.search(r"\s", text):
-            pieces = list(_blocks(text, UNBROKEN))
-        else:
-            pieces = self._split(text)
-        self.done.update(pieces)
-        return pieces
+    def _room(self, section: Section, title: str, largest: int) -> int:
+        """Word pieces left for the text; a title of any length leaves half."""
+        above = self._count(title) + self._count(section.heading)
+        return max(largest - above - 1, largest // 2)  # 1 for the sign between title and heading
 
 
-def _blocks(text: str, most: int) -> Iterator[str]:
-    """A text in pieces of at most `most` characters, cut at the end of a paragraph, line, sentence or word if possible."""
-    start = 0
-    while len(text) - start > most:
-        middle, end = start + most // 2, start + most
-        cuts = (text.rfind(sign, middle, end) + len(sign) for sign in ("\n\n", "\n", ". ", "。", " "))
-        cut = next((cut for cut in cuts if cut > middle), end)
-        if piece := text[start:cut].strip():
-            yield piece
-        start = cut
-    if piece := text[start:].strip() if start else text:
-        yield piece
+class _Marked:
+    """The sources of the sections of a document, in order."""
+
+    def __init__(self, document: BaseNode) -> None:
+        sources = sources_from_json(document.metadata.get("sources", ""))
+        self._known = {source.id: source for source in sources if source.id}
+        self._marks = [Mark(*row) for row in document.metadata.get("marks", ())]
+        self._named: dict[tuple[str, ...], tuple[tuple[Source, ...], tuple[Source, ...]]] = {}
+
+    def next(self, path: Sequence[str]) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
+        """The sources of the next section, and those of them that differ; empty if no mark names any."""
+        whole = tuple(path)
+        self._named.pop(whole, None)  # of an earlier section with the same headings
+        if path and self._marks and self._marks[0].heading == path[-1]:
+            mark = self._marks.pop(0)
+            differing = self._of(mark.differs_from)
+            self._named[whole] = (tuple(dict.fromkeys((*self._of(mark.sources), *differing))), differing)
+        around = (whole[:depth] for depth in range(len(whole), 0, -1))
+        return next((self._named[one] for one in around if one in self._named), ((), ()))
+
+    def _of(self, keys: Sequence[str]) -> tuple[Source, ...]:
+        return tuple(self._known[key] for key in keys if key in self._known)
 
 
 def _joined(first: Section, second: Section) -> Section:
-    if first.heading == second.heading:
-        return Section(first.heading, f"{first.text}\n\n{second.text}")
-    name = second.heading.rsplit(" › ", 1)[-1]
-    return Section(first.heading, f"{first.text}\n\n{name}\n\n{second.text}")
+    name = "" if first.heading == second.heading else f"{second.heading.rsplit(' › ', 1)[-1]}\n\n"
+    return Section(
+        first.heading,
+        f"{first.text}\n\n{name}{second.text}",
+        tuple(dict.fromkeys((*first.sources, *second.sources))) if first.sources and second.sources else (),
+        tuple(dict.fromkeys((*first.differs_from, *second.differs_from))),
+    )
 
 
 def content_hash(passage: Passage) -> str:
@@ -221,4 +227,6 @@ def passage_of(identity: str, text: str, metadata: Any) -> Passage:
         language=metadata["language"],
         source=metadata["source"],
         context=metadata.get("context", ""),
+        sources=sources_from_json(metadata.get("sources", "")),
+        differs_from=sources_from_json(metadata.get("differs_from", "")),
     )

@@ -24,7 +24,7 @@ from .key_value_cache import KeyValueCache, text_key
 
 CACHE = "contexts.sqlite"  # in vectors/
 OFFLINE = "offline"  # prefix of every offline enricher's key
-MAX_CONTEXT_WORDS = 60  # plus a passage of 200 word pieces, this stays within the 256 MiniLM reads
+MAX_CONTEXT_WORDS = 60  # longer ones would push much of a passage past what a model reads
 MAX_DOCUMENT = 24_000  # characters of a document sent with a passage, about 6,000 tokens
 DOCUMENT_START = 4_000  # of which from the start of a longer document; the rest surrounds the passage
 CONCURRENCY = 8  # calls at a time

@@ -6,13 +6,15 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..data.benchmark import GRADES, KINDS, SPLITS, Question, read_qrels, read_questions
-from ..data.documents import Document, check_collection, read_collection
+from ..data.collection import check_collection
+from ..data.documents import Document, read_collection
 from ..gloss import list_problems, read_entries, redundant
 from ..indexing import Enricher, LanguageText, chunked, read_shipped, shipped_files, text_key, write_shipped
 from ..language.analysis import LANGUAGES
@@ -20,6 +22,7 @@ from ..offline.memory import sentences_of
 from ..runtime.services import Embedder
 from ..values.errors import DataError, StorageError
 from .answer_sets import check_answer_sets
+from .reading_alone import passage_problems
 
 LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
 CONCEPT_LISTS = ("en", "es", "lay_en", "lay_es", "abbr", "narrower", "related")
@@ -36,7 +39,10 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
     """
     problems = check_collection(data / "corpus")
     documents = read_collection(data / "corpus")
+    by_id = {document.id: document for document in documents}
     passages = {passage_key(passage.id): passage for passage in chunked(documents, embedder)}
+    for document, own in groupby(passages.values(), lambda passage: passage.doc_id):
+        problems += passage_problems(by_id[document], own)
     counts: dict[str, Any] = {
         "documents": Counter(document.language for document in documents),
         "words": sum(len(document.text.split()) for document in documents),
@@ -139,7 +145,13 @@ def _export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
             {"_id": d.id, "title": d.title, "text": d.text, "language": d.language} for d in documents
         ],
         "passages": [
-            {"_id": passage_key(p.id), "title": p.full_title, "text": p.text, "language": p.language}
+            {
+                "_id": passage_key(p.id),
+                "title": p.full_title,
+                "text": p.text,
+                "language": p.language,
+                "source": p.source,
+            }
             for p in chunked(documents, embedder)
         ],
     }

@@ -171,6 +171,11 @@ def sentences(text: str, language: str) -> list[str]:
     return [" ".join(sentence.split()) for block in blocks if block for sentence in splitter.tokenize(block)]
 
 
+def sentence_spans(text: str, language: str) -> list[tuple[int, int]]:
+    """Where the sentences of a paragraph start and end, in order; between them is only white space."""
+    return list(_sentence_splitter(language).span_tokenize(text))
+
+
 def warm_up() -> None:
     """Load the data that the functions above otherwise load on first use, which takes about two seconds."""
     for language in LANGUAGES:

@@ -18,7 +18,15 @@ from ..values.errors import ConfigError
 from ..values.labels import LABELS
 from ..values.types import Hit, Passage, Ranking, Relevance, Scale, State, Vote
 
-NOT_FOR_MODELS = ["doc_id", "language", "source", "label", "rank", "scale"]  # of a node's metadata
+NOT_FOR_MODELS = [
+    "doc_id",
+    "language",
+    "source",
+    "difference",
+    "label",
+    "rank",
+    "scale",
+]  # of a node's metadata
 
 
 class PassageNode(TextNode):
@@ -59,6 +67,8 @@ def _node(hit: Hit, rank: int) -> NodeWithScore:
     }
     if passage.context:
         metadata["context"] = passage.context
+    if passage.difference:
+        metadata["difference"] = passage.difference
     node = PassageNode(
         id_=passage.id,
         text=passage.text,

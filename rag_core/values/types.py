@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .remarks import Remark, Suggestion
+from .sources import Source, difference
 
 Vectors = NDArray[np.float32]  # (n, d), rows L2-normalised
 Scale = Literal[
@@ -41,8 +42,10 @@ class Passage:
         heading: path of headings below the title, joined by " › "; may be empty.
         text: the text itself, without title and heading.
         language: ISO 639-1 code of the text, such as "en".
-        source: one line on where the document's facts come from; may be empty.
+        source: one line on where its facts come from; may be empty.
         context: one or two sentences that place it in its document; enriched indexes only.
+        sources: the publications behind `source`; empty for passages of documents that list none.
+        differs_from: those of them whose guidance differs from that of the others; usually empty.
     """
 
     id: str
@@ -53,11 +56,18 @@ class Passage:
     language: str = "en"
     source: str = ""
     context: str = ""
+    sources: tuple[Source, ...] = ()
+    differs_from: tuple[Source, ...] = ()
 
     @property
     def full_title(self) -> str:
         """Title and heading path on one line."""
         return " › ".join(part for part in (self.title, self.heading) if part)
+
+    @property
+    def difference(self) -> str:
+        """One sentence saying whose guidance differs; empty if nobody's does."""
+        return difference([one for one in self.sources if one not in self.differs_from], self.differs_from)
 
     @property
     def indexed_text(self) -> str:

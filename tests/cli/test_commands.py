@@ -85,7 +85,8 @@ def test_query_as_json_has_exactly_the_promised_fields(ready: Path, rag: Rag, st
     assert [context["rank"] for context in trace["contexts"]] == [1, 2, 3]
     for context in trace["contexts"]:
         assert set(context) == {
-            "id", "doc_id", "title", "text", "rank", "score", "score_scale", "label", "votes",
+            "id", "doc_id", "title", "text", "source", "sources", "difference", "rank", "score", "score_scale", "label",
+            "votes",
         }  # fmt: skip
         assert context["label"] in {"High", "Medium", "Low"}
         assert all({"stage", "query", "rank", "score"} <= set(vote) for vote in context["votes"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,9 +15,11 @@ from llama_index.core.schema import Document as LlamaDocument
 from tokenizers import Tokenizer
 
 from rag_core.data.documents import Document, read_collection
+from rag_core.gloss import Gloss
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path
 from rag_core.indexing.chunking import PassageParser, passage_of
 from rag_core.language.analysis import sentences
+from rag_core.language.thesaurus import Thesaurus
 from rag_core.models.embedding import minilm_folder
 from rag_core.values.errors import DataError
 from rag_core.values.types import Passage
@@ -53,22 +54,18 @@ def builtin(count_pieces: Count) -> list[list[Passage]]:
     return [cut(document, count_pieces) for document in BUILTIN]
 
 
-def test_no_built_in_passage_is_longer_than_200_word_pieces_or_than_the_model_reads(
+def test_a_built_in_passage_is_a_whole_section_and_the_model_reads_all_of_it(
     builtin: list[list[Passage]], count_pieces: Count
 ) -> None:
-    for passage in [passage for passages in builtin for passage in passages]:
-        assert 0 < count_pieces(passage.text) <= 200
-        assert count_pieces(passage.indexed_text) + 2 <= 256, passage.id
-
-
-def test_a_built_in_passage_is_shorter_than_128_only_where_the_next_would_not_fit(
-    builtin: list[list[Passage]], count_pieces: Count
-) -> None:
-    for passages in builtin:
-        for passage, following in itertools.pairwise(passages):
-            name = following.heading.rpartition(" › ")[2]
-            if count_pieces(passage.text) < 128:
-                assert count_pieces(f"{passage.text} {name} {following.text}") > 200, passage.id
+    data = ROOT / "data"
+    gloss = Gloss.read(data / "gloss" / "es.tsv", Thesaurus.read(data / "thesaurus.toml"))
+    for document, passages in zip(BUILTIN, builtin, strict=True):
+        sections = [text.strip() for text in re.split(r"^#+ .*$", document.text, flags=re.MULTILINE)]
+        assert [passage.text for passage in passages] == [text for text in sections if text], document.id
+        for passage in passages:
+            text = passage.indexed_text
+            read = gloss.english(text) if passage.language == "es" else text
+            assert count_pieces(read) + 2 <= 256, passage.id
 
 
 def test_cutting_the_built_in_documents_loses_no_word_and_keeps_their_order(
@@ -103,17 +100,15 @@ def prose(words: int, word: str = "w") -> str:
 @pytest.mark.parametrize(
     ("first", "second", "lengths"),
     [
-        (99, 99, [99 + 1 + 99]),
-        (100, 99, [100 + 1 + 99]),
-        (100, 100, [100, 100]),
-        (127, 72, [127 + 1 + 72]),
-        (127, 73, [127, 73]),
-        (128, 1, [128, 1]),
-        (1, 198, [1 + 1 + 198]),
-        (1, 199, [1, 199]),
+        (20, 20, [20 + 1 + 20]),
+        (47, 203, [47 + 1 + 203]),
+        (47, 204, [47, 204]),
+        (48, 1, [48, 1]),
+        (1, 249, [1 + 1 + 249]),
+        (1, 250, [1, 250]),
     ],
 )
-def test_a_section_below_128_takes_in_the_next_while_both_and_its_name_stay_within_200(
+def test_a_short_section_takes_in_the_next_while_both_fit_below_title_and_heading(
     first: int, second: int, lengths: list[int]
 ) -> None:
     text = f"# T\n\n## A\n\n{prose(first)}\n\n## B\n\n{prose(second)}"
@@ -160,7 +155,7 @@ def test_a_long_section_is_split_between_sentences_without_overlap() -> None:
 
 def test_a_sentence_longer_than_a_passage_is_split_at_words() -> None:
     passages = cut(Document("x", "T", "en", prose(450)))
-    assert all(count_words(passage.text) <= 200 for passage in passages)
+    assert all(count_words(passage.text) <= 252 for passage in passages)
     assert sum(count_words(passage.text) for passage in passages) == 450
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from helpers.source_files import docx, failures, locked_pdf, pdf, read_one, words, write, xlsx
 
-from rag_core.data.documents import Document, Source
+from rag_core.data.documents import Document
 from rag_core.indexing import read_path
 from rag_core.values.errors import DataError, InputError
+from rag_core.values.sources import Source
 
 FRONT_MATTER = """---
 id: en-epidural

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from rag_core.data.benchmark import read_qrels, read_questions
-from rag_core.data.documents import Document, check_collection, read_collection
+from rag_core.data.collection import check_collection
+from rag_core.data.documents import Document, read_collection
 from rag_core.indexing import OfflineEnricher, chunked, read_shipped, text_key
 from rag_core.lab.builtin import check, export, passage_key, thesaurus_problems, vector_texts, write_vectors
 from rag_core.lab.lab import Lab
@@ -29,17 +30,29 @@ sources:
   - organisation: WHO
     title: Intrapartum care for a positive childbirth experience
     year: 2018
+    id: WHO2018
+    jurisdiction: International
+    type: guideline
+  - organisation: NICE
+    title: Intrapartum care (NG235)
+    year: 2023
+    id: NICE2023
+    jurisdiction: UK
+    type: guideline
 ---
 
 # A good document
 
 ## First
+<!-- source: WHO2018 -->
 {words}
 
 ## Second
+<!-- source: WHO2018; differs_from: NICE2023 -->
 The woman and the midwife talk about the birth.
 
 ## Third
+<!-- source: WHO2018, NICE2023 -->
 The baby is well and the mother is resting.
 """
 
@@ -95,7 +108,29 @@ def test_every_topic_of_the_seeds_has_a_document_named_after_it(
         ("year: 2018", "year: 1066", "is malformed"),
         ("year: 2018", "year: soon", "missing or invalid"),
         ("title: A good document", "title: Another", "does not start with the title"),
-        ("## Third\n", "", "fewer than three sections"),
+        ("## Third\n<!-- source: WHO2018, NICE2023 -->\n", "", "fewer than three sections"),
+        (
+            "jurisdiction: UK",
+            "jurisdiction: Utopia",
+            "source NICE2023: jurisdiction 'Utopia' is not one of ours",
+        ),
+        ("    type: guideline\n  -", "    type: rumour\n  -", "source WHO2018: type 'rumour' is not one of"),
+        ("    id: NICE2023", "    id: WHO2018", "2 sources have the id 'WHO2018'"),
+        ("    id: WHO2018\n", "", "1 sources have the id ''"),
+        ("WHO2018 -->", "WHO2018, BMJ1 -->", "source 'BMJ1' is not in the front matter"),
+        (
+            "WHO2018; differs_from: NICE2023",
+            "WHO2018; differs_from: WHO2018",
+            "'WHO2018' differs from itself",
+        ),
+        ("source: WHO2018; differs_from", "source: ; differs_from", "no source before differs_from"),
+        (
+            "; differs_from: NICE2023 -->",
+            "; differs -->",
+            "does not name a section's sources: <!-- source: WHO2018;",
+        ),
+        ("<!-- source: WHO2018 -->\n", "", "section 'First' names no sources"),
+        ("## Second", "## First", "two sections are named 'First'"),
         ("id: en-good\n", "", "missing or invalid"),
         ("sources:", "sources: [", "cannot be read"),
     ],
@@ -110,6 +145,16 @@ def test_the_checker_names_what_is_wrong(tmp_path: Path, old: str, new: str, com
     assert any(complaint in problem for problem in check_collection(tmp_path))
 
 
+def test_the_checker_names_a_source_that_no_section_uses(tmp_path: Path) -> None:
+    (tmp_path / "en").mkdir()
+    text = GOOD.format(words="The midwife listens to the woman and to her partner. " * 45)
+    text = text.replace("; differs_from: NICE2023", "").replace(", NICE2023", "")
+    (tmp_path / "en" / "good.md").write_text(text, encoding="utf-8")
+    assert [problem.partition(": ")[2] for problem in check_collection(tmp_path)] == [
+        "no section names source 'NICE2023'"
+    ]
+
+
 def test_the_checker_finds_repeated_paragraphs_ids_and_wrong_lengths(tmp_path: Path) -> None:
     folder = tmp_path / "en"
     folder.mkdir()
@@ -120,7 +165,7 @@ def test_the_checker_finds_repeated_paragraphs_ids_and_wrong_lengths(tmp_path: P
     problems = "\n".join(check_collection(tmp_path))
     assert "is also used by" in problems
     assert "repeats a paragraph from" in problems
-    assert "words, not 400 to 700" in problems
+    assert "words, not 400 to 750" in problems
 
 
 def test_an_empty_or_missing_collection_is_an_error(tmp_path: Path) -> None:

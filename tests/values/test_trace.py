@@ -55,7 +55,20 @@ def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace: Trace):
     assert list(shown) == FIELDS
     assert {tuple(query) for query in shown["queries"]} == {("text", "origin", "weight", "read_as")}
     assert {tuple(context) for context in shown["contexts"]} == {
-        ("id", "doc_id", "title", "text", "rank", "score", "score_scale", "label", "votes")
+        (
+            "id",
+            "doc_id",
+            "title",
+            "text",
+            "source",
+            "sources",
+            "difference",
+            "rank",
+            "score",
+            "score_scale",
+            "label",
+            "votes",
+        )
     }
     votes = [vote for context in shown["contexts"] for vote in context["votes"]]
     assert {tuple(vote) for vote in votes} == {("stage", "query", "rank", "score", "scale", "note", "terms")}

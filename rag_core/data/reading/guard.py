@@ -18,8 +18,10 @@ from typing import Any
 
 from ...language.analysis import language_of
 from ...values.errors import MissingResource
-from ..documents import Document, Source
+from ...values.sources import Source
+from ..documents import Document
 from ..limits import READING, ReadingLimits
+from ..marks import Mark
 from .formats import read_within
 
 START_SECONDS = 60.0  # a busy machine may need many
@@ -173,9 +175,17 @@ def read_unguarded(path: Path, name: str, limits: ReadingLimits = READING) -> tu
 
 
 def _document(fields: list[Any]) -> Document:
-    identity, title, language, text, topic, sources = fields
+    identity, title, language, text, topic, sources, marks = fields
     return _with_language(
-        Document(identity, title, language, text, topic, tuple(Source(*source) for source in sources))
+        Document(
+            identity,
+            title,
+            language,
+            text,
+            topic,
+            tuple(Source(*source) for source in sources),
+            tuple(Mark(heading, tuple(keys), tuple(others)) for heading, keys, others in marks),
+        )
     )
 
 
