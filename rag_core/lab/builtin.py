@@ -190,7 +190,7 @@ def thesaurus_problems(concepts: Sequence[dict[str, Any]]) -> Iterator[str]:
         if missing or not concept["en"] or not concept["es"]:
             yield f"thesaurus: {name}: needs lists {', '.join(missing) or 'en and es'}"
             continue
-        for link in (*concept["narrower"], *concept["related"]):
+        for link in (*concept["narrower"], *concept["related"], *concept.get("class_of", ())):
             if link not in ids or link == name:
                 yield f"thesaurus: {name}: link {link!r} does not exist"
         for language in LANGUAGES:
