@@ -41,10 +41,12 @@ class Gloss:
     Args:
         entries: English by Spanish form or phrase. Empty English drops the word; "#" in a phrase is any
             number; a form in capitals is read only where it is written in capitals.
-        thesaurus: its Spanish names of several words are read as the concept's English name.
+        thesaurus: its Spanish names of several words are read as the concept's English name, and its ambiguous
+            abbreviations by the words around them.
     """
 
     def __init__(self, entries: Mapping[str, str], thesaurus: Thesaurus | None = None) -> None:
+        self._thesaurus = thesaurus
         self._abbreviations = {form: english for form, english in entries.items() if form.isupper()}
         self._words = Lexicon(
             {form: english for form, english in entries.items() if " " not in form and not form.isupper()}
@@ -58,6 +60,8 @@ class Gloss:
         for key in self._plain_phrases:
             self._longest[key[0]] = max(len(key), self._longest.get(key[0], 0))
         content = f"{RULES} {sorted(entries.items())} {sorted(self._phrases.items())}"
+        if thesaurus:
+            content += f" {thesaurus.ambiguous}"
         self.digest = hashlib.sha256(content.encode()).hexdigest()[:8]
         self.english = functools.lru_cache(maxsize=_CACHED_TEXTS)(self._read_text)
 
@@ -121,6 +125,9 @@ class Gloss:
         word = text[start:end]
         if any(char.isdigit() for char in word):
             return None
+        if self._thesaurus and word in self._thesaurus.ambiguous:
+            concept = self._thesaurus.reading(word, text, "es")
+            return concept.preferred("en") if concept else None
         if word.isupper() and (short := self._abbreviations.get(word)):
             return short
         if word[0].isupper() and _INSIDE.search(text, 0, start):  # a name, or the B of "hepatitis B"

@@ -64,9 +64,10 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
     counts["judgements"] = judged
     counts["answers"], faults = check_answer_sets(data, questions, passages)
     problems += faults
-    concepts = read_thesaurus(data / "thesaurus.toml")
+    thesaurus = read_thesaurus(data / "thesaurus.toml")
+    concepts = thesaurus["concept"]
     counts["concepts"] = len(concepts)
-    problems += thesaurus_problems(concepts)
+    problems += thesaurus_problems(concepts, thesaurus.get("ambiguous", []))
     entries = read_entries(data / "gloss" / "es.tsv")
     counts["gloss"] = {"entries": len(entries), "redundant": redundant(entries)}
     problems += list_problems(data / "gloss" / "es.tsv")
@@ -176,40 +177,55 @@ def _export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
     return written
 
 
-def read_thesaurus(path: Path) -> list[dict[str, Any]]:
-    """The concepts of the thesaurus.
+def read_thesaurus(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """The tables of the thesaurus: its concepts, and the readings of ambiguous abbreviations.
 
     Raises:
         DataError: the file is missing or is not TOML.
     """
     try:
-        concepts: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["concept"]
-        return concepts
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        return {"concept": tables["concept"], "ambiguous": tables.get("ambiguous", [])}
     except (OSError, ValueError, KeyError) as error:
         raise DataError(
             f"The thesaurus {path} cannot be read: {error!r}.", "Restore data/thesaurus.toml."
         ) from error
 
 
-def thesaurus_problems(concepts: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Repeated ids and terms, missing lists, broken links."""
+def thesaurus_problems(
+    concepts: Sequence[dict[str, Any]], ambiguous: Sequence[dict[str, Any]] = ()
+) -> Iterator[str]:
+    """Repeated ids, terms and abbreviations, missing lists, broken links, readings of nothing."""
     ids = Counter(concept.get("id") for concept in concepts)
     yield from (f"thesaurus: id {name!r} is used {count} times" for name, count in ids.items() if count > 1)
-    owner: dict[tuple[str, str], str] = {}
+    owner: dict[tuple[str, str], str] = {("abbr", row["abbr"]): "the ambiguous" for row in ambiguous}
+    for row in ambiguous:
+        readings = [reading["concept"] for reading in row["readings"]]
+        yield from (
+            f"thesaurus: {row['abbr']}: reading {name!r} does not exist"
+            for name in readings
+            if name and name not in ids
+        )
+        if len(readings) < 2 or not all(reading["cues"] for reading in row["readings"]):
+            yield f"thesaurus: {row['abbr']}: needs two readings with cues"
     for concept in concepts:
         name = concept.get("id")
         missing = [key for key in CONCEPT_LISTS if not isinstance(concept.get(key), list)]
         if missing or not concept["en"] or not concept["es"]:
             yield f"thesaurus: {name}: needs lists {', '.join(missing) or 'en and es'}"
             continue
-        for link in (*concept["narrower"], *concept["related"]):
+        for link in (*concept["narrower"], *concept["related"], *concept.get("class_of", ())):
             if link not in ids or link == name:
                 yield f"thesaurus: {name}: link {link!r} does not exist"
-        for language in LANGUAGES:
-            for term in {*concept[language], *concept[f"lay_{language}"]}:
-                first = owner.setdefault((language, term.casefold()), str(name))
-                if first != name:
-                    yield f"thesaurus: {term!r} is in both {first} and {name}"
+        names = [
+            (code, term.casefold())
+            for code in LANGUAGES
+            for term in (*concept[code], *concept[f"lay_{code}"])
+        ]
+        for kind, term in {*names, *(("abbr", short) for short in concept["abbr"])}:
+            first = owner.setdefault((kind, term), str(name))
+            if first != name:
+                yield f"thesaurus: {term!r} is in both {first} and {name}"
 
 
 def _vector_problems(path: Path, texts: Iterable[str]) -> Iterator[str]:

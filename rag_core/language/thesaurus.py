@@ -14,13 +14,17 @@ from ..values.errors import DataError
 from .analysis import LANGUAGES, Word, without_tilde, words_of
 
 TermKind = Literal["term", "lay", "abbreviation"]
+_ABBREVIATION: TermKind = "abbreviation"
 _VOWELS = frozenset("aeiouyáéíóú")
 _MIN_CAPITALS = 3  # words; in a longer text in capitals, capitals no longer mark abbreviations
 
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """A concept and its names.
+    """A concept and its names, all of which mean the same thing: any of them may replace another.
+
+    The links never do: what is true of a class need not be true of a member, nor of one member what is true of
+    another.
 
     Args:
         terms: clinical terms by language, preferred term first; at least one per language.
@@ -28,6 +32,8 @@ class Concept:
         abbreviations: of either language, with their usual capitals.
         narrower: ids of narrower concepts.
         related: ids of related concepts.
+        class_of: ids of its members, when it is a class of things (antibiotics: amoxicillin).
+        kind: "drug" for one medicine, whose names are its spellings and brands; otherwise empty.
     """
 
     id: str
@@ -36,6 +42,8 @@ class Concept:
     abbreviations: tuple[str, ...] = ()
     narrower: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
+    class_of: tuple[str, ...] = ()
+    kind: str = ""
 
     def preferred(self, language: str) -> str:
         """The preferred clinical term."""
@@ -52,32 +60,55 @@ class Mention:
     kind: TermKind
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One meaning of an ambiguous abbreviation.
+
+    Args:
+        concept: id of the concept; empty for a meaning that the thesaurus lacks.
+        cues: words and phrases, of either language, that speak for this meaning.
+    """
+
+    concept: str
+    cues: tuple[str, ...]
+
+
 class Thesaurus:
     """Finds concepts in a text by any of their names.
 
     Names match word by word, ignoring case and accents (n matches ñ where that is unambiguous) and plurals.
     Names of several words also match by their stems; single words do not ("spot" is not "spotting"). The
     longest name wins, and stop words alone match nothing. An abbreviation needs its capitals unless it
-    cannot be a word (no vowel, or a digit), as in "gbs" and "t1dm".
+    cannot be a word (no vowel, or a digit), as in "gbs" and "t1dm". One with several readings ("PE") takes the
+    reading whose cues the text has most of, and is left alone when none leads.
+
+    Args:
+        ambiguous: abbreviations with several readings.
     """
 
-    def __init__(self, concepts: Iterable[Concept]) -> None:
+    def __init__(
+        self, concepts: Iterable[Concept], ambiguous: Mapping[str, Sequence[Reading]] | None = None
+    ) -> None:
         self.concepts = {concept.id: concept for concept in concepts}
+        self.ambiguous = {short: tuple(readings) for short, readings in (ambiguous or {}).items()}
         self._names = {language: self._by_name(language) for language in LANGUAGES}
         self._longest = max((len(key) for names in self._names.values() for key in names), default=0)
         self._abbreviations = {
             short: concept for concept in self.concepts.values() for short in concept.abbreviations
         }
-        self._vowelless = {
-            short.lower(): concept
-            for short, concept in self._abbreviations.items()
-            if _cannot_be_a_word(short)
+        shorts = [*self._abbreviations, *self.ambiguous]
+        self._vowelless = {short.lower(): short for short in shorts if _cannot_be_a_word(short)}
+        self._cues = {
+            (short, language): [_phrases(reading.cues, language) for reading in readings]
+            for short, readings in self.ambiguous.items()
+            for language in LANGUAGES
         }
 
     @functools.cached_property
     def digest(self) -> str:
         """Hash of the concepts, eight hexadecimal digits; part of the identity of whatever depends on them."""
-        return hashlib.sha256(repr(self.concepts).encode()).hexdigest()[:8]
+        content = f"{self.concepts} {self.ambiguous}"
+        return hashlib.sha256(content.encode()).hexdigest()[:8]
 
     @classmethod
     def read(cls, path: Path) -> Thesaurus:
@@ -87,8 +118,12 @@ class Thesaurus:
             DataError: the file is missing or not TOML, or a concept lacks a field.
         """
         try:
-            rows = tomllib.loads(path.read_text(encoding="utf-8"))["concept"]
-            return cls(_concept(row) for row in rows)
+            tables = tomllib.loads(path.read_text(encoding="utf-8"))
+            ambiguous = {
+                row["abbr"]: [Reading(found["concept"], tuple(found["cues"])) for found in row["readings"]]
+                for row in tables.get("ambiguous", [])
+            }
+            return cls(map(_concept, tables["concept"]), ambiguous)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"The thesaurus {path} cannot be read: {error!r}.", "Restore data/thesaurus.toml."
@@ -99,7 +134,11 @@ class Thesaurus:
 
         In languages the thesaurus lacks, only abbreviations match.
         """
-        return tuple(self._scan(text, words_of(text, language), self._names.get(language, {})))
+        return tuple(self._scan(text, words_of(text, language), language))
+
+    def reading(self, short: str, text: str, language: str) -> Concept | None:
+        """The concept that an ambiguous abbreviation means in a text; None if its words do not tell."""
+        return self._reading(short, [word.stem for word in words_of(text, language)], language)
 
     def narrower(self, concept: Concept) -> list[Concept]:
         """Narrower concepts."""
@@ -109,16 +148,18 @@ class Thesaurus:
         """Related concepts."""
         return [self.concepts[name] for name in concept.related]
 
-    def _scan(
-        self, text: str, words: Sequence[Word], names: Mapping[tuple[str, ...], tuple[Concept, TermKind]]
-    ) -> Iterator[Mention]:
+    def _scan(self, text: str, words: Sequence[Word], language: str) -> Iterator[Mention]:
+        names = self._names.get(language, {})
+        stems = [word.stem for word in words]
         all_capitals = text.isupper() and len(words) > _MIN_CAPITALS
         at = 0
         while at < len(words):
             for end in range(min(at + self._longest, len(words)), at, -1):
                 span = words[at:end]
                 start, stop = span[0].start, span[-1].end
-                found = self._abbreviation(text[start:stop], all_capitals) or _named(span, names)
+                short = self._abbreviation(text[start:stop], all_capitals)
+                concept = (short and self._meaning(short, stems, language)) or None
+                found = (concept, _ABBREVIATION) if concept else None if short else _named(span, names)
                 if found:
                     yield Mention(found[0], start, stop, found[1])
                     at = end
@@ -126,10 +167,24 @@ class Thesaurus:
             else:
                 at += 1
 
-    def _abbreviation(self, piece: str, all_capitals: bool) -> tuple[Concept, TermKind] | None:
-        exact = None if all_capitals else self._abbreviations.get(piece)
-        concept = exact or self._vowelless.get(piece.lower())
-        return (concept, "abbreviation") if concept else None
+    def _abbreviation(self, piece: str, all_capitals: bool) -> str:
+        """The abbreviation that a piece of text is; empty if none."""
+        if not all_capitals and (piece in self._abbreviations or piece in self.ambiguous):
+            return piece
+        return self._vowelless.get(piece.lower(), "")
+
+    def _meaning(self, short: str, stems: Sequence[str], language: str) -> Concept | None:
+        if short in self.ambiguous:
+            return self._reading(short, stems, language)
+        return self._abbreviations[short]
+
+    def _reading(self, short: str, stems: Sequence[str], language: str) -> Concept | None:
+        readings = self.ambiguous[short]
+        found = [_count(phrases, stems) for phrases in self._cues.get((short, language), [])]
+        best = max(found, default=0)
+        if not best or found.count(best) > 1:
+            return None
+        return self.concepts.get(readings[found.index(best)].concept)
 
     def _by_name(self, language: str) -> dict[tuple[str, ...], tuple[Concept, TermKind]]:
         """Concepts by the words of their names, then by stems; clinical terms take precedence over lay terms."""
@@ -150,6 +205,16 @@ class Thesaurus:
             for key in _other_forms(words):
                 by_form.setdefault(key, found)
         return _names_without_tilde(by_form) | by_form
+
+
+def _phrases(cues: Iterable[str], language: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(word.stem for word in words_of(cue, language)) for cue in cues)
+
+
+def _count(phrases: Iterable[tuple[str, ...]], stems: Sequence[str]) -> int:
+    """How many of the phrases are in a text."""
+    text = f" {' '.join(stems)} "
+    return sum(f" {' '.join(phrase)} " in text for phrase in phrases)
 
 
 def _named(
@@ -189,6 +254,8 @@ def _concept(row: Mapping[str, Any]) -> Concept:
         abbreviations=tuple(row["abbr"]),
         narrower=tuple(row["narrower"]),
         related=tuple(row["related"]),
+        class_of=tuple(row.get("class_of", ())),
+        kind=row.get("kind", ""),
     )
 
 

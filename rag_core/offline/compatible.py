@@ -109,7 +109,7 @@ def drugs_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset
     classes = {
         concept.id
         for concept in (thesaurus.concepts.values() if thesaurus and ids else ())
-        if ids & {*concept.narrower}
+        if ids & {*concept.narrower, *concept.class_of}
     }
     return frozenset({*words, *ids, *classes})
 

@@ -25,6 +25,9 @@ def gloss() -> Gloss:
         ("¿Qué alimentos debo evitar?", "what foods must i avoid?"),
         ("¿Boy al ospital?", "i go to the hospital?"),
         ("por qué no puedo tomármelo", "why i cannot take it"),
+        ("PE con proteinuria", "pre-eclampsia with proteinuria"),
+        ("PE con trombosis", "pulmonary embolism with thrombosis"),
+        ("PE", "PE"),
     ],
 )
 def test_spanish_is_read_word_by_word(gloss: Gloss, spanish: str, english: str) -> None:

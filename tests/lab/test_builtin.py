@@ -283,11 +283,33 @@ def test_the_collection_is_exported_as_beir_folders(
         ({"related": ["nowhere"]}, "does not exist"),
         ({"related": ["a"]}, "does not exist"),
         ({"es": ["beta"]}, "is in both"),
+        ({"class_of": ["nowhere"]}, "does not exist"),
+        ({"abbr": ["XX"]}, "'XX' is in both the ambiguous and a"),
     ],
 )
 def test_the_thesaurus_checker_names_what_is_wrong(change: dict[str, object], complaint: str) -> None:
     lists = {"lay_en": [], "lay_es": [], "abbr": [], "narrower": [], "related": []}
     first = {"id": "a", "en": ["alpha"], "es": ["alfa"], **lists}
     second = {"id": "b", "en": ["beta"], "es": ["beta"], **lists, "related": ["a"]}
-    assert list(thesaurus_problems([first, second])) == []
-    assert any(complaint in problem for problem in thesaurus_problems([{**first, **change}, second]))
+    ambiguous = [
+        {"abbr": "XX", "readings": [{"concept": "a", "cues": ["x"]}, {"concept": "", "cues": ["y"]}]}
+    ]
+    assert list(thesaurus_problems([first, second], ambiguous)) == []
+    assert any(
+        complaint in problem for problem in thesaurus_problems([{**first, **change}, second], ambiguous)
+    )
+
+
+@pytest.mark.parametrize(
+    ("readings", "complaint"),
+    [
+        ([{"concept": "nowhere", "cues": ["x"]}, {"concept": "", "cues": ["y"]}], "'nowhere' does not exist"),
+        ([{"concept": "", "cues": ["x"]}], "needs two readings"),
+        ([{"concept": "", "cues": ["x"]}, {"concept": "", "cues": []}], "with cues"),
+    ],
+)
+def test_the_checker_names_what_is_wrong_with_a_reading(
+    readings: list[dict[str, object]], complaint: str
+) -> None:
+    found = list(thesaurus_problems([], [{"abbr": "XX", "readings": readings}]))
+    assert any(complaint in problem for problem in found)

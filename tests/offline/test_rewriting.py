@@ -174,3 +174,27 @@ def test_numbers_weeks_negations_and_medicines_survive_every_rewrite(whole, lang
 def test_a_rewrite_is_the_same_each_time(rewriter):
     for template in RULES:
         assert rewriter.rewrite(template, ASKED) == rewriter.rewrite(template, ASKED)
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_a_rewrite_never_names_another_medicine(whole, language):
+    """By the thesaurus alone: each medicine, by its brand where it has one, in the templates that use names."""
+    asked_for = {"en": "What is the dose of {}?", "es": "¿Cuál es la dosis de {}?"}[language]
+    rewriter = Rewriter(Flat(), whole, None)
+    drugs = [concept for concept in whole.concepts.values() if concept.kind == "drug"]
+    for drug in drugs:
+        question = asked_for.format(drug.lay[language][0] if drug.lay[language] else drug.preferred(language))
+        words = " ".join((*drug.terms[language], *drug.lay[language])).split()
+        parts = {mention.concept.id for word in words for mention in whole.find(word, language)}
+        own = {drug.id, *parts}  # "low-dose aspirin" without "low-dose" is aspirin
+        for template in ("synonyms", "transform", "entity_expansion"):
+            rewrite = rewriter.rewrite(template, question)
+            named = [mention.concept for mention in whole.find(rewrite, language)]
+            assert {concept.id for concept in named if concept.kind == "drug"} <= own, rewrite
+
+
+def test_an_abbreviation_of_two_readings_is_not_replaced_without_a_cue(whole):
+    rewriter = Rewriter(Flat(), whole, None)
+    assert rewriter.rewrite("transform", "How is PE managed?") == "How is PE managed?"
+    assert "pulmonary embolism" in rewriter.rewrite("transform", "How is PE with a clot on CT managed?")
+    assert "pre-eclampsia" in rewriter.rewrite("transform", "How is PE with proteinuria managed?")
