@@ -210,7 +210,11 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.counted(role_of(body)):
             if isinstance(behaviour, Meet):
                 behaviour = self._met(behaviour)
-            self._act(body, behaviour)
+            try:
+                self._act(body, behaviour)
+            except ConnectionError:  # also before the first byte
+                self.server.gone.set()
+                raise
 
     def _met(self, meet: Meet) -> Behaviour:
         try:
@@ -275,12 +279,11 @@ class Handler(BaseHTTPRequestHandler):
         if getattr(behaviour, "after", 1):
             say({"role": "assistant", "content": ""})
         if isinstance(behaviour, Endless | Drip):
-            with contextlib.suppress(ConnectionError):
-                while not self._gone(wait=0.005):
-                    if isinstance(behaviour, Endless):
-                        say({"content": "word "})
-                    else:
-                        self._write(b": still here\n\n", framed)
+            while not self._gone(wait=0.005):
+                if isinstance(behaviour, Endless):
+                    say({"content": "word "})
+                else:
+                    self._write(b": still here\n\n", framed)
             self.server.gone.set()
             return None
         good = getattr(behaviour, "after", None)
