@@ -3,7 +3,7 @@
 <folder>/answers/<split>.toml, beside the questions and judgements of the split:
 
     [[question]]
-    id = "en-001"        # of a judged question; a new id comes with text, language, kind and emergency
+    id = "en-001"        # of a judged question; a new id comes with text, language, kind and level
     must = [{ says = "Go to hospital now", any = ["hospital now|once"], passages = ["en-bleeding:3"] }]
     must_not = [{ says = "Wait and see", why = "harmful", any = ["wait see"] }]
 
@@ -25,14 +25,14 @@ from ..language.analysis import LANGUAGES, language_of
 from ..language.patterns import Pattern, Term, readings, terms_of
 from ..values.errors import DataError
 from ..values.unreadable import why_unreadable
-from .benchmark import KINDS, Benchmark, Question
+from .benchmark import KINDS, URGENCY, Benchmark, Question
 
 TIED = 2  # grade of the documents of a new question's passages
 
 Why = Literal["harmful", "off-topic"]
 
-_QUESTION_KEYS = {"id", "text", "language", "kind", "emergency", "demo", "must", "must_not"}
-_OWN_KEYS = {"text", "language", "kind", "emergency"}
+_QUESTION_KEYS = {"id", "text", "language", "kind", "level", "demo", "must", "must_not"}
+_OWN_KEYS = {"text", "language", "kind", "level"}
 _MUST_KEYS = {"says", "any", "passages"}
 _MUST_NOT_KEYS = {"says", "any", "why"}
 
@@ -200,18 +200,18 @@ class _Reader:
         if not _OWN_KEYS & row.keys():
             raise self._fault(
                 "no judged question of this split has this id.",
-                "Correct the id, or give the new question text, language, kind and emergency.",
+                "Correct the id, or give the new question text, language, kind and level.",
             )
         text, language, kind = (
             self._text(row, key, "a new question") for key in ("text", "language", "kind")
         )
-        emergency = row.get("emergency", False)
-        if language not in LANGUAGES or kind not in KINDS or not isinstance(emergency, bool):
+        level = row.get("level", "routine")
+        if language not in LANGUAGES or kind not in KINDS or level not in URGENCY:
             raise self._fault(
-                f"language {language!r}, kind {kind!r} or emergency {emergency!r} is not valid.",
-                f"Languages: {', '.join(LANGUAGES)}; kinds: {', '.join(KINDS)}; emergency: true or false.",
+                f"language {language!r}, kind {kind!r} or level {level!r} is not valid.",
+                f"Languages: {', '.join(LANGUAGES)}; kinds: {', '.join(KINDS)}; levels: {', '.join(URGENCY)}.",
             )
-        return Question(identity, text, language, kind, emergency)
+        return Question(identity, text, language, kind, level)
 
     def _needed(self, row: Mapping[str, Any]) -> Needed:
         self._keys(row, _MUST_KEYS, "a statement of `must`")

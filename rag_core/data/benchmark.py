@@ -1,7 +1,7 @@
 """Judged questions: the built-in ones and BEIR folders (Thakur et al., NeurIPS 2021).
 
 <folder>/corpus.jsonl             {"_id", "title", "text"}; for the built-in questions, data/corpus instead
-<folder>/queries.jsonl            {"_id", "text", "metadata": {"language", "kind", "emergency"}}
+<folder>/queries.jsonl            {"_id", "text", "metadata": {"language", "kind", "level"}}
 <folder>/qrels/<split>.tsv        query-id, corpus-id, score: judgements of documents
 <folder>/qrels-passages/<split>.tsv   built-in only: the same for passages, by document id and position
 <folder>/judgements.toml          optional: judged_by = "one sentence on who judged"
@@ -35,7 +35,9 @@ KINDS = [
     "cross_language",
     "outside",
     "emergency",
+    "hurried",
 ]
+URGENCY = ("emergency", "same_day", "routine")
 SPLITS = ("dev", "test")
 GRADES = (0, 1, 2)
 JUDGED_BY_AUTHORS = "Judged by the set's authors; see its documentation."
@@ -53,14 +55,16 @@ class Question:
     Args:
         language: ISO 639-1 code; detected if the file does not give it.
         kind: one of KINDS; empty if the file does not give it.
-        emergency: whether the situation needs immediate help.
+        level: one of URGENCY: what the person who typed it must do; empty if the file does not give it.
+        twin: shared with the same question in the other language; empty if there is none.
     """
 
     id: str
     text: str
     language: str
     kind: str
-    emergency: bool
+    level: str
+    twin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +185,8 @@ def read_judged_by(folder: Path) -> str:
 def read_questions(folder: Path) -> list[Question]:
     """The questions of a folder's queries.jsonl, in file order.
 
-    Metadata in any form but the built-in one is ignored: the language is then detected, the kind empty and
-    `emergency` False.
+    Metadata in any form but the built-in one is ignored: the language is then detected, kind and level
+    empty.
 
     Raises:
         DataError: a row is malformed or repeated; the message names file and line.
@@ -217,9 +221,9 @@ def _query_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _question(row: Mapping[str, Any]) -> Question:
     match row.get("metadata"):
-        case {"language": str(language), "kind": str(kind), "emergency": bool(emergency)}:
-            return Question(row["_id"], row["text"], language, kind, emergency)
-    return Question(row["_id"], row["text"], language_of(row["text"]), "", False)
+        case {"language": str(language), "kind": str(kind), "level": str(level), **rest} if level in URGENCY:
+            return Question(row["_id"], row["text"], language, kind, level, str(rest.get("twin", "")))
+    return Question(row["_id"], row["text"], language_of(row["text"]), "", "")
 
 
 def _judgements(path: Path) -> Iterator[_Judgement]:

@@ -245,7 +245,7 @@ def _row_as_json(question: Question, outcome: Outcome) -> dict[str, Any]:
         "question": question.text,
         "language": question.language,
         "kind": question.kind,
-        "emergency": question.emergency,
+        "level": question.level,
     }
     if isinstance(outcome, RagError):
         return row | {"verdict": None, "failure": str(outcome)}

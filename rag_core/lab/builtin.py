@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.benchmark import GRADES, KINDS, SPLITS, Question, read_qrels, read_questions
+from ..data.benchmark import GRADES, KINDS, SPLITS, URGENCY, Question, read_qrels, read_questions
 from ..data.collection import check_collection
 from ..data.documents import Document, read_collection
 from ..gloss import list_problems, read_entries, redundant
@@ -22,6 +22,7 @@ from ..offline.memory import sentences_of
 from ..runtime.services import Embedder
 from ..values.errors import DataError, StorageError
 from .answer_sets import check_answer_sets
+from .question_labels import label_problems
 from .reading_alone import passage_problems
 
 LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
@@ -60,10 +61,11 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
         problems += _qrels_problems(folder, found, documents, passages.keys(), judged)
     counts["questions"] = Counter(question.language for question in questions)
     counts["kinds"] = Counter(question.kind for question in questions)
-    counts["emergencies"] = sum(question.emergency for question in questions)
+    counts["levels"] = Counter(question.level for question in questions)
     counts["judgements"] = judged
     counts["answers"], faults = check_answer_sets(data, questions, passages)
     problems += faults
+    problems += label_problems(data / "questions")
     thesaurus = read_thesaurus(data / "thesaurus.toml")
     concepts = thesaurus["concept"]
     counts["concepts"] = len(concepts)
@@ -240,7 +242,7 @@ def _vector_problems(path: Path, texts: Iterable[str]) -> Iterator[str]:
 def _question_problems(folder: Path, questions: Sequence[Question], language: str) -> Iterator[str]:
     for question in questions:
         if not question.kind:
-            yield f"{folder}: {question.id}: the metadata need language, kind and emergency (true or false)"
+            yield f"{folder}: {question.id}: the metadata need language, kind and level ({', '.join(URGENCY)})"
         elif question.kind not in KINDS:
             yield f"{folder}: {question.id}: kind {question.kind!r} is not one of {', '.join(KINDS)}"
         if question.language != language:

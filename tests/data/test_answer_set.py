@@ -15,8 +15,8 @@ JUDGED = Benchmark(
     "builtin",
     "dev",
     (
-        Question("q1", "Does blood matter?", "en", "lay", True),
-        Question("q2", "Gout?", "en", "outside", False),
+        Question("q1", "Does blood matter?", "en", "lay", "emergency"),
+        Question("q2", "Gout?", "en", "outside", "routine"),
     ),
     {"q1": {"en-bleeding": 2}, "q2": {"en-bleeding": 0}},
     "0" * 16,
@@ -38,7 +38,7 @@ id = "new"
 text = "¿Sangro?"
 language = "es"
 kind = "emergency"
-emergency = true
+level = "emergency"
 demo = true
 must = [{ says = "Go", any = ["hospital"], passages = ["es-sangrado:0"] }]
 """
@@ -61,7 +61,7 @@ def test_questions_statements_and_passages(tmp_path: Path) -> None:
     assert [one.why for one in first.must_not] == ["harmful", "off-topic"]
     assert (first.outside, outside.outside, new.outside) == (False, True, False)
     assert (first.own, first.demo, new.own, new.demo) == (False, False, True, True)
-    assert new.question == Question("new", "¿Sangro?", "es", "emergency", True)
+    assert new.question == Question("new", "¿Sangro?", "es", "emergency", "emergency")
 
 
 def test_a_statement_is_said_by_one_sentence_not_by_two(tmp_path: Path) -> None:

@@ -54,9 +54,9 @@ class TestAWholeFolder:
         judged = read_beir(beir(tmp_path / "mine"), "test")
         assert (judged.name, judged.split) == ("mine", "test")
         assert judged.questions == (
-            Question("q1", "When is anti-D given?", "en", "", False),
-            Question("q2", "¿Cuándo se pesa al recién nacido?", "es", "", False),
-            Question("q3", "Who won the cup?", "en", "", False),
+            Question("q1", "When is anti-D given?", "en", "", ""),
+            Question("q2", "¿Cuándo se pesa al recién nacido?", "es", "", ""),
+            Question("q3", "Who won the cup?", "en", "", ""),
         )
         assert judged.qrels == {"q2": {"d3": 2}, "q1": {"d1": 1, "d2": 0}, "q3": {"d2": -1}}
 
@@ -73,10 +73,10 @@ class TestAWholeFolder:
         row = {
             "_id": "q1",
             "text": "Help",
-            "metadata": {"language": "es", "kind": "emergency", "emergency": True},
+            "metadata": {"language": "es", "kind": "emergency", "level": "same_day", "twin": "q0"},
         }
         beir(tmp_path, queries=json.dumps(row))
-        assert read_questions(tmp_path) == [Question("q1", "Help", "es", "emergency", True)]
+        assert read_questions(tmp_path) == [Question("q1", "Help", "es", "emergency", "same_day", "q0")]
 
     @pytest.mark.parametrize(
         "metadata",
@@ -86,14 +86,14 @@ class TestAWholeFolder:
             [],
             {},
             {"language": "es", "kind": "lay"},
-            {"language": "es", "kind": "lay", "emergency": "no"},
-            {"language": ["es"], "kind": "lay", "emergency": False},
+            {"language": "es", "kind": "lay", "level": "no"},
+            {"language": ["es"], "kind": "lay", "level": "routine"},
         ],
     )
     def test_other_metadata_count_as_none(self, tmp_path, metadata):
         row = {"_id": "q1", "text": "When is anti-D given?", "metadata": metadata}
         beir(tmp_path, queries=json.dumps(row))
-        assert read_questions(tmp_path) == [Question("q1", "When is anti-D given?", "en", "", False)]
+        assert read_questions(tmp_path) == [Question("q1", "When is anti-D given?", "en", "", "")]
 
     def test_an_integer_id_is_its_text(self, tmp_path):
         judged = read_beir(

@@ -80,7 +80,7 @@ ANIMALS = Benchmark(
     name="animals",
     split="test",
     questions=tuple(
-        Question(identity, text, "en", "clear", False)
+        Question(identity, text, "en", "clear", "routine")
         for identity, text in [
             ("q1", "Do cats purr when they are happy?"),
             ("q2", "Do dogs bark at strangers?"),
@@ -173,7 +173,7 @@ class TestReport:
         assert report.as_json()["strategies"]["bm25"]["cost_usd"] is None
 
     def test_a_question_that_cannot_be_asked_is_a_failure_of_that_question_alone(self, animals):
-        odd = Question("q0", "?!", "en", "clear", False)
+        odd = Question("q0", "?!", "en", "clear", "routine")
         judged = Benchmark("animals", "test", (odd, *ANIMALS.questions), {"q0": {}, **ANIMALS.qrels}, "")
         outcomes = check_answers(animals(ScriptedLlm("Cats [1].")), judged, BM25).outcomes["bm25"]
         assert isinstance(outcomes["q0"], InputError)

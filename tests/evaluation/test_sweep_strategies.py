@@ -29,7 +29,7 @@ from rag_core.values.settings import read_settings
 NDCG = ev.parse_metric("ndcg@10")
 OWN = {"name": "plainly", "text": "Say it plainly, please: {question}"}
 QUESTIONS = tuple(
-    Question(f"q{place}", text, "en", "", False)
+    Question(f"q{place}", text, "en", "", "")
     for place, text in enumerate(("Do cats sleep?", "Where do dogs rest?", "What do ducks eat in winter?"))
 )
 GRADES = {

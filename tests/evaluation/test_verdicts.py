@@ -28,7 +28,7 @@ from rag_core.values.types import Citation
 
 
 def question(identity: str, language: str = "en", kind: str = "clear") -> Question:
-    return Question(identity, "Why?", language, kind, False)
+    return Question(identity, "Why?", language, kind, "routine")
 
 
 def patterns(*written: str) -> tuple[Pattern, ...]:

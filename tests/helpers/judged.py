@@ -12,10 +12,10 @@ from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.services import Services
 
 QUESTIONS = (
-    Question("q1", "cats sleep", "en", "clear", False),
-    Question("q2", "dogs guard the house", "en", "clear", False),
-    Question("q3", "birds that swim", "en", "lay", False),
-    Question("q4", "what is a volcano", "en", "outside", False),
+    Question("q1", "cats sleep", "en", "clear", "routine"),
+    Question("q2", "dogs guard the house", "en", "clear", "routine"),
+    Question("q3", "birds that swim", "en", "lay", "routine"),
+    Question("q4", "what is a volcano", "en", "outside", "routine"),
 )
 GRADES: Mapping[str, Mapping[str, int]] = {
     "q1": {"a": 2, "e": 1, "f": 0},

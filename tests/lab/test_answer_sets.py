@@ -30,7 +30,7 @@ def data(tmp_path: Path) -> Path:
         (folder / "qrels").mkdir(parents=True)
         rows = {"en-1": "lay", "en-2": "outside", "en-3": "lay"} if language == "en" else {}
         lines = [
-            {"_id": name, "text": "Why?", "metadata": {"language": "en", "kind": kind, "emergency": False}}
+            {"_id": name, "text": "Why?", "metadata": {"language": "en", "kind": kind, "level": "routine"}}
             for name, kind in rows.items()
         ]
         (folder / "queries.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import sqlite3
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rag_core.data.benchmark import read_qrels, read_questions
+from rag_core.data.benchmark import KINDS, read_builtin, read_qrels, read_questions
 from rag_core.data.collection import check_collection
 from rag_core.data.documents import Document, read_collection
 from rag_core.indexing import OfflineEnricher, chunked, read_shipped, text_key
 from rag_core.lab.builtin import check, export, passage_key, thesaurus_problems, vector_texts, write_vectors
 from rag_core.lab.lab import Lab
+from rag_core.lab.question_labels import label_problems
 from rag_core.values.errors import DataError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -177,22 +180,68 @@ def test_an_empty_or_missing_collection_is_an_error(tmp_path: Path) -> None:
 def test_the_whole_collection_is_in_order_and_large_enough(lab: Lab) -> None:
     counts, problems = check(ROOT / "data", lab.engines.embedder, enricher_of(lab))
     assert problems == []
-    assert counts["documents"]["en"] >= 85
-    assert counts["documents"]["es"] >= 45
-    assert counts["words"] >= 70_000
-    assert sum(counts["questions"].values()) >= 240
-    assert counts["questions"]["es"] >= 80
-    assert counts["kinds"]["outside"] >= 30
-    assert counts["kinds"]["emergency"] >= 60
+    assert counts["documents"]["en"] >= 150
+    assert counts["documents"]["es"] >= 60
+    assert counts["words"] >= 140_000
+    assert sum(counts["questions"].values()) >= 600
+    assert counts["questions"]["es"] >= 230
+    assert min(counts["kinds"][kind] for kind in KINDS) >= 40
+    assert counts["kinds"]["emergency"] >= 120
+    assert counts["levels"]["same_day"] >= 30
     assert counts["concepts"] >= 500
     assert counts["answers"]["dev"] >= 80
     assert counts["gloss"]["entries"] >= 12_000
 
 
-def test_half_of_the_emergency_questions_are_look_alikes() -> None:
+def test_more_than_a_third_of_the_emergency_questions_are_look_alikes() -> None:
     questions = [q for code in ("en", "es") for q in read_questions(ROOT / "data" / "questions" / code)]
-    labelled = [question.emergency for question in questions if question.kind == "emergency"]
-    assert sum(labelled) * 2 == len(labelled)
+    levels = Counter(question.level for question in questions if question.kind == "emergency")
+    assert levels["routine"] * 3 > levels.total()
+    assert levels["same_day"] >= 20
+
+
+def test_every_kind_has_thirty_test_questions_and_eight_to_tune_on() -> None:
+    for split, least in (("test", 30), ("dev", 8)):
+        kinds = Counter(question.kind for question in read_builtin(ROOT / "data", split).questions)
+        assert {kind: kinds[kind] for kind in KINDS if kinds[kind] < least} == {}
+
+
+def labelled(folder: Path, changes: dict[str, object]) -> Path:
+    """Two judged questions that are twins, the Spanish one with its labels changed."""
+    for language, split in (("en", "dev"), ("es", changes.pop("split", "dev"))):
+        labels: dict[str, object] = {"language": language, "kind": "lay", "level": "same_day"}
+        labels |= {"signs": ["itching"], "flags": [], "twin": "en-001"}
+        if language == "es":
+            labels |= {"region": "Andes", **changes}
+        (folder / language / "qrels").mkdir(parents=True)
+        row = {"_id": f"{language}-001", "text": "?", "metadata": labels}
+        (folder / language / "queries.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+        for one in ("dev", "test"):
+            body = f"{language}-001\ten-itching\t1\n" if one == split else ""
+            path = folder / language / "qrels" / f"{one}.tsv"
+            path.write_text("query-id\tcorpus-id\tscore\n" + body, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"signs": []}, "signs [] do not fit the level 'same_day'"),
+        ({"level": "routine"}, "do not fit the level 'routine'"),
+        ({"flags": ["danger"]}, "flags ['danger'] are not among self_harm, violence"),
+        ({"region": "Paris"}, "region 'Paris'"),
+        ({"twin": "es-001"}, "not in two languages"),
+        ({"split": "test"}, "en-001, es-001: in both splits"),
+    ],
+)
+def test_a_label_or_a_twin_that_does_not_fit_is_a_problem(
+    tmp_path: Path, changes: dict[str, object], complaint: str
+) -> None:
+    assert any(complaint in problem for problem in label_problems(labelled(tmp_path, changes)))
+
+
+def test_questions_with_fitting_labels_are_no_problem(tmp_path: Path) -> None:
+    assert list(label_problems(labelled(tmp_path, {}))) == []
 
 
 def test_shipped_vectors_equal_freshly_computed_ones(lab: Lab, documents: list[Document]) -> None:
@@ -233,8 +282,8 @@ def test_a_changed_document_makes_the_vectors_stale_until_they_are_rebuilt(tmp_p
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        (', "metadata": {"language": "en", "kind": "clear", "emergency": false}', "", "the metadata need"),
-        ('"emergency": false', '"emergency": "no"', "the metadata need language, kind and emergency"),
+        ('"level": "routine"', '"level": "soon"', "the metadata need language, kind and level"),
+        ('"level": "routine", ', "", "the metadata need language, kind and level"),
         ('"kind": "clear"', '"kind": "easy"', "kind 'easy' is not one of clear, lay"),
         ('"language": "en"', '"language": "es"', "language 'es'"),
     ],
