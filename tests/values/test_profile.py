@@ -195,7 +195,7 @@ class TestLanguages:
 
     @pytest.mark.parametrize("language", ["en", "es"])
     def test_no_built_in_question_is_taken_for_another_language(self, language: str):
-        """198 English and 117 Spanish questions, misspelt ones and bare keywords among them."""
+        """374 English and 239 Spanish questions, misspelt, hurried and bare keywords among them."""
         lines = (ROOT / "data" / "questions" / language / "queries.jsonl").read_text(encoding="utf-8")
         asked = [json.loads(line)["text"] for line in lines.splitlines()]
         assert len(asked) > 100
