@@ -30,12 +30,12 @@ def label_problems(folder: Path) -> Iterator[str]:
         }
         for _, row in beir_rows(folder / language / "queries.jsonl"):
             match row.get("metadata"):
-                case {"level": _, **labels}:
+                case {"level": _, "twin": str(twin)}:
                     yield from (
                         f"{folder / language}: {row['_id']}: {problem}"
                         for problem in _problems(row["metadata"], language)
                     )
-                    if twin := labels.get("twin"):
+                    if twin:
                         twins[twin].append((row["_id"], language, splits.get(row["_id"], "")))
     for name, found in twins.items():
         ids = ", ".join(identity for identity, _, _ in found)
