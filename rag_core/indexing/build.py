@@ -221,7 +221,9 @@ def _llama_document(document: Document, reading: SourceFiles) -> LlamaDocument:
             "language": document.language,
             "source": "",
             "sources": sources_to_json(document.sources),
-            "marks": [list(mark) for mark in document.marks],
+            "marks": [
+                [one, list(named), list(others)] for one, named, others in document.marks
+            ],  # as JSON has them
             "root": reading.root,
             "file": reading.files.get(document.id, ""),
             "whole": reading.whole,
