@@ -158,6 +158,7 @@ def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: Live
 def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy]) -> None:
     st.divider()
     foreign.draw(html.results_heading(run.question))
+    _urgent(rag_core.triage(run.question))
     for entry in _demo():
         if entry["text"] == run.question:
             st.info(f"**What to look for.** {foreign.label(entry['look'])}")
@@ -186,6 +187,18 @@ def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy]) -> None:
     if was_running:
         st.rerun()  # disables Stop and draws the charts
     _below(run)
+
+
+def _urgent(triage: rag_core.Triage) -> None:
+    """What to do about an urgent question, before any answer."""
+    if not triage.urgent:
+        return
+    lines = None
+    try:
+        lines = rag_core.helplines(rag_core.read_settings().country)
+    except rag_core.RagError as error:
+        st.warning(foreign.label(error))
+    foreign.draw(html.urgent(triage, lines))
 
 
 def _changed(run: LiveRun, position: int, strategies: Sequence[rag_core.Strategy]) -> bool:

@@ -1,0 +1,1 @@
+"""Urgent signs in a question, found by rules: no model, no network."""
