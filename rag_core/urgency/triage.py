@@ -14,9 +14,8 @@ from .reading import plain
 from .signs import Sign, actions, signs
 
 NEAR = 110  # characters between the parts of one sign
-MIN_URGENT = (
-    0.25  # probability from which wording alone is urgent; tests/benchmarks/fit_urgency.py prints its price
-)
+# Probability from which wording alone is urgent; tests/benchmarks/fit_urgency.py prints what it costs.
+MIN_URGENT = 0.25
 
 Span = tuple[int, int]
 
