@@ -115,7 +115,7 @@ def is_denied(text: str, start: int) -> bool:
 
 
 def is_past(sentence: str, clause: str) -> bool:
-    """Whether a sign is told as something long ago, or as over."""
+    """Whether a sign happened long ago, or is over."""
     long_ago = _PAST.search(clause) or (_PAST.search(sentence) and not _PRESENT.search(sentence))
     return bool(long_ago or _OVER.search(sentence))
 
