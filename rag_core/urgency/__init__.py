@@ -1,1 +1,1 @@
-"""Urgent signs in a question, found by rules: no model, no network."""
+"""How urgent a question is, by rules and by its wording: no network, and no model to load."""

@@ -30,7 +30,7 @@ _PERSON = _words(
     r"primigesta|multigesta|puerpera|tuve|me|pari|embarazada de|senora|mujer de \d+"
 )
 _NOW = _words(
-    r"now|right now|today|tonight|since|this (?:morning|afternoon|evening)|last night|yesterday|for (?:the (?:last|past) )?\w+ (?:hours?|minutes?|days?)|"
+    r"now|today|tonight|since|this (?:morning|afternoon|evening)|last night|yesterday|for (?:the (?:last|past) )?\w+ (?:hours?|minutes?|days?)|"
     r"at the moment|ongoing|suddenly|\d+ ?(?:hours?|hrs?|min\w*|days?) ago|ahora|hoy|desde|anoche|ayer|esta (?:manana|tarde|noche)|"
     r"acab\w+ de|hace (?:un rato|\w+ (?:horas?|minutos?|dias?))|sigue|de repente|ya mismo|auxilio|help|ayuda|socorro|"
     r"\d{2,3} ?/ ?\d{2,3}|day \d+|dia \d+|\d+ ?(?:ml|l)|(?:3[89]|4[0-2])\.\d"
@@ -42,7 +42,7 @@ _TOPIC = _words(  # what a search for a subject names, and a cry for help does n
 )
 _PAST = _words(
     r"last year|(?:\w+ )?years? ago|in (?:19|20)\d\d|(?:since|from) (?:19|20)\d\d|used to|last (?:pregnancy|time|baby|birth|month)|previous (?:pregnancy|birth|baby|labou?r)|"
-    r"(?:first|second|other) (?:pregnancy|birth|baby|time)|\d+ (?:yrs?|years?) ago|back in (?:19|20)\d\d|(?:a |\w+ )?months? ago|last week|my last fit|history of|as a (?:child|teenager)|when i was (?:a|\d)|before i (?:was|got) pregnant|"
+    r"(?:first|second|other) (?:pregnancy|birth|baby|time)|\w+ yrs? ago|(?:a |\w+ )?months? ago|last week|my last fit|history of|as a (?:child|teenager)|when i was (?:a|\d)|before i (?:was|got) pregnant|"
     r"el ano pasado|hace (?:\w+ )?anos|en (?:19|20)\d\d|(?:embarazo|parto)(?: \w+)? (?:anterior|pasado|previo)|(?:mi |en el |del )?(?:primer|segundo|otro) (?:embarazo|parto|hijo|bebe)|"
     r"antecedentes?|el mes pasado|la semana pasada|en el \d\d|cuando naci yo|la primera semana|la vez pasada|la otra vez|de nina|de joven|antes de (?:quedar|estar)"
 )
@@ -53,9 +53,9 @@ _OVER = _words(
     r"se (?:afloja|quita|va|pasa|paso|quito) sol[oa]|amanec\w+ normales|estoy curada|estoy bien|me siento (?:bien|perfecta)|resuelt\w|superad\w|todo (?:bien|normal)"
 )
 _SUPPOSED = _words(
-    r"if|hypothetical\w*|what if|in case|suppose|supposing|imagine|might|could (?:i|it|my|this) (?:cause|lead|bring|get|have)|afraid (?:of|that)|worried (?:about|that)|fear of|"
+    r"if|hypothetical\w*|in case|suppose|supposing|imagine|might|could (?:i|it|my|this) (?:cause|lead|bring|get|have)|afraid (?:of|that)|worried (?:about|that)|fear of|"
     r"scared (?:of (?:having|getting|tearing))|risk of|chances? of|prevent\w*|avoid\w*|how (?:likely|common)|can (?:cause|lead to)|causes?|"
-    r"si(?! no\b)|evit\w+|hipotetic\w+|en caso de|y si|imagin\w+|podria|miedo (?:a|de) (?:que|tener)|riesgo de|prevenir|probabilidad\w*|puede (?:causar|provocar|dar)|causar?"
+    r"si(?! no\b)|evit\w+|hipotetic\w+|en caso de|imagin\w+|podria|miedo (?:a|de) (?:que|tener)|riesgo de|prevenir|probabilidad\w*|puede (?:causar|provocar|dar)|causar?"
 )
 _DENIAL = re.compile(
     r"(?<!\w)(?:no|not|without|sin|never|nunca|ningun\w*|denies|denied|niega|nor|ni|tampoco|neither|none|nothing|free of|isnt|havent|hasnt|didnt|dont|doesnt|wasnt|arent|"

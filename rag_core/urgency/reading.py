@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import unicodedata
 
@@ -11,7 +10,6 @@ _DECIMAL = re.compile(r"(?<=\d),(?=\d)")
 _WEEKS = re.compile(r"(?<!\w)w+e{0,3}i?k+e?s?(?!\w)")  # as misspelt
 
 
-@functools.lru_cache(maxsize=1024)
 def plain(text: str) -> str:
     """A text in lower case, without accents or apostrophes, numbers with a decimal point."""
     bare = unicodedata.normalize("NFKD", _MARKS.sub("", text).casefold())

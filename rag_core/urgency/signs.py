@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -63,15 +63,11 @@ def _sign(row: Mapping[str, Any], words: Mapping[str, str], actions: Mapping[str
         row["level"],
         {"en": row["en"], "es": row["es"]},
         actions[row["action"]],
-        tuple(tuple(_pattern(part, words) for part in _parts(reading)) for reading in row["readings"]),
+        tuple(tuple(_pattern(part, words) for part in reading.split(" & ")) for reading in row["readings"]),
         row.get("slight", row["level"]),
         row.get("denied", False),
         row.get("flag", ""),
     )
-
-
-def _parts(reading: str) -> Sequence[str]:
-    return reading.split(" & ")
 
 
 def _pattern(part: str, words: Mapping[str, str]) -> re.Pattern[str]:

@@ -137,8 +137,8 @@ class Settings(BaseSettings):
     country: str = Field(
         "",
         max_length=2,
-        description="ISO 3166 code of the country whose emergency and crisis numbers are shown beside urgent "
-        "questions, such as ES or MX; empty for none.",
+        description="ISO 3166 code of the country whose emergency and crisis numbers are shown with an urgent "
+        "question, such as ES or MX; empty for none.",
     )
     home: Path = Field(Path(".rag"), description="State folder.")
     data: Path = Field(

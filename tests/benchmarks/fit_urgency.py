@@ -37,8 +37,8 @@ def examples() -> tuple[list[str], np.ndarray, np.ndarray]:
             row = json.loads(line)
             texts.append(row["text"])
             levels.append(LEVELS.index(row["level"]))
-            groups.append(hash((path.name, number // 3 if "contrast" in path.name else number)))
-    return texts, np.array(levels), np.array(groups)
+            groups.append(f"{path.name} {number // 3 if 'contrast' in path.name else number}")
+    return texts, np.array(levels), np.unique(groups, return_inverse=True)[1]
 
 
 def matrix(texts: Sequence[str]) -> csr_matrix:
@@ -58,6 +58,7 @@ def fitted(features: csr_matrix, levels: np.ndarray) -> LogisticRegression:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", action="store_true")
+    write = parser.parse_args().write
     texts, levels, groups = examples()
     features = matrix(texts)
     given = np.zeros((len(texts), len(LEVELS)))
@@ -68,7 +69,7 @@ def main() -> None:
         urgent = signs | (1 - given[:, LEVELS.index("routine")] >= least)
         shares = ", ".join(f"{level} {urgent[levels == at].mean():.3f}" for at, level in enumerate(LEVELS))
         print(f"rated urgent from {least:.2f}: {shares}")
-    if parser.parse_args().write:
+    if write:
         model = fitted(features, levels)
         np.savez_compressed(
             Path(learned.__file__).with_name("wording.npz"),
