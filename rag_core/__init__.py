@@ -64,12 +64,16 @@ if TYPE_CHECKING:
         retrieve_hybrid_rrf,
     )
     from .stages.messages import perhaps_you_meant
+    from .urgency.helplines import Helplines, helplines
+    from .urgency.triage import triage
+    from .urgency.words import UrgentNotice, urgent_notice
     from .values.errors import RagError, StageError
     from .values.profile import Profile
     from .values.provenance import QueryResults, SharedPassage, results_by_query, shared_passages
     from .values.remarks import Remark, Suggestion
     from .values.settings import Settings, read_settings
     from .values.trace import Step, Trace
+    from .values.triage import Triage
     from .values.types import (
         Answer,
         Citation,
@@ -102,6 +106,7 @@ __all__ = [
     "Done",
     "Event",
     "Failed",
+    "Helplines",
     "Hit",
     "Lab",
     "ModelCall",
@@ -133,6 +138,8 @@ __all__ = [
     "Templates",
     "Token",
     "Trace",
+    "Triage",
+    "UrgentNotice",
     "Vote",
     "Weights",
     "build",
@@ -147,6 +154,7 @@ __all__ = [
     "describe_changes",
     "format_docs",
     "format_value",
+    "helplines",
     "highlight",
     "index_path",
     "mmr_select",
@@ -166,7 +174,9 @@ __all__ = [
     "shared_passages",
     "spent_so_far",
     "token_counts",
+    "triage",
     "unregister",
+    "urgent_notice",
     "visible",
 ]
 
@@ -184,12 +194,16 @@ _NAMES = {  # module: its names
     "prompts.templates": "MAX_TEMPLATES custom_template READY_TEMPLATES",
     "seed_api": "format_docs mmr_select process_hybrid_rrf_query process_rewriter_query query_for_evaluation ragas_samples reciprocal_rank_fusion retrieve_hybrid_rrf",
     "stages.messages": "perhaps_you_meant",
+    "urgency.helplines": "Helplines helplines",
+    "urgency.triage": "triage",
+    "urgency.words": "UrgentNotice urgent_notice",
     "values.errors": "RagError StageError",
     "values.profile": "Profile",
     "values.provenance": "QueryResults SharedPassage results_by_query shared_passages",
     "values.remarks": "Remark Suggestion",
     "values.settings": "Settings read_settings",
     "values.trace": "Step Trace",
+    "values.triage": "Triage",
     "values.types": "Answer Citation Cost Hit ModelCall Passage Query Ranking State Vote by_purpose spent_so_far token_counts",
     "values.visible": "visible",
 }

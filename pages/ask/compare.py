@@ -32,7 +32,8 @@ def main() -> None:
         st.info("The comparison at this address is no longer stored on this server. Ask the question again.")
     with st.expander("Demo questions", expanded=run is None):
         _gallery()
-    pressed = _question_box(run)
+    running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
+    pressed = _question_box(run, running=running)
     strategies = strategy_columns(len(run.columns) if run else 0)
     if pressed:
         _start(st.session_state["question"], strategies, run)
@@ -41,7 +42,7 @@ def main() -> None:
         return
     run.settings = settings()
     with _place():
-        _results(run, strategies)
+        _results(run, strategies, running=running)
 
 
 def _current() -> LiveRun | None:
@@ -104,7 +105,7 @@ def _take(key: str, texts: dict[str, str]) -> None:
         st.session_state[key] = None
 
 
-def _question_box(run: LiveRun | None) -> bool:
+def _question_box(run: LiveRun | None, *, running: bool) -> bool:
     """The question and its buttons; whether Run was pressed.
 
     In a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page.
@@ -121,7 +122,7 @@ def _question_box(run: LiveRun | None) -> bool:
         )
         pressed = go.form_submit_button("Run", type="primary", width="stretch")
         stop.form_submit_button(
-            "Stop", width="stretch", disabled=run is None or run.over, on_click=run.stop if run else None
+            "Stop", width="stretch", disabled=not running, on_click=run.stop if run else None
         )
     return pressed
 
@@ -155,9 +156,10 @@ def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: Live
     st.rerun()
 
 
-def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy]) -> None:
+def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy], *, running: bool) -> None:
     st.divider()
     foreign.draw(html.results_heading(run.question))
+    _urgent(rag_core.triage(run.question))
     for entry in _demo():
         if entry["text"] == run.question:
             st.info(f"**What to look for.** {foreign.label(entry['look'])}")
@@ -173,7 +175,6 @@ def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy]) -> None:
         for position, (column, place) in enumerate(zip(run.columns, places, strict=False))
     ]
     pulse = st.empty()
-    was_running = not run.over
     over = False
     while not over:
         run.mark_watched()
@@ -183,9 +184,21 @@ def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy]) -> None:
         pulse.empty()  # lets Streamlit handle the user's clicks: it does so only inside its own calls
         if not over:
             time.sleep(TICK_S)
-    if was_running:
+    if running:
         st.rerun()  # disables Stop and draws the charts
     _below(run)
+
+
+def _urgent(triage: rag_core.Triage) -> None:
+    """What to do about an urgent question, before any answer."""
+    if not triage.urgent:
+        return
+    lines = None
+    try:
+        lines = rag_core.helplines(rag_core.read_settings().country)
+    except rag_core.RagError as error:
+        st.warning(foreign.label(error))
+    foreign.draw(html.urgent(triage, lines))
 
 
 def _changed(run: LiveRun, position: int, strategies: Sequence[rag_core.Strategy]) -> bool:

@@ -53,6 +53,19 @@ def results_heading(question: str) -> str:
     return f'<p class="rl-question"><b>Results for:</b> {escape(question)}</p>'
 
 
+def urgent(triage: rag_core.Triage, lines: rag_core.Helplines | None) -> str:
+    """What to do about an urgent question; empty for a routine one."""
+    found = rag_core.urgent_notice(triage, lines)
+    if found is None:
+        return ""
+    numbers = "".join(f"<li>{escape(number)}</li>" for number in found.numbers)
+    return (
+        f'<div class="rl-urgent rl-{escape(triage.level)}" role="alert" lang="{escape(triage.language)}"><h3>{escape(found.title)}</h3>'
+        f"<p>{escape(found.action)}</p>{numbers and f'<ul>{numbers}</ul>'}"
+        f"<small>{escape(found.reason)} {escape(found.caveat)}</small></div>"
+    )
+
+
 def progress(column: Column, *, changed: bool) -> str:
     """The column's stages: done, running or to come. Space is reserved for marks and times still to come."""
     parts = []

@@ -18,7 +18,11 @@ from typer.exceptions import TyperException
 
 from ..catalog import RECIPES
 from ..data.documents import BUILTIN
+from ..language.questions import check_question
+from ..urgency.helplines import helplines
+from ..urgency.triage import triage as rate
 from ..values.errors import ConfigError, RagError, SettingsError, Stopped, StorageError
+from ..values.settings import read_settings
 from ..values.trace import Trace
 from ..values.types import spent_so_far
 from ..values.visible import visible
@@ -139,6 +143,16 @@ def query(
         say_json(trace.as_json())
     else:
         show.trace(trace, details=show_details, measured=_measured(trace, corpus) if show_details else None)
+
+
+@app.command()
+def triage(question: Question, as_json: AsJson = False) -> None:
+    """Say how urgent a question is: emergency, same_day or routine. No model is loaded."""
+    found = rate(check_question(question))
+    if as_json:
+        say_json(found.as_json())
+    else:
+        show.triage(found, helplines(read_settings().country))
 
 
 @app.command()

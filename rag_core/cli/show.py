@@ -11,8 +11,11 @@ from ..indexing import EnrichmentEstimate, Report, WriteReport
 from ..lab.doctor import Findings
 from ..sessions import Replayed
 from ..stages.messages import perhaps_you_meant
+from ..urgency.helplines import Helplines
+from ..urgency.words import urgent_notice
 from ..values.profile import PROFILE_FILE, language_list
 from ..values.trace import Trace
+from ..values.triage import Triage
 from ..values.types import Cost, ModelCall, token_counts
 from .layout import paragraph, say, several_lines
 
@@ -57,6 +60,18 @@ def heading(label: str, name: str, values: Mapping[str, object]) -> str:
     return ", ".join([title, *(f"{control}={value}" for control, value in values.items())])
 
 
+def triage(found: Triage, lines: Helplines | None) -> None:
+    """How urgent a question is, and what to do."""
+    urgent = urgent_notice(found, lines)
+    if urgent is None:
+        say("routine: no urgent sign was found, which does not mean that there is none.")
+        say(NOT_ADVICE)
+        return
+    say(f"{found.level}: {urgent.title}", fg="red", bold=True)
+    for line in (urgent.action, *urgent.numbers, urgent.reason, urgent.caveat):
+        paragraph(line)
+
+
 def trace(
     trace: Trace, *, details: bool, heading: str = "", measured: Mapping[str, float] | None = None
 ) -> None:
@@ -66,6 +81,8 @@ def trace(
         measured: metric title -> value; None when the question has no judgements.
     """
     say(f"{heading or trace.strategy}  [{trace.engine['llm']}]", hang=4, bold=True)
+    if urgent := urgent_notice(trace.triage, None):
+        say(f"{urgent.title} {urgent.action}", fg="red")
     answer = trace.answer
     if answer is not None:
         for remark in (one for one in answer.remarks if one.kind == "all_thin"):

@@ -18,6 +18,8 @@ HEADER = struct.Struct(
     "=i6Q"
 )  # of a vector file: version, offset, capacity, elements, bytes per element, two offsets
 
+LENGTH = 4  # bytes of a vector's norm in length.bin
+
 _opened = itertools.count(1)
 
 
@@ -64,11 +66,11 @@ def clear_unused(folder: Path) -> None:
     """
     for header in folder.glob("*/header.bin"):
         _, _, _, elements, size, *_ = HEADER.unpack_from(header.read_bytes())
-        vectors = header.with_name("data_level0.bin")
-        unused = vectors.stat().st_size - elements * size
-        with vectors.open("r+b") as file:
-            file.seek(elements * size)
-            file.write(bytes(max(unused, 0)))
+        for name, used in (("data_level0.bin", elements * size), ("length.bin", elements * LENGTH)):
+            with header.with_name(name).open("r+b") as file:
+                unused = file.seek(0, os.SEEK_END) - used
+                file.seek(used)
+                file.write(bytes(max(unused, 0)))
 
 
 def _copy(folder: Path, resources: ExitStack) -> Path | None:

@@ -13,6 +13,7 @@ from ..runtime.context import Context
 from ..runtime.run import Run
 from ..runtime.services import Services
 from ..stages import Flow, Stage
+from ..urgency.triage import triage
 from ..values.errors import ConfigError, StageError, Stopped
 from ..values.trace import Step, Trace
 from ..values.types import ModelCall, State
@@ -117,7 +118,14 @@ class Strategy:
         warnings += shortages(self.stages, [step.after for step in steps])
         once = tuple(dict.fromkeys(warnings))
         return Trace(
-            question, self.name, self.controls, self.fingerprint, tuple(steps), services.engine, once
+            question,
+            self.name,
+            self.controls,
+            self.fingerprint,
+            tuple(steps),
+            services.engine,
+            once,
+            triage(question),
         )
 
     def prefix(self, question: str, position: int, services: Services) -> Hashable:

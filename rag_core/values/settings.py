@@ -134,6 +134,12 @@ class Settings(BaseSettings):
         "calibrated",
         description="Relevance labels by fitted thresholds, or by position (rank).",
     )
+    country: str = Field(
+        "",
+        max_length=2,
+        description="ISO 3166 code of the country whose emergency and crisis numbers are shown with an urgent "
+        "question, such as ES or MX; empty for none.",
+    )
     home: Path = Field(Path(".rag"), description="State folder.")
     data: Path = Field(
         ROOT / "data",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .triage import Triage
 from .types import Answer, Cost, ModelCall, Ranking, State, token_counts
 
 
@@ -39,6 +40,7 @@ class Trace:
         controls: every control of the strategy and its value in this run.
         fingerprint: id of the stages and their parameters.
         engine: names of the models and the index behind this run.
+        triage: how urgent the question is.
     """
 
     question: str
@@ -48,6 +50,7 @@ class Trace:
     steps: tuple[Step, ...]
     engine: Mapping[str, str | None] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    triage: Triage = field(default_factory=lambda: Triage("routine"))
 
     @property
     def final(self) -> State:
@@ -185,6 +188,7 @@ class Trace:
             "seconds": self.seconds,
             "warnings": list(self.warnings),
             "engine": dict(self.engine),
+            "triage": self.triage.as_json(),
         }
 
 

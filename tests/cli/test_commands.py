@@ -18,7 +18,7 @@ QUESTION = "When is anti-D given?"
 
 QUERY_KEYS = {
     "question", "strategy", "controls", "fingerprint", "queries", "contexts", "answer", "steps", "metrics",
-    "seconds", "warnings", "engine",
+    "seconds", "warnings", "engine", "triage",
 }  # fmt: skip
 METRIC_KEYS = {
     "rewrite_input_tokens", "rewrite_output_tokens", "rewrite_cost", "answer_input_tokens",

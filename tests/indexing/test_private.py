@@ -112,3 +112,6 @@ def test_vector_files_have_no_memory_of_the_process_in_their_unused_part(tmp_pat
     data = header.with_name("data_level0.bin").read_bytes()
     assert (elements, len(data)) == (len(DOCUMENTS), capacity * size)
     assert set(data[elements * size :]) == {0}
+    lengths = header.with_name("length.bin").read_bytes()
+    assert len(lengths) == capacity * 4
+    assert set(lengths[elements * 4 :]) == {0}

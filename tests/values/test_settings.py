@@ -30,6 +30,7 @@ FIELDS = {
     "reranker": ("RAG_RERANKER", "auto", "a", "e", "t"),
     "gloss": ("RAG_GLOSS", "auto", "on", "off", "on"),
     "labels": ("RAG_LABELS", "calibrated", "calibrated", "rank", "calibrated"),
+    "country": ("RAG_COUNTRY", "", "ES", "MX", "GB"),
     "home": ("RAG_HOME", Path(".rag"), Path("a"), Path("e"), Path("t")),
     "data": ("RAG_DATA", Settings().data, Path("a"), Path("e"), Path("t")),
     "timeout": ("RAG_TIMEOUT", 30.0, 1.0, 2.0, 3.0),

@@ -24,7 +24,7 @@ SEED_METRICS = [
 # Design 2.4: the keys of `rag query --json`.
 FIELDS = [
     "question", "strategy", "controls", "fingerprint", "queries", "contexts", "answer", "steps", "metrics",
-    "seconds", "warnings", "engine",
+    "seconds", "warnings", "engine", "triage",
 ]  # fmt: skip
 ENGINE = {"llm": "scripted", "embedding": "words", "reranker": None, "index": "animals"}
 QUESTION = "Do cats sleep?"

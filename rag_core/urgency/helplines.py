@@ -1,0 +1,61 @@
+"""Phone numbers of the chosen country."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+
+from ..values.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class Helplines:
+    """A country's numbers; one that is empty is not known.
+
+    Args:
+        country: its name, by language.
+        crisis: for thoughts of suicide or of harming the baby.
+    """
+
+    country: Mapping[str, str]
+    emergency: str
+    crisis: str = ""
+    violence: str = ""
+
+    def number(self, flag: str) -> str:
+        """The number for a flag of `Triage.flags`; empty if there is none but the emergency number."""
+        return {"self_harm": self.crisis, "violence": self.violence}[flag]
+
+
+def helplines(country: str) -> Helplines | None:
+    """The numbers of a country, by its ISO 3166 code; None for an empty code.
+
+    Raises:
+        SettingsError: the country is not listed.
+    """
+    if not country:
+        return None
+    table = _table()
+    if country.upper() not in table:
+        raise SettingsError(
+            f"Setting RAG_COUNTRY: there are no phone numbers for {country[:20]!r}.",
+            f"Use one of {', '.join(table)}, or leave it empty.",
+        )
+    return table[country.upper()]
+
+
+@functools.cache
+def _table() -> Mapping[str, Helplines]:
+    rows = tomllib.loads(resources.files(__package__).joinpath("helplines.toml").read_text("utf-8"))
+    return {
+        code: Helplines(
+            {"en": row["en"], "es": row["es"]},
+            row["emergency"],
+            row.get("crisis", ""),
+            row.get("violence", ""),
+        )
+        for code, row in rows.items()
+    }

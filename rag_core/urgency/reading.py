@@ -1,0 +1,17 @@
+"""A question as the rules and the wording model read it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_MARKS = re.compile(r"[\u2018\u2019'`´]")
+_DECIMAL = re.compile(r"(?<=\d),(?=\d)")
+_WEEKS = re.compile(r"(?<!\w)w+e{0,3}i?k+e?s?(?!\w)")  # as misspelt
+
+
+def plain(text: str) -> str:
+    """A text in lower case, without accents or apostrophes, numbers with a decimal point."""
+    bare = unicodedata.normalize("NFKD", _MARKS.sub("", text).casefold())
+    bare = "".join(char for char in bare if not unicodedata.combining(char))
+    return _WEEKS.sub("weeks", _DECIMAL.sub(".", " ".join(bare.split())))

@@ -1,0 +1,93 @@
+"""How urgent a question is: the signs it describes as happening now, and how urgently it is worded."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+
+from ..language.analysis import language_of
+from ..values.triage import LEVELS, Level, Triage
+from . import frames
+from .learned import probabilities
+from .reading import plain
+from .signs import Sign, actions, signs
+
+NEAR = 110  # characters between the parts of one sign
+# Probability from which wording alone is urgent; tests/benchmarks/fit_urgency.py prints what it costs.
+MIN_URGENT = 0.25
+
+Span = tuple[int, int]
+
+
+@functools.lru_cache(maxsize=1024)
+def triage(text: str) -> Triage:
+    """How urgent a question is, in English or Spanish.
+
+    Rules find signs that are described as present: not denied ("no bleeding"), long past, over, supposed ("what if")
+    or a matter of teaching. Where none is found, a regression fitted on labelled questions weighs the wording, for
+    signs in words that no rule foresees. "routine" means that nothing urgent was found, not that all is well.
+
+    >>> triage("My waters broke and a rope is hanging out").level
+    'emergency'
+    >>> triage("In 2019 I had heavy bleeding, will it happen again?").level
+    'routine'
+    """
+    language = "es" if language_of(text) == "es" else "en"
+    simple = plain(text)
+    found = sorted(present(simple), key=lambda pair: LEVELS.index(pair[0]))
+    emergency, same_day, routine = probabilities(simple)
+    worded: Level = "emergency" if emergency >= same_day else "same_day"
+    if 1 - routine < MIN_URGENT:
+        worded = "routine"
+    level = min([worded, *(level for level, _ in found)], key=LEVELS.index)
+    if level == "routine":
+        return Triage(level, language=language)
+    led = next((sign.actions for its, sign in found if its == level), actions(level))
+    return Triage(
+        level,
+        tuple(sign.names[language] for _, sign in found),
+        led[language],
+        language,
+        tuple(dict.fromkeys(sign.flag for _, sign in found if sign.flag)),
+    )
+
+
+def present(text: str) -> list[tuple[Level, Sign]]:
+    """The signs that a text in plain letters describes as present, and their levels."""
+    if frames.is_lesson(text) or frames.is_general(text):
+        return []
+    return [(level, sign) for sign in signs() if (level := _level(sign, text)) not in (None, "routine")]
+
+
+def _level(sign: Sign, text: str) -> Level | None:
+    """The level at which a text describes a sign; None if it does not."""
+    levels = [
+        sign.slight if any(frames.is_slight(text, *span) for span in spans) else sign.level
+        for spans in _places(sign, text)
+    ]
+    return min(levels, key=LEVELS.index, default=None)
+
+
+def _places(sign: Sign, text: str) -> Iterator[Sequence[Span]]:
+    """The places where a reading of a sign is met, described as happening now."""
+    for reading in sign.readings:
+        for match in reading[0].finditer(text):
+            others = [_nearest(part, text, match.start()) for part in reading[1:]]
+            spans = [match.span(), *(span for span in others if span)]
+            if len(spans) == len(reading) and not any(_set_aside(sign, text, *span) for span in spans):
+                yield spans
+
+
+def _nearest(part: re.Pattern[str], text: str, at: int) -> Span | None:
+    """The match of a part of a sign that is closest to its first part."""
+    near = [match.span() for match in part.finditer(text) if abs(match.start() - at) <= NEAR]
+    return min(near, key=lambda span: abs(span[0] - at), default=None)
+
+
+def _set_aside(sign: Sign, text: str, start: int, end: int) -> bool:
+    if not sign.denied and frames.is_denied(text, start):
+        return True
+    sentence, at = frames.sentence_around(text, start, end)
+    past = frames.is_past(sentence, frames.clause_around(text, start, end))
+    return past or frames.is_supposed(sentence, at)

@@ -1,0 +1,43 @@
+"""How urgent a question is, before anybody answers it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Level = Literal["emergency", "same_day", "routine"]
+LEVELS: tuple[Level, ...] = ("emergency", "same_day", "routine")  # the most urgent first
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """What a question describes as happening now, and what to do about it.
+
+    Args:
+        level: "emergency": help now; "same_day": an examination today; "routine": no urgent sign was found,
+            which does not mean that there is none.
+        signs: names of the signs, in the question's language, the most urgent first; empty for "routine".
+        action: what to do, in one or two sentences in the question's language; empty for "routine".
+        language: ISO 639-1 code of `signs` and `action`: "en" or "es".
+        flags: "self_harm", "violence", both or neither: they have their own words and phone numbers.
+    """
+
+    level: Level
+    signs: tuple[str, ...] = ()
+    action: str = ""
+    language: str = "en"
+    flags: tuple[str, ...] = ()
+
+    @property
+    def urgent(self) -> bool:
+        """Whether anything has to be done today."""
+        return self.level != "routine"
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON that `rag triage --json` prints and a trace carries."""
+        return {
+            "level": self.level,
+            "signs": list(self.signs),
+            "action": self.action,
+            "language": self.language,
+        }

@@ -1,0 +1,46 @@
+"""A comparison that ends while its page is being drawn."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import streamlit as st
+from helpers.small import ROOT
+from streamlit.testing.v1 import AppTest
+
+import rag_core
+from pages.shared.live import LiveRun
+from rag_core.values.errors import MissingResource
+
+
+def test_stop_is_off_after_a_run_that_ended_between_its_button_and_its_results(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ending, shown = threading.Event(), list[LiveRun]()
+
+    def open_no_lab(**_: object) -> None:
+        assert ending.wait(60)
+        raise MissingResource("no models in this test.")
+
+    def triage_while_the_run_ends(question: str) -> rag_core.Triage:
+        """Called after the buttons are drawn and before the results."""
+        ending.set()
+        assert shown[-1].wait(60)
+        return rag_core.Triage("routine")
+
+    class Seen(LiveRun):
+        def __init__(self, *given: object) -> None:
+            super().__init__(*given)  # type: ignore[arg-type]
+            shown.append(self)
+
+    monkeypatch.setattr("rag_core.open_lab", open_no_lab, raising=False)
+    monkeypatch.setattr("rag_core.triage", triage_while_the_run_ends, raising=False)
+    monkeypatch.setattr("pages.shared.live.LiveRun", Seen)
+    st.cache_resource.clear()
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    app.text_area(key="question").set_value("How much folic acid do I need?")
+    next(one for one in app.button if one.label == "Run").click().run()
+    assert len(shown) == 1
+    assert not app.exception
+    assert next(one for one in app.button if one.label == "Stop").disabled

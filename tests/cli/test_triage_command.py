@@ -1,0 +1,43 @@
+"""`rag triage`: how urgent a question is, as JSON and in words."""
+
+from __future__ import annotations
+
+import pytest
+from helpers.small import Rag
+
+from rag_core import triage
+
+URGENT = "34 weeks, the worst headache of my life and flashing lights"
+NO_WISH_TO_LIVE = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
+
+
+def test_its_json_is_the_value_of_the_library(rag: Rag) -> None:
+    assert rag("triage", URGENT, "--json").json == triage(URGENT).as_json()
+
+
+def test_in_words_it_says_what_to_do_and_why(rag: Rag) -> None:
+    out = rag("triage", URGENT).out
+    assert out.startswith("emergency: This may be an emergency.")
+    assert "Go to the maternity unit or hospital now" in out
+    assert "severe headache or changed vision" in out
+
+
+def test_the_numbers_are_those_of_the_chosen_country(rag: Rag, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_COUNTRY", "ES")
+    out = rag("triage", NO_WISH_TO_LIVE).out
+    assert "Línea de crisis: 024." in out
+    assert "Emergencias en España: 112." in out
+
+
+def test_a_routine_question_does_not_say_that_all_is_well(rag: Rag) -> None:
+    assert "does not mean that there is none" in rag("triage", "How much folic acid do I need?").out
+
+
+def test_a_country_without_numbers_and_an_empty_question_end_in_one_line(
+    rag: Rag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert rag("triage", "  ").code == 1
+    monkeypatch.setenv("RAG_COUNTRY", "XX")
+    ran = rag("triage", URGENT)
+    assert ran.code == 1
+    assert "RAG_COUNTRY" in ran.err

@@ -1,0 +1,180 @@
+"""Urgent questions in everyday and clinical words, both languages, and what only looks urgent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import softmax
+
+import rag_core
+from rag_core.data.benchmark import read_builtin
+from rag_core.urgency import learned
+from rag_core.urgency.reading import plain
+from rag_core.urgency.signs import signs
+from rag_core.urgency.triage import triage
+from rag_core.values.settings import Settings
+from rag_core.values.triage import LEVELS
+
+EXAMPLES = sorted((Settings().data / "urgency").glob("*.jsonl"))
+
+# The urgent maternal warning signs of the CDC (Hear Her, 2020), and those of labour, of the baby and of violence:
+# a question, and the sign in its language.
+SIGNS = [
+    ("34 weeks, the worst headache of my life and it won't go away", "severe headache or changed vision"),
+    ("Since this morning I see flashing lights, I'm 36 weeks", "severe headache or changed vision"),
+    ("veo lucecitas y me duele muchísimo la cabeza, 35 semanas", "dolor de cabeza intenso o cambios en la visión"),
+    ("I fainted twice today and I'm six months pregnant", "collapse or fainting"),
+    ("me desmayé en la ducha, di a luz hace tres días", "desmayo o colapso"),
+    ("I have a fever of 38.9 and I'm 24 weeks", "fever of 38 °C or more"),
+    ("parí hace cinco días y tengo 39 de fiebre", "fiebre de 38 °C o más"),
+    ("My face and hands are suddenly very swollen, 33 weeks", "sudden swelling of face or hands"),
+    ("amanecí con la cara muy hinchada, tengo 34 semanas", "hinchazón súbita de cara o manos"),
+    ("I can't breathe when I lie down since last night, ten days after the birth", "trouble breathing"),
+    ("no puedo respirar bien y tuve a mi bebé hace una semana", "dificultad para respirar"),
+    ("chest pain and a racing heart, 2 weeks postpartum", "chest pain"),
+    ("tengo un dolor en el pecho que me aprieta, 30 semanas", "dolor de pecho"),
+    ("I can't keep any water down since yesterday, 10 weeks", "vomiting without keeping fluids down"),
+    ("severe constant pain in my belly, 31 weeks, hard as a board", "severe abdominal pain"),
+    ("my baby has hardly moved since yesterday, 33 weeks", "baby moving less"),
+    ("desde anoche casi no siento a mi bebé, 34 semanas", "el bebé se mueve menos"),
+    ("bright red bleeding at 29 weeks right now", "bleeding in pregnancy or after birth"),
+    ("estoy de 30 semanas y estoy sangrando mucho", "sangrado abundante"),
+    ("I gave birth 3 days ago and soak a pad every half hour", "heavy bleeding"),
+    ("my waters broke and they are green, 38 weeks", "waters breaking early, green or bloody"),
+    ("se me rompió la fuente y tengo 33 semanas", "rotura de aguas temprana, verde o con sangre"),
+    ("My left calf is swollen, hot and sore, 12 days after the birth", "one leg swollen, hot or painful"),
+    ("una pierna hinchada y caliente, me duele la pantorrilla, 20 semanas", "una pierna hinchada, caliente o dolorida"),
+    ("I keep thinking about ending my life since the baby came", "thoughts of suicide or of harming the baby"),
+    ("Desde que nació mi bebé lloro todo el día y no quiero vivir", "ideas de suicidio o de hacer daño al bebé"),
+    ("my wife is having a seizure, 35 weeks pregnant", "a fit"),
+    ("mi esposa está convulsionando, embarazada de 8 meses", "una convulsión"),
+    ("the cord is hanging out of my vagina", "cord at the vagina"),
+    ("contractions every five minutes at 31 weeks", "labour before 37 weeks"),
+    ("contracciones cada cinco minutos, 32 semanas", "parto antes de las 37 semanas"),
+    ("BP 172/114 at 36 weeks", "very high blood pressure"),
+    ("our newborn's lips are blue", "newborn blue, limp or not breathing well"),
+    ("mi recién nacido está morado y flácido", "recién nacido azulado, flácido o que no respira bien"),
+    ("my husband choked me last night, I'm 20 weeks", "violence"),
+    ("mi pareja me pegó en la barriga, tengo 5 meses", "violencia"),
+]  # fmt: skip
+
+ROUTINE = [
+    "In 2019 I had heavy bleeding after the birth. Will it happen again?",
+    "I had an abruption two years ago, what are the chances this time?",
+    "No bleeding, no pain, baby moving well, 30 weeks. When is my next scan?",
+    "For my exam: what are the signs of placental abruption?",
+    "Which drug is given first in eclampsia?",
+    "What should I do if my waters break at the shops?",
+    "How much folic acid do I need?",
+    "Why does pre-eclampsia cause headaches?",
+    "Can I eat soft cheese in pregnancy?",
+    "Hace dos años tuve una hemorragia. ¿Dónde me conviene parir?",
+    "Sin sangrado ni dolor, 31 semanas, ¿puedo viajar en avión?",
+    "Para una charla: ¿cuáles son los signos de sepsis?",
+    "¿Qué hago si rompo aguas en el trabajo?",
+    "¿Cuánto ácido fólico debo tomar?",
+    "¿Por qué se usa sulfato de magnesio en la eclampsia?",
+]
+
+
+@pytest.mark.parametrize(("question", "sign"), SIGNS)
+def test_a_warning_sign_that_is_happening_now_is_found_and_named(question: str, sign: str) -> None:
+    found = triage(question)
+    assert found.urgent
+    assert sign in found.signs
+    assert found.action
+
+
+@pytest.mark.parametrize("question", ROUTINE)
+def test_what_is_past_denied_supposed_or_taught_is_routine(question: str) -> None:
+    assert triage(question) == rag_core.Triage("routine", language=triage(question).language)
+
+
+def test_the_json_has_the_keys_of_the_design() -> None:
+    assert triage("BP 172/114 at 36 weeks").as_json() == {
+        "level": "emergency",
+        "signs": ["very high blood pressure"],
+        "action": "Go to the maternity unit or hospital now, day or night; do not wait for an appointment.",
+        "language": "en",
+    }
+
+
+def test_a_question_in_spanish_gets_a_spanish_action() -> None:
+    found = triage("Se me rompió la fuente y veo el cordón colgando de la vagina")
+    assert found.language == "es"
+    assert found.action.startswith("Llame ahora")
+
+
+def test_an_examination_today_is_less_than_an_emergency() -> None:
+    assert triage("It burns when I pee, 18 weeks").level == "same_day"
+    assert triage("me arde al orinar desde ayer, 18 semanas").level == "same_day"
+
+
+def test_thoughts_of_suicide_and_violence_are_flagged() -> None:
+    assert triage("I keep thinking about ending my life since the baby came").flags == ("self_harm",)
+    assert "violence" in triage("mi pareja me pegó en la barriga, tengo 5 meses").flags
+
+
+def test_the_library_offers_it_by_name() -> None:
+    assert rag_core.triage("BP 172/114 at 36 weeks").urgent
+
+
+def test_every_sign_has_a_name_and_an_action_in_both_languages() -> None:
+    for sign in signs():
+        assert sign.names["en"]
+        assert sign.names["es"]
+        assert sign.actions["en"]
+        assert sign.actions["es"]
+        assert sign.level in LEVELS
+    assert len({sign.id for sign in signs()}) == len(signs())
+
+
+@settings(deadline=None)
+@given(st.text(max_size=300))
+def test_any_text_has_a_level(text: str) -> None:
+    found = triage(text)
+    assert found.level in LEVELS
+    assert found.urgent == bool(found.action)
+    assert found.urgent or not found.signs
+
+
+@settings(deadline=None)
+@given(st.text(max_size=300))
+def test_probabilities_are_a_softmax_of_the_fitted_scores(text: str) -> None:
+    weights, bias = learned._fitted()
+    row = np.zeros(learned.BUCKETS)
+    buckets, values = learned.ngrams(plain(text))
+    row[buckets] = values
+    assert learned.probabilities(plain(text)) == pytest.approx(softmax(weights @ row + bias))
+
+
+def test_the_built_in_emergencies_are_found_and_few_others_escalated() -> None:
+    """The rules were written with these questions at hand; README gives the figures on a fresh set."""
+    questions = [one for split in ("dev", "test") for one in read_builtin(Settings().data, split).questions]
+    urgent = [(triage(one.text).urgent, one.emergency) for one in questions]
+    assert np.mean([found for found, emergency in urgent if emergency]) >= 0.95
+    assert np.mean([found for found, emergency in urgent if not emergency]) <= 0.15
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_labelled_examples_are_well_formed(path: Path) -> None:
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        assert set(row) == {"text", "level", "signs", "language"}
+        assert row["level"] in LEVELS
+        assert row["text"].strip()
+
+
+def test_no_test_question_is_among_those_the_model_was_fitted_on() -> None:
+    texts = {
+        path.stem: {plain(json.loads(line)["text"]) for line in path.open(encoding="utf-8")}
+        for path in EXAMPLES
+    }
+    fitted = set().union(*(lines for name, lines in texts.items() if name.startswith("train-")))
+    assert fitted
+    assert not texts["test"] & fitted
