@@ -156,9 +156,10 @@ def test_probabilities_are_a_softmax_of_the_fitted_scores(text: str) -> None:
 def test_the_built_in_emergencies_are_found_and_few_others_escalated() -> None:
     """The rules were written with these questions at hand; README gives the figures on a fresh set."""
     questions = [one for split in ("dev", "test") for one in read_builtin(Settings().data, split).questions]
-    urgent = [(triage(one.text).urgent, one.level == "emergency") for one in questions]
-    assert np.mean([found for found, emergency in urgent if emergency]) >= 0.95
-    assert np.mean([found for found, emergency in urgent if not emergency]) <= 0.15
+    found = {level: [triage(one.text).urgent for one in questions if one.level == level] for level in LEVELS}
+    assert np.mean(found["emergency"]) >= 0.95
+    assert np.mean(found["same_day"]) >= 0.85  # four of 32 are a contact with a rash or a plain choice of medicine
+    assert np.mean(found["routine"]) <= 0.15
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
