@@ -19,7 +19,8 @@ from .scorer import OfflineScorer
 MAX_FREQUENCY = 1000  # document frequencies are capped here
 # Lowest support for an answer (tests/benchmarks/fit_answers.py): nine in ten of the dev questions that the collection
 # cannot answer, and of sixty-one off-topic ones, stay below theirs.
-MIN_SUPPORT = 0.40
+MIN_SUPPORT = {"en": 0.55, "es": 0.40}  # by question language
+MATERNITY_SUPPORT = 0.38  # for a question that names pregnancy, birth or a baby
 OTHERS_SUPPORT = 0.90  # for one about a man, an older child or an animal, from passages about maternity
 URGENT_SUPPORT = 0.15  # for an emergency for which a passage calls for help
 HELPLESS_SUPPORT = 0.70  # for an emergency for which none does
@@ -55,8 +56,8 @@ class AnswerSupport:
         """The relevance of passages, and the support they give.
 
         Support is the relevance of the best passage: one is enough to answer, and a leaflet may have no more.
-        On dev it separates better than the mean of the best three. More is needed for a question about
-        somebody else; far less is needed in an emergency for which a passage calls for help.
+        On dev it separates better than the mean of the best three. How much is needed depends on whom the question
+        is about; far less is needed in an emergency for which a passage calls for help.
         """
         relevance = self._scorer.relevance(question, hits)
         support = max(relevance, default=0.0)
@@ -88,10 +89,11 @@ def _needed(question: str, hits: Sequence[Hit]) -> float:
             if signs & named and calls_for_help(candidate.text) and not is_lesser(candidate.text):
                 return URGENT_SUPPORT
         return HELPLESS_SUPPORT
-    others = about_others(question) and not names_maternity(question)
-    if others and 2 * sum(names_maternity(hit.passage.text) for hit in hits) > len(hits):
+    if names_maternity(question):
+        return MATERNITY_SUPPORT
+    if about_others(question) and 2 * sum(names_maternity(hit.passage.text) for hit in hits) > len(hits):
         return OTHERS_SUPPORT
-    return MIN_SUPPORT
+    return MIN_SUPPORT.get(language_of(question), MIN_SUPPORT["en"])
 
 
 def labelled_low(hit: Hit) -> bool:

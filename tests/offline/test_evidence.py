@@ -11,6 +11,7 @@ from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.offline.engine import OfflineLLM
 from rag_core.offline.evidence import (
     HELPLESS_SUPPORT,
+    MATERNITY_SUPPORT,
     MIN_SUPPORT,
     OTHERS_SUPPORT,
     AnswerSupport,
@@ -40,12 +41,18 @@ class TestEvidence:
         assert evidence.assess(asked, self.HITS) == ([0.3, 0.1, 0.9, 0.6], 0.9, True)
         assert evidence.assess(asked, ()) == ([], 0.0, False)
 
-    @pytest.mark.parametrize("question", ["Is itching dangerous?", "¿Es peligroso el picor en el embarazo?"])
-    def test_one_passage_is_enough_and_several_poor_ones_are_not(self, question: str):
-        poor = MIN_SUPPORT - 0.01
-        for best in (MIN_SUPPORT, poor):
-            evidence = AnswerSupport(Fixed(a=poor, b=best, c=poor, d=0.0), None)
-            assert evidence.assess(question, self.HITS).enough is (best == MIN_SUPPORT)
+    @pytest.mark.parametrize(
+        ("question", "least"),
+        [
+            ("Is itching dangerous?", MIN_SUPPORT["en"]),
+            ("¿Es peligroso el picor?", MIN_SUPPORT["es"]),
+            ("¿Es peligroso el picor en el embarazo?", MATERNITY_SUPPORT),
+        ],
+    )
+    def test_one_passage_is_enough_and_several_poor_ones_are_not(self, question: str, least: float):
+        for best in (least, least - 0.01):
+            evidence = AnswerSupport(Fixed(a=least - 0.01, b=best, c=least - 0.01, d=0.0), None)
+            assert evidence.assess(question, self.HITS).enough is (best == least)
 
     def test_a_question_about_somebody_else_needs_more_if_the_passages_are_about_maternity(self):
         evidence = AnswerSupport(Fixed(a=OTHERS_SUPPORT - 0.01), None)
