@@ -61,7 +61,8 @@ def _strategy(row: StrategyResult) -> None:
             f"{call.input_tokens:,} tokens in, {call.output_tokens:,} out"
         )
     pace = "" if row.seconds_per_query is None else f"{1000 * row.seconds_per_query:.1f} ms per question, "
-    say(f"  {pace}cost {_dollars(row.cost_usd)}; {row.judged_at_10 or 0:.0%} of the top 10 are judged")
+    judged = "" if row.judged_at_10 is None else f"; {1 - row.judged_at_10:.1%} of the top 10 are unjudged"
+    say(f"  {pace}cost {_dollars(row.cost_usd)}{judged}")
     if row.failed:
         say(f"  {row.failed} questions failed and are excluded from the metrics:", fg="yellow")
         for failure in row.failures:

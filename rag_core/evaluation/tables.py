@@ -31,13 +31,13 @@ def markdown(results: Results) -> str:
     names = names or [results.primary]
     headers = [parse_metric(name).title for name in names]
     rows = [
-        [_code(label), *(cell(row.metrics[name]) for name in names)]
+        [_code(label), *(cell(row.metrics[name]) for name in names), _unjudged(row.judged_at_10)]
         for label, row in results.strategies.items()
     ]
     parts = [
         f"{results.queries} questions of {_code(results.data)}, {_text(results.split)} split; "
         "mean and 95 % interval over questions.",
-        _table(["strategy", *headers], rows),
+        _table(["strategy", *headers, "unjudged@10"], rows),
     ]
     parts += _legend(results.manifest)
     grouped = {group: members for group, members in results.groups.items() if members}
@@ -73,6 +73,11 @@ def put_table(path: Path, table: str) -> None:
 def cell(score: MeanScore | None) -> str:
     """A mean and its interval in one cell."""
     return "–" if score is None else f"{score.mean:.3f} ({score.ci_low:.3f}–{score.ci_high:.3f})"
+
+
+def _unjudged(judged: float | None) -> str:
+    """The share of the first ten documents that nobody judged; they count as not relevant."""
+    return "–" if judged is None else f"{1 - judged:.1%}"
 
 
 def _legend(manifest: Manifest) -> list[str]:
