@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.action_table import read_actions
 from ..data.benchmark import GRADES, KINDS, SPLITS, URGENCY, Question, read_qrels, read_questions
 from ..data.collection import check_collection
 from ..data.documents import Document, read_collection
@@ -24,6 +25,7 @@ from ..values.errors import DataError, StorageError
 from .answer_sets import check_answer_sets
 from .question_labels import label_problems
 from .reading_alone import passage_problems
+from .same_action import action_problems, signs_advised
 
 LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
 CONCEPT_LISTS = ("en", "es", "lay_en", "lay_es", "abbr", "narrower", "related")
@@ -33,7 +35,7 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
     """Count the collection and list what is wrong with it.
 
     Args:
-        data: the folder with corpus, questions, thesaurus, word list and vectors.
+        data: the folder with corpus, table of actions, questions, thesaurus, word list and vectors.
 
     Returns:
         Counts, and one line per problem.
@@ -44,10 +46,17 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
     passages = {passage_key(passage.id): passage for passage in chunked(documents, embedder)}
     for document, own in groupby(passages.values(), lambda passage: passage.doc_id):
         problems += passage_problems(by_id[document], own)
+    table = read_actions(data / "actions.toml")
+    compared: Counter[str] = Counter()
+    for passage in passages.values():
+        advised = signs_advised(passage, table)
+        compared.update(table.actions[advice.action].name for _, advice in advised)
+        problems += action_problems(passage, advised, table)
     counts: dict[str, Any] = {
         "documents": Counter(document.language for document in documents),
         "words": sum(len(document.text.split()) for document in documents),
         "passages": len(passages),
+        "signs": compared,
     }
     for path, texts in vector_texts(data, documents, embedder, enricher).items():
         problems += _vector_problems(path, texts)

@@ -183,6 +183,7 @@ def test_the_whole_collection_is_in_order_and_large_enough(lab: Lab) -> None:
     assert counts["documents"]["en"] >= 150
     assert counts["documents"]["es"] >= 60
     assert counts["words"] >= 140_000
+    assert counts["signs"].total() >= 2_000
     assert sum(counts["questions"].values()) >= 600
     assert counts["questions"]["es"] >= 230
     assert min(counts["kinds"][kind] for kind in KINDS) >= 40
@@ -292,7 +293,8 @@ def test_a_question_whose_metadata_are_not_ours_is_a_problem(
     tmp_path: Path, lab: Lab, old: str, new: str, complaint: str
 ) -> None:
     shutil.copytree(ROOT / "data" / "questions", tmp_path / "questions")
-    shutil.copy(ROOT / "data" / "thesaurus.toml", tmp_path)
+    for name in ("actions.toml", "thesaurus.toml"):
+        shutil.copy(ROOT / "data" / name, tmp_path)
     shutil.copytree(ROOT / "data" / "gloss", tmp_path / "gloss")
     (tmp_path / "corpus").mkdir()
     shutil.copy(COLLECTION / "en" / "epidural.md", tmp_path / "corpus")
