@@ -54,14 +54,12 @@ class ActionTable:
     Args:
         advice: what finds a sentence that tells a reader to do something.
         general: what excuses every sign in a clause.
-        known: documents and clauses that are laxer and wait for an edit.
     """
 
     actions: tuple[Action, ...]
     advice: Mapping[str, re.Pattern[str]]
     general: Mapping[str, re.Pattern[str]]
     signs: tuple[Sign, ...]
-    known: frozenset[tuple[str, str]]
 
 
 def read_actions(path: Path) -> ActionTable:
@@ -80,7 +78,6 @@ def read_actions(path: Path) -> ActionTable:
             _patterns(table["advice"]),
             _patterns(table["general"]),
             tuple(_sign(row, places) for row in table["sign"]),
-            frozenset((row["document"], row["clause"]) for row in table.get("known", ())),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, re.error) as error:
         raise DataError(

@@ -61,7 +61,7 @@ def action_problems(
         strictest[sign] = max(advice.action, strictest.get(sign, -1))
     for sign, advice in advised:
         given = strictest[sign] if table.actions[advice.action].open else advice.action
-        if given < sign.least and (passage.doc_id, advice.clause) not in table.known:
+        if given < sign.least:
             found, wanted = table.actions[given].name, table.actions[sign.least].name
             where = f"{passage.doc_id}: {passage.heading or passage.title}"
             yield f"{where}: {sign.name}: {found}, not {wanted}: {advice.clause}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -185,13 +184,9 @@ def test_every_row_finds_advice_in_our_documents(
     assert missing == [("strangling", "es")]  # no Spanish document advises on it yet
 
 
-def test_only_the_known_clauses_are_laxer_and_all_of_them_still_are(
+def test_no_passage_gives_a_laxer_action_than_the_table(
     table: ActionTable, advised: list[tuple[Passage, list[tuple[Sign, Advice]]]]
 ) -> None:
-    strict = replace(table, known=frozenset())
-    lines = [line for passage, found in advised for line in action_problems(passage, found, strict)]
-    for document, clause in table.known:
-        assert any(line.startswith(f"{document}: ") and line.endswith(f": {clause}") for line in lines)
     for passage, found in advised:
         assert list(action_problems(passage, found, table)) == []
 

@@ -158,7 +158,9 @@ def test_the_built_in_emergencies_are_found_and_few_others_escalated() -> None:
     questions = [one for split in ("dev", "test") for one in read_builtin(Settings().data, split).questions]
     found = {level: [triage(one.text).urgent for one in questions if one.level == level] for level in LEVELS}
     assert np.mean(found["emergency"]) >= 0.95
-    assert np.mean(found["same_day"]) >= 0.85  # four of 32 are a contact with a rash or a plain choice of medicine
+    assert (
+        np.mean(found["same_day"]) >= 0.85
+    )  # four of 32 are a contact with a rash or a plain choice of medicine
     assert np.mean(found["routine"]) <= 0.15
 
 
