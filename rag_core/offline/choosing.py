@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..language.advice import points_back
 from ..language.urgency import asks_when_to_act, calls_for_help, is_lesser, signs_in, urgent_signs
 from .quotable import Candidate
 
 MOST = 5  # sentences of an answer
+MOST_LISTED = 8  # the same of one that quotes a whole list
 SOURCES = 3  # passages quoted at most
 GAP = 1.0  # a sentence of the best passage may score this much less than the best
 OPENING_GAP = 0.5  # the same for sentences before the best one in its passage, which would open the answer
@@ -76,7 +78,7 @@ def _best(
         quoted = (*chosen, *found)
         sources = {candidates[j].n for j in quoted}
         group = _with_needed(given, i, quoted)
-        if not group or len(quoted) + len(group) > MOST:
+        if not group or len(quoted) + len(group) > (MOST_LISTED if len(group) > 2 else MOST):
             continue
         if opened and (any(is_lesser(candidates[j].text) for j in group) or not _concerns(given, i, opened)):
             continue
@@ -91,11 +93,18 @@ def _with_needed(given: Choice, i: int, chosen: Sequence[int]) -> list[int] | No
     candidates, quotable = given.candidates, given.scores.max(axis=0) > -np.inf
     if i in chosen or any(given.similar[i, j] for j in chosen):
         return None
-    if candidates[i].leads:
-        items = [j for j in range(len(candidates)) if _lead_of(given, j) == i and quotable[j]]
-        return [i, max(items, key=lambda j: float(given.scores[:, j].max()))] if items else None
+    items = [j for j in range(len(candidates)) if _row(given, j, candidates[j].above) == i and quotable[j]]
+    if items:
+        best = max(items, key=lambda j: float(given.scores[:, j].max()))
+        whole = [i, *items, *_conclusion(given, items[-1])]
+        if _about_the_list(given, i, best) and len(chosen) + len(whole) <= MOST_LISTED:
+            return whole
+        if candidates[i].leads:
+            return [i, best]
+    elif candidates[i].leads:
+        return None
     group = [i]
-    lead = _lead_of(given, i)
+    lead = _row(given, i, candidates[i].lead)
     if lead in chosen:
         return group
     if lead is not None:
@@ -110,10 +119,22 @@ def _with_needed(given: Choice, i: int, chosen: Sequence[int]) -> list[int] | No
     return group
 
 
-def _lead_of(given: Choice, i: int) -> int | None:
-    """The row of the line that introduces a list item."""
-    candidate = given.candidates[i]
-    return None if candidate.lead is None else i - (candidate.place - candidate.lead)
+def _about_the_list(given: Choice, above: int, best: int) -> bool:
+    """Whether the question is about what a list has in common, rather than about its best item."""
+    totals = given.scores.max(axis=0)
+    return bool(totals[above] >= totals[best])
+
+
+def _conclusion(given: Choice, last: int) -> list[int]:
+    """The sentence after a list if it speaks of the list's items ("any of these signs")."""
+    following = given.candidates[last + 1 : last + 2]
+    concludes = [each for each in following if each.n == given.candidates[last].n and points_back(each.text)]
+    return [last + 1] if concludes else []
+
+
+def _row(given: Choice, i: int, place: int | None) -> int | None:
+    """The row of the sentence at a position in a candidate's source."""
+    return None if place is None else i - (given.candidates[i].place - place)
 
 
 def _gap(candidates: Sequence[Candidate], i: int, best: int) -> float:

@@ -47,7 +47,8 @@ class Candidate:
         passage: relevance of the passage, or its cosine to the question; None when unknown.
         heading: the heading nearest above it.
         place: position among the source's sentences, from 0.
-        lead: position of the line that introduces the list it belongs to; None outside such a list.
+        above: position of the sentence above the list it belongs to; None outside a list.
+        lead: the same if that sentence introduces the list, whose items say nothing without it.
         leads: whether it introduces a list, and says nothing alone.
     """
 
@@ -58,6 +59,7 @@ class Candidate:
     passage: float | None
     heading: str = ""
     place: int = 0
+    above: int | None = None
     lead: int | None = None
     leads: bool = False
 
@@ -68,10 +70,11 @@ class Candidate:
 
 
 class Piece(NamedTuple):
-    """A sentence of a text with the heading above it and the position of its list's introduction."""
+    """A sentence of a text with the heading above it and the positions of `Candidate`."""
 
     text: str
     heading: str
+    above: int | None
     lead: int | None
 
 
@@ -100,7 +103,7 @@ def candidates_of(
     leads = {piece.lead for piece in found}
     return [
         Candidate(
-            n, piece.text, context, language, passage, piece.heading, place, piece.lead,
+            n, piece.text, context, language, passage, piece.heading, place, piece.above, piece.lead,
             leads=place in leads or piece.text.endswith(":"),
         )
         for place, piece in enumerate(found)
@@ -111,21 +114,22 @@ def candidates_of(
 def pieces(text: str, language: str) -> tuple[Piece, ...]:
     """The sentences of a text in order; headings inside it are kept as context only."""
     found: list[Piece] = []
-    heading, lead = "", None
+    heading, above, lead = "", None, None
     blocks = [block for block in _BLOCKS.split(_MARK.sub("", text)) if block.strip()]
     for block, following in itertools.zip_longest(blocks, blocks[1:], fillvalue=""):
         if _is_heading(block) and following and not _is_heading(following):
-            heading, lead = " ".join(block.split()), None
+            heading, above, lead = " ".join(block.split()), None, None
             continue
         item = _ITEM.match(block)
         line = " ".join(block[item.end() if item else 0 :].split())
         if not item:
-            lead = None
+            above = lead = None
         for sentence in sentences(line, language):
             if len(sentence.split()) >= MIN_WORDS or item or sentence.endswith(":"):
-                found.append(Piece(sentence, heading, lead))
-        if not item and _ITEM.match(following) and found and _INTRODUCES.search(found[-1].text):
-            lead = len(found) - 1
+                found.append(Piece(sentence, heading, above, lead))
+        if not item and _ITEM.match(following) and found:
+            above = len(found) - 1
+            lead = above if _INTRODUCES.search(found[-1].text) else None
     return tuple(found)
 
 

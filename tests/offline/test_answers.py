@@ -164,3 +164,23 @@ def test_each_part_of_a_question_is_answered():
     said = reply(OfflineLLM(Angles(vectors)), question, [hit("a", f"{test} {more} {cure}")])
     assert said.startswith(test)
     assert cure in said
+
+
+LISTED = [
+    "The infection can reach the scar.",
+    "Bleeding may need a transfusion.",
+    "A clot may form in a leg.",
+]
+LEAD, END = "The risks are those of any operation.", "Any of these signs needs a call."
+SECTION = "\n\n".join([LEAD, "\n".join(f"- {item}" for item in LISTED), END])
+
+
+def test_a_list_is_quoted_whole_with_its_conclusion_when_its_introduction_answers_best():
+    said = answer("What are the risks of a caesarean?", [hit("a", SECTION)], {LEAD: 0.9})
+    assert said == " ".join(f"{text} [1]" for text in (LEAD, *LISTED, END))
+
+
+def test_one_item_of_a_list_of_full_sentences_is_quoted_alone_when_it_answers_best():
+    item = LISTED[1]
+    said = answer("Will I need a transfusion?", [hit("a", SECTION)], {item: 0.9, LEAD: 0.3})
+    assert said.startswith(f"{item} [1]")
