@@ -61,5 +61,5 @@ class TestLabelsOfAScorersModel:
         assert not rules.has("cross_encoder", "mixedbread-ai/mxbai-rerank-large-v1")
         (relevance,) = rules.relevance("offline_scorer", [0.99], "es", "offline-scorer")
         assert relevance.rule.startswith(
-            "High: offline measure of relevance 0.99, at least 0.79. Of 74 judged passages"
+            "High: offline measure of relevance 0.99, at least 0.80. Of 230 judged passages"
         )
