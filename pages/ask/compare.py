@@ -39,10 +39,14 @@ def main() -> None:
     question = st.session_state["question"] if pressed else private.chosen()
     if question is not None:
         _start(question, strategies, run)
-    with asking:
-        private.choice()
+    held = private.held()
+    if held:
+        with asking:
+            _urgent(rag_core.triage(held))  # what to do at once does not wait for the choice
+            private.ask(held)
     if run is None:
-        st.info("Pick a demo question or type your own, then press **Run**.")
+        if not held:
+            st.info("Pick a demo question or type your own, then press **Run**.")
         return
     run.settings = settings()
     with _place():

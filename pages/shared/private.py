@@ -32,11 +32,16 @@ def chosen() -> str | None:
     return text
 
 
-def choice() -> None:
-    """Show the question that waits for a choice, if there is one."""
+def held() -> str | None:
+    """The question that waits for a choice, if there is one."""
     question: str | None = st.session_state.get("held")
+    return question
+
+
+def ask(question: str) -> None:
+    """Show the question that waits, and its choices."""
     settings = engine().settings
-    if question is None or settings is None:
+    if settings is None:
         return
     spans = rag_core.find_private(question, settings.country)
     foreign.draw(_held(question, spans, settings.outside))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 
 from ..language.analysis import language_of
 from .contacts import emails, phones_by_name, phones_by_shape
@@ -11,6 +12,12 @@ from .people import names_with_birth_dates
 from .places import addresses
 from .spans import PrivateSpan, without_overlaps
 from .words import PLACEHOLDERS
+
+_PERSON = "patient"
+_PLACEHOLDER = re.compile(
+    rf"\[({'|'.join(re.escape(name) for names in PLACEHOLDERS.values() for name in names.values())})\]"
+)
+_NAMES = frozenset(names["name_and_birth_date"] for names in PLACEHOLDERS.values())
 
 
 @functools.lru_cache(maxsize=256)
@@ -49,3 +56,17 @@ def redact(text: str, country: str = "") -> str:
     for span in reversed(find_private(text, country)):
         text = f"{text[: span.start]}[{names[span.kind]}]{text[span.end :]}"
     return text
+
+
+def impersonal(text: str) -> str:
+    """A text without private data or what stands for it when redacted: a name becomes "patient", the rest a blank.
+
+    What reads a question for its meaning, such as triage, reads the same whether it was redacted or not.
+
+    >>> impersonal("Ana Gil, FN 1/2/90, tel. [teléfono], sangrado") == impersonal("[nombre y fecha de nacimiento], tel. [teléfono], sangrado")
+    True
+    """
+    for span in reversed(find_private(text)):
+        kept = _PERSON if span.kind == "name_and_birth_date" else " "
+        text = f"{text[: span.start]}{kept}{text[span.end :]}"
+    return _PLACEHOLDER.sub(lambda found: _PERSON if found[1] in _NAMES else " ", text)

@@ -19,8 +19,10 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
 ]
 
-PRIVATE = "Ewa Nowak, b. 1986-04-30, tel. 07700 900854: is induction safe at 39+6?"
-REDACTED = "[name and date of birth], tel. [phone]: is induction safe at 39+6?"
+PRIVATE = "Ewa Nowak, b. 1986-04-30, tel. 07700 900854: severe headache and flashing lights at 39+6, is induction safe?"
+REDACTED = (
+    "[name and date of birth], tel. [phone]: severe headache and flashing lights at 39+6, is induction safe?"
+)
 ASKS = "This question has private data"
 
 
@@ -56,11 +58,13 @@ def test_the_person_chooses_before_anything_is_sent(external: Visit, provider: O
     expect(held.locator("p")).to_have_text(PRIVATE)
     expect(held.locator("mark")).to_have_text(["Ewa Nowak, b. 1986-04-30", "07700 900854"])
     expect(held).to_contain_text("a name with a date of birth and a phone number")
+    expect(page.locator(".rl-urgent")).to_contain_text("This may be an emergency.")
     assert provider.requests == []
     page.get_by_role("button", name="Redact and run").click()
     expect(external.results_for(REDACTED)).to_be_visible()
     external.wait_until_done()
     expect(held).to_have_count(0)
+    expect(page.locator(".rl-urgent")).to_have_count(1)
     expect(page.get_by_label("Question", exact=True)).to_have_value(REDACTED)
     assert len(sent(provider)) == 3
     assert all(REDACTED in body and "Nowak" not in body and "07700" not in body for body in sent(provider))

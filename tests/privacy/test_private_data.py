@@ -10,7 +10,7 @@ from helpers.small import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core import find_private, kinds_in_words, redact
+from rag_core import find_private, kinds_in_words, redact, triage
 
 NAME, PHONE, EMAIL, RECORD, ID, ADDRESS = (
     "name_and_birth_date", "phone", "email", "record_number", "national_id", "address",
@@ -261,6 +261,16 @@ def test_redaction_names_the_kind_in_the_language_of_the_question():
 @pytest.mark.parametrize("row", LABELLED["dev"], ids=lambda row: row["text"][:30])
 def test_nothing_is_left_to_find_in_a_redacted_question(row):
     assert find_private(redact(row["text"])) == ()
+
+
+@pytest.mark.parametrize("row", LABELLED["dev"], ids=lambda row: row["text"][:30])
+def test_redaction_changes_nothing_about_how_urgent_a_question_is(row):
+    assert triage(redact(row["text"])) == triage(row["text"])
+
+
+def test_a_named_person_with_an_urgent_sign_is_no_lesson_once_redacted():
+    typed = "Ewa Nowak, b. 1986-04-30, NHS 943 476 5870: severe headache and flashing lights at 36 weeks"
+    assert triage(typed).level == triage(redact(typed)).level == "emergency"
 
 
 def test_the_kinds_in_words_never_repeat_the_data():
