@@ -50,6 +50,9 @@ if TYPE_CHECKING:
         calls_of,
         collect,
     )
+    from .privacy.find import find_private, redact
+    from .privacy.spans import PrivateSpan
+    from .privacy.words import kinds_in_words
     from .prompts.prompt import Template
     from .prompts.templates import MAX_TEMPLATES, custom_template
     from .prompts.templates import READY as READY_TEMPLATES
@@ -114,6 +117,7 @@ __all__ = [
     "OutlinedStage",
     "Passage",
     "Preset",
+    "PrivateSpan",
     "Profile",
     "Query",
     "QueryResults",
@@ -152,11 +156,13 @@ __all__ = [
     "custom_template",
     "describe",
     "describe_changes",
+    "find_private",
     "format_docs",
     "format_value",
     "helplines",
     "highlight",
     "index_path",
+    "kinds_in_words",
     "mmr_select",
     "open_lab",
     "outline",
@@ -168,6 +174,7 @@ __all__ = [
     "ragas_samples",
     "read_settings",
     "reciprocal_rank_fusion",
+    "redact",
     "register",
     "results_by_query",
     "retrieve_hybrid_rrf",
@@ -190,6 +197,9 @@ _NAMES = {  # module: its names
     "language.questions": "MAX_QUESTION check_question question_notice",
     "pipeline.strategy": "Strategy",
     "pipeline.stream": "Done Event Failed StageFinished StageStarted StoppedEarly Token calls_of collect",
+    "privacy.find": "find_private redact",
+    "privacy.spans": "PrivateSpan",
+    "privacy.words": "kinds_in_words",
     "prompts.prompt": "Template",
     "prompts.templates": "MAX_TEMPLATES custom_template READY_TEMPLATES",
     "seed_api": "format_docs mmr_select process_hybrid_rrf_query process_rewriter_query query_for_evaluation ragas_samples reciprocal_rank_fusion retrieve_hybrid_rrf",

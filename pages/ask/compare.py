@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.shared import bills, charts, foreign, html, passages
+from pages.shared import bills, charts, foreign, html, passages, private
 from pages.shared.comparisons import comparisons
 from pages.shared.controls import settings, strategy_columns
 from pages.shared.engine import engine
@@ -34,11 +34,19 @@ def main() -> None:
         _gallery()
     running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
     pressed = _question_box(run, running=running)
+    asking = st.container()
     strategies = strategy_columns(len(run.columns) if run else 0)
-    if pressed:
-        _start(st.session_state["question"], strategies, run)
+    question = st.session_state["question"] if pressed else private.chosen()
+    if question is not None:
+        _start(question, strategies, run)
+    held = private.held()
+    if held:
+        with asking:
+            _urgent(rag_core.triage(held))  # what to do at once does not wait for the choice
+            private.ask(held)
     if run is None:
-        st.info("Pick a demo question or type your own, then press **Run**.")
+        if not held:
+            st.info("Pick a demo question or type your own, then press **Run**.")
         return
     run.settings = settings()
     with _place():
@@ -149,9 +157,12 @@ def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: Live
     except rag_core.RagError as error:
         st.error(foreign.label(error))
         return
+    sent = private.cleared(checked)
+    if sent is None:
+        return
     if earlier:
         earlier.stop()
-    _show(LiveRun(engine(), checked, strategies, earlier.traces if earlier else ()))
+    _show(LiveRun(engine(), sent, strategies, earlier.traces if earlier else ()))
     _place()
     st.rerun()
 

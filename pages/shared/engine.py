@@ -14,10 +14,24 @@ class Engine:
 
     def __init__(self) -> None:
         self.lab: rag_core.Lab | None = None
+        self.settings: rag_core.Settings | None = None
         self.error: rag_core.RagError | None = None
         self.settled = threading.Event()
         self._progress = ("starting", 0, 1)
+        try:
+            self.settings = (
+                rag_core.read_settings()
+            )  # once: where questions go must not change under the page
+        except rag_core.RagError as error:
+            self.error = error
+            self.settled.set()
+            return
         threading.Thread(target=self._open, daemon=True).start()
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Hosts off this machine that questions are sent to."""
+        return self.settings.outside if self.settings else ()
 
     @property
     def state(self) -> str:
@@ -41,7 +55,7 @@ class Engine:
 
     def _open(self) -> None:
         try:
-            self.lab = rag_core.open_lab(progress=self._report)
+            self.lab = rag_core.open_lab(settings=self.settings, progress=self._report)
         except rag_core.RagError as error:
             self.error = error
         except Exception as error:

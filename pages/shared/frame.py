@@ -47,5 +47,5 @@ def _badge(opening: Engine) -> rag_core.RagError | None:
             models = opening.lab.engine
         except rag_core.RagError as error:
             failure = error
-    foreign.draw(html.engine_badge(models, state, failure))
+    foreign.draw(html.engine_badge(models, state, failure, opening.outside))
     return failure

@@ -6,7 +6,7 @@ Citations are plain links to their passage; following one opens it, even when it
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import rag_core
 from pages.shared.bills import seconds
@@ -27,8 +27,13 @@ CUT_OFF = "The answer was cut off here."
 VERDICTS = {True: "", False: "unsupported", None: "not checked"}  # of a citation
 
 
-def engine_badge(engine: Mapping[str, str | None] | None, state: str, error: rag_core.RagError | None) -> str:
-    """Which models answer, and that this is not medical advice."""
+def engine_badge(
+    engine: Mapping[str, str | None] | None,
+    state: str,
+    error: rag_core.RagError | None,
+    outside: Sequence[str],
+) -> str:
+    """Which models answer, where questions go, and that this is not medical advice."""
     kind, role = "", "status"
     if error:
         kind, role = " rl-bad", "alert"
@@ -38,9 +43,14 @@ def engine_badge(engine: Mapping[str, str | None] | None, state: str, error: rag
     else:
         offline = str(engine["llm"]).startswith("offline")
         answers = "offline engine (no language model)" if offline else str(engine["llm"])
+        sent = (
+            f"questions are sent to <b>{escape(', '.join(outside))}</b>"
+            if outside
+            else "nothing you ask leaves this machine"
+        )
         body = (
             f'<span class="rl-dot"></span><span>Answers: <b>{escape(answers)}</b> · embeddings: '
-            f"{escape(str(engine['embedding']))} · index: {escape(str(engine['index']))}</span>"
+            f"{escape(str(engine['embedding']))} · index: {escape(str(engine['index']))} · {sent}</span>"
         )
     return (
         f'<div class="rl-engine{kind}" role="{role}">{body}<span class="rl-advice">A demonstration, not medical '

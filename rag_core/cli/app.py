@@ -32,6 +32,7 @@ from .forget import forget
 from .interrupt import interruptible
 from .layout import complain, progress, say, say_json
 from .options import Sets, Strategies, a_path, assignments, parse_strategies
+from .private import Redact, SendPrivate, cleared
 
 
 class _Commands(TyperGroup):
@@ -116,6 +117,8 @@ def query(
         bool | None, typer.Option("--rerank", help=f"For {FLAGGED}: rerank the candidates.")
     ] = None,
     corpus: Corpus = BUILTIN,
+    redact: Redact = False,
+    send_private: SendPrivate = False,
     show_details: Details = False,
     as_json: AsJson = False,
 ) -> None:
@@ -136,6 +139,7 @@ def query(
             f"--{next(iter(given)).replace('_', '-')} is an option of {FLAGGED}, not of {strategy}"
         )
     built = _strategy(strategy, values | given)
+    question = cleared(question, redacting=redact, sending=send_private)
     lab = _lab(corpus)
     with interruptible() as stop:
         (trace,) = lab.compare(question, [built], stop=stop)
@@ -161,6 +165,8 @@ def compare(
     strategies: Strategies,
     set_: Sets = None,
     corpus: Corpus = BUILTIN,
+    redact: Redact = False,
+    send_private: SendPrivate = False,
     show_details: Details = False,
     as_json: AsJson = False,
 ) -> None:
@@ -169,6 +175,7 @@ def compare(
     if not chosen:
         raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
     built = [_strategy(name, values) for name, values in chosen.values()]
+    question = cleared(question, redacting=redact, sending=send_private)
     lab = _lab(corpus)
     with interruptible() as stop:
         traces = lab.compare(question, built, stop=stop)
@@ -282,6 +289,8 @@ def replay(
     corpus: Annotated[
         str | None, typer.Option(help="Corpus to search.", show_default="the one in the session")
     ] = None,
+    redact: Redact = False,
+    send_private: SendPrivate = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if anything differs.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -289,6 +298,8 @@ def replay(
     from .. import sessions
 
     saved = sessions.read_session(file)
+    question = cleared(saved[0].question, redacting=redact, sending=send_private)
+    saved = tuple(one.model_copy(update={"question": question}) for one in saved)
     found = sessions.replay(saved, _lab(corpus or saved[0].corpus or BUILTIN))
     if as_json:
         say_json({"question": saved[0].question, "traces": [one.as_json() for one in found]})

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ..language.analysis import language_of
+from ..privacy.find import impersonal
 from ..values.triage import LEVELS, Level, Triage
 from . import frames
 from .learned import probabilities
@@ -34,7 +35,7 @@ def triage(text: str) -> Triage:
     'routine'
     """
     language = "es" if language_of(text) == "es" else "en"
-    simple = plain(text)
+    simple = plain(impersonal(text))  # a record number is no urgent sign, and a redacted name no lesson
     found = sorted(present(simple), key=lambda pair: LEVELS.index(pair[0]))
     emergency, same_day, routine = probabilities(simple)
     worded: Level = "emergency" if emergency >= same_day else "same_day"

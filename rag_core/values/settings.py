@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
@@ -48,6 +50,17 @@ class Server:
     def host(self) -> str:
         """The provider's name: "openai", or host and port, such as "localhost:11434"."""
         return host_of(self.url)
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether requests stay here: the host is a loopback address, and no proxy is in between."""
+        host = urlsplit(self.url or "").hostname or ""
+        try:
+            loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
+        proxies = getproxies()
+        return loopback and (not ({"http", "https", "all"} & proxies.keys()) or bool(proxy_bypass(host)))
 
     @property
     def address(self) -> str:
@@ -140,6 +153,11 @@ class Settings(BaseSettings):
         description="ISO 3166 code of the country whose emergency and crisis numbers are shown with an urgent "
         "question, such as ES or MX; empty for none.",
     )
+    private: Literal["ask", "redact", "send"] = Field(
+        "ask",
+        description="What happens to private data in a question before it leaves this machine: ask first, redact "
+        "it, or send the question as typed.",
+    )
     home: Path = Field(Path(".rag"), description="State folder.")
     data: Path = Field(
         ROOT / "data",
@@ -224,6 +242,18 @@ class Settings(BaseSettings):
                 return self.judge_model
             case "answer":
                 return self.answer_model
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Hosts a question is sent to that are not this machine; empty if nothing leaves it.
+
+        Another program on a loopback address is this machine: what it does with a question is its owner's affair.
+        """
+        roles: tuple[Role, ...] = ("answer", "rewrite", "judge")  # "enrich" never reads a question
+        servers = [self.server(role) for role in roles if self.asks_provider(role)]
+        if self.embedding.startswith(f"{OPENAI}:"):
+            servers.append(self.server("answer"))
+        return tuple(dict.fromkeys(one.host for one in servers if one and not one.on_this_machine))
 
     @classmethod
     def settings_customise_sources(

@@ -31,6 +31,7 @@ FIELDS = {
     "gloss": ("RAG_GLOSS", "auto", "on", "off", "on"),
     "labels": ("RAG_LABELS", "calibrated", "calibrated", "rank", "calibrated"),
     "country": ("RAG_COUNTRY", "", "ES", "MX", "GB"),
+    "private": ("RAG_PRIVATE", "ask", "redact", "send", "redact"),
     "home": ("RAG_HOME", Path(".rag"), Path("a"), Path("e"), Path("t")),
     "data": ("RAG_DATA", Settings().data, Path("a"), Path("e"), Path("t")),
     "timeout": ("RAG_TIMEOUT", 30.0, 1.0, 2.0, 3.0),

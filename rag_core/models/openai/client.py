@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +19,9 @@ ATTEMPTS = 2  # at a request
 BACK_OFF = 0.5  # seconds before the second, unless the provider asks for another wait
 RETRIED = (408, 409, 429)  # HTTP statuses, beside those of server faults
 MAX_BODY = 64_000_000  # bytes of a response; more than any batch of vectors
+
+# the DEBUG lines of OpenAI's client have the whole request, and so the question
+logging.getLogger("openai._base_client").addFilter(lambda record: record.levelno > logging.DEBUG)
 
 
 class ProviderClient(openai.DefaultHttpxClient):

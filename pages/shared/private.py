@@ -1,0 +1,73 @@
+"""Private data in a question: the person decides before anything leaves this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import streamlit as st
+
+import rag_core
+from pages.shared import foreign
+from pages.shared.engine import engine
+from pages.shared.foreign import escape
+
+
+def cleared(question: str) -> str | None:
+    """The question as it may be sent; None if the person has to choose first."""
+    settings = engine().settings
+    st.session_state.pop("held", None)
+    if settings is None or not settings.outside or settings.private == "send":
+        return question
+    if question == st.session_state.get("cleared") or not rag_core.find_private(question, settings.country):
+        return question
+    if settings.private == "redact":
+        return rag_core.redact(question, settings.country)
+    st.session_state["held"] = question
+    return None
+
+
+def chosen() -> str | None:
+    """The question to run after a choice, once."""
+    text: str | None = st.session_state.pop("chosen", None)
+    return text
+
+
+def held() -> str | None:
+    """The question that waits for a choice, if there is one."""
+    question: str | None = st.session_state.get("held")
+    return question
+
+
+def ask(question: str) -> None:
+    """Show the question that waits, and its choices."""
+    settings = engine().settings
+    if settings is None:
+        return
+    spans = rag_core.find_private(question, settings.country)
+    foreign.draw(_held(question, spans, settings.outside))
+    left, right, _ = st.columns([2, 2, 6])
+    redacted = rag_core.redact(question, settings.country)
+    left.button("Redact and run", type="primary", width="stretch", on_click=_choose, args=(redacted,))
+    right.button("Send as typed", width="stretch", on_click=_choose, args=(question,))
+
+
+def _choose(text: str) -> None:
+    del st.session_state["held"]
+    st.session_state.update(question=text, cleared=text, chosen=text)
+
+
+def _held(question: str, spans: Sequence[rag_core.PrivateSpan], hosts: Sequence[str]) -> str:
+    return (
+        '<div class="rl-held" role="alert"><h3>This question has private data</h3>'
+        f"<p>{''.join(_pieces(question, spans))}</p><small>Found: {escape(rag_core.kinds_in_words(spans))}. Nothing has been "
+        f"sent. The question would go to {escape(', '.join(hosts))}. Check the rest: rules can miss private data.</small></div>"
+    )
+
+
+def _pieces(question: str, spans: Sequence[rag_core.PrivateSpan]) -> Iterator[str]:
+    """The question as HTML, its private data marked."""
+    at = 0
+    for span in spans:
+        yield f"{escape(question[at : span.start])}<mark>{escape(question[span.start : span.end])}</mark>"
+        at = span.end
+    yield escape(question[at:])

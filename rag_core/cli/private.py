@@ -1,0 +1,47 @@
+"""Private data in a question typed at the command line, before the question leaves this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..language.questions import check_question
+from ..privacy.find import find_private, redact
+from ..privacy.words import kinds_in_words
+from ..values.errors import InputError
+from ..values.settings import read_settings
+
+Redact = Annotated[bool, typer.Option("--redact", help="Replace private data in the question by its kind.")]
+SendPrivate = Annotated[
+    bool,
+    typer.Option("--send-private", help="Send the question to an external model as typed, private data too."),
+]
+
+
+def cleared(question: str, *, redacting: bool, sending: bool) -> str:
+    """The question as it may be sent to the models of the settings.
+
+    Only questions that a person types are held back, and saved ones. Those of a benchmark are a prepared file, sent
+    by the hundred after its cost was confirmed: asking about each would only teach people to add --send-private.
+
+    Raises:
+        InputError: it has private data, a model is external, and nothing says what to do; the message names kinds only.
+    """
+    if redacting and sending:
+        raise typer.BadParameter("give --redact or --send-private, not both")
+    settings = read_settings()
+    asked = check_question(question)
+    if redacting:
+        return redact(asked, settings.country)
+    if sending or settings.private == "send" or not settings.outside:
+        return asked
+    if settings.private == "redact":
+        return redact(asked, settings.country)
+    found = find_private(asked, settings.country)
+    if found:
+        raise InputError(
+            f"The question has {kinds_in_words(found)}, and would be sent to {', '.join(settings.outside)}; nothing was sent.",
+            "Add --redact to replace private data, or --send-private to send the question as typed.",
+        )
+    return asked

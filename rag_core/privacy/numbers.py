@@ -1,0 +1,127 @@
+"""Numbers of identity documents, of health services and of medical records.
+
+A number is found by its name ("DNI", "NHS number", "historia clínica"), whatever its check digits, since a mistyped one
+is as private; without a name, only by a shape whose check digits are right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from stdnum.ar import cuit
+from stdnum.br import cpf
+from stdnum.cl import rut
+from stdnum.es import dni, nie
+from stdnum.gb import nhs
+from stdnum.mx import rfc
+from stdnum.pe import ruc
+from stdnum.us import ssn
+
+from .contacts import is_of_a_service
+from .dates import DATE
+from .spans import Kind, PrivateSpan, any_of
+
+_OPEN, _CLOSE = r"(?<![\w.,/-])", r"(?![\w/]|[.,-]\w)"
+
+
+def _shape(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"{_OPEN}(?:{pattern}){_CLOSE}", re.IGNORECASE)
+
+
+_SHAPES: tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...] = (
+    (_shape(r"\d{2}\.?\d{3}\.?\d{3}[ -]?[A-Z]"), lambda text: dni.is_valid(text.replace(".", ""))),
+    (_shape(r"[XYZ][ -]?\d\.?\d{3}\.?\d{3}[ -]?[A-Z]"), lambda text: nie.is_valid(text.replace(".", ""))),
+    # a CURP: its shape says enough
+    (_shape(r"[A-Z]{4}\d{2}[01]\d[0-3]\d[HMX][A-Z]{5}[A-Z\d]\d"), lambda text: True),
+    (_shape(r"[A-ZÑ&]{4}[ -]?\d{6}[ -]?[A-Z\d]{3}"), rfc.is_valid),
+    (_shape(r"\d{1,2}\.?\d{3}\.?\d{3}-[\dK]"), rut.is_valid),
+    (_shape(r"(?:2[0347]|3[034])[ -]?\d{8}[ -]?\d"), cuit.is_valid),
+    (_shape(r"(?:1[0567]|20)\d{9}"), ruc.is_valid),
+    (_shape(r"\d{3}-\d{2}-\d{4}"), ssn.is_valid),
+    (_shape(r"\d{3}([ -]?)\d{3}\1\d{4}"), lambda text: nhs.is_valid(text) and not is_of_a_service(text)),
+    (_shape(r"\d{3}\.\d{3}\.\d{3}-\d{2}"), cpf.is_valid),
+    # a National Insurance number has no check digits, and a shape of its own
+    (_shape(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]"), str.isupper),
+)
+
+_NUMBER = r"(?:\s*(?:number|num\.?|no\.?|nr\.?|nro\.?|n[.]?[ºo°]\.?|n[úu]m(?:ero)?\.?|id|#))?"
+_IDENTITIES = any_of(
+    r"dni | d\.n\.i\.? | nie | nif | curp | rfc | clave de elector | c[ée]dula | c\.\s?c\. | nuip | tarjeta de identidad "
+    r"| registro civil | ruc | rut | run | cuil | cuit | pasaporte | passport | seguridad social | seguro social | nuss | nss | imss "
+    r"| afiliaci[óo]n | cipa? | tarjeta sanitaria | cpf | carn[ée] de extranjer[íi]a | documento | nhs | chi | h&c | ssn | ss# "
+    r"| social security | national insurance | ni number | nino | medicaid | medicare | driver'?s? licen[cs]e | national id "
+    r"| member id | policy | policy number | p[óo]liza | credencial | afiliad[oa] | ppt | libreta c[íi]vica | ine | itin | social"
+)
+_RECORDS = any_of(
+    r"mrn | medical record | medical records | hospital number | hospital num | hospital no | hospital id | hospital # | hosp\.? no "
+    r"| patient id | patient number | patient no | unit number | maternity notes | notes number | record number | record no | chart number "
+    r"| chart no | chart # | case number | account number | acct\.? | encounter | encounter number | nhc | n\.h\.c\.? | h\.\s?c\. "
+    r"| historia cl[íi]nica | hist\.? cl[íi]n\.? | historia n[.]?[ºo°] | n[úu]mero de historia | n\.?[ºo°] de historia | expediente "
+    r"| exp\. | ficha | ficha cl[íi]nica | folio | episodio | n[úu]mero de paciente | n\.?[ºo°] de ficha | hist\. | id de paciente | id paciente | csn | fin number "
+    r"| registro hospitalario | n[úu]mero de registro | medical number | carpeta | k-number | carnet perinatal"
+)
+# Names that are also ordinary words or measures: the number must come right after them.
+_SHORT_IDENTITIES = any_of(r"cc | ti | t\.i\. | ce | ss | ni | le | lc | id")
+_SHORT_RECORDS = any_of(
+    "hc | reg\\. | pid | hosp | hosp\\. | chart | record | historia | exp | unit no | registro | admission"
+)
+
+_GROUPED = (
+    r"\d{3}(?P<gap>[ -])\d{3}(?P=gap)\d{4}|\d{3}[ -]\d{2}[ -]\d{4}|\d{1,3}(?:[. ]\d{3}){2,3}(?:[ -]?[\dA-Z])?|[A-Z]{4} \d{7} \d{3}"
+    r"|[A-Z]{1,3}\d{1,4}(?: \d{3}){1,3}|\d{2} \d{2} \d{2} \d{4} \d|\d{2}[ /-]\d{8}[ /-]\d{1,2}|[A-Z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-D]"
+)
+_VALUE = rf"(?<!\w)(?P<value>{_GROUPED}|(?=[A-Z\d./-]*\d)[A-Z\d](?:[./-]?[A-Z\d]){{3,24}})(?!\w|[.,]\d)"
+_LONG_WAY = r"[^\d\n;?!¿¡]{0,30}?"  # "of my baby is"
+_SHORT_WAY = r"[\s.:,#=/-]{0,4}"
+_NAMES: tuple[tuple[str, str, Kind], ...] = (
+    (_RECORDS, _LONG_WAY, "record_number"),
+    (_IDENTITIES, _LONG_WAY, "national_id"),
+    (_SHORT_RECORDS, _SHORT_WAY, "record_number"),
+    (_SHORT_IDENTITIES, _SHORT_WAY, "national_id"),
+)
+_NAMED = tuple(
+    (re.compile(rf"(?<![\w-])(?:{names}){_NUMBER}(?![^\W_])(?P<way>{way}){_VALUE}", re.IGNORECASE), kind)
+    for names, way, kind in _NAMES
+)
+_AND_MINE = re.compile(
+    rf"\s*(?:,|y|and|&)\s+(?:(?:el|la|lo)\s+)?(?:m[ií][oa]|mine|hers|his|suy[oa]|de\s+\w+|del\s+\w+|my\s+\w+)(?:\s+(?:is|es))?[\s:]+{_VALUE}",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(r"\d{1,3}[.,]\d{3}")  # of platelets, say
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_PRESSURE = re.compile(r"\d{1,3}/\d{1,3}")
+_FEWEST, _FEWEST_AT_ONCE = 5, 4  # digits of a number; fewer are doses, weeks and scores
+
+
+def numbers_by_name(text: str) -> Iterator[PrivateSpan]:
+    """Numbers that follow the name of a document or record."""
+    for pattern, kind in _NAMED:
+        for match in pattern.finditer(text):
+            at_once = not any(char.isalpha() for char in match["way"])
+            if not _is_a_number(match["value"], at_once=at_once):
+                continue
+            yield PrivateSpan(*match.span("value"), kind)
+            second = _AND_MINE.match(text, match.end())
+            if second and _is_a_number(second["value"]):
+                yield PrivateSpan(*second.span("value"), kind)
+
+
+def numbers_by_shape(text: str) -> Iterator[PrivateSpan]:
+    """Identity numbers that their shape and check digits give away."""
+    for pattern, is_valid in _SHAPES:
+        for match in pattern.finditer(text):
+            if is_valid(match[0]) and not DATE.fullmatch(match[0]):
+                yield PrivateSpan(*match.span(), "national_id")
+
+
+def _is_a_number(value: str, *, at_once: bool = False) -> bool:
+    """Whether a value can be a document's number, and not a date, a year, a pressure or a count.
+
+    Args:
+        at_once: whether it follows the document's name with no word between.
+    """
+    if sum(char.isdigit() for char in value) < (_FEWEST_AT_ONCE if at_once else _FEWEST):
+        return False
+    others = (DATE, _YEAR, _PRESSURE) if at_once else (DATE, _YEAR, _PRESSURE, _COUNT)
+    return not any(other.fullmatch(value) for other in others)

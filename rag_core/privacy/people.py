@@ -1,0 +1,149 @@
+"""Names beside a date of birth. A name alone, or a date alone, is left: neither says who it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .dates import DATE
+from .spans import PrivateSpan, any_of
+
+WINDOW = 110  # characters on either side of a date in which a name is looked for
+
+_UPPER = "A-ZÀ-ÖØ-ÞĆČĐŁŃŚŠŹŻŽİ"
+_WORD = rf"[{_UPPER}](?:[^\W\d_]|['’-](?=[^\W\d_]))*\.?"
+_PARTICLE = r"(?:del?|de\s+las?|de\s+los|la|las|los|da|dos?|das|di|van|von|der|den|bin|ibn|al|el|y|e)"
+_JOIN = rf"(?:,?[ \t]+(?:{_PARTICLE}[ \t]+)?)"
+_NAME = rf"(?<![^\W_]){_WORD}(?:{_JOIN}{_WORD}){{0,5}}"
+_BORN = (
+    "(?i:"
+    + any_of(
+        r"born | born on | b\. | dob | d\.o\.b\.? | date of birth | birth date | birthdate | birthday | bday | nacid[oa] "
+        r"| nacid[oa] el | que nació el | nació | nacimiento | nació el | nació en | nací el | nací en | nací | naci el | naci en | n\. | nac\. | nac "
+        r"| fn | f\.?\s?n\.? | f\.?\s?nac\.? | fnac | fdn | fecha de nac\.? | fecha de nacimiento | fecha nac\.? | fecha nacimiento "
+        r"| cumpleaños | who was born | who was born on | she was born on | he was born on | I was born on | was born | was born on"
+    )
+    + ")"
+)
+_GLUE = r"[\s,;:.(\[–—/|-]*"
+_CONNECT = rf"{_GLUE}(?:(?:and|y|que|con|with|my|her|his|su|mi)\s+)?(?:\b(?:{_BORN})(?:\s+is|\s+es)?)?{_GLUE}(?:(?:el|on|the|día)\s+)?"
+_BEFORE = re.compile(rf"({_NAME}){_CONNECT}$")
+# a name in small letters needs words that say it is one, and words that say the date is of birth
+_INTRODUCED = re.compile(
+    rf"\b(?:me llamo|mi nombre es|se llama|my name is|i am called|called|nombre:?|name:?)\s+"
+    rf"((?:[^\W\d_]|['’-])+(?:\s+(?:[^\W\d_]|['’-])+){{1,4}}?){_GLUE}(?:y\s+|and\s+)?\b(?:{_BORN}){_GLUE}(?:(?:el|on|the)\s+)?$",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(rf"[\s,;:.)\]–—/|-]*(?i:(?:name|nombre|paciente|patient)[\s:]+)?({_NAME})")
+_IS_BORN = re.compile(rf"\b(?:{_BORN})(?:\s+is|\s+es|\s+(?:en|in)\s+{_NAME})?{_GLUE}(?:(?:el|on)\s+)?$")
+_FULL = re.compile(_NAME)
+_HAS_BORN = re.compile(rf"(?<!\w)(?:{_BORN})", re.IGNORECASE)
+_WORDS = re.compile(r"[^\W\d_][^\s,;:()]*")
+_LONG_NUMBER = re.compile(r"\d(?:\D?\d){4}")
+_CHILD = re.compile(
+    r"\b(?:beb[eé]|baby|rn|hij[oa]|niñ[oa]|newborn|son|daughter|reci[eé]n|twins?|gemel[oa]s?)\b",
+    re.IGNORECASE,
+)
+_VOWEL = re.compile(r"[aeiouyáéíóúàèìòùäëïöüâêîôûãõåøæ]", re.IGNORECASE)
+
+_ROLES = (  # before a name, and not part of it
+    "patient pt pts paciente pcte pac mum mom mother madre mamá mama gestante embarazada puérpera primigesta re hi hello hola "
+    "soy me llamo yo mi my name nombre la el the i im i'm am is es recién nacido nacida rn label home visit visita client "
+    "cliente doula dear dra dr mrs mr ms miss señora señor sra sr lady woman mujer wife husband daughter her his she he they "
+    "we este esta ella baby bebé bebe niño niña hijo hija child newborn girl boy twin gemelo gemela dob fn this that and for "
+    "para de con with about sobre partner pareja hermana sister born nacimiento fecha date birth usuaria usuario"
+)
+_CLINICAL = (  # written with a capital before the date of a test, an event or a publication
+    "kleihauer betke coombs bishop apgar edinburgh edimburgo epds graves turner down edwards patau doppler eco ecografía "
+    "ultrasound scan usg usgo rm rmn mri tac sullivan o'sullivan leiden willebrand zika chagas covid vacuna vaccine tdap "
+    "lmp fur fum fpp edd ege hospital clínica clínico clinico clinic centro centre center unidad unit servicio service ministerio sociedad "
+    "society college journal guideline guía guia nice rcog acog who oms sego figo última ultima last first primera period "
+    "regla menstruación probable analítica analitica curva análisis blood blood-test test prueba screening cribado triple "
+    "cervix cérvix cuello papanicolau pap hellp gram green-top statement protocolo protocol norma version versión updated "
+    "actualizado published publicado control citología cytology biopsia biopsy cesárea cesarean caesarean section parto "
+    "birth delivery consulta appointment cita ingreso admission alta discharge hemograma cultivo culture urocultivo barr "
+    "epstein rubella rubéola syndrome síndrome disease enfermedad factor monday tuesday wednesday thursday friday saturday "
+    "sunday lunes martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto "
+    "septiembre octubre noviembre diciembre january february march april june july august september october november "
+    "december mantoux guthrie strep streptococcus estreptococo hb hcg bhcg beta glucosa glucose ferritina ferritin "
+    "nie dni nhs nhc mrn curp rut tel phone mobile hosp hospital address dirección domicilio"
+)
+
+_IS_ROLE, _IS_CLINICAL = frozenset(_ROLES.split()), frozenset(_CLINICAL.split())
+
+
+def names_with_birth_dates(text: str) -> Iterator[PrivateSpan]:
+    """Names with the date beside them, where the date is said to be of birth, or follows a full name directly."""
+    for date in DATE.finditer(text):
+        left = max(0, date.start() - WINDOW)
+        before = text[left : date.start()]
+        start = _name_before(before)
+        if start is not None:
+            yield PrivateSpan(left + start, date.end(), "name_and_birth_date")
+        elif born := _IS_BORN.search(before):
+            after = _AFTER.match(text, date.end(), date.end() + WINDOW)
+            if after and _full_name(after[1]):
+                yield PrivateSpan(left + born.start(), after.end(1), "name_and_birth_date")
+            else:
+                yield from _parted(text, left, left + born.start(), date.end())
+
+
+def _parted(text: str, left: int, born: int, end: int) -> Iterator[PrivateSpan]:
+    """A name and a birth date with something between: an age stays inside, another number stays outside."""
+    line = max(text.rfind(stop, left, born) for stop in "\n?!;")
+    for name in reversed(list(_FULL.finditer(text, max(left, line + 1), born))):
+        words = list(_WORDS.finditer(name[0]))
+        while words and _plain(words[-1][0]) in _IS_CLINICAL:  # "Ana Gil DNI"
+            words.pop()
+        if not _looks_like_a_full_name([word[0] for word in words]):
+            continue
+        name_end = name.start() + words[-1].end()
+        if any(_plain(word[0]) in _IS_CLINICAL for word in words) or _CHILD.search(text, name_end, born):
+            return
+        if _LONG_NUMBER.search(text, name_end, born):
+            yield PrivateSpan(name.start(), name_end, "name_and_birth_date")
+            yield PrivateSpan(born, end, "name_and_birth_date")
+        else:
+            yield PrivateSpan(name.start(), end, "name_and_birth_date")
+        return
+
+
+def _name_before(before: str) -> int | None:
+    """Where the name begins that leads to the end of a text; None if there is none."""
+    if introduced := _INTRODUCED.search(before):
+        return introduced.start(1)
+    found = _BEFORE.search(before)
+    if found is None:
+        return None
+    words = [(found.start(1) + word.start(), word[0]) for word in _WORDS.finditer(found[1])]
+    while words and _plain(words[0][1]) in _IS_ROLE:
+        words.pop(0)
+    while words and _HAS_BORN.fullmatch(words[-1][1]):
+        words.pop()
+    if not words:
+        return None
+    name = [word for _, word in words]
+    born = _HAS_BORN.search(before, words[-1][0] + len(name[-1]) - 1)
+    if born or _looks_like_a_full_name(name):
+        # "Baby Oliver": the role is part of what names the person
+        return found.start(1) if _plain(found[1].split()[0]) == "baby" else words[0][0]
+    return None
+
+
+def _full_name(name: str) -> bool:
+    return _looks_like_a_full_name([word[0] for word in _WORDS.finditer(name)])
+
+
+def _looks_like_a_full_name(words: list[str]) -> bool:
+    """Whether capitalised words, with nothing to say that a date is of birth, can be a name and a surname."""
+    plain = [_plain(word) for word in words]
+    return (
+        len(words) > 1
+        and plain[0] not in _IS_CLINICAL
+        and not all(word in _IS_CLINICAL for word in plain)
+        and all(_VOWEL.search(word) or len(word) == 1 for word in plain)
+    )
+
+
+def _plain(word: str) -> str:
+    return word.strip(".,'’").lower()
