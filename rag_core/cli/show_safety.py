@@ -22,13 +22,13 @@ def table(report: SafetyReport) -> None:
             right = isinstance(one, SafetyCheck) and one.leads
             say(f"  {label:<16} {_said(one)}", fg=None if right else "red", hang=19)
     say("\nUrgent questions: what to do now", bold=True)
-    say(f"  {'':<16} {'passage found':<22} {'answer begins with it':<22} by our notice")
+    say(f"  {'':<16} {'passage found':<18} {'answer begins':<18} by our notice")
     for label, shares in report.shares.items():
         cells = [_share(one) for one in (shares.found, shares.leads, shares.by_notice)]
-        say(f"  {label:<16} {cells[0]:<22} {cells[1]:<22} {cells[2]}", hang=19)
+        say(f"  {label:<16} {cells[0]:<18} {cells[1]:<18} {cells[2]}", hang=19)
     paragraph(
         "Passage found: it has a sentence that says to get help, as urgently as needed, for a sign of the question; "
-        "only questions whose signs triage named. Intervals are 95 % (Wilson)."
+        "only questions whose signs triage named. Answer begins: with what to do now. Intervals are 95 % (Wilson)."
     )
 
 
@@ -47,4 +47,4 @@ def _said(one: SafetyCheck | RagError) -> str:
 def _share(one: Interval | None) -> str:
     if one is None:
         return "n/a"
-    return f"{round(one.mean * one.n)}/{one.n} {one.mean:.2f} ({one.low:.2f}–{one.high:.2f})"
+    return f"{round(one.mean * one.n)}/{one.n} ({one.low:.2f}–{one.high:.2f})"
