@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from ..language.analysis import sentences
@@ -105,6 +106,7 @@ def urges_today(sentence: str) -> bool:
     return _TODAY.search(plain(sentence)) is not None
 
 
+@functools.lru_cache(maxsize=65536)
 def urges(text: str, level: Level) -> bool:
     """Whether a text in plain letters says to get help at this level or a higher one."""
     if not _ACTS.search(text) or _NEEDLESS.search(text) or _IF_WORSE.search(text):

@@ -45,9 +45,7 @@ class Sign:
 
     def named_in(self, text: str) -> bool:
         """Whether a passage's text names the sign, whatever it says of it."""
-        if self.families & signs_in(text):
-            return True
-        return self.passages is not None and self.passages.search(plain(text)) is not None
+        return self.id in named(text)
 
 
 @functools.cache
@@ -59,6 +57,17 @@ def actions(level: Level, *, clinician: bool = False) -> Mapping[str, str]:
     """What to do, by language: for a clinician, or when no sign says what a question is about."""
     urgent = "team" if clinician else "unit"
     return _table()["actions"][urgent if level == "emergency" else "today"]  # type: ignore[no-any-return]
+
+
+@functools.lru_cache(maxsize=65536)
+def named(text: str) -> frozenset[str]:
+    """The ids of the signs that a passage's text names."""
+    families, simple = signs_in(text), plain(text)
+    return frozenset(
+        sign.id
+        for sign in signs()
+        if sign.families & families or (sign.passages is not None and sign.passages.search(simple))
+    )
 
 
 def signs_of(triage: Triage) -> tuple[Sign, ...]:

@@ -27,9 +27,7 @@ def burying(browser: Browser, lab: Lab, real_home: Path) -> Iterator[Visit]:
     """A visit to the app whose model buries what to do."""
     with serve() as server:
         server.choose = lambda body: Reply("Breathlessness is common [1]. Call the emergency number now [1].")
-        with serving(
-            RAG_HOME=str(real_home), OPENAI_BASE_URL=server.url, OPENAI_API_KEY="test"
-        ) as address:
+        with serving(RAG_HOME=str(real_home), OPENAI_BASE_URL=server.url, OPENAI_API_KEY="test") as address:
             visit = Visit(browser, address)
             yield visit
             visit.context.close()
