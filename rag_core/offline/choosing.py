@@ -77,7 +77,7 @@ def _best(given: Choice, scores: NDArray[np.float64], chosen: Sequence[int], mos
         group = _with_needed(given, i, quoted)
         if not group or len(quoted) + len(group) > MOST:
             continue
-        if not all(np.isfinite(scores[j]) or j in quoted for j in group):
+        if not all(np.isfinite(scores[j]) or j in quoted or candidates[j].leads for j in group):
             continue
         if candidates[i].n in sources or len(sources) < SOURCES:
             found += group
