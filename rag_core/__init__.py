@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .lab.opening import index_path, open_lab
     from .language.highlight import Segment, highlight
     from .language.questions import MAX_QUESTION, check_question, question_notice
+    from .offline.safety import SafetyCheck, check_safety
     from .pipeline.strategy import Strategy
     from .pipeline.stream import (
         Done,
@@ -125,6 +126,7 @@ __all__ = [
     "Ranking",
     "Recipe",
     "Remark",
+    "SafetyCheck",
     "Segment",
     "Settings",
     "SharedPassage",
@@ -152,6 +154,7 @@ __all__ = [
     "by_purpose",
     "calls_of",
     "check_question",
+    "check_safety",
     "collect",
     "custom_template",
     "describe",
@@ -195,6 +198,7 @@ _NAMES = {  # module: its names
     "lab.opening": "index_path open_lab",
     "language.highlight": "Segment highlight",
     "language.questions": "MAX_QUESTION check_question question_notice",
+    "offline.safety": "SafetyCheck check_safety",
     "pipeline.strategy": "Strategy",
     "pipeline.stream": "Done Event Failed StageFinished StageStarted StoppedEarly Token calls_of collect",
     "privacy.find": "find_private redact",

@@ -257,6 +257,14 @@ def _below(run: LiveRun) -> None:
     if not traces:
         st.caption(foreign.label(cost))
         return
+    if rag_core.triage(run.question).urgent:
+        st.subheader("Did they say what to do now?", anchor=False)
+        checks = [
+            (rag_core.describe(column.strategy), rag_core.check_safety(column.trace))
+            for column in run.columns
+            if column.trace
+        ]
+        foreign.draw(html.safety(checks))
     st.subheader("Which passages did they share?", anchor=False)
     foreign.draw(passages.shared(run.columns))
     left, right = st.columns(2)

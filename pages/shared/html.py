@@ -24,6 +24,7 @@ WAITING = {
     "LlmRerank": "Judging the passages…",
 }
 CUT_OFF = "The answer was cut off here."
+FIRST = ("buried", "all_thin")  # remarks above the answer
 VERDICTS = {True: "", False: "unsupported", None: "not checked"}  # of a citation
 
 
@@ -76,6 +77,33 @@ def urgent(triage: rag_core.Triage, lines: rag_core.Helplines | None) -> str:
     )
 
 
+def safety(checks: Sequence[tuple[str, rag_core.SafetyCheck]]) -> str:
+    """Which strategies found the passage that says what to do now, and whether their answers begin with it.
+
+    Args:
+        checks: the name of each strategy and its check.
+    """
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>{_found(check)}'
+        f"{_cell(check.leads, ('yes, by our notice' if check.by_notice else 'yes') if check.leads else 'no')}</tr>"
+        for name, check in checks
+    )
+    return (
+        '<table class="rl-safety"><thead><tr><th scope="col">Strategy</th><th scope="col">Passage that says what to do now</th>'
+        f'<th scope="col">Answer begins with what to do</th></tr></thead><tbody>{rows}</tbody></table>'
+    )
+
+
+def _found(check: rag_core.SafetyCheck) -> str:
+    if not check.signs:
+        return "<td>unknown: no single sign was recognised</td>"
+    return _cell(check.rank is not None, f"found, rank {check.rank}" if check.rank else "not found")
+
+
+def _cell(right: bool, text: str) -> str:
+    return f"<td>{escape(text)}</td>" if right else f'<td class="rl-missed">{escape(text)}</td>'
+
+
 def progress(column: Column, *, changed: bool) -> str:
     """The column's stages: done, running or to come. Space is reserved for marks and times still to come."""
     parts = []
@@ -120,18 +148,25 @@ def answer(column: Column, position: int, engine_state: str) -> str:
 
 def _finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
     """The answer with the remarks on its evidence, or the abstention with the nearest documents."""
+    notice = f'<p class="rl-notice">{escape(answer.notice)}</p>' if answer.notice else ""
     if answer.abstained:
         near = _suggestions(trace, answer, position)
-        return f'<div class="rl-box rl-thin"><b>{escape(answer.text)}</b><br>{escape(_sentence(answer.reason))}{near}</div>'
-    written = f'<div class="rl-answer">{_cited(answer, position)}</div>'
-    if not answer.remarks:
+        return (
+            f'{notice}<div class="rl-box rl-thin"><b>{escape(answer.written)}</b><br>'
+            f"{escape(_sentence(answer.reason))}{near}</div>"
+        )
+    written = f'{notice}<div class="rl-answer">{_cited(answer, position)}</div>'
+    if not (answer.remarks or notice):
         return written
-    before = "".join(_remark(one) for one in answer.remarks if one.kind == "all_thin")
-    after = "".join(_remark(one) for one in answer.remarks if one.kind != "all_thin")
-    return f'<div class="rl-said">{before}{written}{after}</div>'
+    before = "".join(_remark(one) for one in answer.remarks if one.kind in FIRST)
+    after = "".join(_remark(one) for one in answer.remarks if one.kind not in FIRST)
+    buried = " rl-buried" if any(one.kind == "buried" for one in answer.remarks) else ""
+    return f'<div class="rl-said{buried}">{before}{written}{after}</div>'
 
 
 def _remark(remark: rag_core.Remark) -> str:
+    if remark.kind == "buried":
+        return f'<p class="rl-alarm" role="alert">{escape(remark.text)}</p>'
     return f'<p class="rl-remark">{escape(remark.text)}</p>'
 
 
@@ -242,7 +277,7 @@ def _cited(answer: rag_core.Answer, position: int) -> str:
     """The answer with its markers as links; unsupported and unchecked citations say so."""
     citations = {marker: one for one in answer.citations for marker in one.markers}
     parts = []
-    for place, piece in enumerate(re.split(r"\[(\d+)\]", answer.text)):
+    for place, piece in enumerate(re.split(r"\[(\d+)\]", answer.written)):
         if place % 2:
             parts.append(_marker(escape(piece), citations.get(place // 2), position))
         else:

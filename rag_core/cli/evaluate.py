@@ -179,6 +179,13 @@ def answers(
     show_answers: Annotated[
         bool, typer.Option("--show-answers", help="Also print every answer with its verdict.")
     ] = False,
+    safety: Annotated[
+        bool,
+        typer.Option(
+            "--safety",
+            help="Ask only the urgent questions; print who found what to do now, and whose answers begin with it.",
+        ),
+    ] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
@@ -187,13 +194,17 @@ def answers(
     from ..evaluation import answers as checks
     from ..values.settings import read_settings
     from . import show_evaluation as shown
-    from . import show_verdicts
+    from . import show_safety, show_verdicts
 
+    if safety and (judge or ragas or show_answers):
+        raise typer.BadParameter("--safety goes without --judge, --ragas and --show-answers")
     settings = read_settings()
     chosen = checks.with_answers(parse_strategies(strategies, set_ or []))
     judged = ev.read_judged(data, split, settings)
-    answer_set = ev.read_answers(data, judged, settings)
-    if answer_set:
+    answer_set = None if safety else ev.read_answers(data, judged, settings)
+    if safety:
+        judged = ev.urgent_only(judged)
+    elif answer_set:
         judged = answer_set.extend(judged)
     elif show_answers:
         raise ConfigError(f"{data} has no judged answers for split {split!r}.", "Leave out --show-answers.")
@@ -215,7 +226,11 @@ def answers(
     progress("ready", 1, 1)
     with attach_calls_to_errors([*lab.calls, *report.calls]):
         written = checks.write_ragas(ragas, report) if ragas else 0
-        if as_json:
+        if safety and as_json:
+            say_json(ev.SafetyReport.of(report).as_json())
+        elif safety:
+            show_safety.table(ev.SafetyReport.of(report))
+        elif as_json:
             say_json(report.as_json())
         else:
             shown.answers(report.scores)

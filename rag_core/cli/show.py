@@ -85,10 +85,11 @@ def trace(
         say(f"{urgent.title} {urgent.action}", fg="red")
     answer = trace.answer
     if answer is not None:
-        for remark in (one for one in answer.remarks if one.kind == "all_thin"):
+        first = ("buried", "all_thin")
+        for remark in (one for one in answer.remarks if one.kind in first):
             paragraph(remark.text)
         several_lines(answer.text)
-        for remark in (one for one in answer.remarks if one.kind != "all_thin"):
+        for remark in (one for one in answer.remarks if one.kind not in first):
             paragraph(remark.text)
         if answer.abstained:
             paragraph(f"Why: {answer.reason}")

@@ -33,6 +33,7 @@ from .results import (
 from .run_comparison import StrategyInTwoRuns, compare_runs
 from .run_folder import RunFolder, differences, folder_for, past_runs, run_title
 from .runner import RunProgress, build_strategies, evaluate, take_run_file
+from .safety import SafetyReport, SafetyShares, urgent_only
 from .statistics import Comparison, Interval, compare_all, interval
 from .sweep import axis_values, grid, grid_size, parse_axis, sample, settings_of
 from .sweep_results import Setting, SweepResult, list_sweeps, read_sweep, save_sweep, sweep_title, value_order
@@ -64,6 +65,8 @@ __all__ = [
     "RunFolder",
     "RunProgress",
     "RunningMean",
+    "SafetyReport",
+    "SafetyShares",
     "Setting",
     "StageEffect",
     "StageRecord",
@@ -120,6 +123,7 @@ __all__ = [
     "take_run_file",
     "titles",
     "tune",
+    "urgent_only",
     "value_order",
     "verdict_with_titles",
 ]

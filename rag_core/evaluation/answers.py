@@ -169,7 +169,7 @@ def ragas_rows(report: AnswerReport) -> Iterator[dict[str, Any]]:
             grades = report.judged.qrels[identity]
             yield {
                 "user_input": questions[identity].text,
-                "response": outcome.trace.answer.text,
+                "response": outcome.trace.answer.written,
                 "retrieved_contexts": [passage.text for passage in passages],
                 "retrieved_context_ids": [passage.doc_id for passage in passages],
                 "reference_context_ids": [document for document, grade in grades.items() if grade > 0],

@@ -77,7 +77,7 @@ def check(trace: Trace) -> AnswerCheck:
     shown = [SourceText.of(hit.passage) for hit in trace.ranking]
     supported, unchecked = 0, 0
     unsupported: list[str] = []
-    for sentence, cited in claims(answer.text):
+    for sentence, cited in claims(answer.written):
         language = language_of(sentence)
         if any(evidence.supports(sentence) for evidence in shown):
             supported += 1

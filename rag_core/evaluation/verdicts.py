@@ -61,7 +61,7 @@ def assess(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> Ass
     if answer.abstained:
         verdict: AnswerVerdict = "abstained_rightly" if judged.outside else "abstained_wrongly"
         return Assessment(verdict, tuple(one.says for one in judged.must))
-    said = sentence_terms(MARKER.sub("", answer.text))
+    said = sentence_terms(MARKER.sub("", answer.written))
     missing = tuple(one.says for one in judged.must if not one.said_in(said))
     unwanted = [one for one in judged.must_not if one.said_in(said)]
     if any(one.why == "harmful" for one in unwanted):

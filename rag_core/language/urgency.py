@@ -1,7 +1,6 @@
-"""Signs of an emergency in a question, and sentences that say to get help for them.
+"""Families of words for signs of an emergency in passages, and sentences that say to get help for them.
 
-This orders quotations; it is no triage. A sign is a family of words in English and Spanish, read the same way in a
-question and in a passage.
+How urgent a question is, and which signs it describes as happening, is `urgency.triage`.
 """
 
 from __future__ import annotations
@@ -47,16 +46,6 @@ _ACTS = re.compile(
     r"llam\w+|acud\w+|vay\w+|ve|ven|ir|acuda\w*|busc\w+|ped\w+|pid\w+|consult\w+|necesit\w+|requier\w+|oblig\w+|exig\w+|hay que|deben?|avis\w+|es una (?:\w+ )?(?:emergencia|urgencia)|son (?:una )?(?:emergencia|urgencia)s?|trat\w+|administr\w+)(?!\w)",
     re.IGNORECASE,
 )
-_SLIGHT = re.compile(
-    r"(?<!\w)(?:mild|slight(?:ly)?|light|a (?:bit|little)|faint(?:ly)? pink|leve|liger[ao]|poquit[oa]|un poco|suave|sin|no|not|without|"
-    r"never|normal|ningun[ao]?)(?!\w)",
-    re.IGNORECASE,
-)
-_PAST = re.compile(
-    r"(?<!\w)(?:last year|years? ago|in (?:19|20)\d\d|used to|last (?:pregnancy|time|fit|seizure)|history of|had|el año pasado|"
-    r"hace (?:\w+ )?años|en (?:19|20)\d\d|tuve|embarazo anterior)(?!\w)",
-    re.IGNORECASE,
-)
 _SEEKS = re.compile(
     r"(?<!\w)(?:should|must|call|go|tell|told|see|what (?:do|can) i do|debo|debe|hay que|tengo que|acud\w+|llam\w+|ir|consult\w+|qué hago|"
     r"qué hacer)(?!\w)",
@@ -67,39 +56,12 @@ _LESSER = re.compile(
     r"mismo día|no suele\w*|es normal|son normales|inofensiv\w+)(?!\w)",
     re.IGNORECASE,
 )
-_GENERAL = re.compile(
-    r"\W*(?:what (?:is|are|causes|does|role|signs|symptoms|tests?|foods?|side|conditions?|exercises?)|what's|why|how (?:is|are|do(?:es)?|many|much|long|likely|often|common)|which|who|when (?:is|are|can|does|do|should)|where|is|are|can|could|may|does|do|should|"
-    r"qu[eé] (?:es|son|significa|efectos|riesgos|s[ií]ntomas|alimentos|causa)|por qu[eé]|c[oó]mo (?:se|es)|cu[aá]l(?:es)?|cu[aá]nt\w+|cu[aá]ndo|qui[eé]n\w*|d[oó]nde|se puede|es|son)(?!\w)",
-    re.IGNORECASE,
-)
-_PERSONAL = re.compile(
-    r"(?<!\w)(?:i|i'm|i've|my|me|we|our|she|her|his|he|mi|mis|me|estoy|tengo|siento|noto|voy|veo|llevo|nos|nuestr[ao])(?!\w)",
-    re.IGNORECASE,
-)
-_CLAUSE = re.compile(r"[.,;:!?¿¡]|\b(?:but|pero|and|y)\b")
-NEAR = 30  # characters before a sign in which a word can play it down
 
 
 @functools.lru_cache(maxsize=65536)
 def signs_in(text: str) -> frozenset[str]:
     """The signs that a text names, whatever it says of them."""
     return frozenset(sign for sign, pattern in _PATTERNS.items() if pattern.search(text))
-
-
-@functools.lru_cache(maxsize=1024)
-def urgent_signs(question: str) -> frozenset[str]:
-    """The signs that a question describes as happening now.
-
-    Not those of a question in general ("What is placenta praevia?"), nor those denied, slight or past ("no fever",
-    "mild headache", "a fit in 2015").
-    """
-    if _GENERAL.match(question) and not _PERSONAL.search(question):
-        return frozenset()
-    return frozenset(
-        sign
-        for sign, pattern in _PATTERNS.items()
-        if any(not _played_down(question, match, sign) for match in pattern.finditer(question))
-    )
 
 
 def calls_for_help(sentence: str) -> bool:
@@ -115,11 +77,3 @@ def asks_when_to_act(question: str) -> bool:
 def is_lesser(sentence: str) -> bool:
     """Whether a sentence is about what is mild or can wait, and so no part of an answer to an emergency."""
     return _LESSER.search(sentence) is not None
-
-
-def _played_down(question: str, match: re.Match[str], sign: str) -> bool:
-    """Whether the words around a sign deny it, or call it slight or past; "no movements" is itself a sign."""
-    before = _CLAUSE.split(question[: match.start()])[-1]
-    after = _CLAUSE.split(question[match.end() :])[0]
-    slight = sign != "movements" and _SLIGHT.search(before[-NEAR:])
-    return bool(slight or _PAST.search(f"{before}{match[0]}{after}"))

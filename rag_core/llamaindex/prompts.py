@@ -15,7 +15,7 @@ from ..prompts.templates import READY
 from ..stages import Stage
 from ..values.errors import ConfigError
 
-OPTIONAL = {"form", "refused"}  # fields that a prompt may leave out
+OPTIONAL = {"form", "refused", "urgency"}  # fields that a prompt may leave out
 
 
 def prompts_of(strategy: Strategy) -> dict[str, BasePromptTemplate]:

@@ -108,8 +108,11 @@ class StrategyRun:
         answer = self.trace.answer
         if answer and answer.abstained:
             yield f"\n\n{answer.text}" if started else answer.text
-        elif pending:
+            return
+        if pending:
             yield pending
+        if answer and answer.notice:  # known only now
+            yield f"\n\n{answer.notice}"
 
     async def pieces_async(self) -> AsyncGenerator[str, None]:
         """The same, each piece awaited on a thread."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..language.advice import points_back
-from ..language.urgency import asks_when_to_act, calls_for_help, is_lesser, signs_in, urgent_signs
+from ..language.urgency import asks_when_to_act, calls_for_help, signs_in
+from ..urgency.leading import calls_for
 from .quotable import Candidate
+from .urgent import Urgent
 
 MOST = 5  # sentences of an answer
 MOST_LISTED = 8  # the same of one that quotes a whole list
@@ -18,7 +20,6 @@ SOURCES = 3  # passages quoted at most
 GAP = 1.0  # a sentence of the best passage may score this much less than the best
 OPENING_GAP = 0.5  # the same for sentences before the best one in its passage, which would open the answer
 GAP_ELSEWHERE = 0.4  # the same for sentences of other passages
-URGENT_GAP = 1.5  # the same for the urgent action for a sign in the question
 HELP_GAP = 0.2  # the same for a call for help to come first when none of its signs is happening
 
 
@@ -42,27 +43,25 @@ class Choice:
 def choose(given: Choice) -> list[int]:
     """The rows to quote, in order; empty when nothing can be quoted.
 
-    For a sign of an emergency in the question, the urgent action comes first, and nothing about what is mild
-    or can wait. Then the best sentences for each part of the question.
+    For an urgent question, what to do now comes first; then only what concerns its signs, and in an emergency
+    nothing about what is mild or can wait. A clinician gets the treatment next, whatever it names. Then the best
+    sentences for each part of the question.
     """
-    signs = urgent_signs(given.question)
-    opener = _urgent(given, signs) if signs else []
+    urgent = Urgent.of(given.question)
+    opener = _opener(given, urgent)
+    if opener:
+        given = replace(given, language=given.candidates[opener[-1]].language)
+    allowed = _concerned(given, urgent, opener)
     chosen = [*opener]
     parts = len(given.scores)
     for part, scores in enumerate(given.scores):
         left = -(-(MOST - len(chosen)) // (parts - part))
-        chosen += _best(given, scores, chosen, left, opener)
+        chosen += _best(given, np.where(allowed, scores, -np.inf), chosen, left)
     return chosen if opener else _help_first(given, chosen)
 
 
-def _best(
-    given: Choice, scores: NDArray[np.float64], chosen: Sequence[int], most: int, opened: Sequence[int]
-) -> list[int]:
-    """At most that many further sentences with the best scores: passages by their best, in reading order.
-
-    Args:
-        opened: the urgent action that opens the answer; then only what concerns the emergency follows.
-    """
+def _best(given: Choice, scores: NDArray[np.float64], chosen: Sequence[int], most: int) -> list[int]:
+    """At most that many further sentences with the best scores: passages by their best, in reading order."""
     candidates = given.candidates
     ranked = [
         i
@@ -80,7 +79,7 @@ def _best(
         group = _with_needed(given, i, quoted)
         if not group or len(quoted) + len(group) > (MOST_LISTED if len(group) > 2 else MOST):
             continue
-        if opened and (any(is_lesser(candidates[j].text) for j in group) or not _concerns(given, i, opened)):
+        if not all(np.isfinite(scores[j]) or j in quoted or candidates[j].leads for j in group):
             continue
         if candidates[i].n in sources or len(sources) < SOURCES:
             found += group
@@ -96,7 +95,7 @@ def _with_needed(given: Choice, i: int, chosen: Sequence[int]) -> list[int] | No
     items = [j for j in range(len(candidates)) if _row(given, j, candidates[j].above) == i and quotable[j]]
     if items:
         best = max(items, key=lambda j: float(given.scores[:, j].max()))
-        whole = [i, *items, *_conclusion(given, items[-1])]
+        whole = [j for j in (i, *items, *_conclusion(given, items[-1])) if j not in chosen]
         if _about_the_list(given, i, best) and len(chosen) + len(whole) <= MOST_LISTED:
             return whole
         if candidates[i].leads:
@@ -144,14 +143,6 @@ def _gap(candidates: Sequence[Candidate], i: int, best: int) -> float:
     return OPENING_GAP if i < best else GAP
 
 
-def _concerns(given: Choice, i: int, opened: Sequence[int]) -> bool:
-    """Whether a sentence is in the passage of the urgent action or names a sign in the question."""
-    candidate = given.candidates[i]
-    return candidate.n == given.candidates[opened[-1]].n or bool(
-        urgent_signs(given.question) & signs_in(candidate.text)
-    )
-
-
 def _help_first(given: Choice, chosen: list[int]) -> list[int]:
     """With a call for help first, if the question asks when to act on a sign that it names."""
     signs = signs_in(given.question) if asks_when_to_act(given.question) else frozenset()
@@ -165,20 +156,43 @@ def _help_first(given: Choice, chosen: list[int]) -> list[int]:
     return chosen
 
 
-def _urgent(given: Choice, signs: frozenset[str]) -> list[int]:
-    """The best call for help in the best passage or for a sign in the question, with what it needs."""
+def _opener(given: Choice, urgent: Urgent) -> list[int]:
+    """What to do now about the question's signs, with the sentence that it needs; empty if no source says it.
+
+    In the question's language if possible; then by how many of the signs it names, and by its score.
+    """
     totals = given.scores.max(axis=0)
     best = given.candidates[int(totals.argmax())].n
-    found: list[tuple[float, float, list[int]]] = []
+    found: list[tuple[bool, bool, float, float, list[int]]] = []
     for i, candidate in enumerate(given.candidates):
-        group = _with_needed(given, i, ()) if totals[i] >= totals.max() - URGENT_GAP else None
-        if group is None or is_lesser(candidate.text):
+        if candidate.leads:  # it comes with its items
             continue
-        said = " ".join(given.candidates[j].text for j in group)
-        named = bool(signs & signs_in(said)) + 0.5 * bool(
-            signs & signs_in(f"{candidate.context} {candidate.heading}")
+        group = _with_needed(given, i, ()) if totals[i] > -np.inf else None
+        before = " ".join(
+            each.text for each in given.candidates if each.n == candidate.n and each.place < candidate.place
         )
-        if calls_for_help(said) and (named or candidate.n == best):
-            fit = named + (candidate.n == best) + 0.5 * (candidate.language == given.language)
-            found.append((fit, float(totals[i]), group))
-    return max(found)[2] if found else []
+        if not group or not (direct := urgent.directness([given.candidates[j] for j in group], before)):
+            continue
+        leads = calls_for(given.candidates[group[0]].text, urgent.triage)
+        spoken = candidate.language == urgent.triage.language
+        found.append((leads, spoken, direct + (candidate.n == best), float(totals[i]), group))
+    return max(found)[-1] if found else []
+
+
+def _concerned(given: Choice, urgent: Urgent, opener: Sequence[int]) -> list[bool]:
+    """Which sentences may follow the urgent action: those that name a sign, and those beside it or under such a heading.
+
+    About a mind in distress or violence, only those that name a sign; for a clinician, or without a known sign, all.
+    """
+    if not urgent.triage.signs or urgent.triage.clinician:
+        return [True] * len(given.candidates)
+    opened = {given.candidates[i].n for i in opener}
+
+    def beside(each: Candidate) -> bool:
+        return each.n in opened if opened else urgent.names_sign(f"{each.context} {each.heading}")
+
+    return [
+        not urgent.is_too_mild(each.text)
+        and (urgent.names_sign(each.text) or (not urgent.is_delicate and beside(each)))
+        for each in given.candidates
+    ]

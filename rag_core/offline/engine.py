@@ -21,6 +21,7 @@ from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import ANSWER, ENRICH, JUDGE_PASSAGE, NO_EVIDENCE, Sources
 from ..prompts.templates import ANALYSIS, HYPOTHETICAL, Form
 from ..runtime.services import Embedder, Index
+from ..urgency.triage import triage
 from ..values.errors import ConfigError
 from ..values.types import ModelCall
 from .evidence import AnswerSupport, labelled_low
@@ -139,7 +140,11 @@ class OfflineLLM(CustomLLM):
         else:
             support = self._support.assess(question, sources.hits)
             candidates = read_sources(sources, support.relevance) if support.enough else []
-            better = [each for each in candidates if not labelled_low(sources.hits[each.n - 1])]
+            better = [
+                each
+                for each in candidates
+                if triage(question).urgent or not labelled_low(sources.hits[each.n - 1])
+            ]
             terms = self._support.terms(question)
             chosen = extractor.best(question, better, terms) or extractor.best(question, candidates, terms)
         if not chosen:

@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 from ..language.analysis import language_of, words_of
 from ..language.maternity import about_others, names_maternity
-from ..language.urgency import calls_for_help, is_lesser, signs_in, urgent_signs
 from ..prompts.prompt import Sources
 from ..runtime.services import Index
+from ..urgency.frames import is_question
+from ..urgency.reading import plain
 from ..values.types import Hit
 from .quotable import read_sources
 from .scorer import OfflineScorer
+from .urgent import Urgent
 
 MAX_FREQUENCY = 1000  # document frequencies are capped here
 # Lowest support for an answer (tests/benchmarks/fit_answers.py): nine in ten of the dev questions that the collection
@@ -24,6 +26,7 @@ MATERNITY_SUPPORT = 0.38  # for a question that names pregnancy, birth or a baby
 OTHERS_SUPPORT = 0.90  # for one about a man, an older child or an animal, from passages about maternity
 URGENT_SUPPORT = 0.15  # for an emergency for which a passage calls for help
 HELPLESS_SUPPORT = 0.70  # for an emergency for which none does
+WORDED_SUPPORT = 0.60  # for a cry for help in which triage found no sign
 
 
 class Support(NamedTuple):
@@ -83,12 +86,16 @@ class AnswerSupport:
 
 def _needed(question: str, hits: Sequence[Hit]) -> float:
     """Lowest support for an answer to a question from these passages."""
-    if signs := urgent_signs(question):
-        for candidate in read_sources(Sources(hits)):
-            named = signs_in(f"{candidate.context} {candidate.heading} {candidate.text}")
-            if signs & named and calls_for_help(candidate.text) and not is_lesser(candidate.text):
-                return URGENT_SUPPORT
-        return HELPLESS_SUPPORT
+    urgent = Urgent.of(question)
+    if urgent.triage.urgent:
+        candidates = read_sources(Sources(hits))
+        if urgent.rank_in(candidates) is not None:
+            return URGENT_SUPPORT
+        lay_emergency = urgent.triage.level == "emergency" and not urgent.triage.clinician
+        if lay_emergency and urgent.triage.signs and not urgent.is_helped(candidates):
+            return HELPLESS_SUPPORT
+        if lay_emergency and not urgent.triage.signs and not is_question(plain(question)):
+            return WORDED_SUPPORT
     if names_maternity(question):
         return MATERNITY_SUPPORT
     if about_others(question) and 2 * sum(names_maternity(hit.passage.text) for hit in hits) > len(hits):

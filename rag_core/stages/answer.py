@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..language.analysis import detect_language, language_of
-from ..prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, contexts_in
+from ..prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, Urgency, contexts_in
 from ..prompts.replies import COMPLETE, unescaped
 from ..runtime.context import Context
+from ..urgency.leading import leads_with_action
+from ..urgency.triage import triage
 from ..values.errors import ProviderError
 from ..values.remarks import Remark, Suggestion
 from ..values.types import Answer, Hit, Ranking, Relevance, Scorer, State
@@ -32,8 +34,11 @@ class Generate(Stage):
     another language, and whether it was cut off; an abstention, which documents are near (`remarks`). A reply
     without a word to read is a failure.
 
+    For an urgent question the model is told to begin with what to do now. An abstention, or an answer of the offline
+    engine that cannot, begins with our own notice; another model's answer that does not gets a remark.
+
     Args:
-        template: the prompt; its fields are question and sources.
+        template: the prompt; its fields are question, sources and, optionally, urgency.
 
     Example:
         >>> from rag_core.stages import Bm25, Retrieve
@@ -50,7 +55,7 @@ class Generate(Stage):
     kind: ClassVar[str] = "answer"
 
     def __post_init__(self) -> None:
-        check_fields(self.name, self.template, ("question", "sources"))
+        check_fields(self.name, self.template, ("question", "sources"), ("urgency",))
 
     def flow(self, before: Flow) -> Flow:
         """The answer."""
@@ -67,11 +72,14 @@ class Generate(Stage):
             answer = _abstention(spoken, reason, suggestions(state.question.text, near))
         else:
             answer = self._answer(ranking, ctx)
-        return replace(state, rankings=(ranking,), answer=answer)
+        return replace(state, rankings=(ranking,), answer=_led(answer, state.question.text, ctx))
 
     def _answer(self, ranking: Ranking, ctx: Context) -> Answer:
         warn_if_unread(self.template, ANSWER, ctx)
-        prompt = self.template.fill(question=ranking.query.text, sources=Sources(ranking.hits))
+        question = ranking.query.text
+        prompt = self.template.fill(
+            question=question, sources=Sources(ranking.hits), urgency=Urgency(triage(question))
+        )
         evidence = evidence_hash(contexts_in(prompt.render()))
         if evidence != shown_evidence(ranking.hits):
             raise RuntimeError("the contexts in the prompt are not the contexts of the result")
@@ -97,6 +105,19 @@ class Generate(Stage):
             spoken = detect_language(ranking.query.text)
             remarks = (Remark("cut", messages.cut(spoken, finish), ()), *remarks)
         return Answer(text, citations, evidence=evidence, invalid_citations=invalid, remarks=remarks)
+
+
+def _led(answer: Answer, question: str, ctx: Context) -> Answer:
+    """The answer to an urgent question, with our notice or a remark if it does not begin with what to do now."""
+    asked = triage(question)
+    if leads_with_action(answer.text, asked):
+        return answer
+    if answer.abstained or ctx.services.llms["answer"].offline:
+        notice = messages.notice(asked.language, asked.action)
+        near = () if asked.level == "emergency" else answer.suggestions  # "perhaps you meant" would trifle
+        return replace(answer, text=f"{notice} {answer.text}", notice=notice, suggestions=near)
+    remark = Remark("buried", messages.buried(asked.language), ())
+    return replace(answer, remarks=(remark, *answer.remarks))
 
 
 def labelled(state: State, language: str, ctx: Context) -> tuple[Hit, ...]:

@@ -70,6 +70,14 @@ WHY_CUT = {
     },
 }
 OTHERWISE_CUT = {"en": "the provider stopped it ({finish})", "es": "el proveedor la detuvo ({finish})"}
+BURIED = {
+    "en": "This answer does not begin with what to do now.",
+    "es": "Esta respuesta no empieza por lo que hay que hacer ahora.",
+}
+NOTICE = {
+    "en": "Notice of this demonstration, not from the documents: {action}",
+    "es": "Aviso de esta demostración, no procede de los documentos: {action}",
+}
 PERHAPS = {"en": "Perhaps you meant", "es": "Quizá quiso decir"}
 AND = {"en": "and", "es": "y"}
 IN_SPANISH = {
@@ -133,6 +141,16 @@ def cut(language: str, finish: str) -> str:
     """Remark: the answer ends before its end."""
     why = _in(language, WHY_CUT.get(finish, OTHERWISE_CUT)).format(finish=finish)
     return _in(language, CUT).format(why=why)
+
+
+def buried(language: str) -> str:
+    """Remark: an answer to an urgent question begins with something else."""
+    return _in(language, BURIED)
+
+
+def notice(language: str, action: str) -> str:
+    """The beginning of an answer when no passage says what to do now."""
+    return _in(language, NOTICE).format(action=action)
 
 
 def perhaps_you_meant(question: str) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 
 
-def _words(pattern: str) -> re.Pattern[str]:
+def words(pattern: str) -> re.Pattern[str]:
+    """A pattern that matches whole words."""
     return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)")
 
 
 # A lesson, not a person.
-_LESSON = _words(
+_LESSON = words(
     r"quiz|exam|osce|essay|lecture|teaching|slides?|seminar|coursework|revision|for (?:a|my) (?:talk|class|course|presentation)|"
     r"students?|studying|textbook|leaflet|guideline says|in theory|examen|clase|charla|taller|curso|tarea|tesis|diapositiva|"
     r"exposicion|estudiantes?|estudiando|folleto|ponencia|en teoria|caso clinico|simulacro|drill|simulation|audit"
@@ -24,35 +25,35 @@ _GENERAL = re.compile(
     r"que|por que|como|cual|cuales|cuant\w+|cuando|quien\w*|donde|se puede|se pueden|es|son|puede\w*|hay|sirve\w*|debe\w*|"
     r"se \w+n|para que|a que|en que|de que|con que|signos|sintomas|causas|tratamiento|manejo|prevencion|diferencias?)(?!\w)"
 )
-_PERSON = _words(
+_PERSON = words(
     r"i|im|ive|id|ill|my|me|we|our|ours|us|shes|hes|she|her|he|his|him|patient|pt|primip|multip|g\d ?p\d|woman here|lady|"
     r"yo|mi|mis|estoy|tengo|siento|noto|voy|veo|llevo|nos|nuestr\w|esta (?:sangr\w+|convuls\w+)|paciente|pcte|gestante|"
     r"primigesta|multigesta|puerpera|tuve|me|pari|embarazada de|senora|mujer de \d+"
 )
-_NOW = _words(
+_NOW = words(
     r"now|today|tonight|since|this (?:morning|afternoon|evening)|last night|yesterday|for (?:the (?:last|past) )?\w+ (?:hours?|minutes?|days?)|"
     r"at the moment|ongoing|suddenly|\d+ ?(?:hours?|hrs?|min\w*|days?) ago|ahora|hoy|desde|anoche|ayer|esta (?:manana|tarde|noche)|"
     r"acab\w+ de|hace (?:un rato|\w+ (?:horas?|minutos?|dias?))|sigue|de repente|ya mismo|auxilio|help|ayuda|socorro|"
     r"\d{2,3} ?/ ?\d{2,3}|day \d+|dia \d+|\d+ ?(?:ml|l)|(?:3[89]|4[0-2])\.\d"
 )
-_TOPIC = _words(  # what a search for a subject names, and a cry for help does not
+_TOPIC = words(  # what a search for a subject names, and a cry for help does not
     r"treatment|management|dos(?:e|es|age|ing)|regimen|guidelines?|criteria|prevention|prophylaxis|risk factors?|diagnosis|causes|"
     r"definition|protocol|differential|recurrence|screening|statistics|tratamiento|manejo|dosis|pauta|guia|criterios|prevencion|"
     r"profilaxis|factores de riesgo|diagnostico|causas|definicion|protocolo|diferencial|recurrencia|cribado|tamizaje"
 )
-_PAST = _words(
+_PAST = words(
     r"last year|(?:\w+ )?years? ago|in (?:19|20)\d\d|(?:since|from) (?:19|20)\d\d|used to|last (?:pregnancy|time|baby|birth|month)|previous (?:pregnancy|birth|baby|labou?r)|"
     r"(?:first|second|other) (?:pregnancy|birth|baby|time)|\w+ yrs? ago|(?:a |\w+ )?months? ago|last week|my last fit|history of|as a (?:child|teenager)|when i was (?:a|\d)|before i (?:was|got) pregnant|"
     r"el ano pasado|hace (?:\w+ )?anos|en (?:19|20)\d\d|(?:embarazo|parto)(?: \w+)? (?:anterior|pasado|previo)|(?:mi |en el |del )?(?:primer|segundo|otro) (?:embarazo|parto|hijo|bebe)|"
     r"antecedentes?|el mes pasado|la semana pasada|en el \d\d|cuando naci yo|la primera semana|la vez pasada|la otra vez|de nina|de joven|antes de (?:quedar|estar)"
 )
-_OVER = _words(
+_OVER = words(
     r"(?:its|it is|is|has|completely|went) (?:gone|passed|settled|away|better|cleared|over|fine)|stopped (?:by itself|on its own|completely)|"
     r"gone by morning|feel (?:fine|well|great|perfectly well) (?:now|again)|recovered|back to normal|thriving|cleared up|was discharged|scan (?:was )?normal|(?:back to|as) (?:his|her|its)? ?(?:usual|normal)|se mueve (?:bien|igual|como siempre)|como siempre|le dieron de alta|(?:been|its|was) treated|turned out|resolved|cured|that stopped|"
     r"ya (?:se me |se le |me )?(?:paso|quito|estoy (?:bien|curada|mejor)|esta (?:bien|curad\w|mejor)|fue|cedio|desaparecio)|se me (?:paso|quito|fue) (?:con|sol[oa]|ya|y)|"
     r"se (?:afloja|quita|va|pasa|paso|quito) sol[oa]|amanec\w+ normales|estoy curada|estoy bien|me siento (?:bien|perfecta)|resuelt\w|superad\w|todo (?:bien|normal)"
 )
-_SUPPOSED = _words(
+_SUPPOSED = words(
     r"if|hypothetical\w*|in case|suppose|supposing|imagine|might|could (?:i|it|my|this) (?:cause|lead|bring|get|have)|afraid (?:of|that)|worried (?:about|that)|fear of|"
     r"scared (?:of (?:having|getting|tearing))|risk of|chances? of|prevent\w*|avoid\w*|how (?:likely|common)|can (?:cause|lead to)|causes?|"
     r"si(?! no\b)|evit\w+|hipotetic\w+|en caso de|imagin\w+|podria|miedo (?:a|de) (?:que|tener)|riesgo de|prevenir|probabilidad\w*|puede (?:causar|provocar|dar)|causar?"
@@ -62,11 +63,11 @@ _DENIAL = re.compile(
     r"ruled out|negative for|descartad\w)(?!\w)(?! (?:para|paro|paran|deja|dejo|dejan|stop\w*|just|only|solo|know|se (?:que|si)|se me (?:quita|pasa)|sure|idea|better|"
     r"eas\w+|cede|aguanto|puedo|respir\w+|despierta|responde|breath\w*|respond\w*|wak\w*|mejora|improv\w*|let))"
 )
-_SLIGHT = _words(
+_SLIGHT = words(
     r"mild|slight(?:ly)?|light(?:ly)?|a (?:bit|little|tiny)|little bit|tiny|faint(?:ly)? pink|pinkish|small|minor|dull|gradual\w*|normal|usual|leves?|liger[ao]s?|"
     r"poquit[oa]s?|un poc[oa]|suaves?|gotitas?|un par de gotas|few (?:drops|spots)|rosad\w|normales|picture of|pops into my head|would never"
 )
-_PRESENT = _words(
+_PRESENT = words(
     r"now|today|tonight|this (?:morning|afternoon|evening)|last night|suddenly|ahora|hoy|anoche|esta (?:manana|tarde|noche)|de repente"
 )
 _STOP = re.compile(r"[.;:!?¿¡]|\b(?:but|pero|though|although|aunque|however|yet|except|salvo)\b")
@@ -83,6 +84,11 @@ def is_general(text: str) -> bool:
     """Whether a text asks about a subject, and nobody in it has a sign now."""
     asks = _GENERAL.match(text) or _TOPIC.search(text)
     return bool(asks) and not (_PERSON.search(text) or _NOW.search(text))
+
+
+def is_question(text: str) -> bool:
+    """Whether a text begins as a question about a subject does."""
+    return _GENERAL.match(text) is not None
 
 
 def sentence_around(text: str, start: int, end: int) -> tuple[str, int]:

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from ..values.triage import Level
+from ..language.urgency import signs_in
+from ..values.triage import Level, Triage
+from .reading import plain
 
 _NAME = re.compile(r"\{([a-z]+)\}")
 
@@ -26,6 +28,8 @@ class Sign:
         slight: its level when it is called slight.
         denied: whether the sign is itself a denial ("does not move").
         flag: "self_harm", "violence" or empty.
+        families: the families of `language.urgency` by which a passage names it.
+        passages: other words by which a passage names it.
     """
 
     id: str
@@ -36,6 +40,12 @@ class Sign:
     slight: Level
     denied: bool
     flag: str
+    families: frozenset[str] = frozenset()
+    passages: re.Pattern[str] | None = None
+
+    def named_in(self, text: str) -> bool:
+        """Whether a passage's text names the sign, whatever it says of it."""
+        return self.id in named(text)
 
 
 @functools.cache
@@ -43,9 +53,28 @@ def _table() -> Mapping[str, Any]:
     return tomllib.loads(resources.files(__package__).joinpath("signs.toml").read_text("utf-8"))
 
 
-def actions(level: Level) -> Mapping[str, str]:
-    """What to do, by language, when a question is urgent but no sign says what about."""
-    return _table()["actions"]["unit" if level == "emergency" else "today"]  # type: ignore[no-any-return]
+def actions(level: Level, *, clinician: bool = False) -> Mapping[str, str]:
+    """What to do, by language: for a clinician, or when no sign says what a question is about."""
+    urgent = "team" if clinician else "unit"
+    return _table()["actions"][urgent if level == "emergency" else "today"]  # type: ignore[no-any-return]
+
+
+@functools.lru_cache(maxsize=65536)
+def named(text: str) -> frozenset[str]:
+    """The ids of the signs that a passage's text names."""
+    families, simple = signs_in(text), plain(text)
+    return frozenset(
+        sign.id
+        for sign in signs()
+        if sign.families & families or (sign.passages is not None and sign.passages.search(simple))
+    )
+
+
+def signs_of(triage: Triage) -> tuple[Sign, ...]:
+    """The signs to act on: self-harm and violence before the others, then those as urgent as the question."""
+    named = tuple(sign for sign in signs() if sign.names[triage.language] in triage.signs)
+    flagged = tuple(sign for sign in named if sign.flag)
+    return flagged or tuple(sign for sign in named if sign.level == triage.level) or named
 
 
 @functools.cache
@@ -67,6 +96,8 @@ def _sign(row: Mapping[str, Any], words: Mapping[str, str], actions: Mapping[str
         row.get("slight", row["level"]),
         row.get("denied", False),
         row.get("flag", ""),
+        frozenset(row.get("families", ())),
+        _pattern(row["passages"], words) if "passages" in row else None,
     )
 
 

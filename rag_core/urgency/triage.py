@@ -10,6 +10,7 @@ from ..language.analysis import language_of
 from ..privacy.find import impersonal
 from ..values.triage import LEVELS, Level, Triage
 from . import frames
+from .asker import is_clinician
 from .learned import probabilities
 from .reading import plain
 from .signs import Sign, actions, signs
@@ -45,13 +46,12 @@ def triage(text: str) -> Triage:
     if level == "routine":
         return Triage(level, language=language)
     led = next((sign.actions for its, sign in found if its == level), actions(level))
-    return Triage(
-        level,
-        tuple(sign.names[language] for _, sign in found),
-        led[language],
-        language,
-        tuple(dict.fromkeys(sign.flag for _, sign in found if sign.flag)),
-    )
+    flags = tuple(dict.fromkeys(sign.flag for _, sign in found if sign.flag))
+    clinician = is_clinician(simple)
+    if clinician and level == "emergency" and not flags:
+        led = actions(level, clinician=True)
+    names = tuple(sign.names[language] for _, sign in found)
+    return Triage(level, names, led[language], language, flags, clinician)
 
 
 def present(text: str) -> list[tuple[Level, Sign]]:

@@ -12,13 +12,14 @@ class Remark:
 
     Args:
         kind: "thin": some cited sentences rest only on passages labelled Low; "all_thin": every one does;
-            "language": cited passages are in another language than the question; "cut": the answer is incomplete.
+            "language": cited passages are in another language than the question; "cut": the answer is incomplete;
+            "buried": it does not begin with what to do about an urgent question.
         text: the remark, in Spanish for a Spanish question, otherwise in English.
-        citations: numbers of the passages, ascending; empty for "cut".
-        sentences: the sentences it is about, without markers; empty for "language" and "cut".
+        citations: numbers of the passages, ascending; empty for "cut" and "buried".
+        sentences: the sentences it is about, without markers; empty for "language", "cut" and "buried".
     """
 
-    kind: Literal["thin", "all_thin", "language", "cut"]
+    kind: Literal["thin", "all_thin", "language", "cut", "buried"]
     text: str
     citations: tuple[int, ...]
     sentences: tuple[str, ...] = ()

@@ -152,6 +152,7 @@ class Trace:
                 ],
                 "abstained": answer.abstained,
                 "reason": answer.reason,
+                "notice": answer.notice,
                 "remarks": [remark.as_json() for remark in answer.remarks],
                 "suggestions": [near.as_json() for near in answer.suggestions],
             },

@@ -20,6 +20,7 @@ class Triage:
         action: what to do, in one or two sentences in the question's language; empty for "routine".
         language: ISO 639-1 code of `signs` and `action`: "en" or "es".
         flags: "self_harm", "violence", both or neither: they have their own words and phone numbers.
+        clinician: whether the wording is that of a clinician, who also needs the treatment.
     """
 
     level: Level
@@ -27,6 +28,7 @@ class Triage:
     action: str = ""
     language: str = "en"
     flags: tuple[str, ...] = ()
+    clinician: bool = False
 
     @property
     def urgent(self) -> bool:

@@ -358,6 +358,7 @@ class Answer:
         invalid_citations: number of markers that matched no context and were removed.
         remarks: what the reader should know about the evidence.
         suggestions: after an abstention, the nearest documents; may be empty.
+        notice: the beginning of `text` when it is ours, not the model's or a quotation: what to do now; may be empty.
     """
 
     text: str
@@ -368,6 +369,12 @@ class Answer:
     invalid_citations: int = 0
     remarks: tuple[Remark, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
+    notice: str = ""
+
+    @property
+    def written(self) -> str:
+        """The text after the notice."""
+        return self.text[len(self.notice) :].lstrip()
 
 
 @dataclass(frozen=True, slots=True)

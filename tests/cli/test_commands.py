@@ -91,7 +91,7 @@ def test_query_as_json_has_exactly_the_promised_fields(ready: Path, rag: Rag, st
         assert context["label"] in {"High", "Medium", "Low"}
         assert all({"stage", "query", "rank", "score"} <= set(vote) for vote in context["votes"])
     assert set(trace["answer"]) == {
-        "text", "citations", "abstained", "reason", "remarks", "suggestions",
+        "text", "citations", "abstained", "reason", "notice", "remarks", "suggestions",
     }  # fmt: skip
     ids = [context["id"] for context in trace["contexts"]]
     for cited in trace["answer"]["citations"]:

@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rag_core.offline.engine import OfflineLLM
-from rag_core.prompts.prompt import (
-    ANSWER,
-    Sources,
-)
+from rag_core.prompts.prompt import ANSWER, Sources, Urgency
+from rag_core.urgency.triage import triage
 from rag_core.values.types import Hit, ModelCall, Passage, Vectors
 
 
@@ -41,7 +39,7 @@ def hit(name: str, text: str, language: str = "en") -> Hit:
 
 
 def reply(engine: OfflineLLM, question: str, hits: Sequence[Hit]) -> str:
-    prompt = ANSWER.fill(question=question, sources=Sources(hits))
+    prompt = ANSWER.fill(question=question, sources=Sources(hits), urgency=Urgency(triage(question)))
     return engine.complete(prompt.render(), fields=prompt.fields).text
 
 

@@ -14,10 +14,11 @@ from rag_core.catalog import build
 from rag_core.language.questions import MAX_QUESTION, check_question
 from rag_core.models.llm import load_openai
 from rag_core.models.reply import MAX_REPLY, MAX_TOKENS, Reply, token_count
-from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE, Prompt, Sources, contexts_in
+from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE, Prompt, Sources, Urgency, contexts_in
 from rag_core.prompts.templates import MAX_TEMPLATE, custom_template
 from rag_core.stages import LlmRerank, Rewrite
 from rag_core.testing import ranking_of, sample_context, sample_services
+from rag_core.urgency.triage import triage
 from rag_core.values.errors import ConfigError, InputError, ProviderError, RagError
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings, read_settings
@@ -84,7 +85,7 @@ def check_asked(question: str) -> None:
     except InputError:  # named
         return
     assert len(asked) <= MAX_QUESTION
-    prompt = ANSWER.fill(question=asked, sources=Sources(())).render()
+    prompt = ANSWER.fill(question=asked, sources=Sources(()), urgency=Urgency(triage(asked))).render()
     assert prompt.encode()
     assert contexts_in(prompt) == [], "no question adds a source"
 

@@ -184,3 +184,11 @@ def test_one_item_of_a_list_of_full_sentences_is_quoted_alone_when_it_answers_be
     item = LISTED[1]
     said = answer("Will I need a transfusion?", [hit("a", SECTION)], {item: 0.9, LEAD: 0.3})
     assert said.startswith(f"{item} [1]")
+
+
+def test_a_list_quoted_whole_repeats_no_item():
+    item = LISTED[1]
+    said = answer(
+        "What are the risks, will I need a transfusion?", [hit("a", SECTION)], {LEAD: 0.9, item: 0.9}
+    )
+    assert said.count(item) == 1

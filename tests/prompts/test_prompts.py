@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.models.embedding import MINILM_WEIGHTS
-from rag_core.prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, contexts_in
+from rag_core.prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, Urgency, contexts_in
 from rag_core.stages.citations import best_quote, evidence_hash, resolve_citations, shown_evidence
+from rag_core.urgency.triage import triage
 from rag_core.values.errors import DataError
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.types import Citation, Hit, Label, Passage, Relevance
@@ -27,7 +28,7 @@ def hit(
 
 
 def rendered(*hits: Hit, question: str = "Why?") -> str:
-    return ANSWER.fill(question=question, sources=Sources(hits)).render()
+    return ANSWER.fill(question=question, sources=Sources(hits), urgency=Urgency(triage(question))).render()
 
 
 def test_a_prompt_shows_numbered_labelled_sources_with_their_titles():
@@ -45,10 +46,38 @@ def test_a_prompt_shows_numbered_labelled_sources_with_their_titles():
 
 def test_a_prompt_keeps_its_fields_for_the_offline_engine():
     hits = (hit("They nap."), hit("They bark."))
-    prompt = ANSWER.fill(question="Why?", sources=Sources(hits))
+    prompt = ANSWER.fill(question="Why?", sources=Sources(hits), urgency=Urgency(triage("Why?")))
     assert prompt.fields["question"] == "Why?"
     assert tuple(prompt.fields["sources"]) == hits
     assert (prompt.purpose, prompt.template) == ("answer", ANSWER)
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        (
+            "I am struggling to breathe at rest, 30 weeks",
+            "Urgency: the question describes an emergency (trouble breathing). Begin the answer with what to do now, in "
+            "the language of the question; this sentence needs no source: Call the emergency number now.",
+        ),
+        (
+            "Me arde al orinar desde ayer, 18 semanas",
+            "Urgency: the question describes a matter for an examination today (ardor al orinar). Begin the answer with "
+            "what to do now, in the language of the question; this sentence needs no source: Llame hoy a la matrona, al "
+            "médico o a la maternidad para que la examinen el mismo día.",
+        ),
+        (
+            "shoulders stuck now, McR + SPP tried, next? fundal ok?",
+            "Call for help now: the emergency team in hospital, the emergency number elsewhere; then treat. The wording "
+            "is a clinician's: continue with the treatment.",
+        ),
+    ],
+)
+def test_an_urgent_question_tells_the_model_what_to_begin_with(question: str, told: str):
+    sent = rendered(hit("They nap."), question=question)
+    assert f"Question: {question}\n\nUrgency: " in sent
+    assert f"{told}\n\nSources:\n" in sent
+    assert contexts_in(sent) == [("", "They nap.")]
 
 
 @pytest.mark.parametrize(

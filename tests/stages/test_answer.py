@@ -309,3 +309,44 @@ def test_defect_the_model_is_asked_the_users_question_also_when_a_rewrite_was_se
     trace = strategy.run("How do the cats sleep?", context(llm).services)
     assert [query.text for query in trace.final.queries] == ["feline rest"]
     assert llm.prompts[0].fields["question"] == "How do the cats sleep?"
+
+
+class TestUrgentQuestions:
+    ENGLISH = "I am struggling to breathe at rest, 30 weeks"
+    SPANISH = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
+
+    def test_a_model_that_buries_the_action_gets_a_remark_in_the_language_of_the_question(self):
+        for question, says in (
+            (self.ENGLISH, "This answer does not begin with what to do now."),
+            (self.SPANISH, "Esta respuesta no empieza por lo que hay que hacer ahora."),
+        ):
+            llm = ScriptedLlm("Cats sleep. [1] Call the emergency number now. [1]")
+            answer = written(context(llm), *three(), question=question).answer
+            assert answer.remarks[0].kind == "buried"
+            assert answer.remarks[0].text == says
+            assert (answer.notice, answer.text) == ("", "Cats sleep. [1] Call the emergency number now. [1]")
+
+    def test_a_model_that_begins_with_it_gets_none(self):
+        llm = ScriptedLlm("Call the emergency number now. Cats sleep. [1]")
+        answer = written(context(llm), *three(), question=self.ENGLISH).answer
+        assert [remark.kind for remark in answer.remarks if remark.kind == "buried"] == []
+
+    def test_an_abstention_begins_with_our_notice_and_suggests_nothing(self):
+        for hits in ((), three()):
+            answer = written(context(ScriptedLlm(NO_EVIDENCE)), *hits, question=self.SPANISH).answer
+            assert answer.abstained
+            assert answer.notice.startswith(
+                "Aviso de esta demostración, no procede de los documentos: No está sola. Llame ahora"
+            )
+            assert answer.text == f"{answer.notice} {SPANISH}"
+            assert (answer.written, answer.suggestions, answer.citations) == (SPANISH, (), ())
+
+    def test_a_routine_question_has_neither(self):
+        answer = written(context(ScriptedLlm("Cats sleep. [1]")), *three()).answer
+        assert (answer.notice, answer.written) == ("", answer.text)
+        assert [remark.kind for remark in answer.remarks if remark.kind == "buried"] == []
+
+    def test_the_prompt_says_what_to_begin_with(self):
+        llm = ScriptedLlm("Call the emergency number now. [1]")
+        written(context(llm), *three(), question=self.ENGLISH)
+        assert "this sentence needs no source: Call the emergency number now." in llm.prompts[-1].render()

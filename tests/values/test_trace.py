@@ -73,7 +73,7 @@ def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace: Trace):
     votes = [vote for context in shown["contexts"] for vote in context["votes"]]
     assert {tuple(vote) for vote in votes} == {("stage", "query", "rank", "score", "scale", "note", "terms")}
     assert list(shown["answer"]) == [
-        "text", "citations", "abstained", "reason", "remarks", "suggestions",
+        "text", "citations", "abstained", "reason", "notice", "remarks", "suggestions",
     ]  # fmt: skip
     assert {tuple(cited) for cited in shown["answer"]["citations"]} == {
         ("n", "context_id", "quote", "supported")

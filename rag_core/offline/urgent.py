@@ -1,0 +1,119 @@
+"""Which sentences of the sources say what to do now about an urgent question, and which concern it at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..language.advice import points_back
+from ..language.urgency import is_lesser
+from ..urgency.frames import words
+from ..urgency.leading import calls_emergency, calls_for, is_conditional, urges_today
+from ..urgency.reading import plain
+from ..urgency.signs import signs, signs_of
+from ..urgency.triage import triage
+from ..values.triage import Triage
+from .quotable import Candidate
+
+_BABY = words(
+    r"bab(?:y|ies|ys)|newborn|neonate|infant|bebe\w*|bebit[oa]|recien nacid\w|rn|guagua|wawa|hij[oa]|son|daughter|nino|nina|he|shes?|hes"
+)
+_OF_A_BABY = words(
+    r"newborns?|(?:the|a|your|breastfed|any) baby (?:has|is|who|under|below|younger|feels|needs|does|refuses|feeds|of)|bab(?:y|ies) (?:under|below|younger)|"
+    r"(?:under|below) (?:three|3) months|recien nacid\w+|(?:el|un|al|su) bebe (?:esta|tiene|es|de|menor|no|llora|amamantado|que)|bebes? menor\w*|menor de tres meses"
+)
+_NOT_YET_BORN = re.compile(
+    r"(?<!\w)(?:[4-9]|[123]\d|4[0-2])(?:\+\d)? ?(?:weeks?|wks?|/ ?40|semanas?|sem)(?!\w)"
+)
+_BORN = words(
+    r"birth|gave birth|born|postpartum|postnatal|pp|after|old|section|caesarean|twinns?|di a luz|pari|parto|posparto|puerper\w+|cesarea|nacio|bebe"
+)
+_ONLY_AFTER_BIRTH = words(
+    r"(?:gave|given) birth|after (?:the |a |giving )?birth|tras el parto|despues del parto|dio a luz"
+)
+_IN_PREGNANCY = words(r"pregnan\w+|embaraz\w+")
+DELICATE = ("low-mood", "psychosis")  # besides the flagged signs
+
+
+@dataclass(frozen=True, slots=True)
+class Urgent:
+    """An urgent question, and what in the sources is about it."""
+
+    question: str
+    triage: Triage
+
+    @classmethod
+    def of(cls, question: str) -> Urgent:
+        """A question with its triage."""
+        return cls(question, triage(question))
+
+    def names_sign(self, text: str) -> bool:
+        """Whether a text names a sign to act on."""
+        return any(sign.named_in(text) for sign in signs_of(self.triage))
+
+    @property
+    def is_delicate(self) -> bool:
+        """Whether it is about self-harm, violence or a mind in distress, where a stray sentence does harm."""
+        return any(sign.flag or sign.id in DELICATE for sign in signs_of(self.triage))
+
+    def is_too_mild(self, text: str) -> bool:
+        """Whether a text is about what is mild or can wait, and a sign of the question cannot."""
+        cannot_wait = [sign.level == "emergency" for sign in signs_of(self.triage)]
+        return self.triage.level == "emergency" and any(cannot_wait) and is_lesser(text)
+
+    def directness(self, said: Sequence[Candidate], before: str = "") -> int:
+        """How directly sentences that belong together say what to do now about the question's signs.
+
+        2 for each sign that they name, 1 less if they also name others, 1 more for the emergency number where triage
+        gives it; 1 if only their headings name a sign; 0 if they call for no help or less than needed, or are for
+        other signs, worse signs beside it, or another patient.
+
+        Args:
+            before: what their source says before them.
+        """
+        text, last = " ".join(each.text for each in said), said[-1]
+        if not self.triage.urgent or not calls_for(text, self.triage) or self._of_another_patient(last):
+            return 0
+        if self.is_too_mild(text):
+            return 0
+        wanted = signs_of(self.triage)
+        meant = f"{before} {text}" if points_back(last.text) else text
+        if named := sum(sign.named_in(meant) for sign in wanted):
+            others = any(sign.named_in(text) for sign in signs() if sign not in wanted)
+            if self.triage.level == "same_day" and others and not urges_today(text):
+                return 0
+            number = calls_emergency(self.triage.action.partition(";")[0]) and calls_emergency(text)
+            return 2 * named - others + number
+        above = f"{last.context} {last.heading}"
+        return int(self.names_sign(above) and not is_conditional(text))
+
+    def rank_in(self, candidates: Sequence[Candidate]) -> int | None:
+        """The number of the first source with sentences that say what to do now; None if there is none."""
+        leads = {(each.n, each.place): each for each in candidates if each.leads}
+        before: list[Candidate] = []
+        for each in candidates:
+            lead = None if each.lead is None else leads.get((each.n, each.lead))
+            earlier = " ".join(one.text for one in before if one.n == each.n)
+            if self.directness([lead, each] if lead else [each], earlier):
+                return each.n
+            before.append(each)
+        return None
+
+    def is_helped(self, candidates: Sequence[Candidate]) -> bool:
+        """Whether a source says to get help for a sign of the question, as urgently as that sign alone needs."""
+        levels = {sign.level for sign in signs_of(self.triage)}
+        return any(
+            replace(self, triage=replace(self.triage, level=level)).rank_in(candidates) is not None
+            for level in {self.triage.level, *levels}
+        )
+
+    def _of_another_patient(self, said: Candidate) -> bool:
+        """Whether a sentence is about a newborn and the question is not, or the reverse, or it is about another time."""
+        asked, text = plain(self.question), plain(f"{said.context} {said.heading} {said.text}")
+        if any(sign.id.startswith("newborn") for sign in signs_of(self.triage)):
+            return not _BABY.search(text)
+        if _OF_A_BABY.search(text) and not _BABY.search(asked):
+            return True
+        after = _ONLY_AFTER_BIRTH.search(plain(said.text)) and not _IN_PREGNANCY.search(plain(said.text))
+        return bool(after and _NOT_YET_BORN.search(asked) and not _BORN.search(asked))

@@ -1,0 +1,90 @@
+"""Answers to urgent questions: what to do now first, then only what concerns it."""
+
+from __future__ import annotations
+
+import pytest
+from helpers.angles import Angles, Fixed, hit, reply
+
+from rag_core.offline.engine import OfflineLLM
+from rag_core.offline.quotable import read_sources
+from rag_core.offline.urgent import Urgent
+from rag_core.prompts.prompt import NO_EVIDENCE, Sources
+from rag_core.values.types import Hit
+
+DESPAIR = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
+CRYING = hit(
+    "a", "Los bebés lloran por hambre, sueño o gases. El llanto aumenta hasta las seis semanas.", "es"
+)
+
+
+def answer(question: str, hits: list[Hit]) -> str:
+    """The answer when all sentences are equally close to the question, and none to another."""
+    vectors: dict[str, list[float]] = {question: [1, 0, 0, 0]}
+    for place, candidate in enumerate(read_sources(Sources(hits))):
+        vectors[candidate.text] = [0.6, *(0.8 if axis == place else 0 for axis in range(3))]
+    return reply(OfflineLLM(Angles(vectors), Fixed(**{one.id: 0.9 for one in hits})), question, hits)
+
+
+def rank(question: str, *hits: Hit) -> int | None:
+    return Urgent.of(question).rank_in(read_sources(Sources(hits)))
+
+
+def test_despair_is_never_answered_with_why_newborns_cry():
+    assert answer(DESPAIR, [CRYING]).startswith(NO_EVIDENCE)
+    here = hit(
+        "b",
+        "Pensar en hacerse daño exige llamar de inmediato al número de emergencias. Duerma la siesta.",
+        "es",
+    )
+    said = answer(DESPAIR, [CRYING, here])
+    assert said == "Pensar en hacerse daño exige llamar de inmediato al número de emergencias. [2]"
+
+
+def test_the_action_is_quoted_in_the_language_of_the_question_if_a_passage_has_it():
+    question = "Desde anoche casi no siento a mi bebé, 34 semanas"
+    english = hit("a", "If the baby moves less, call the maternity unit at once.")
+    spanish = hit("b", "Si el bebé se mueve menos, acuda de inmediato a la maternidad.", "es")
+    assert answer(question, [english, spanish]).startswith(spanish.passage.text)
+    assert answer(question, [english]).startswith(english.passage.text)
+
+
+def test_a_clinician_gets_the_treatment_right_after_the_call_for_help():
+    call = "When shoulder dystocia is declared, staff call for help at once."
+    cure = "Delivery of the posterior arm comes next."
+    question = "shoulders stuck now, McR + SPP tried, next? fundal ok?"
+    assert answer(question, [hit("a", f"{cure} {call}")]) == f"{call} [1] {cure} [1]"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "language"),
+    [
+        ("I am struggling to breathe at rest, 30 weeks", "Trouble breathing needs hospital at once.", "en"),
+        ("I am struggling to breathe at rest, 30 weeks", "Call the emergency number for:\n\n- sudden itching;\n- trouble breathing.", "en"),
+        ("Sharp pain over my caesarean scar in labour", "Pain over the scar may mean rupture.\n\nCall the midwife at once for any of these.", "en"),
+        ("Tengo fiebre de 39 y estoy de 30 semanas", "La fiebre de 38 °C o más exige ir de inmediato al hospital.", "es"),
+    ],
+)  # fmt: skip
+def test_a_passage_that_calls_for_help_for_the_sign_is_found(question: str, text: str, language: str):
+    assert rank(question, hit("a", "Cats sleep most of the day."), hit("b", text, language)) == 2
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "language"),
+    [
+        ("I am struggling to breathe at rest, 30 weeks", "Breathlessness is common in pregnancy.", "en"),
+        ("I am struggling to breathe at rest, 30 weeks", "Heavy bleeding needs hospital at once.", "en"),
+        ("I am struggling to breathe at rest, 30 weeks", "Mild breathlessness: phone the midwife on the same day.", "en"),
+        ("Fever of 39 and mottled skin, day 3 postpartum", "A newborn with a fever needs hospital at once.", "en"),
+        ("Back from Ghana, 20 weeks, burning up with chills", "Fever means calling 999, and saying that you gave birth.", "en"),
+        ("burning when I wee, 20 weeks, no fever", "Burning on passing urine with a fever needs hospital at once.", "en"),
+        ("Tengo fiebre de 39 y estoy de 30 semanas", "Un recién nacido con fiebre va de inmediato a urgencias.", "es"),
+    ],
+)  # fmt: skip
+def test_help_for_another_sign_another_patient_or_too_late_is_not_it(question: str, text: str, language: str):
+    assert rank(question, hit("a", text, language)) is None
+
+
+def test_a_same_day_question_is_led_by_the_same_day():
+    question = "It burns when I pee, 18 weeks"
+    today, later = "Burning on passing urine needs a test the same day.", "Urine is tested at every visit."
+    assert answer(question, [hit("a", f"{later} {today}")]).startswith(today)
