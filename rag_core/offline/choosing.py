@@ -168,6 +168,8 @@ def _opener(given: Choice, urgent: Urgent) -> list[int]:
         if candidate.leads:  # it comes with its items
             continue
         group = _with_needed(given, i, ()) if totals[i] > -np.inf else None
+        if group and len(group) > 2:  # a whole list is no first sentence
+            group = [i]
         before = " ".join(
             each.text for each in given.candidates if each.n == candidate.n and each.place < candidate.place
         )
@@ -180,16 +182,20 @@ def _opener(given: Choice, urgent: Urgent) -> list[int]:
 
 
 def _concerned(given: Choice, urgent: Urgent, opener: Sequence[int]) -> list[bool]:
-    """Which sentences may follow the urgent action: those that name a sign, and those beside it or under such a heading.
+    """Which sentences may follow the urgent action: those that name a sign, and those after it or under such a heading.
 
-    About a mind in distress or violence, only those that name a sign; for a clinician, or without a known sign, all.
+    What its passage says before it is about the ordinary: massage for a cramp, ahead of the leg that may have a clot. About a mind in distress or violence, only those that name a sign; for a clinician, or without a known sign, all.
     """
     if not urgent.triage.signs or urgent.triage.clinician:
         return [True] * len(given.candidates)
-    opened = {given.candidates[i].n for i in opener}
+    places = {given.candidates[i].n: given.candidates[i].place for i in opener}
 
     def beside(each: Candidate) -> bool:
-        return each.n in opened if opened else urgent.names_sign(f"{each.context} {each.heading}")
+        return (
+            each.place > places.get(each.n, each.place)
+            if places
+            else urgent.names_sign(f"{each.context} {each.heading}")
+        )
 
     return [
         not urgent.is_too_mild(each.text)

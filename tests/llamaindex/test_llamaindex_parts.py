@@ -77,7 +77,7 @@ class TestPrompts:
     def test_a_query_engine_has_the_prompts_of_its_stages_by_name(self, animals, strategy, names):
         prompts = animals.query_engine(strategy).get_prompts()
         assert set(prompts) == names
-        assert set(prompts["answer"].template_vars) == {"question", "sources"}
+        assert set(prompts["answer"].template_vars) == {"question", "sources", "urgency"}
 
     def test_a_changed_answer_prompt_is_sent(self, server, animals):
         engine = animals.query_engine("simple_semantic")

@@ -153,6 +153,18 @@ def test_probabilities_are_a_softmax_of_the_fitted_scores(text: str) -> None:
     assert learned.probabilities(plain(text)) == pytest.approx(softmax(weights @ row + bias))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Me sangran las encías con el embarazo, ¿es normal?",
+        "My gums bleed when I brush, 20 weeks",
+        "Bleeding gums",
+    ],
+)
+def test_bleeding_gums_are_no_bleeding_of_pregnancy(text: str) -> None:
+    assert not any("bleeding" in sign or "sangrado" in sign for sign in triage(text).signs)
+
+
 def test_the_built_in_emergencies_are_found_and_few_others_escalated() -> None:
     """The rules were written with these questions at hand; README gives the figures on a fresh set."""
     questions = [one for split in ("dev", "test") for one in read_builtin(Settings().data, split).questions]
