@@ -8,6 +8,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from ..language.asking import Kind, asks, gives, parts
 from ..language.facts import DRUGS
 from ..language.thesaurus import Thesaurus
 from ..runtime.services import Embedder
+from ..urgency.triage import triage
 from ..values.types import ModelCall
 from .choosing import Choice, choose
 from .compatible import Case, case_of
@@ -61,6 +63,8 @@ class Extractor:
         """
         language = language_of(question)
         case = case_of(question, language, self._reader.thesaurus)
+        if triage(question).urgent:  # what to do now names no medicine
+            case = replace(case, drugs=frozenset())
         allowed = [self._allowed(candidate, case) for candidate in candidates]
         if not any(allowed):
             return []

@@ -192,3 +192,9 @@ def test_a_list_quoted_whole_repeats_no_item():
         "What are the risks, will I need a transfusion?", [hit("a", SECTION)], {LEAD: 0.9, item: 0.9}
     )
     assert said.count(item) == 1
+
+
+def test_a_medicine_in_an_urgent_question_does_not_hide_what_to_do_now(thesaurus):
+    question = "My newborn is hot, 38.4 under the arm. Paracetamol?"
+    urgent = "A newborn with a fever of 38 degrees or more needs hospital at once."
+    assert answer(question, [hit("a", urgent)], {urgent: 0.8}, thesaurus).startswith(urgent)
