@@ -146,6 +146,7 @@ def query(
     if as_json:
         say_json(trace.as_json())
     else:
+        show.urgent(trace.triage, helplines(read_settings().country))
         show.trace(trace, details=show_details, measured=_measured(trace, corpus) if show_details else None)
 
 
@@ -183,6 +184,7 @@ def compare(
         labelled = [{"label": label, **trace.as_json()} for label, trace in zip(chosen, traces, strict=True)]
         say_json({"question": traces[0].question, "traces": labelled})
     else:
+        show.urgent(traces[0].triage, helplines(read_settings().country))
         for (label, (name, values)), trace in zip(chosen.items(), traces, strict=True):
             show.trace(
                 trace,

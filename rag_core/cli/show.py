@@ -62,14 +62,20 @@ def heading(label: str, name: str, values: Mapping[str, object]) -> str:
 
 def triage(found: Triage, lines: Helplines | None) -> None:
     """How urgent a question is, and what to do."""
-    urgent = urgent_notice(found, lines)
-    if urgent is None:
-        say("routine: no urgent sign was found, which does not mean that there is none.")
-        say(NOT_ADVICE)
+    if found.urgent:
+        say(found.level, bold=True)
+        urgent(found, lines)
         return
-    say(f"{found.level}: {urgent.title}", fg="red", bold=True)
-    for line in (urgent.action, *urgent.numbers, urgent.reason, urgent.caveat):
-        paragraph(line)
+    say("routine: no urgent sign was found, which does not mean that there is none.")
+    say(NOT_ADVICE)
+
+
+def urgent(found: Triage, lines: Helplines | None) -> None:
+    """What to do about an urgent question, and whom to call; nothing for a routine one."""
+    if notice := urgent_notice(found, lines):
+        say(notice.title, fg="red", bold=True)
+        for line in (notice.action, *notice.numbers, notice.reason, notice.caveat):
+            paragraph(line)
 
 
 def trace(
@@ -81,8 +87,6 @@ def trace(
         measured: metric title -> value; None when the question has no judgements.
     """
     say(f"{heading or trace.strategy}  [{trace.engine['llm']}]", hang=4, bold=True)
-    if urgent := urgent_notice(trace.triage, None):
-        say(f"{urgent.title} {urgent.action}", fg="red")
     answer = trace.answer
     if answer is not None:
         first = ("buried", "all_thin")

@@ -17,7 +17,7 @@ def test_its_json_is_the_value_of_the_library(rag: Rag) -> None:
 
 def test_in_words_it_says_what_to_do_and_why(rag: Rag) -> None:
     out = rag("triage", URGENT).out
-    assert out.startswith("emergency: This may be an emergency.")
+    assert out.startswith("emergency\nThis may be an emergency.\n")
     assert "Go to the maternity unit or hospital now" in out
     assert "severe headache or changed vision" in out
 
@@ -27,6 +27,16 @@ def test_the_numbers_are_those_of_the_chosen_country(rag: Rag, monkeypatch: pyte
     out = rag("triage", NO_WISH_TO_LIVE).out
     assert "Línea de crisis: 024." in out
     assert "Emergencias en España: 112." in out
+
+
+@pytest.mark.parametrize("command", [("query",), ("compare", "--strategies", "bm25,simple_semantic")])
+def test_an_answer_to_an_urgent_question_begins_once_with_what_to_do_and_whom_to_call(
+    rag: Rag, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("RAG_COUNTRY", "ES")
+    out = rag(command[0], NO_WISH_TO_LIVE, *command[1:]).out
+    assert out.startswith("Puede ser una emergencia.")
+    assert out.count("Línea de crisis: 024.") == 1
 
 
 def test_a_routine_question_does_not_say_that_all_is_well(rag: Rag) -> None:
