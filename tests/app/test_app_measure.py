@@ -153,10 +153,10 @@ def test_a_phone_does_not_scroll_sideways(browser: Browser, app: str, path: str)
 
 
 def progress_of(page: Page) -> int:
-    """How many of the 489 records (163 questions by 3 strategies) are there."""
-    line = page.get_by_text(re.compile(r"measuring [\d,]+ of 489"))
+    """How many of the 1,002 records (334 questions by 3 strategies) are there."""
+    line = page.get_by_text(re.compile(r"measuring [\d,]+ of 1,002"))
     expect(line).to_be_visible(timeout=MEASURED_MS)
-    found = re.search(r"measuring ([\d,]+) of 489", line.inner_text())
+    found = re.search(r"measuring ([\d,]+) of 1,002", line.inner_text())
     assert found
     return int(found[1].replace(",", ""))
 

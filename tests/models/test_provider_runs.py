@@ -104,7 +104,9 @@ class TestEvidence:
         (_, system), (_, sent) = request.messages
         assert [role for role, _ in request.messages] == ["system", "user"]
         assert system == Profile().fill(ANSWER.system)
-        assert sent == ANSWER.fill(question=QUESTION, sources=Sources(trace.ranking.hits)).render()
+        assert (
+            sent == ANSWER.fill(question=QUESTION, urgency="", sources=Sources(trace.ranking.hits)).render()
+        )
         assert contexts_in(sent) == [(hit.passage.full_title, hit.passage.text) for hit in trace.ranking]
         assert trace.answer.evidence == evidence_hash(contexts_in(sent)) == shown_evidence(trace.ranking)
         assert QUESTION in sent

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -67,6 +67,13 @@ def dollars(server: OpenAIServer) -> float:
     return total
 
 
+def wait_for(arrived: Callable[[], bool]) -> None:
+    """Wait until the server has read what was sent before a stop: the last may still be on their way."""
+    deadline = time.monotonic() + 20
+    while not arrived() and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
 def check_everything_is_billed(server: OpenAIServer, settled: Sequence[Outcome]) -> None:
     calls = calls_of(settled)
     assert billed(calls) == owed(server.requests)
@@ -109,11 +116,9 @@ def test_a_column_that_is_stopped_while_it_judges_is_billed_for_all_it_sent(serv
     assert isinstance(last, StoppedEarly)
     roles = Counter(call.purpose for call in last.calls if call.of_language_model)
     assert roles["rewrite"] == 3
-    deadline = time.monotonic() + 20
-    while (arrived := sum(request.role == "judge" for request in server.requests)) < roles["judge"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)  # the last may still be on their way
-    assert roles["judge"] == arrived >= 1
+    assert roles["judge"] >= 1
+    wait_for(lambda: roles["judge"] <= sum(request.role == "judge" for request in server.requests))
+    assert roles["judge"] == sum(request.role == "judge" for request in server.requests)
 
 
 def test_a_comparison_counts_finished_failed_and_stopped_columns_and_shared_calls_once(server, lab: Lab):
@@ -399,8 +404,13 @@ def test_whatever_happens_the_bill_is_what_the_server_counted(
         return
     # a reply that was cut by the stop has no usage, and is counted here: the calls are the same
     calls = [call for call in calls_of(settled) if call.of_language_model]
-    assert Counter((call.purpose, call.model) for call in calls) == Counter(
-        (request.role, request.body["model"]) for request in server.requests if not request.refused
-    )
+
+    def arrived() -> Counter[tuple[str, str]]:
+        taken = [request for request in server.requests if not request.refused]
+        return Counter((request.role, request.body["model"]) for request in taken)
+
+    sent = Counter((call.purpose, call.model) for call in calls)
+    wait_for(lambda: sent <= arrived())
+    assert sent == arrived()
     known = Counter(bill for bill in billed(calls).elements() if bill[-1] == "provider")
     assert known <= owed(server.requests)

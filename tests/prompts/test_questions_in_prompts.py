@@ -17,11 +17,12 @@ from rag_core.evaluation.judge import judge
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts import prompt as prompts
 from rag_core.prompts import templates
-from rag_core.prompts.prompt import Block, Prompt, Sources, Template, contexts_in
+from rag_core.prompts.prompt import Block, Prompt, Sources, Template, Urgency, contexts_in
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import Dense, Generate, Hyde, LlmRerank, Retrieve, Rewrite
 from rag_core.stages.citations import evidence_hash, shown_evidence
+from rag_core.values.triage import Triage
 from rag_core.values.types import Hit, Passage, State
 
 HITS = tuple(
@@ -60,6 +61,7 @@ def filled(template: Template, question: str) -> Prompt:
         "sources": Sources(HITS),
         "form": templates.Form("sentence"),
         "refused": "",
+        "urgency": Urgency(Triage("emergency", ("a fit",), "Call now.")),
         "title": "Title",
         "document": Block("One.\n\nTwo."),
         "passage": Block("Two."),
