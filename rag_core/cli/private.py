@@ -22,8 +22,8 @@ SendPrivate = Annotated[
 def cleared(question: str, *, redacting: bool, sending: bool) -> str:
     """The question as it may be sent to the models of the settings.
 
-    Only questions that a person types are held back, and saved ones. Those of a benchmark are a prepared file, sent
-    by the hundred after its cost was confirmed: asking about each would only teach people to add --send-private.
+    Typed and saved questions are checked. Those of a benchmark are not: they come from a prepared file and are sent
+    by the hundred once the cost is confirmed; asking about each would only teach people to add --send-private.
 
     Raises:
         InputError: it has private data, a model is external, and nothing says what to do; the message names kinds only.

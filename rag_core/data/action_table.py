@@ -35,7 +35,7 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a reader is told to do.
+    """What a document tells its reader to do.
 
     Args:
         words: what finds it in a clause.

@@ -34,7 +34,7 @@ class Generate(Stage):
     another language, and whether it was cut off; an abstention, which documents are near (`remarks`). A reply
     without a word to read is a failure.
 
-    For an urgent question the model is told to begin with what to do now. An abstention, or an answer of the offline
+    For an urgent question, the prompt asks for what to do now first. An abstention, or an answer of the offline
     engine that cannot, begins with our own notice; another model's answer that does not gets a remark.
 
     Args:
