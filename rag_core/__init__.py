@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .catalog.outline import OutlinedStage, outline
     from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
     from .lab.lab import Lab
-    from .lab.opening import index_path, open_lab
+    from .lab.opening import builtin_files, index_path, open_lab
     from .language.highlight import Segment, highlight
     from .language.questions import MAX_QUESTION, check_question, question_notice
     from .offline.safety import SafetyCheck, check_safety
@@ -68,19 +68,23 @@ if TYPE_CHECKING:
         retrieve_hybrid_rrf,
     )
     from .stages.messages import perhaps_you_meant
-    from .urgency.helplines import Helplines, helplines
+    from .urgency.helplines import Helplines, countries, helplines
     from .urgency.triage import triage
     from .urgency.words import UrgentNotice, urgent_notice
+    from .values.answers import Answer, Citation
     from .values.errors import RagError, StageError
+    from .values.grounding import HOW_GROUNDED, Grounded
+    from .values.notice import NOTICE
+    from .values.orders import GIVES_ORDERS, gives_orders
     from .values.profile import Profile
     from .values.provenance import QueryResults, SharedPassage, results_by_query, shared_passages
     from .values.remarks import Remark, Suggestion
     from .values.settings import Settings, read_settings
+    from .values.sources import Source, age_note, age_years, is_old
+    from .values.sources import names as source_names
     from .values.trace import Step, Trace
     from .values.triage import Triage
     from .values.types import (
-        Answer,
-        Citation,
         Cost,
         Hit,
         ModelCall,
@@ -97,8 +101,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUILTIN",
+    "GIVES_ORDERS",
+    "HOW_GROUNDED",
     "MAX_QUESTION",
     "MAX_TEMPLATES",
+    "NOTICE",
     "READY_TEMPLATES",
     "RECIPES",
     "Answer",
@@ -110,6 +117,7 @@ __all__ = [
     "Done",
     "Event",
     "Failed",
+    "Grounded",
     "Helplines",
     "Hit",
     "Lab",
@@ -130,6 +138,7 @@ __all__ = [
     "Segment",
     "Settings",
     "SharedPassage",
+    "Source",
     "StageError",
     "StageFinished",
     "StageStarted",
@@ -148,23 +157,29 @@ __all__ = [
     "UrgentNotice",
     "Vote",
     "Weights",
+    "age_note",
+    "age_years",
     "build",
     "builtin_documents",
+    "builtin_files",
     "builtin_profile",
     "by_purpose",
     "calls_of",
     "check_question",
     "check_safety",
     "collect",
+    "countries",
     "custom_template",
     "describe",
     "describe_changes",
     "find_private",
     "format_docs",
     "format_value",
+    "gives_orders",
     "helplines",
     "highlight",
     "index_path",
+    "is_old",
     "kinds_in_words",
     "mmr_select",
     "open_lab",
@@ -182,6 +197,7 @@ __all__ = [
     "results_by_query",
     "retrieve_hybrid_rrf",
     "shared_passages",
+    "source_names",
     "spent_so_far",
     "token_counts",
     "triage",
@@ -195,7 +211,7 @@ _NAMES = {  # module: its names
     "catalog.outline": "OutlinedStage outline",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
     "lab.lab": "Lab",
-    "lab.opening": "index_path open_lab",
+    "lab.opening": "builtin_files index_path open_lab",
     "language.highlight": "Segment highlight",
     "language.questions": "MAX_QUESTION check_question question_notice",
     "offline.safety": "SafetyCheck check_safety",
@@ -208,21 +224,26 @@ _NAMES = {  # module: its names
     "prompts.templates": "MAX_TEMPLATES custom_template READY_TEMPLATES",
     "seed_api": "format_docs mmr_select process_hybrid_rrf_query process_rewriter_query query_for_evaluation ragas_samples reciprocal_rank_fusion retrieve_hybrid_rrf",
     "stages.messages": "perhaps_you_meant",
-    "urgency.helplines": "Helplines helplines",
+    "urgency.helplines": "Helplines countries helplines",
     "urgency.triage": "triage",
     "urgency.words": "UrgentNotice urgent_notice",
+    "values.answers": "Answer Citation",
     "values.errors": "RagError StageError",
+    "values.grounding": "HOW_GROUNDED Grounded",
+    "values.orders": "GIVES_ORDERS gives_orders",
+    "values.notice": "NOTICE",
     "values.profile": "Profile",
     "values.provenance": "QueryResults SharedPassage results_by_query shared_passages",
     "values.remarks": "Remark Suggestion",
     "values.settings": "Settings read_settings",
+    "values.sources": "Source age_note age_years is_old source_names",
     "values.trace": "Step Trace",
     "values.triage": "Triage",
-    "values.types": "Answer Citation Cost Hit ModelCall Passage Query Ranking State Vote by_purpose spent_so_far token_counts",
+    "values.types": "Cost Hit ModelCall Passage Query Ranking State Vote by_purpose spent_so_far token_counts",
     "values.visible": "visible",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
-_RENAMED = {"READY_TEMPLATES": "READY"}
+_RENAMED = {"READY_TEMPLATES": "READY", "source_names": "names"}
 
 
 def __getattr__(name: str) -> Any:

@@ -61,6 +61,7 @@ class Saved(_Part):
     metrics: _Metrics
     engine: dict[str, Any]
     label: str = ""
+    country: str | None = None
 
     @property
     def corpus(self) -> str:
@@ -142,7 +143,7 @@ def replay(saved: Sequence[Saved], lab: Lab) -> list[Replayed]:
         built = [build((one.strategy, one.controls)) for one in saved]
     except ConfigError as error:
         raise DataError(f"The session cannot be run again: {error.message}", error.next_step) from error
-    runs = collect(lab.stream(saved[0].question, built))
+    runs = collect(lab.stream(saved[0].question, built, country=saved[0].country or ""))
     return [Replayed(one, tuple(_differences(one, run))) for one, run in zip(saved, runs, strict=True)]
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from helpers.fakes import MANY, WordReranker, talker
+from helpers.openai_server import OpenAIServer, serve
+from helpers.provider_lab import obliging
 from helpers.small import DOCUMENTS, ENVIRONMENT, ROOT, Rag, Ran, ScriptedLlm, WordEmbedder
 
 from rag_core.cli import main
@@ -43,6 +47,14 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def embedder() -> WordEmbedder:
     return WordEmbedder()
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    """A server that answers every kind of prompt."""
+    with serve() as running:
+        running.choose = obliging
+        yield running
 
 
 @pytest.fixture
@@ -125,6 +137,8 @@ def lab(real_home: Path) -> Lab:
 @pytest.fixture
 def ready(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The real lab, its models loaded and its built-in corpus opened once for all tests."""
+    for module in ("lab.doctor", "sessions"):  # commands load these late, and would keep what is patched here
+        importlib.import_module(f"rag_core.{module}")
     monkeypatch.setenv("RAG_HOME", str(real_home))
     monkeypatch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: lab.engines)
     monkeypatch.setattr(

@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.shared import bills, charts, foreign, html, passages, private
+from pages.shared import bills, charts, country, foreign, html, passages, private
 from pages.shared.comparisons import comparisons
 from pages.shared.controls import settings, strategy_columns
 from pages.shared.engine import engine
@@ -34,6 +34,7 @@ def main() -> None:
         _gallery()
     running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
     pressed = _question_box(run, running=running)
+    country.choose()
     asking = st.container()
     strategies = strategy_columns(len(run.columns) if run else 0)
     question = st.session_state["question"] if pressed else private.chosen()
@@ -162,7 +163,7 @@ def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: Live
         return
     if earlier:
         earlier.stop()
-    _show(LiveRun(engine(), sent, strategies, earlier.traces if earlier else ()))
+    _show(LiveRun(engine(), sent, strategies, earlier.traces if earlier else (), country.chosen()))
     _place()
     st.rerun()
 
@@ -204,17 +205,14 @@ def _urgent(triage: rag_core.Triage) -> None:
     """What to do about an urgent question, before any answer."""
     if not triage.urgent:
         return
-    lines = None
-    try:
-        lines = rag_core.helplines(rag_core.read_settings().country)
-    except rag_core.RagError as error:
-        st.warning(foreign.label(error))
-    foreign.draw(html.urgent(triage, lines))
+    foreign.draw(html.urgent(triage, country.numbers()))
 
 
 def _changed(run: LiveRun, position: int, strategies: Sequence[rag_core.Strategy]) -> bool:
     """Whether the settings above a column differ from those it ran with."""
-    return position >= len(strategies) or strategies[position] != run.columns[position].strategy
+    if position >= len(strategies) or country.chosen() != run.country:
+        return True
+    return strategies[position] != run.columns[position].strategy
 
 
 class _ColumnView:

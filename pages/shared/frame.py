@@ -1,4 +1,4 @@
-"""The frame of every page: style, disclaimer, the engine in use."""
+"""The frame of every page: style, what this is not, the engine in use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign, html
+from pages.shared import country, foreign, html
 from pages.shared.engine import Engine, engine
 
 STYLE = Path(__file__).with_name("style.css")
@@ -16,6 +16,7 @@ STYLE = Path(__file__).with_name("style.css")
 def frame() -> None:
     """Draw the frame; while the engine starts, its status line refreshes every second."""
     st.html(STYLE)
+    foreign.draw(html.framing(country.numbers()))
     opening = engine()
     if not opening.settled.is_set():
         _warming()

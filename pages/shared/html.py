@@ -1,14 +1,11 @@
-"""A column of the Compare page drawn as HTML. Everything from a question, document or model is escaped.
-
-Citations are plain links to their passage; following one opens it, even when it is collapsed.
-"""
+"""A column of the Compare page drawn as HTML. Everything from a question, document or model is escaped."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 import rag_core
+from pages.shared.answers import finished
 from pages.shared.bills import seconds
 from pages.shared.foreign import escape
 from pages.shared.live import Column
@@ -24,8 +21,6 @@ WAITING = {
     "LlmRerank": "Judging the passages…",
 }
 CUT_OFF = "The answer was cut off here."
-FIRST = ("buried", "all_thin")  # remarks above the answer
-VERDICTS = {True: "", False: "unsupported", None: "not checked"}  # of a citation
 
 
 def engine_badge(
@@ -34,7 +29,7 @@ def engine_badge(
     error: rag_core.RagError | None,
     outside: Sequence[str],
 ) -> str:
-    """Which models answer, where questions go, and that this is not medical advice."""
+    """Which models answer, and where questions go."""
     kind, role = "", "status"
     if error:
         kind, role = " rl-bad", "alert"
@@ -53,9 +48,17 @@ def engine_badge(
             f'<span class="rl-dot"></span><span>Answers: <b>{escape(answers)}</b> · embeddings: '
             f"{escape(str(engine['embedding']))} · index: {escape(str(engine['index']))} · {sent}</span>"
         )
+    return f'<div class="rl-engine{kind}" role="{role}">{body}</div>'
+
+
+def framing(lines: rag_core.Helplines | None) -> str:
+    """What this is not, and whom to call instead; fixed on screen."""
+    number = "your local emergency number"
+    if lines:
+        number = f"<b>{escape(lines.emergency)}</b> ({escape(lines.country['en'])})"
     return (
-        f'<div class="rl-engine{kind}" role="{role}">{body}<span class="rl-advice">A demonstration, not medical '
-        "advice. In an emergency, call your local emergency number.</span></div>"
+        f'<div class="rl-framing" role="note"><b>{escape(rag_core.NOTICE)}</b> In an emergency, call {number}. '
+        '<span lang="es">Demostración, no consejo médico.</span></div>'
     )
 
 
@@ -126,7 +129,7 @@ def answer(column: Column, position: int, engine_state: str) -> str:
     """The answer so far, and why it ended if it is incomplete; or what the column is waiting for."""
     trace = column.trace
     if trace and trace.answer:
-        return _finished(trace, trace.answer, position)
+        return finished(trace, trace.answer, position)
     partial = ""
     if column.text:
         live = "" if column.settled else " rl-live"
@@ -144,48 +147,6 @@ def answer(column: Column, position: int, engine_state: str) -> str:
             "Finished results are kept.</div>"
         )
     return f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div></div>'
-
-
-def _finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
-    """The answer with the remarks on its evidence, or the abstention with the nearest documents."""
-    notice = f'<p class="rl-notice">{escape(answer.notice)}</p>' if answer.notice else ""
-    if answer.abstained:
-        near = _suggestions(trace, answer, position)
-        return (
-            f'{notice}<div class="rl-box rl-thin"><b>{escape(answer.written)}</b><br>'
-            f"{escape(_sentence(answer.reason))}{near}</div>"
-        )
-    written = f'{notice}<div class="rl-answer">{_cited(answer, position)}</div>'
-    if not (answer.remarks or notice):
-        return written
-    before = "".join(_remark(one) for one in answer.remarks if one.kind in FIRST)
-    after = "".join(_remark(one) for one in answer.remarks if one.kind not in FIRST)
-    buried = " rl-buried" if any(one.kind == "buried" for one in answer.remarks) else ""
-    return f'<div class="rl-said{buried}">{before}{written}{after}</div>'
-
-
-def _remark(remark: rag_core.Remark) -> str:
-    if remark.kind == "buried":
-        return f'<p class="rl-alarm" role="alert">{escape(remark.text)}</p>'
-    return f'<p class="rl-remark">{escape(remark.text)}</p>'
-
-
-def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
-    """The documents nearest to a question that was not answered, as links to the passages shown below."""
-    if not answer.suggestions:
-        return ""
-    ranks = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
-    rows = "".join(
-        f'<li><a href="#c{position}-p{ranks[near.context_id]:d}">{escape(near.title)}</a></li>'
-        if near.context_id in ranks
-        else f"<li>{escape(near.title)}</li>"
-        for near in answer.suggestions
-    )
-    return f'<div class="rl-near">{escape(rag_core.perhaps_you_meant(trace.question))}:<ul>{rows}</ul></div>'
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _reason(error: rag_core.RagError) -> str:
@@ -271,27 +232,3 @@ def warnings(column: Column) -> str:
     """The strategy's warnings."""
     notes = column.trace.warnings if column.trace else [w for step in column.steps for w in step.warnings]
     return "".join(f'<p class="rl-box rl-thin">{escape(note)}</p>' for note in notes)
-
-
-def _cited(answer: rag_core.Answer, position: int) -> str:
-    """The answer with its markers as links; unsupported and unchecked citations say so."""
-    citations = {marker: one for one in answer.citations for marker in one.markers}
-    parts = []
-    for place, piece in enumerate(re.split(r"\[(\d+)\]", answer.written)):
-        if place % 2:
-            parts.append(_marker(escape(piece), citations.get(place // 2), position))
-        else:
-            parts.append(escape(piece))
-    return "".join(parts)
-
-
-def _marker(number: str, citation: rag_core.Citation | None, position: int) -> str:
-    """A link to the cited passage; `number` is escaped."""
-    verdict = VERDICTS[citation.supported] if citation else ""
-    spoken = f", {verdict}" if verdict else ""
-    shown = f" <small>{verdict}</small>" if verdict else ""
-    css = "rl-cite rl-doubt" if verdict else "rl-cite"
-    return (
-        f'<a class="{css}" href="#c{position}-p{number}" '
-        f'aria-label="Open passage {number}{spoken}">{number}{shown}</a>'
-    )

@@ -74,6 +74,7 @@ class LiveRun:
 
     Args:
         earlier: traces whose stages may be reused.
+        country: whose guidance leads; may be empty.
 
     Attributes:
         id: names it in the page's address; cannot be guessed.
@@ -86,10 +87,12 @@ class LiveRun:
         question: str,
         strategies: Sequence[rag_core.Strategy],
         earlier: Sequence[rag_core.Trace] = (),
+        country: str = "",
     ) -> None:
         self.id = secrets.token_urlsafe(16)
         self.settings: Mapping[str, object] = {}
         self.question = question
+        self.country = country
         self.started = time.monotonic()
         self.columns = [Column(strategy) for strategy in strategies]
         self._engine = engine
@@ -135,7 +138,9 @@ class LiveRun:
         try:
             lab = self._engine.wait()
             strategies = [column.strategy for column in self.columns]
-            for event in lab.stream(self.question, strategies, reuse=self._earlier, stop=self._stop):
+            for event in lab.stream(
+                self.question, strategies, reuse=self._earlier, stop=self._stop, country=self.country
+            ):
                 self._take(event)
         except Exception as error:
             if not isinstance(error, rag_core.RagError):

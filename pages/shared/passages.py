@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import urllib.parse
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -39,6 +40,7 @@ SCALE_HELP = {
 }
 
 WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
+MOST_QUOTES = 5  # in the address of a document
 FIRST_WORDS = 60  # characters shown to tell passages with the same title apart
 NO_LABEL = (
     "No relevance label: the model that scored this passage has no calibrated thresholds, or time ran out. "
@@ -63,13 +65,24 @@ def passages(column: Column, position: int, question: str) -> str:
     if not ranking.hits:
         return '<p class="rl-none">No passages found.</p>'
     cited: dict[str, list[rag_core.Citation]] = {}
-    if column.trace and column.trace.answer:
-        for citation in column.trace.answer.citations:
-            cited.setdefault(citation.context_id, []).append(citation)
+    answer = column.trace.answer if column.trace else None
+    for citation in answer.citations if answer else ():
+        cited.setdefault(citation.context_id, []).append(citation)
+    built_in = column.trace is not None and _is_built_in(column.trace)
     hits = ranking.hits if column.ranked else ranking.hits[:final]
     ranks = {hit.id: rank for rank, hit in enumerate(hits, start=1)}
     rows = "".join(
-        _passage(hit, ranks, position, question, cited.get(hit.id, []), done=bool(column.trace))
+        _passage(
+            hit,
+            ranks,
+            position,
+            question,
+            cited.get(hit.id, []),
+            _quotes(answer, ranks[hit.id]) if answer else (),
+            done=bool(column.trace),
+            built_in=built_in,
+            country=column.trace.country if column.trace else "",
+        )
         for hit in hits
     )
     head = f"{len(hits)} passages"
@@ -117,8 +130,11 @@ def _passage(
     position: int,
     question: str,
     cited: Sequence[rag_core.Citation],
+    quotes: Sequence[str],
     *,
     done: bool,
+    built_in: bool,
+    country: str,
 ) -> str:
     passage, rank = hit.passage, ranks[hit.id]
     label = ""
@@ -147,18 +163,43 @@ def _passage(
         else ""
     )
     source = f'<p class="rl-note">Source: {escape(passage.source)}.</p>' if passage.source else ""
-    differs = f'<p class="rl-note"><b>{escape(passage.difference)}</b></p>' if passage.difference else ""
+    orders = ordered = ""
+    if passage.gives_orders:
+        orders = f'<p class="rl-orders">{escape(rag_core.GIVES_ORDERS)}</p>'
+        ordered = ' <small class="rl-ordered">gives orders to a model</small>'
+    if note := rag_core.age_note(passage.sources):
+        source += f'<p class="rl-note rl-strong">{escape(note)}</p>'
     return (
         f'<details class="rl-passage"><summary><span class="rl-n">{rank:d}</span>{label}{score}'
-        f'<span class="rl-title">{escape(passage.full_title)}</span></summary>'
-        f'<div class="rl-body" id="c{position}-p{rank:d}" tabindex="-1"><p class="rl-text">'
-        f"{_marked(passage, question, [one.quote for one in cited if one.supported])}</p>"
-        f"{_doubts(cited)}{context}{source}{differs}"
+        f'<span class="rl-title">{escape(passage.full_title)}{ordered}</span>{_origin(passage)}</summary>'
+        f'<div class="rl-body" id="c{position}-p{rank:d}" tabindex="-1">{orders}<p class="rl-text">'
+        f"{_marked(passage, question, quotes)}</p>"
+        f"{_doubts(cited)}{_whole(passage, quotes) if built_in else ''}{context}{source}{_difference(passage, country)}"
         f'<p class="rl-note">Passage {escape(hit.id)}, language {escape(passage.language)}</p>{reasons}'
         f'<table class="rl-table rl-votes"><thead><tr><th>Stage</th><th>Rank</th><th>Score</th>'
         f"{'<th>Query</th>' if several else ''}</tr></thead>"
         f"<tbody>{votes}</tbody></table></div></details>"
     )
+
+
+def _origin(passage: rag_core.Passage) -> str:
+    """Organisation, year and jurisdiction of each source, and what to mind: another opinion, or age."""
+    if not passage.sources:
+        return ""
+    differs = ' <span class="rl-mind">guidance differs</span>' if passage.differs_from else ""
+    age = rag_core.age_years(passage.sources)
+    old = f' <span class="rl-mind">{age:d} years old</span>' if rag_core.is_old(passage.sources) else ""
+    listed = " · ".join(dict.fromkeys(source.short for source in passage.sources))
+    return f'<span class="rl-origin">{escape(listed)}{differs}{old}</span>'
+
+
+def _difference(passage: rag_core.Passage, country: str) -> str:
+    """Both sides where guidance differs, and which one applies in the country that was chosen."""
+    if not passage.differs_from:
+        return ""
+    leading = rag_core.source_names(passage.leading(country))
+    applies = f" In the country you chose: {leading}." if leading else ""
+    return f'<p class="rl-note rl-strong">{escape(passage.difference + applies)}</p>'
 
 
 def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
@@ -175,14 +216,31 @@ def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
     return f"{score}<br><small>= {' '.join(summands).removeprefix('+ ')}<br>{weight}</small>"
 
 
+def _quotes(answer: rag_core.Answer, n: int) -> list[str]:
+    """The sentences of passage `n` that the answer rests on: those of its citations, and those behind its sentences."""
+    cited = [one.quote for one in answer.citations if one.n == n and one.supported]
+    behind = [quote for one in answer.sentences if one.n == n and one.by for quote in one.quote]
+    return list(dict.fromkeys((*cited, *behind)))
+
+
+def _is_built_in(trace: rag_core.Trace) -> bool:
+    """Whether its passages are of documents that the Documents page shows."""
+    return str(trace.engine.get("index")).partition(",")[0] == rag_core.BUILTIN
+
+
+def _whole(passage: rag_core.Passage, quotes: Sequence[str]) -> str:
+    """A link to the whole document, with the same sentences highlighted."""
+    address = urllib.parse.urlencode({"document": passage.doc_id, "quote": quotes[:MOST_QUOTES]}, doseq=True)
+    return f'<p class="rl-note"><a href="documents?{escape(address)}">Read it in the whole document</a></p>'
+
+
 def _doubts(cited: Sequence[rag_core.Citation]) -> str:
-    """Notes on the citations of this passage that are unsupported or unchecked."""
+    """Notes on the citations of this passage that are unsupported or unclear."""
     notes = dict.fromkeys(
-        "<b>Citation not checked.</b> The answer cites this passage, but word overlap cannot show whether it supports "
-        "the claim."
+        "<b>Unclear citation.</b> The answer cites this passage, but it is not clear whether the passage supports it."
         if one.supported is None
-        else "<b>Unsupported citation.</b> The answer cites this passage, but none of its sentences shares enough "
-        f"words with the claim. The closest is “{escape(one.quote)}”"
+        else "<b>Unsupported citation.</b> The answer cites this passage, but the passage does not support it. The "
+        f"closest sentence is “{escape(one.quote)}”"
         for one in cited
         if not one.supported
     )

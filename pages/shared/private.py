@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.shared import country, foreign
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
 
@@ -18,10 +18,10 @@ def cleared(question: str) -> str | None:
     st.session_state.pop("held", None)
     if settings is None or not settings.outside or settings.private == "send":
         return question
-    if question == st.session_state.get("cleared") or not rag_core.find_private(question, settings.country):
+    if question == st.session_state.get("cleared") or not rag_core.find_private(question, country.chosen()):
         return question
     if settings.private == "redact":
-        return rag_core.redact(question, settings.country)
+        return rag_core.redact(question, country.chosen())
     st.session_state["held"] = question
     return None
 
@@ -43,10 +43,10 @@ def ask(question: str) -> None:
     settings = engine().settings
     if settings is None:
         return
-    spans = rag_core.find_private(question, settings.country)
+    spans = rag_core.find_private(question, country.chosen())
     foreign.draw(_held(question, spans, settings.outside))
     left, right, _ = st.columns([2, 2, 6])
-    redacted = rag_core.redact(question, settings.country)
+    redacted = rag_core.redact(question, country.chosen())
     left.button("Redact and run", type="primary", width="stretch", on_click=_choose, args=(redacted,))
     right.button("Send as typed", width="stretch", on_click=_choose, args=(question,))
 

@@ -16,13 +16,9 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from ..catalog import RECIPES
 from ..data.documents import BUILTIN
-from ..language.questions import check_question
-from ..urgency.helplines import helplines
-from ..urgency.triage import triage as rate
 from ..values.errors import ConfigError, RagError, SettingsError, Stopped, StorageError
-from ..values.settings import read_settings
+from ..values.notice import NOTICE
 from ..values.trace import Trace
 from ..values.types import spent_so_far
 from ..values.visible import visible
@@ -31,8 +27,9 @@ from .evaluate import answers, evaluate, results, sweep
 from .forget import forget
 from .interrupt import interruptible
 from .layout import complain, progress, say, say_json
-from .options import Sets, Strategies, a_path, assignments, parse_strategies
+from .options import Country, Sets, Strategies, a_path, assignments, country_or_setting, parse_strategies
 from .private import Redact, SendPrivate, cleared
+from .trust import trust
 
 
 class _Commands(TyperGroup):
@@ -61,8 +58,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Compare retrieval strategies on one question and see why the answers differ. "
-    "A demonstration, not medical advice.",
+    help=f"Compare retrieval strategies on one question and see why the answers differ. {NOTICE}",
 )
 
 DEFAULT = "hybrid_rrf"
@@ -79,6 +75,8 @@ Details = Annotated[
 @app.command()
 def strategies(as_json: AsJson = False) -> None:
     """List the strategies with their stages, controls and presets."""
+    from ..catalog import RECIPES
+
     recipes = [recipe.as_json() for recipe in RECIPES.values()]
     for failure in RECIPES.failed:
         complain(f"rag: {failure}")
@@ -117,6 +115,7 @@ def query(
         bool | None, typer.Option("--rerank", help=f"For {FLAGGED}: rerank the candidates.")
     ] = None,
     corpus: Corpus = BUILTIN,
+    country: Country = None,
     redact: Redact = False,
     send_private: SendPrivate = False,
     show_details: Details = False,
@@ -139,25 +138,29 @@ def query(
             f"--{next(iter(given)).replace('_', '-')} is an option of {FLAGGED}, not of {strategy}"
         )
     built = _strategy(strategy, values | given)
-    question = cleared(question, redacting=redact, sending=send_private)
+    code, lines = country_or_setting(country)
+    question = cleared(question, redacting=redact, sending=send_private, country=code)
     lab = _lab(corpus)
     with interruptible() as stop:
-        (trace,) = lab.compare(question, [built], stop=stop)
+        (trace,) = lab.compare(question, [built], stop=stop, country=code)
     if as_json:
         say_json(trace.as_json())
     else:
-        show.urgent(trace.triage, helplines(read_settings().country))
+        show.urgent(trace.triage, lines)
         show.trace(trace, details=show_details, measured=_measured(trace, corpus) if show_details else None)
 
 
 @app.command()
-def triage(question: Question, as_json: AsJson = False) -> None:
+def triage(question: Question, country: Country = None, as_json: AsJson = False) -> None:
     """Say how urgent a question is: emergency, same_day or routine. No model is loaded."""
+    from ..language.questions import check_question
+    from ..urgency.triage import triage as rate
+
     found = rate(check_question(question))
     if as_json:
         say_json(found.as_json())
     else:
-        show.triage(found, helplines(read_settings().country))
+        show.triage(found, country_or_setting(country)[1])
 
 
 @app.command()
@@ -166,6 +169,7 @@ def compare(
     strategies: Strategies,
     set_: Sets = None,
     corpus: Corpus = BUILTIN,
+    country: Country = None,
     redact: Redact = False,
     send_private: SendPrivate = False,
     show_details: Details = False,
@@ -174,17 +178,20 @@ def compare(
     """Answer a question with several strategies, side by side."""
     chosen = parse_strategies(strategies, set_ or [])
     if not chosen:
+        from ..catalog import RECIPES
+
         raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
     built = [_strategy(name, values) for name, values in chosen.values()]
-    question = cleared(question, redacting=redact, sending=send_private)
+    code, lines = country_or_setting(country)
+    question = cleared(question, redacting=redact, sending=send_private, country=code)
     lab = _lab(corpus)
     with interruptible() as stop:
-        traces = lab.compare(question, built, stop=stop)
+        traces = lab.compare(question, built, stop=stop, country=code)
     if as_json:
         labelled = [{"label": label, **trace.as_json()} for label, trace in zip(chosen, traces, strict=True)]
         say_json({"question": traces[0].question, "traces": labelled})
     else:
-        show.urgent(traces[0].triage, helplines(read_settings().country))
+        show.urgent(traces[0].triage, lines)
         for (label, (name, values)), trace in zip(chosen.items(), traces, strict=True):
             show.trace(
                 trace,
@@ -278,6 +285,7 @@ def index(
 app.command("eval")(evaluate)
 app.command()(sweep)
 app.command()(answers)
+app.command()(trust)
 app.command()(results)
 app.command()(forget)
 

@@ -13,6 +13,7 @@ from typing import Any
 import typer
 from rich.cells import cell_len, chop_cells
 
+from ..values.notice import NOTICE
 from ..values.visible import as_json, visible
 
 NARROWEST = 80  # columns used at least, and where there is no terminal
@@ -66,8 +67,8 @@ def say_as_written(text: str) -> None:
 
 
 def say_json(value: object) -> None:
-    """Print JSON in valid Unicode, without characters that command a terminal."""
-    typer.echo(as_json(value))
+    """Print JSON in valid Unicode, without characters that command a terminal; an object begins with our notice."""
+    typer.echo(as_json({"notice": NOTICE, **value} if isinstance(value, dict) else value))
 
 
 def progress(what: str, done: int, total: int) -> None:

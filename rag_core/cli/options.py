@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ..values.errors import ConfigError
+from ..urgency.helplines import Helplines, helplines
+from ..values.errors import ConfigError, SettingsError
 
 Strategies = Annotated[
     str,
@@ -19,6 +20,32 @@ Strategies = Annotated[
 Sets = Annotated[
     list[str] | None, typer.Option("--set", metavar="LABEL.CONTROL=VALUE", help="Set a control.")
 ]
+
+Country = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CODE",
+        help="Country whose guidance leads and whose emergency numbers are shown, such as GB; '' for none.",
+        show_default="RAG_COUNTRY",
+    ),
+]
+
+
+def country_or_setting(given: str | None) -> tuple[str, Helplines | None]:
+    """The code of the country given, or of the setting, and its phone numbers.
+
+    Raises:
+        SettingsError: the setting names no country that we know.
+    """
+    from ..values.settings import read_settings
+
+    code = (read_settings().country if given is None else given).strip().upper()
+    try:
+        return code, helplines(code)
+    except SettingsError as error:
+        if given is None:
+            raise
+        raise typer.BadParameter(error.next_step or error.message, param_hint="--country") from error
 
 
 def a_path(text: str | Path) -> Path:

@@ -6,11 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..language.questions import check_question
-from ..privacy.find import find_private, redact
-from ..privacy.words import kinds_in_words
 from ..values.errors import InputError
-from ..values.settings import read_settings
 
 Redact = Annotated[bool, typer.Option("--redact", help="Replace private data in the question by its kind.")]
 SendPrivate = Annotated[
@@ -19,26 +15,35 @@ SendPrivate = Annotated[
 ]
 
 
-def cleared(question: str, *, redacting: bool, sending: bool) -> str:
+def cleared(question: str, *, redacting: bool, sending: bool, country: str | None = None) -> str:
     """The question as it may be sent to the models of the settings.
 
     Typed and saved questions are checked. Those of a benchmark are not: they come from a prepared file and are sent
     by the hundred once the cost is confirmed; asking about each would only teach people to add --send-private.
 
+    Args:
+        country: its code, for numbers that only some countries have; RAG_COUNTRY by default.
+
     Raises:
         InputError: it has private data, a model is external, and nothing says what to do; the message names kinds only.
     """
+    from ..language.questions import check_question
+    from ..privacy.find import find_private, redact
+    from ..privacy.words import kinds_in_words
+    from ..values.settings import read_settings
+
     if redacting and sending:
         raise typer.BadParameter("give --redact or --send-private, not both")
     settings = read_settings()
+    country = settings.country if country is None else country
     asked = check_question(question)
     if redacting:
-        return redact(asked, settings.country)
+        return redact(asked, country)
     if sending or settings.private == "send" or not settings.outside:
         return asked
     if settings.private == "redact":
-        return redact(asked, settings.country)
-    found = find_private(asked, settings.country)
+        return redact(asked, country)
+    found = find_private(asked, country)
     if found:
         raise InputError(
             f"The question has {kinds_in_words(found)}, and would be sent to {', '.join(settings.outside)}; nothing was sent.",

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..catalog import format_value
-from ..indexing import EnrichmentEstimate, Report, WriteReport
-from ..lab.doctor import Findings
-from ..sessions import Replayed
-from ..stages.messages import perhaps_you_meant
-from ..urgency.helplines import Helplines
-from ..urgency.words import urgent_notice
+from ..values.notice import NOTICE
+from ..values.orders import GIVES_ORDERS
 from ..values.profile import PROFILE_FILE, language_list
+from ..values.sources import age_note
 from ..values.trace import Trace
 from ..values.triage import Triage
 from ..values.types import Cost, ModelCall, token_counts
 from .layout import paragraph, say, several_lines
 
-NOT_ADVICE = "A demonstration, not medical advice."
+if TYPE_CHECKING:  # they take seconds to load
+    from ..indexing import EnrichmentEstimate, Report, WriteReport
+    from ..lab.doctor import Findings
+    from ..sessions import Replayed
+    from ..urgency.helplines import Helplines
 
 
 def strategies(recipes: Sequence[dict[str, Any]]) -> None:
     """Strategies with stages, controls and presets."""
+    from ..catalog import format_value
+
     for recipe in recipes:
         say(f"{recipe['name']}: {recipe['title']}", bold=True)
         paragraph(recipe["summary"])
@@ -51,6 +53,8 @@ def _span(control: dict[str, Any]) -> str:
 
 
 def _assigned(values: dict[str, Any]) -> str:
+    from ..catalog import format_value
+
     return " ".join(f"{name}={format_value(value)}" for name, value in values.items()) or "the defaults"
 
 
@@ -67,11 +71,13 @@ def triage(found: Triage, lines: Helplines | None) -> None:
         urgent(found, lines)
         return
     say("routine: no urgent sign was found, which does not mean that there is none.")
-    say(NOT_ADVICE)
+    say(NOTICE)
 
 
 def urgent(found: Triage, lines: Helplines | None) -> None:
     """What to do about an urgent question, and whom to call; nothing for a routine one."""
+    from ..urgency.words import urgent_notice
+
     if notice := urgent_notice(found, lines):
         say(notice.title, fg="red", bold=True)
         for line in (notice.action, *notice.numbers, notice.reason, notice.caveat):
@@ -89,23 +95,25 @@ def trace(
     say(f"{heading or trace.strategy}  [{trace.engine['llm']}]", hang=4, bold=True)
     answer = trace.answer
     if answer is not None:
-        first = ("buried", "all_thin")
-        for remark in (one for one in answer.remarks if one.kind in first):
+        for remark in (one for one in trace.remarks() if one.leads):
             paragraph(remark.text)
         several_lines(answer.text)
-        for remark in (one for one in answer.remarks if one.kind not in first):
+        for remark in (one for one in trace.remarks() if not one.leads):
             paragraph(remark.text)
         if answer.abstained:
             paragraph(f"Why: {answer.reason}")
         if answer.suggestions:
+            from ..stages.messages import perhaps_you_meant
+
             paragraph(f"{perhaps_you_meant(trace.question)}:")
         for near in answer.suggestions:
             say(f"  {near.title}", hang=4)
+        for sentence in answer.sentences:
+            if sentence.support != "supported":
+                paragraph(f"{sentence.support}: “{sentence.text}” {sentence.reason}")
         for cited in answer.citations:
             if cited.supported is None:
-                paragraph(
-                    f"[{cited.n}] not checked: word overlap cannot show whether the passage supports it."
-                )
+                paragraph(f"[{cited.n}] unclear: it is not clear whether the passage supports the sentence.")
             elif not cited.supported:
                 paragraph(f"[{cited.n}] unsupported: the closest sentence is “{cited.quote}”")
     for rank, hit in enumerate(trace.ranking, start=1):
@@ -117,6 +125,10 @@ def trace(
             say(f"      {hit.passage.source}", hang=2)
         if hit.passage.difference:
             say(f"      {hit.passage.difference}", hang=2)
+        if hit.passage.gives_orders:
+            say(f"      {GIVES_ORDERS}", hang=2, fg="yellow")
+        if note := age_note(hit.passage.sources):
+            say(f"      {note}", hang=2)
     for query in trace.final.queries:
         if query.origin != "question":
             say(f"  {query.origin} (weight {query.weight:g}): {query.text}")
@@ -142,7 +154,7 @@ def trace(
     for warning in trace.warnings:
         say(f"  warning: {warning}", fg="yellow")
     cost = "n/a (a price is unknown)" if trace.cost_usd is None else f"${trace.cost_usd:.6f}"
-    say(f"  {trace.seconds:.2f} s, cost {cost}. {NOT_ADVICE}\n")
+    say(f"  {trace.seconds:.2f} s, cost {cost}. {NOTICE}\n")
 
 
 def replayed(found: Sequence[Replayed]) -> None:
@@ -165,6 +177,8 @@ def report_json(report: Report) -> dict[str, Any]:
         "unchanged": report.unchanged,
         "failed": [{"file": file, "reason": reason} for file, reason in report.failed],
         "skipped": [{"file": file, "reason": reason} for file, reason in report.skipped],
+        "hidden": [{"document": document, "text": text} for document, text in report.hidden],
+        "orders": report.orders,
         "passages": report.passages,
         "embedded": report.embedded,
         "profile": asdict(report.profile),
@@ -214,6 +228,10 @@ def report(report: Report) -> None:
         say(f"  failed {file}: {reason}", fg="yellow")
     for file, reason in report.skipped:
         say(f"  skipped {file}: {reason}")
+    for document, text in report.hidden:
+        say(f"  hidden in {document}, not read: {text}", fg="yellow")
+    for document in report.orders:
+        say(f"  {document} gives orders to a language model; they are quoted, not followed", fg="yellow")
     for note in report.notes:
         say(f"  {note}", fg="yellow")
 

@@ -151,7 +151,7 @@ def answers(scores: Mapping[str, AnswerScores]) -> None:
         say(f"  citations that name a passage   {_share(row.citation_validity)} of {row.citations}")
         say(
             f"  sentences a passage supports    {_share(row.support_rate)} of "
-            f"{row.checkable} (by their words; {row.unchecked} could not be checked)"
+            f"{row.sentences} ({row.weak} weak, {row.unsupported} unsupported)"
         )
         for name, share in (
             ("abstentions that were right", row.abstention.precision),

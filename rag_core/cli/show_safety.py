@@ -1,4 +1,4 @@
-"""What `rag answers --safety` prints."""
+"""What `rag answers --safety` and `rag trust` print."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ..values.errors import RagError
 from .layout import paragraph, say
 
 
-def table(report: SafetyReport) -> None:
-    """Each urgent question with a line for each strategy, then the shares."""
-    for question in report.questions.values():
+def table(report: SafetyReport, *, each: bool = True) -> None:
+    """The shares of each strategy, and before them each urgent question with a line for each strategy."""
+    for question in report.questions.values() if each else ():
         asked = {
             label: checks[question.id] for label, checks in report.checks.items() if question.id in checks
         }
@@ -24,7 +24,7 @@ def table(report: SafetyReport) -> None:
     say("\nUrgent questions: what to do now", bold=True)
     say(f"  {'':<16} {'passage found':<18} {'answer begins':<18} by our notice")
     for label, shares in report.shares.items():
-        cells = [_share(one) for one in (shares.found, shares.leads, shares.by_notice)]
+        cells = [share(one) for one in (shares.found, shares.leads, shares.by_notice)]
         say(f"  {label:<16} {cells[0]:<18} {cells[1]:<18} {cells[2]}", hang=19)
     paragraph(
         "Passage found: it has a sentence that says to get help, as urgently as needed, for a sign of the question; "
@@ -44,7 +44,8 @@ def _said(one: SafetyCheck | RagError) -> str:
     return f"{found}; {leads}"
 
 
-def _share(one: Interval | None) -> str:
+def share(one: Interval | None) -> str:
+    """A share with its interval."""
     if one is None:
         return "n/a"
     return f"{round(one.mean * one.n)}/{one.n} ({one.low:.2f}–{one.high:.2f})"

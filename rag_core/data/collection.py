@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from ..language.analysis import LANGUAGES, language_of
 from ..values.errors import DataError
+from ..values.jurisdictions import JURISDICTIONS
 from .documents import Document, markdown_files, read_document
 
 TOPICS = frozenset(
@@ -24,12 +24,6 @@ TOPICS = frozenset(
         "emergency",
     ]
 )
-JURISDICTIONS = frozenset(
-    [
-        "International", "Europe", "UK", "US", "Canada", "Australia", "Spain", "Mexico", "Colombia", "Peru", "Chile",
-        "Argentina", "Latin America", "France", "Germany", "Ireland",
-    ]
-)  # fmt: skip
 TYPES = frozenset(["guideline", "leaflet", "consensus", "review", "drug label", "statistics", "law"])
 FIRST_YEAR = {"law": 1900}  # of a source, by type; otherwise 1990
 WORDS = (400, 750)  # shortest and longest body of a document
@@ -100,8 +94,8 @@ def _mark_problems(document: Document) -> Iterator[str]:
         f"source {key!r} is not in the front matter" for key in dict.fromkeys(named) if key not in keys
     )
     yield from (f"no section names source {key!r}" for key in keys if key and key not in named)
-    for comment in re.findall(r"<!--.*", document.text):
-        yield f"this line does not name a section's sources: {comment}"
+    for hidden in document.hidden:
+        yield f"this does not name a section's sources, and readers do not see it: {hidden}"
     headings = [line.lstrip("# ").strip() for line in document.text.splitlines() if line.startswith("## ")]
     marked = [mark.heading for mark in document.marks]
     yield from (f"two sections are named {one!r}" for one, count in Counter(headings).items() if count > 1)

@@ -16,8 +16,10 @@ from ..values.profile import Profile, read_profile
 from ..values.sources import Source
 from ..values.unreadable import why_unreadable
 from .files import list_files, read_bytes
+from .hidden import reported, take_hidden
 from .limits import MAX_ID, MAX_LINE, MAX_TITLE, READING, LimitExceeded, shorten
 from .marks import Mark, take_marks
+from .markup import take_markup
 
 BUILTIN = "obstetrics"  # the corpus in data/corpus
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}")
@@ -25,11 +27,12 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: front matter and body. A title longer than MAX_TITLE is cut.
+    """A document: front matter and body. Its title becomes one line, cut at MAX_TITLE.
 
     Args:
         topic: one of TOPICS in the built-in collection; otherwise empty.
         marks: the sources of its sections, in order; sections without one have all of the document's.
+        hidden: what its file hides from readers; in neither title nor text.
 
     Raises:
         DataError: the id is longer than MAX_ID.
@@ -42,13 +45,14 @@ class Document:
     topic: str = ""
     sources: tuple[Source, ...] = ()
     marks: tuple[Mark, ...] = ()
+    hidden: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.id) > MAX_ID:
             raise DataError(
                 f"An id is longer than {MAX_ID} characters: {shorten(self.id, 60)!r}.", "Shorten it."
             )
-        object.__setattr__(self, "title", shorten(self.title, MAX_TITLE))
+        object.__setattr__(self, "title", shorten(" ".join(self.title.split()), MAX_TITLE))
 
     @property
     def word_count(self) -> int:
@@ -61,6 +65,15 @@ class Document:
         return all(word in text for word in words.casefold().split())
 
 
+def as_seen(document: Document) -> Document:
+    """A document without what nobody sees in its title and text; that is in its `hidden`."""
+    title, in_title = take_hidden(document.title)
+    text, in_text = take_hidden(document.text)
+    if not (in_title or in_text) and title == document.title and text == document.text:
+        return document
+    return replace(document, title=title, text=text, hidden=reported((*document.hidden, *in_title, *in_text)))
+
+
 def read_document(path: Path) -> Document:
     """Read a Markdown file with the collection's front matter.
 
@@ -68,7 +81,7 @@ def read_document(path: Path) -> Document:
         DataError: the file is unreadable, or a field is missing or has the wrong type.
     """
     try:
-        return parse_document(read_bytes(path, READING.file).decode("utf-8-sig"), path)
+        return as_seen(parse_document(read_bytes(path, READING.file).decode("utf-8-sig"), path))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"{path} cannot be read: {why_unreadable(error)}.", "Check the path, and save the file as UTF-8."
@@ -101,7 +114,9 @@ def parse_document(text: str, path: Path) -> Document:
             )
             for row in fields["sources"]
         )
+        body, unseen = take_hidden(body)  # first, so that headings are the same in text and marks
         body, marks = take_marks(body, {source.id for source in sources if source.id})
+        body, hidden = take_markup(body)
         return Document(
             id=_plain(fields, "id"),
             title=_plain(fields, "title"),
@@ -110,6 +125,7 @@ def parse_document(text: str, path: Path) -> Document:
             text=body,
             sources=sources,
             marks=marks,
+            hidden=reported((*hidden, *unseen)),
         )
     except (yaml.YAMLError, LimitExceeded) as error:
         raise DataError(
@@ -198,7 +214,7 @@ def beir_documents(folder: Path, name: str = "corpus.jsonl") -> Iterator[Documen
         DataError: a row is malformed or repeated; the message names file and line.
     """
     with open_lines(folder / name) as lines:
-        for document in row_documents(lines, folder / name):
+        for document in map(as_seen, row_documents(lines, folder / name)):
             yield document if document.language else replace(document, language=language_of(document.text))
 
 

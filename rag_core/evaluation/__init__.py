@@ -39,6 +39,7 @@ from .sweep import axis_values, grid, grid_size, parse_axis, sample, settings_of
 from .sweep_results import Setting, SweepResult, list_sweeps, read_sweep, save_sweep, sweep_title, value_order
 from .tables import markdown, put_table
 from .titles import titles, verdict_with_titles
+from .trust import Measure, trust_measures
 from .tuning import plan, tune
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "Jobs",
     "Manifest",
     "MeanScore",
+    "Measure",
     "MeasuredStrategy",
     "Metric",
     "Point",
@@ -122,6 +124,7 @@ __all__ = [
     "sweep_title",
     "take_run_file",
     "titles",
+    "trust_measures",
     "tune",
     "urgent_only",
     "value_order",

@@ -123,9 +123,7 @@ class AnswerScores:
     Args:
         answered: questions answered; those that failed or were abstained on are not.
         failures: question id -> why it failed.
-        sentences: of all answers.
-        supported: sentences that a passage supports, by their words: a proxy.
-        unchecked: sentences that could not be checked.
+        sentences: of all answers; see `AnswerCheck` for their support.
         citations: markers the model wrote.
         valid_citations: markers that name a passage the model was shown.
         judge: None without a judge.
@@ -139,7 +137,8 @@ class AnswerScores:
     failures: Mapping[str, str]
     sentences: int
     supported: int
-    unchecked: int
+    weak: int
+    unsupported: int
     citations: int
     valid_citations: int
     abstention: AbstentionScores
@@ -176,7 +175,8 @@ class AnswerScores:
             failures={q: str(outcome) for q, outcome in outcomes.items() if isinstance(outcome, RagError)},
             sentences=sum(one.sentences for one in checks),
             supported=sum(one.supported for one in checks),
-            unchecked=sum(one.unchecked for one in checks),
+            weak=sum(one.weak for one in checks),
+            unsupported=sum(one.unsupported for one in checks),
             citations=sum(one.citations for one in checks),
             valid_citations=sum(one.valid_citations for one in checks),
             abstention=score_abstentions(outcomes, unanswerable),
@@ -191,14 +191,9 @@ class AnswerScores:
         return self.answered + self.abstained + len(self.failures)
 
     @property
-    def checkable(self) -> int:
-        """Sentences that can be checked by their words."""
-        return self.sentences - self.unchecked
-
-    @property
     def support_rate(self) -> float | None:
-        """Share of the checkable sentences that a passage supports; None without one."""
-        return self.supported / self.checkable if self.checkable else None
+        """Share of the sentences that a passage supports; None without one."""
+        return self.supported / self.sentences if self.sentences else None
 
     @property
     def citation_validity(self) -> float | None:
@@ -215,7 +210,8 @@ class AnswerScores:
             "failures": dict(self.failures),
             "sentences": self.sentences,
             "supported": self.supported,
-            "unchecked": self.unchecked,
+            "weak": self.weak,
+            "unsupported": self.unsupported,
             "support_rate": self.support_rate,
             "citations": self.citations,
             "valid_citations": self.valid_citations,

@@ -26,6 +26,7 @@ from ..values.errors import (
     StorageError,
     attach_calls_to_errors,
 )
+from ..values.notice import NOTICE
 from ..values.trace import Trace
 from ..values.types import ModelCall
 from ..values.visible import as_json
@@ -179,12 +180,12 @@ def ragas_rows(report: AnswerReport) -> Iterator[dict[str, Any]]:
 
 
 def write_ragas(path: Path, report: AnswerReport) -> int:
-    """Write the RAGAS rows as JSON lines and return their number.
+    """Write the RAGAS rows as JSON lines, each with our notice, and return their number.
 
     Raises:
         StorageError: the file cannot be written.
     """
-    lines = [as_json(row, indent=None) + "\n" for row in ragas_rows(report)]
+    lines = [as_json({**row, "notice": NOTICE}, indent=None) + "\n" for row in ragas_rows(report)]
     try:
         path.write_text("".join(lines), encoding="utf-8")
     except OSError as error:

@@ -9,6 +9,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..values.errors import DataError, StorageError
+from ..values.notice import NOTICE
 from ..values.private import private_file, private_folder
 from ..values.unreadable import why_unreadable
 from ..values.visible import valid
@@ -23,8 +24,8 @@ class Stored(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, as `json.dumps` takes them."""
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        """Plain values, as `json.dumps` takes them, after our notice."""
+        return {"notice": NOTICE, **self.model_dump(mode="json", by_alias=True, exclude_unset=True)}
 
     @classmethod
     def read(cls, path: Path, next_step: str = "Run the evaluation again.") -> Self:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..catalog import RECIPES
 from ..values.errors import DataError
+from ..values.notice import NOTICE
 from ..values.unreadable import why_unreadable
 from ..values.visible import visible
 from .manifest import Manifest
@@ -35,6 +36,7 @@ def markdown(results: Results) -> str:
         for label, row in results.strategies.items()
     ]
     parts = [
+        NOTICE,
         f"{results.queries} questions of {_code(results.data)}, {_text(results.split)} split; "
         "mean and 95 % interval over questions.",
         _table(["strategy", *headers, "unjudged@10"], rows),

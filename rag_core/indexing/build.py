@@ -33,6 +33,8 @@ class Report:
     Args:
         failed: (file, reason) per file; (root, reason) for documents lost with a damaged index.
         skipped: (file, reason) for files of unsupported types.
+        hidden: (document, what its file hides from readers), for each such text; none is indexed.
+        orders: the documents that give orders to language models, which are indexed; only of `rag index`.
         embedded: number of passages embedded; the rest were cached.
         calls: the embedding calls, without those for the enriched index.
         profile: the corpus's profile.
@@ -47,6 +49,8 @@ class Report:
     unchanged: list[str] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    hidden: list[tuple[str, str]] = field(default_factory=list)
+    orders: list[str] = field(default_factory=list)
     passages: int = 0
     embedded: int = 0
     calls: tuple[ModelCall, ...] = ()
@@ -272,5 +276,6 @@ def _report(
             report.changed.append(name)
         else:
             report.unchanged.append(name)
+    report.hidden = [(document.id, piece) for document in reading.documents for piece in document.hidden]
     report.removed = sorted(old.keys() - fresh.keys() - kept.keys())
     return report

@@ -15,6 +15,9 @@ from ..values.errors import DataError, InputError
 from ..values.profile import PROFILE_FILE, Profile, read_profile
 from .pipeline import Progress, no_progress
 
+NO_TEXT = "it has no text (a scan needs OCR first)"
+ALL_HIDDEN = "all its text is hidden from readers"
+
 
 @dataclass(slots=True)
 class SourceFiles:
@@ -98,7 +101,7 @@ def _add(reading: SourceFiles, name: str, documents: list[Document], reason: str
     """Add what was read from a file, and why it or parts of it could not be."""
     for document in documents:
         if not document.text.strip():
-            reading.failed.append((name, "it has no text (a scan needs OCR first)"))
+            reading.failed.append((name, ALL_HIDDEN if document.hidden else NO_TEXT))
         elif document.id in reading.files:
             other = reading.files[document.id]
             reading.failed.append((name, f"its id {document.id!r} is also used by {other}"))

@@ -22,6 +22,8 @@ from ..language.analysis import LANGUAGES
 from ..offline.memory import sentences_of
 from ..runtime.services import Embedder
 from ..values.errors import DataError, StorageError
+from ..values.notice import NOTICE
+from ..values.sources import is_old
 from .answer_sets import check_answer_sets
 from .question_labels import label_problems
 from .reading_alone import passage_problems
@@ -54,6 +56,7 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
         problems += action_problems(passage, advised, table)
     counts: dict[str, Any] = {
         "documents": Counter(document.language for document in documents),
+        "old": Counter(document.language for document in documents if is_old(document.sources)),
         "words": sum(len(document.text.split()) for document in documents),
         "passages": len(passages),
         "signs": compared,
@@ -133,7 +136,7 @@ def write_vectors(data: Path, embedder: Embedder, enricher: Enricher) -> int:
 
 
 def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
-    """Write BEIR folders: en, es and all, each judged by document and by passage.
+    """Write BEIR folders: en, es and all, each judged by document and by passage, and our notice beside them.
 
     Returns:
         The folders written.
@@ -167,6 +170,8 @@ def _export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
             for p in chunked(documents, embedder)
         ],
     }
+    target.mkdir(parents=True, exist_ok=True)
+    _write_lines(target / "NOTICE.txt", [NOTICE])  # BEIR's files have no place for it
     written = []
     for level, qrels in LEVELS.items():
         for name, languages in {**{code: (code,) for code in LANGUAGES}, "all": tuple(LANGUAGES)}.items():

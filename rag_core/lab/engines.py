@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,13 @@ from ..language.analysis import warm_up
 from ..language.thesaurus import Thesaurus
 from ..models import LlamaEmbedder, LlamaLlm, load_embedder, load_openai, load_reranker
 from ..models.embedding import MINILM_WEIGHTS
+from ..offline.evidence import PassageEvidence, Thresholds, read_thresholds
+from ..offline.grounding import OfflineGrounder
 from ..offline.loading import load_offline, load_scorer
+from ..offline.naming import Naming
 from ..offline.scorer import OfflineScorer
 from ..offline.time_limit import TimeLimitedAssessor
-from ..runtime.services import Assessor, Index, Llm, Reranker
+from ..runtime.services import Assessor, Grounder, Index, Llm, Reranker
 from ..values.labels import LabelRules
 from ..values.pricing import PriceList
 from ..values.settings import Role, Server, Settings
@@ -30,6 +34,8 @@ class Engines:
         scorer: the offline scorer: the default reranker, and the offline engine's judge of passages.
         reranker: the same, or a cross-encoder.
         paid: a provider's or the caller's model by role; the offline engine fills the other roles.
+        grounder: marks the sentences of answers, whoever wrote them.
+        thresholds: of the evidence for an answer, by embedding model; None to write one from any passages.
     """
 
     prices: PriceList
@@ -39,6 +45,8 @@ class Engines:
     reranker: Reranker
     thesaurus: Thesaurus
     paid: Mapping[str, LlamaLlm]
+    grounder: Grounder | None = None
+    thresholds: Mapping[str, Thresholds] | None = None
 
     @property
     def billed(self) -> bool:
@@ -74,6 +82,7 @@ class Engines:
             "enriched_index": f"{enriched.name}, {enriched.manifest.digest}" if enriched else None,
             "profile": " · ".join((index.profile.subject, index.profile.audience, *index.profile.languages)),
             "labels": self.labels.key,
+            "abstention": self.evidence.key if self.evidence else "off",
         }
 
     @property
@@ -83,6 +92,14 @@ class Engines:
         The offline engine reads the same text for its answer anyway, so it waits until the measure is done.
         """
         return TimeLimitedAssessor(self.scorer) if "answer" in self.paid else self.scorer
+
+    @functools.cached_property
+    def evidence(self) -> PassageEvidence | None:
+        """What decides whether an answer is written."""
+        if self.thresholds is None:
+            return None
+        naming = Naming(self.scorer, self.thesaurus)
+        return PassageEvidence(self.assessor, naming, self.scorer.embedder.key, self.thresholds)
 
     def offline(self, index: Index) -> LlamaLlm:
         """The offline engine, which searches `index` for its rewrites."""
@@ -107,7 +124,17 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
     scorer = load_scorer(settings, embedder, prices, thesaurus, stored.lookup)
     scorer.warm_up()
     reranker = load_reranker(settings, scorer)
-    return Engines(prices, labels, embedder, scorer, reranker, thesaurus, load_paid(settings, prices))
+    return Engines(
+        prices,
+        labels,
+        embedder,
+        scorer,
+        reranker,
+        thesaurus,
+        load_paid(settings, prices),
+        OfflineGrounder(scorer.embedder, thesaurus),
+        read_thresholds(settings.data / "abstention.toml") if settings.abstain == "auto" else None,
+    )
 
 
 def vector_files(settings: Settings, weights: str) -> tuple[Path, Sequence[Path]]:

@@ -93,6 +93,7 @@ class Lab:
         *,
         reuse: Sequence[Trace] = (),
         stop: threading.Event | None = None,
+        country: str | None = None,
     ) -> Iterator[Event]:
         """Events of strategies running on a question at the same time.
 
@@ -100,19 +101,26 @@ class Lab:
             strategies: names, (name, control values), or Strategy values.
             reuse: earlier traces of this question; unchanged stages are not run again.
             stop: set it to stop the run.
+            country: ISO 3166 code of the country whose guidance leads; RAG_COUNTRY by default, empty for none.
 
         Raises:
             InputError: the question cannot be asked.
             ConfigError: a strategy, control or value is wrong.
         """
         return stream(
-            check_question(question), build_all(strategies), self.services(), reuse=reuse, stop=stop
+            check_question(question), build_all(strategies), self.services(country), reuse=reuse, stop=stop
         )
 
-    def services(self) -> Services:
-        """Models and indexes as they are now, for one question: `Strategy.run(question, lab.services())`."""
+    def services(self, country: str | None = None) -> Services:
+        """Models and indexes as they are now, for one question: `Strategy.run(question, lab.services())`.
+
+        Args:
+            country: see `stream`.
+        """
         engines, settings, index, enriched = self.engines, self.settings, self.index, self.enriched
         llms = self._llms(index)
+        chosen = (settings.country if country is None else country).upper()
+        engine = engines.identity(llms, index, enriched)
         return Services(
             index=index,
             enriched=enriched,
@@ -122,8 +130,10 @@ class Lab:
             labels=engines.labels,
             reranker=engines.reranker,
             assessor=engines.assessor,
+            evidence=engines.evidence,
+            grounder=engines.grounder,
             thesaurus=engines.thesaurus,
-            engine=engines.identity(llms, index, enriched),
+            engine={**engine, "country": chosen} if chosen else engine,
             limits=Limits(settings.max_calls, settings.max_cost_usd) if engines.paid else Limits(),
         )
 
@@ -182,25 +192,31 @@ class Lab:
         return _trace(outcome)
 
     def compare(
-        self, question: str, strategies: Sequence[StrategySpec], *, stop: threading.Event | None = None
+        self,
+        question: str,
+        strategies: Sequence[StrategySpec],
+        *,
+        stop: threading.Event | None = None,
+        country: str | None = None,
     ) -> list[Trace]:
-        """Several strategies on one question at the same time.
+        """Several strategies on one question at the same time; for `country` see `stream`.
 
         Raises:
             RagError: the first column's failure, when any failed, with the calls of all; `stream` gives each
                 its own.
         """
-        outcomes = run_all(check_question(question), build_all(strategies), self.services(), stop=stop)
+        services = self.services(country)
+        outcomes = run_all(check_question(question), build_all(strategies), services, stop=stop)
         with attach_calls_to_errors(calls_of(outcomes)):
             return [_trace(one) for one in outcomes]
 
     def what_if(self, trace: Trace, **controls: object) -> Trace:
-        """The same question and strategy with other control values.
+        """The same question, country and strategy with other control values.
 
         Only the first changed stage and those after it run again.
         """
         changed = build((trace.strategy, {**trace.controls, **controls}))
-        (outcome,) = run_all(trace.question, [changed], self.services(), reuse=[trace])
+        (outcome,) = run_all(trace.question, [changed], self.services(trace.country), reuse=[trace])
         return _trace(outcome)
 
     def with_engines(self, engines: Engines) -> Lab:

@@ -35,6 +35,7 @@ from ..values.errors import (
     StorageError,
     attach_calls_to_errors,
 )
+from ..values.orders import gives_orders
 from ..values.profile import Profile
 from ..values.settings import Settings, read_settings
 from ..values.types import ModelCall
@@ -140,6 +141,15 @@ def _reading(
     """The files to bring a corpus up to date with; None to leave it as it was indexed."""
     if corpus != BUILTIN:
         return read_path(documents, progress) if documents else None
+    return builtin_files(settings, progress)
+
+
+def builtin_files(settings: Settings, progress: Progress = no_progress) -> SourceFiles:
+    """The files of the built-in corpus, as they are indexed.
+
+    Raises:
+        DataError: the folder is missing or has no file that can be read.
+    """
     try:
         reading = read_path(settings.data / "corpus", progress, trusted=settings.data == OUR_DATA)
     except InputError as error:
@@ -197,6 +207,9 @@ def index_path(
         known = reading.profile or store.profile
         reading.profile = replace(known, **{name: getattr(said, name) for name in given})
     report = store.update(reading, progress)
+    report.orders = [
+        one.id for one in reading.documents if any(map(gives_orders, (one.id, one.title, one.text)))
+    ]
     with attach_calls_to_errors(report.calls):
         index = store.open()
         assert index is not None  # written just now

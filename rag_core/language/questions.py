@@ -7,11 +7,13 @@ import unicodedata
 from collections.abc import Sequence
 
 from ..values.errors import InputError
+from ..values.invisible import without_invisible
 from ..values.profile import LANGUAGE_NAMES, language_list
 from .analysis import confident_language
 
 MAX_QUESTION = 2000  # characters; anything longer is a document, not a question
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _WORD = re.compile(r"[\w'’+-]+")
 # words that mark a full sentence: question words, pronouns, the most common verb forms
 _SENTENCE_WORDS = """what when where which who whom whose why how is are was were am be been do does did can could should would
@@ -23,12 +25,12 @@ _SENTENCE = frozenset(_SENTENCE_WORDS.split())
 
 
 def check_question(question: str) -> str:
-    """The question with white space normalised.
+    """The question on one line, without invisible characters.
 
     Raises:
         InputError: it is empty, too long, not valid text, or has no letter or digit.
     """
-    text = " ".join(question.split())
+    text = " ".join(without_invisible(_CONTROL.sub(" ", question)).split())
     try:
         text.encode()
     except UnicodeEncodeError as error:

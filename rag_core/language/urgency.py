@@ -46,6 +46,13 @@ _ACTS = re.compile(
     r"llam\w+|acud\w+|vay\w+|ve|ven|ir|acuda\w*|busc\w+|ped\w+|pid\w+|consult\w+|necesit\w+|requier\w+|oblig\w+|exig\w+|hay que|deben?|avis\w+|es una (?:\w+ )?(?:emergencia|urgencia)|son (?:una )?(?:emergencia|urgencia)s?|trat\w+|administr\w+)(?!\w)",
     re.IGNORECASE,
 )
+_FORBIDS_HELP = re.compile(
+    r"\b(?:do not|don['’]t|never|no need to|need not|must not|should not|shouldn['’]t) (?:call|dial|ring|phone)\b[^.;:]{0,30}"
+    r"\b(?:emergenc\w+|ambulance|paramedics|112|911|999)\b|"
+    r"\b(?:no|nunca) (?:debe |hay que |hace falta |es necesario )?(?:llam\w+|marqu\w+|marcar) (?:a |al )?[^.;:]{0,20}"
+    r"\b(?:emergencias?|urgencias|ambulancia|112|911)\b",
+    re.IGNORECASE,
+)
 _SEEKS = re.compile(
     r"(?<!\w)(?:should|must|call|go|tell|told|see|what (?:do|can) i do|debo|debe|hay que|tengo que|acud\w+|llam\w+|ir|consult\w+|qué hago|"
     r"qué hacer)(?!\w)",
@@ -59,6 +66,15 @@ _LESSER = re.compile(
 
 
 @functools.lru_cache(maxsize=65536)
+def forbids_help(sentence: str) -> bool:
+    """Whether a sentence says not to call the emergency services, as no guidance does.
+
+    >>> forbids_help("Do not call an ambulance for this."), forbids_help("Do not wait; call an ambulance.")
+    (True, False)
+    """
+    return bool(_FORBIDS_HELP.search(sentence))
+
+
 def signs_in(text: str) -> frozenset[str]:
     """The signs that a text names, whatever it says of them."""
     return frozenset(sign for sign, pattern in _PATTERNS.items() if pattern.search(text))

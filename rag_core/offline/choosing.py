@@ -45,7 +45,7 @@ def choose(given: Choice) -> list[int]:
 
     For an urgent question, what to do now comes first; then only what concerns its signs, and in an emergency
     nothing about what is mild or can wait. A clinician gets the treatment next, whatever it names. Then the best
-    sentences for each part of the question.
+    sentences for each part of the question. Where guidance differs, that of the chosen country before the other.
     """
     urgent = Urgent.of(given.question)
     opener = _opener(given, urgent)
@@ -57,7 +57,8 @@ def choose(given: Choice) -> list[int]:
     for part, scores in enumerate(given.scores):
         left = -(-(MOST - len(chosen)) // (parts - part))
         chosen += _best(given, np.where(allowed, scores, -np.inf), chosen, left)
-    return chosen if opener else _help_first(given, chosen)
+    chosen = chosen if opener else _help_first(given, chosen)
+    return _country_first(given, chosen, allowed, len(opener))
 
 
 def _best(given: Choice, scores: NDArray[np.float64], chosen: Sequence[int], most: int) -> list[int]:
@@ -154,6 +155,66 @@ def _help_first(given: Choice, chosen: list[int]) -> list[int]:
         if alone and near and calls_for_help(candidate.text) and signs & signs_in(candidate.text):
             return [i, *(j for j in chosen if j != i)]
     return chosen
+
+
+def _country_first(given: Choice, chosen: list[int], allowed: Sequence[bool], after: int) -> list[int]:
+    """With the chosen country's guidance before that of the other side; never before a call for help.
+
+    A sentence of the answer moves there, from the same passage or from one in conflict with it. If none can, the best
+    of the passage's others comes before the first sentence that names the other side.
+    """
+    candidates = given.candidates
+    places = [at for at, i in enumerate(chosen) if at >= after and _gives_other(candidates[i])]
+    if not places or any(candidates[i].side > 0 for i in chosen[: places[0]]):
+        return chosen
+    place = places[0]
+    lead = _row(given, chosen[place], candidates[chosen[place]].lead)
+    ours = [i for i in chosen[place:] if _can_move(given, i, chosen[place], lead)][:1]
+    named = next((at for at in places if candidates[chosen[at]].side == -1), None)
+    if not ours and named is not None and not any(candidates[i].side > 0 for i in chosen):
+        place, lead = named, _row(given, chosen[named], candidates[chosen[named]].lead)
+        ours = _best_of_ours(given, chosen, chosen[place], allowed)
+    if not ours:
+        return chosen
+    while place > after and _depends(given, chosen, place, lead, ours):
+        place -= 1
+    followers = [j for j in chosen if j == ours[-1] + 1 and candidates[j].needs_previous]
+    group = [*ours, *followers]
+    before, rest = ([i for i in part if i not in group] for part in (chosen[:place], chosen[place:]))
+    return [*before, *group, *rest]
+
+
+def _gives_other(candidate: Candidate) -> bool:
+    return candidate.side < 0 and not candidate.leads and not calls_for_help(candidate.text)
+
+
+def _can_move(given: Choice, i: int, other: int, lead: int | None) -> bool:
+    """Whether a sentence of the country's side answers the other one, and needs no sentence but the lead-in of its list."""
+    candidate, against = given.candidates[i], given.candidates[other]
+    about = candidate.n == against.n or against.n in candidate.rivals
+    alone = not candidate.needs_previous and not candidate.leads
+    return candidate.side > 0 and about and alone and _row(given, i, candidate.lead) in (None, lead)
+
+
+def _depends(given: Choice, chosen: Sequence[int], place: int, lead: int | None, ours: Sequence[int]) -> bool:
+    """Whether the sentence at a place cannot be parted from the one before it by the country's."""
+    candidate = given.candidates[chosen[place]]
+    in_list = lead is not None and _row(given, ours[0], given.candidates[ours[0]].lead) != lead
+    return candidate.needs_previous or (in_list and lead in chosen[:place])
+
+
+def _best_of_ours(given: Choice, chosen: Sequence[int], other: int, allowed: Sequence[bool]) -> list[int]:
+    """The best sentence of the country's side that is not in the answer, from the other's passage; may be empty."""
+    candidates, totals = given.candidates, np.where(allowed, given.scores.max(axis=0), -np.inf)
+    found = [
+        i
+        for i, one in enumerate(candidates)
+        if one.n == candidates[other].n
+        and _can_move(given, i, other, None)
+        and totals[i] >= totals.max() - GAP
+        and not any(given.similar[i, j] for j in chosen)
+    ]
+    return [max(found, key=lambda i: float(totals[i]))] if found and len(chosen) < MOST_LISTED else []
 
 
 def _opener(given: Choice, urgent: Urgent) -> list[int]:

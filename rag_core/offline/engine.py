@@ -24,11 +24,13 @@ from ..runtime.services import Embedder, Index
 from ..urgency.triage import triage
 from ..values.errors import ConfigError
 from ..values.types import ModelCall
-from .evidence import AnswerSupport, labelled_low
+from .evidence import labelled_low
 from .extract import Extractor, abstention_reason
+from .guidance import with_sides
 from .quotable import Candidate, candidates_of, read_sources
 from .rewriting import Rewriter, full_question
 from .scorer import OfflineScorer
+from .subject import TermWeights
 
 NO_ANSWER = "No answer was found in the context."
 NAME = "offline-extractive"
@@ -53,8 +55,8 @@ class OfflineLLM(CustomLLM):
     the paragraphs before the question.
 
     Args:
-        scorer: judges passages, and whether they support an answer; without it the engine cannot judge, and
-            answers if a sentence scores high enough.
+        scorer: judges passages, which are then enough for an answer (the stage before has seen to it); without
+            it the engine cannot judge, and answers if a sentence scores high enough.
         thesaurus: concept names for rewrites; without it they rely on the first pass.
         index: searched for rewrites and hypothetical passages; without it they rely on the thesaurus.
         embedder: the index's model, for those searches.
@@ -65,7 +67,7 @@ class OfflineLLM(CustomLLM):
     _extractor: Extractor = PrivateAttr()
     _rewriter: Rewriter = PrivateAttr()
     _scorer: OfflineScorer | None = PrivateAttr()
-    _support: AnswerSupport | None = PrivateAttr()
+    _weights: TermWeights = PrivateAttr()
 
     def __init__(
         self,
@@ -80,7 +82,7 @@ class OfflineLLM(CustomLLM):
         self._extractor = Extractor(reader or embedder, thesaurus)
         self._rewriter = Rewriter(embedder, thesaurus, index)
         self._scorer = scorer
-        self._support = AnswerSupport(scorer, index) if scorer else None
+        self._weights = TermWeights(index)
 
     @property
     def metadata(self) -> LLMMetadata:
@@ -135,17 +137,17 @@ class OfflineLLM(CustomLLM):
                 yield rewriter.rewrite(template, fields["question"], form.kind)
 
     def _answer(self, question: str, sources: Sources, extractor: Extractor) -> Iterator[str]:
-        if self._support is None:
-            chosen = extractor.best(question, read_sources(sources))
+        if self._scorer is None:
+            chosen = extractor.best(question, with_sides(read_sources(sources), question, sources))
         else:
-            support = self._support.assess(question, sources.hits)
-            candidates = read_sources(sources, support.relevance) if support.enough else []
+            candidates = read_sources(sources, self._scorer.relevance(question, sources.hits))
+            candidates = with_sides(candidates, question, sources)
             better = [
                 each
                 for each in candidates
                 if triage(question).urgent or not labelled_low(sources.hits[each.n - 1])
             ]
-            terms = self._support.terms(question)
+            terms = self._weights.of(question)
             chosen = extractor.best(question, better, terms) or extractor.best(question, candidates, terms)
         if not chosen:
             yield f"{NO_EVIDENCE}. {abstention_reason(question)}"

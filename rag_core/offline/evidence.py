@@ -1,106 +1,180 @@
-"""Whether the sources support an answer, or the offline engine should abstain."""
+"""Whether passages answer a question well enough for an answer to be written."""
 
 from __future__ import annotations
 
-import functools
+import hashlib
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from ..language.analysis import language_of, words_of
+from ..language.analysis import language_of
 from ..language.maternity import about_others, names_maternity
 from ..prompts.prompt import Sources
-from ..runtime.services import Index
+from ..runtime.services import Assessor
 from ..urgency.frames import is_question
 from ..urgency.reading import plain
+from ..values.errors import DataError
+from ..values.evidence import EvidenceScore
 from ..values.types import Hit
+from .naming import Naming
 from .quotable import read_sources
-from .scorer import OfflineScorer
+from .scorer import Calibration
 from .urgent import Urgent
 
-MAX_FREQUENCY = 1000  # document frequencies are capped here
-# Lowest support for an answer (tests/benchmarks/fit_answers.py): nine in ten of the dev questions that the collection
-# cannot answer, and of sixty-one off-topic ones, stay below theirs.
-MIN_SUPPORT = {"en": 0.55, "es": 0.45}  # by question language
-MATERNITY_SUPPORT = 0.38  # for a question that names pregnancy, birth or a baby
-OTHERS_SUPPORT = 0.90  # for one about a man, an older child or an animal, from passages about maternity
-URGENT_SUPPORT = 0.15  # for an emergency for which a passage calls for help
-HELPLESS_SUPPORT = 0.70  # for an emergency for which none does
+MOST_WORDS = 10  # of a question; more say no more about it
+# Relevance of the best passage that the offline engine needs for an emergency.
+URGENT_SUPPORT = 0.15  # if a passage calls for help
+HELPLESS_SUPPORT = 0.70  # if none does
 WORDED_SUPPORT = 0.60  # for a cry for help in which triage found no sign
 
 
-class Support(NamedTuple):
-    """How well passages support an answer.
+class Facts(NamedTuple):
+    """What the score of the evidence is computed from.
 
     Args:
-        relevance: estimated relevance of each passage, 0 to 1.
-        support: the highest of them; 0 without passages.
-        enough: whether it is enough to answer.
+        relevance: of the best passage, as log-odds.
+        others: 1 for a question about a man, an older child or an animal when the passages are about maternity.
+        named: share of the question's words that the passages name.
+        words: number of those words, at most MOST_WORDS; long questions are matched less closely.
     """
 
-    relevance: Sequence[float]
-    support: float
-    enough: bool
+    relevance: float
+    others: float
+    named: float
+    words: float
 
 
-class AnswerSupport:
-    """Estimates how well passages support an answer.
+@dataclass(frozen=True)
+class Thresholds:
+    """The score of one embedding model's evidence, and the lowest for an answer by question language.
 
     Args:
-        index: gives document frequencies; without it all terms weigh the same.
+        offline: for the offline engine, which cannot tell when it should decline.
+        model: for a language model, which can; lower, so that it loses few questions it could have answered.
     """
 
-    def __init__(self, scorer: OfflineScorer, index: Index | None) -> None:
-        self._scorer = scorer
-        self._index = index
-        self._frequency = functools.lru_cache(maxsize=4096)(self._count)
+    calibration: Calibration
+    offline: Mapping[str, float]
+    model: Mapping[str, float]
 
-    def assess(self, question: str, hits: Sequence[Hit]) -> Support:
-        """The relevance of passages, and the support they give.
 
-        Support is the relevance of the best passage: one is enough to answer, and a leaflet may have no more.
-        On dev it separates better than the mean of the best three. How much is needed depends on whom the question
-        is about; far less is needed in an emergency for which a passage calls for help.
+def read_thresholds(path: Path) -> Mapping[str, Thresholds]:
+    """Fitted thresholds by embedding model, from `data/abstention.toml`.
+
+    The model is named by its key up to "@": name, version, and whether it reads through a gloss, but not which.
+
+    Raises:
+        DataError: the file is missing or malformed.
+    """
+    try:
+        return {name: _thresholds(row) for name, row in tomllib.loads(path.read_text("utf-8")).items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"The abstention thresholds {path} cannot be read: {error!r}.", "Restore data/abstention.toml."
+        ) from error
+
+
+def _thresholds(row: Mapping[str, Any]) -> Thresholds:
+    weights = tuple(float(row["weights"][name]) for name in Facts._fields)
+    offline, model = (
+        {code: float(least) for code, least in row[who].items()} for who in ("offline", "model")
+    )
+    if "en" not in offline or "en" not in model:
+        raise KeyError("en")
+    return Thresholds(Calibration(float(row["weights"]["intercept"]), weights), offline, model)
+
+
+class PassageEvidence:
+    """The context's Evidence: decides by one score whether passages are enough for an answer.
+
+    Args:
+        assessor: rates single passages, unless their labels already did.
+        naming: compares their words; reads as the assessor does.
+        model: key of the embedding model that both read with. It need not be the one that searches.
+        thresholds: by embedding model; see `read_thresholds`.
+    """
+
+    def __init__(
+        self, assessor: Assessor, naming: Naming, model: str, thresholds: Mapping[str, Thresholds]
+    ) -> None:
+        self.model = model.partition("@")[0]
+        self._assessor = assessor
+        self._naming = naming
+        self._fitted = thresholds.get(self.model)
+        self.key = hashlib.sha256(repr(self._fitted).encode()).hexdigest()[:8] if self._fitted else "unfitted"
+
+    @property
+    def fitted(self) -> bool:
+        """Whether the embedding model has thresholds; without, there is no score."""
+        return self._fitted is not None
+
+    def score(self, question: str, hits: Sequence[Hit], *, offline: bool) -> EvidenceScore | None:
+        """The evidence of passages for an answer; None when time ran out.
+
+        An emergency for which a passage says what to do is always answered, by the offline engine unless that
+        passage is about something else altogether. For other cries for help, the offline engine needs a better
+        passage.
+
+        Args:
+            offline: whether the offline engine will answer.
+
+        Raises:
+            ValueError: the embedding model has no thresholds.
         """
-        relevance = self._scorer.relevance(question, hits)
-        support = max(relevance, default=0.0)
-        return Support(relevance, support, support >= _needed(question, hits))
+        if self._fitted is None:
+            raise ValueError(f"no thresholds for {self.model}")
+        relevance = self._relevance(question, hits)
+        if relevance is None:
+            return None
+        best = max(relevance, default=0.0)
+        urgent = needed_in_emergency(question, hits)
+        if urgent is not None and (offline or urgent == URGENT_SUPPORT):
+            return EvidenceScore(best, urgent if offline else 0.0)
+        least = self._fitted.offline if offline else self._fitted.model
+        return EvidenceScore(
+            self._fitted.calibration(self.facts(question, hits, best)),
+            least.get(language_of(question), least["en"]),
+        )
 
-    def terms(self, question: str) -> dict[str, float]:
-        """The question's terms as stems, with their idf: ln((1 + N) / (½ + n)).
+    def facts(self, question: str, hits: Sequence[Hit], best: float) -> Facts:
+        """What the score is computed from.
 
-        n is the number of passages with the term, at most N = MAX_FREQUENCY.
+        Args:
+            best: relevance of the best passage, 0 to 1.
         """
-        return {
-            word.stem: math.log(
-                (1 + MAX_FREQUENCY) / (0.5 + self._frequency(question[word.start : word.end]))
-            )
-            for word in words_of(question, language_of(question))
-            if not word.stop and len(word.form) > 1
-        }
+        clipped = min(max(best, 0.001), 0.999)
+        maternity = 2 * sum(names_maternity(hit.passage.text) for hit in hits) > len(hits)
+        named = self._naming.of(question, hits)
+        return Facts(
+            math.log(clipped / (1 - clipped)),
+            float(maternity and about_others(question)),
+            named.share,
+            min(named.words, MOST_WORDS),
+        )
 
-    def _count(self, word: str) -> int:
-        """Number of passages with a term, up to MAX_FREQUENCY; 0 without an index."""
-        return min(self._index.document_frequency(word), MAX_FREQUENCY) if self._index else 0
+    def _relevance(self, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
+        labels = [hit.relevance for hit in hits]
+        known = [one.score for one in labels if one is not None and one.scorer == "offline_scorer"]
+        return known if len(known) == len(hits) else self._assessor.relevance(question, hits)
 
 
-def _needed(question: str, hits: Sequence[Hit]) -> float:
-    """Lowest support for an answer to a question from these passages."""
+def needed_in_emergency(question: str, hits: Sequence[Hit]) -> float | None:
+    """Lowest relevance of the best passage for an answer in an emergency; None if there is none."""
     urgent = Urgent.of(question)
-    if urgent.triage.urgent:
-        candidates = read_sources(Sources(hits))
-        if urgent.rank_in(candidates) is not None:
-            return URGENT_SUPPORT
-        lay_emergency = urgent.triage.level == "emergency" and not urgent.triage.clinician
-        if lay_emergency and urgent.triage.signs and not urgent.is_helped(candidates):
-            return HELPLESS_SUPPORT
-        if lay_emergency and not urgent.triage.signs and not is_question(plain(question)):
-            return WORDED_SUPPORT
-    if names_maternity(question):
-        return MATERNITY_SUPPORT
-    if about_others(question) and 2 * sum(names_maternity(hit.passage.text) for hit in hits) > len(hits):
-        return OTHERS_SUPPORT
-    return MIN_SUPPORT.get(language_of(question), MIN_SUPPORT["en"])
+    if not urgent.triage.urgent:
+        return None
+    candidates = read_sources(Sources(hits))
+    if urgent.rank_in(candidates) is not None:
+        return URGENT_SUPPORT
+    lay_emergency = urgent.triage.level == "emergency" and not urgent.triage.clinician
+    if lay_emergency and urgent.triage.signs and not urgent.is_helped(candidates):
+        return HELPLESS_SUPPORT
+    if lay_emergency and not urgent.triage.signs and not is_question(plain(question)):
+        return WORDED_SUPPORT
+    return None
 
 
 def labelled_low(hit: Hit) -> bool:

@@ -72,7 +72,11 @@ def first_pass(question: str, language: str, embedder: Embedder, index: Index) -
     found = [by_id[name] for name in sorted(scores, key=lambda name: (-scores[name], name))]
     agreed = set.intersection(*({hit.id for hit in hits[:AGREEMENT_DEPTH]} for hits in searches))
     passages = [passage for passage in found if passage.language == language] or found
-    best = [passage for passage in passages[:MAX_FEEDBACK_PASSAGES] if passage.id in agreed]
+    best = [
+        passage
+        for passage in passages[:MAX_FEEDBACK_PASSAGES]
+        if passage.id in agreed and not passage.gives_orders
+    ]
     return Feedback(tuple(best), tuple(passages))
 
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..language.analysis import language_of, sentences
+from ..language.urgency import forbids_help
 from ..prompts.prompt import Sources
+from ..values.orders import gives_orders
 
 MIN_WORDS = 3  # shorter pieces are fragments
 MAX_HEADING = 12  # words; a longer line without a full stop is a sentence
@@ -50,6 +52,9 @@ class Candidate:
         above: position of the sentence above the list it belongs to; None outside a list.
         lead: the same if that sentence introduces the list, whose items say nothing without it.
         leads: whether it introduces a list, and says nothing alone.
+        side: where guidance differs, 1 if it gives that of the chosen country and -1 if it gives the other: by name, or
+            -0.5 because its section does.
+        rivals: the passages in conflict with its own, where it has a side.
     """
 
     n: int
@@ -62,6 +67,8 @@ class Candidate:
     above: int | None = None
     lead: int | None = None
     leads: bool = False
+    side: float = 0
+    rivals: frozenset[int] = frozenset()
 
     @property
     def needs_previous(self) -> bool:
@@ -112,7 +119,10 @@ def candidates_of(
 
 @functools.lru_cache(maxsize=4096)
 def pieces(text: str, language: str) -> tuple[Piece, ...]:
-    """The sentences of a text in order; headings inside it are kept as context only."""
+    """The sentences of a text in order, but none that gives orders to a language model or says not to call for help.
+
+    Headings inside it are kept as context only.
+    """
     found: list[Piece] = []
     heading, above, lead = "", None, None
     blocks = [block for block in _BLOCKS.split(_MARK.sub("", text)) if block.strip()]
@@ -125,6 +135,8 @@ def pieces(text: str, language: str) -> tuple[Piece, ...]:
         if not item:
             above = lead = None
         for sentence in sentences(line, language):
+            if gives_orders(sentence) or forbids_help(sentence):
+                break  # the rest of the paragraph goes with it
             if len(sentence.split()) >= MIN_WORDS or item or sentence.endswith(":"):
                 found.append(Piece(sentence, heading, above, lead))
         if not item and _ITEM.match(following) and found:

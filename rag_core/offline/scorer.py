@@ -167,13 +167,13 @@ class Calibration:
     relevant and irrelevant passages weighted equally in total, so 0.5 assumes both are equally frequent.
 
     Args:
-        weights: in the order of the fields of Signals.
+        weights: in the order of the signals.
     """
 
     intercept: float
     weights: tuple[float, ...]
 
-    def __call__(self, signals: Signals) -> float:
+    def __call__(self, signals: Sequence[float]) -> float:
         """The estimated probability of relevance, 0 to 1."""
         logit = self.intercept + sum(w * x for w, x in zip(self.weights, signals, strict=True))
         return 0.5 * (1 + math.tanh(logit / 2))  # the logistic function, without overflow
@@ -253,7 +253,7 @@ class OfflineScorer:
     def relevance(self, question: str, hits: Sequence[Hit]) -> list[float]:
         """Estimated relevance of each passage on its own, 0 to 1; see `Calibration`."""
         fitted = {
-            code: self._calibrations.get(_question_language(question, code)) or self._calibrations["en"]
+            code: self._calibrations.get(question_language(question, code)) or self._calibrations["en"]
             for code in _languages(hits)
         }
         signals = self.signals(question, hits)
@@ -262,12 +262,12 @@ class OfflineScorer:
     def signals(self, question: str, hits: Sequence[Hit]) -> list[Signals]:
         """The signals of each passage."""
         compared = self._compare(question, [hit.passage for hit in hits])
-        languages = {code: _question_language(question, code) for code in _languages(hits)}
+        languages = {code: question_language(question, code) for code in _languages(hits)}
         terms = {code: _without_framing(set(self._terms(question, own))) for code, own in languages.items()}
         found = []
         for hit, sentence, cosine in zip(hits, compared.sentences, compared.cosines, strict=True):
             code = hit.passage.language
-            shared = terms[code] & set(self._terms(_plain_text(hit.passage), code))
+            shared = terms[code] & set(self._terms(plain_text(hit.passage), code))
             found.append(
                 Signals(
                     sentence=float(sentence),
@@ -282,14 +282,14 @@ class OfflineScorer:
 
     def _terms(self, text: str, language: str) -> Counter[str]:
         """The terms of a text as the model reads it."""
-        return term_counts(*self._as_read(text, language))
+        return term_counts(*self.as_read(text, language))
 
     def _words(self, question: str, passage: Passage) -> float:
-        read, language = self._as_read(_plain_text(passage), passage.language)
-        own = _question_language(question, passage.language)
-        return self.pieces.similarity(self._as_read(question, own)[0], read, language)
+        read, language = self.as_read(plain_text(passage), passage.language)
+        own = question_language(question, passage.language)
+        return self.pieces.similarity(self.as_read(question, own)[0], read, language)
 
-    def _as_read(self, text: str, language: str) -> tuple[str, str]:
+    def as_read(self, text: str, language: str) -> tuple[str, str]:
         """A text as the model reads it, and the language of that."""
         read = self.embedder.read(text, language)
         return read, language if read == text else GLOSS_LANGUAGE
@@ -301,7 +301,7 @@ class OfflineScorer:
         """
         (question,), calls = self.embedder.embed([query])
         vectors, more = self.embedder.embed(
-            [_plain_text(passage) for passage in passages],
+            [plain_text(passage) for passage in passages],
             "passage",
             [passage.language for passage in passages],
         )
@@ -333,22 +333,23 @@ class _Compared(NamedTuple):
     tokens: int
 
 
-def _plain_text(passage: Passage) -> str:
+def plain_text(passage: Passage) -> str:
+    """A passage's title and text without its context."""
     return replace(passage, context="").indexed_text
 
 
 def _without_framing(terms: set[str]) -> set[str]:
     """The terms without those that only frame a question, unless no others are left."""
-    return terms - _framing_terms() or terms
+    return terms - framing_terms() or terms
 
 
 @functools.cache
-def _framing_terms() -> frozenset[str]:
+def framing_terms() -> frozenset[str]:
     """Terms missing from stop lists but found in any advice, whatever the topic."""
     return frozenset(term for language, words in FRAMING_WORDS.items() for term in tokens(words, language))
 
 
-def _question_language(question: str, passage: str) -> str:
+def question_language(question: str, passage: str) -> str:
     """The question's language, or the passage's if the question is too short to tell."""
     return language_of(question) if len(question.split()) > SHORT_QUESTION else passage
 

@@ -3,12 +3,45 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..language.analysis import tokens, words_of
+from ..language.analysis import language_of, tokens, words_of
 from ..language.facts import facts
 from ..language.thesaurus import Thesaurus
+from ..runtime.services import Index
+
+MAX_FREQUENCY = 1000  # document frequencies are capped here
+
+
+class TermWeights:
+    """Weighs the terms of questions by how few passages of a collection have them.
+
+    Args:
+        index: gives document frequencies; without it all terms weigh the same.
+    """
+
+    def __init__(self, index: Index | None) -> None:
+        self._index = index
+        self._frequency = functools.lru_cache(maxsize=4096)(self._count)
+
+    def of(self, question: str) -> dict[str, float]:
+        """The question's terms as stems, with their idf: ln((1 + N) / (½ + n)).
+
+        n is the number of passages with the term, at most N = MAX_FREQUENCY.
+        """
+        return {
+            word.stem: math.log(
+                (1 + MAX_FREQUENCY) / (0.5 + self._frequency(question[word.start : word.end]))
+            )
+            for word in words_of(question, language_of(question))
+            if not word.stop and len(word.form) > 1
+        }
+
+    def _count(self, word: str) -> int:
+        """Number of passages with a term, up to MAX_FREQUENCY; 0 without an index."""
+        return min(self._index.document_frequency(word), MAX_FREQUENCY) if self._index else 0
 
 
 class Idea(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 import threading
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..language.analysis import tokens
 from ..models.embedding import LlamaEmbedder
 
 CACHED_TEXTS = 16_384
+FIRST_WORD = 1996  # in the vocabulary; letters, digits and signs come before
 
 
 class WordPieces:
@@ -32,6 +34,7 @@ class WordPieces:
         self._vectors = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
         self._lock = threading.Lock()
         self._pieces = functools.lru_cache(maxsize=CACHED_TEXTS)(self._read)
+        self.rarity = functools.lru_cache(maxsize=CACHED_TEXTS)(self._rarity)
         self._content = functools.cache(self._content_pieces)
 
     def similarity(self, question: str, passage: str, language: str = "en") -> float:
@@ -46,6 +49,18 @@ class WordPieces:
         if not len(asked) or not len(found):
             return 0.0
         return float((self._vectors[asked] @ self._vectors[found].T).max(axis=1).mean())
+
+    def _rarity(self, word: str) -> float:
+        """How rare an English word is, 0 to 1, by its place in the vocabulary; 1 for a word of several pieces.
+
+        The vocabulary begins with the most frequent words.
+        """
+        with self._lock:
+            pieces = self._tokenizer(word.lower(), add_special_tokens=False, verbose=False)["input_ids"]
+        if len(pieces) != 1:
+            return 1.0
+        place, most = max(pieces[0] - FIRST_WORD, 0), len(self._tokenizer) - FIRST_WORD
+        return math.log1p(place) / math.log1p(most)
 
     def _read(self, text: str, language: str) -> NDArray[np.int64]:
         """The pieces of a text that count; each once, since more do not change the nearest."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -34,18 +35,18 @@ _VIA_CAPITAL = r"(?:Paseo|P\.º|Pº|Plaza|Pza|Plza|Camino|Cno|Carretera|Ctra|Car
 _NOT_NAMES = "y|o|que|tengo|estoy|con|desde|a|me|hace|sin|en|por|para|se|mi|un|una|hay|cada"
 _NAME = rf"(?!(?:{_NOT_NAMES})\b)[^\W\d_][^\W_]*\.?"  # of a street, in small letters too
 _NUMBER = r"(?:(?:n\.?[ºo°]\.?|no\.?|nro\.?|num\.?|número|#|s/n|,)\s*)*\d{1,5}(?:[-–]\d{1,4})?[A-Za-z]?\b(?!\s*(?:semanas?|sem|sdg|ss|d[ií]as?|años?|meses|mes|min|horas?|h|km|m|mg|ml|%|veces|weeks?|days?|months?|years?|hours?)\b)"
-_STREET = re.compile(
+_STREET = (
     rf"(?<!\w)(?:(?i:{_VIA})(?:\.\s*|\s+|(?<=/)\s*)(?:\d{{1,2}}\s+de\s+)?{_NAME}(?:\s+{_NAME}){{0,5}}?,?\s*{_NUMBER}"
     rf"|{_VIA_CAPITAL}\.?\s+(?:{_PARTICLE}\s+){{0,2}}{_PLACE},?\s*{_NUMBER}"
     rf"|(?:{_VIA_CAPITAL}|(?i:calle|av|avenida|cra|kra))\.?\s*\d{{1,3}}\s?[A-Za-z]?(?:\s?(?:bis|sur|norte|este|oeste|Bis|Sur|Norte))?\s*(?:#|[Nn][.oº°]+|[Nn]o\.?)\s*\d{{1,3}}\s?[A-Za-z]?\s*-\s*\d{{1,3}})"
     rf"{_REST}"
 )
-_AT_HOME = re.compile(
+_AT_HOME = (
     rf"(?<!\w)(?i:domicilio|direcci[oó]n|viv[oe] en|vivimos en|domiciliad[oa] en|reside en|address|lives? at)(?i:\s+(?:es|is|en))?[\s:]+"
     rf"(?P<place>{_PLACE}\.?,?\s*{_NUMBER}{_REST})"
 )
-_WITH_DOOR = re.compile(rf"(?<!\w)(?P<place>{_PLACE}\s+\d{{2,5}},?\s+(?:{_DOOR}|{_UNIT})(?!\w){_REST})")
-_BLOCK = re.compile(rf"(?<!\w)(?:Mz|Mza|Manzana|Mzna)\.?\s*[\w]{{1,3}},?\s*(?:Lt|Lote)\.?\s*\d+{_REST}")
+_WITH_DOOR = rf"(?<!\w)(?P<place>{_PLACE}\s+\d{{2,5}},?\s+(?:{_DOOR}|{_UNIT})(?!\w){_REST})"
+_BLOCK = rf"(?<!\w)(?:Mz|Mza|Manzana|Mzna)\.?\s*[\w]{{1,3}},?\s*(?:Lt|Lote)\.?\s*\d+{_REST}"
 
 _TYPES = any_of(
     "Street | St | Road | Rd | Avenue | Ave | Lane | Ln | Drive | Dr | Close | Court | Ct | Place | Pl | Square | Sq | Terrace | Crescent "
@@ -54,24 +55,22 @@ _TYPES = any_of(
 )
 _UNIT_EN = r"(?:(?i:flat|apt\.?|apartment|unit|suite|ste\.?|room|#)\s?#?\w{1,4},?\s+)?"
 _COMPASS = r"(?:[NSEW]{1,2}\.?\s+|North\s+|South\s+|East\s+|West\s+)?"
-_STREET_EN = re.compile(
+_STREET_EN = (
     rf"(?<![\w.,])(?:PO Box \d+,?\s+)?{_UNIT_EN}\d{{1,5}}[a-zA-Z]?,?\s+{_COMPASS}"
     rf"(?:(?:{_WORD}|\d{{1,3}}(?:st|nd|rd|th))\s+){{1,4}}?(?:{_TYPES})\b\.?"
     rf"(?:\s(?:[NSEW]{{1,2}}|\d{{1,4}})\b(?!\s[a-z]))?{_REST}"
 )
-_NUMBERED_ROAD = re.compile(
+_NUMBERED_ROAD = (
     rf"(?<![\w.,])(?:PO Box \d+,?\s+)?{_UNIT_EN}\d{{1,5}}\s+{_COMPASS}(?:(?:County|State|Farm|Rural|Ranch)\s+)?"
     rf"(?:Road|Route|Highway|Hwy|Rd|Rte|CR)\s+\d{{1,4}}{_REST}"
 )
-_STREET_LOWER = re.compile(
+_STREET_LOWER = (
     r"(?<![\w.,])\d{1,5}[a-z]?\s+(?!(?:weeks?|minutes?|mins?|hours?|days?|months?|years?|miles?|km)\b)"
     r"(?:(?!(?:the|a|my|our|this|that|in|on|down|from|of|and|or|to|for|by|at|mg|ml|mcg)\b)[a-z]+\s+){1,3}"
     rf"(?:street|road|avenue|lane)\b(?:(?:,?\s+[a-z]+){{0,2}},?\s+(?i:{_POSTCODE_UK}))?{_REST}"
 )
-_PO_BOX = re.compile(rf"\b(?:P\.?O\.? ?Box|Apartado(?: de correos| postal)?)\s+\d+{_REST}")
-_BY_POSTCODE = re.compile(
-    rf"(?<!\w)(?:(?:\d{{1,4}}[a-zA-Z]?\s+)?{_PLACE}\s*,\s*){{0,3}}(?:(?:\d{{1,4}}[a-zA-Z]?\s+)?{_PLACE}\s*,?\s+)?{_POSTCODE_UK}"
-)
+_PO_BOX = rf"\b(?:P\.?O\.? ?Box|Apartado(?: de correos| postal)?)\s+\d+{_REST}"
+_BY_POSTCODE = rf"(?<!\w)(?:(?:\d{{1,4}}[a-zA-Z]?\s+)?{_PLACE}\s*,\s*){{0,3}}(?:(?:\d{{1,4}}[a-zA-Z]?\s+)?{_PLACE}\s*,?\s+)?{_POSTCODE_UK}"
 _PATTERNS = (
     _BY_POSTCODE,
     _NUMBERED_ROAD,
@@ -85,11 +84,17 @@ _PATTERNS = (
 )
 
 
+@functools.cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    """Compiled when first needed: it takes a tenth of a second."""
+    return tuple(map(re.compile, _PATTERNS))
+
+
 def addresses(text: str) -> Iterator[PrivateSpan]:
     """Addresses; where two patterns find parts of one, the whole."""
     found = sorted(
         match.span("place" if "place" in pattern.groupindex else 0)
-        for pattern in _PATTERNS
+        for pattern in _patterns()
         for match in pattern.finditer(text)
     )
     start, end = -1, -1

@@ -10,9 +10,11 @@ from typing import Literal, Protocol
 from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import Prompt
 from ..values.errors import ConfigError
+from ..values.evidence import EvidenceScore
+from ..values.grounding import Claim, Grounded
 from ..values.labels import LabelRules
 from ..values.profile import Profile
-from ..values.types import Hit, ModelCall, Scale, Vectors
+from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
 from .run import Limits
 
 TextKind = Literal["query", "passage"]  # some models embed the two differently
@@ -85,6 +87,35 @@ class Assessor(Protocol):
         ...
 
 
+class Evidence(Protocol):
+    """Decides on this machine, before an answer is written, whether passages are enough for one.
+
+    `model` names the embedding model it reads with, `key` its thresholds; not `fitted` if the model has none.
+    """
+
+    model: str
+    key: str
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it can decide."""
+        ...
+
+    def score(self, question: str, hits: Sequence[Hit], *, offline: bool) -> EvidenceScore | None:
+        """The evidence of passages for an answer by the offline engine or a language model; None when time ran out."""
+        ...
+
+
+class Grounder(Protocol):
+    """Marks the sentences of an answer by how well passages support them, on this machine and without a model call."""
+
+    def ground(
+        self, claims: Sequence[Claim], passages: Sequence[Passage], language: str
+    ) -> Sequence[Grounded]:
+        """The claims with their support; in order, but it may leave out the last of many."""
+        ...
+
+
 class Index(Protocol):
     """The passages of one corpus, searchable two ways."""
 
@@ -118,11 +149,13 @@ class Services:
         llms: language model by purpose ("answer", "rewrite", "judge").
         reranker: None when no strategy that runs needs one.
         assessor: the offline relevance measure; labels passages that no better scorer has rated.
+        evidence: decides whether an answer is written; None to write one from any passages.
+        grounder: marks the sentences of answers; None to leave them unmarked.
         thesaurus: lets a rewrite call a medicine by another of its names; None to compare the words alone.
         enriched: the same passages indexed with their contexts; None when the corpus has no such index.
         profile: the corpus's subject, audience and languages; prompts mention them.
-        engine: everything above that can change a result, by name (`Engines.identity`). Traces carry it, and
-            no result is reused where it differs.
+        engine: everything above that can change a result, by name (`Engines.identity`), and the chosen country.
+            Traces carry it, and no result is reused where it differs.
         limits: what each run may use, shared calls included.
         workers: threads for the calls of one stage; 1 makes them one after the other.
     """
@@ -133,12 +166,19 @@ class Services:
     labels: LabelRules
     reranker: Reranker | None = None
     assessor: Assessor | None = None
+    evidence: Evidence | None = None
+    grounder: Grounder | None = None
     thesaurus: Thesaurus | None = None
     enriched: Index | None = None
     profile: Profile = Profile()
     engine: Mapping[str, str | None] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     workers: int = 16
+
+    @property
+    def country(self) -> str:
+        """ISO 3166 code of the country whose guidance leads where passages differ; empty for none."""
+        return self.engine.get("country") or ""
 
     @functools.cached_property
     def identity(self) -> Hashable:

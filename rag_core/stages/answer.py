@@ -13,12 +13,14 @@ from ..prompts.replies import COMPLETE, unescaped
 from ..runtime.context import Context
 from ..urgency.leading import leads_with_action
 from ..urgency.triage import triage
+from ..values.answers import Answer
 from ..values.errors import ProviderError
 from ..values.remarks import Remark, Suggestion
-from ..values.types import Answer, Hit, Ranking, Relevance, Scorer, State
+from ..values.types import Hit, Ranking, Relevance, Scorer, State
 from . import messages
 from .base import Flow, RerankStage, Stage, check_fields, warn_if_unread
 from .citations import MARKER, evidence_hash, resolve_citations, shown_evidence
+from .grounding import grounded, reconciled, remarks_on_reply
 from .remarks import remarks_on, suggestions
 from .rerank import LlmRerank, Rerank
 
@@ -30,8 +32,8 @@ Measure = Callable[[Sequence[Hit]], Sequence[float | None] | None]
 class Generate(Stage):
     """Labels the passages (`labelled`), asks the model for an answer with citations, and checks the citations.
 
-    With no passages, it abstains without calling the model. The answer says where its evidence is thin or in
-    another language, and whether it was cut off; an abstention, which documents are near (`remarks`). A reply
+    With no passages, or with evidence too weak for an answer, it abstains without calling the model. The answer says where its evidence is thin or in
+    another language, whether it was cut off, and which of its sentences the passages support; an abstention, which documents are near (`remarks`). A reply
     without a word to read is a failure.
 
     For an urgent question, the prompt asks for what to do now first. An abstention, or an answer of the offline
@@ -70,6 +72,9 @@ class Generate(Stage):
             reason = state.shortfall or messages.none_found(spoken)
             near, _ = _rated(state.question.text, state.dropped, language, ctx)
             answer = _abstention(spoken, reason, suggestions(state.question.text, near))
+        elif reason := _too_weak(state.question.text, hits, ctx):
+            spoken = detect_language(state.question.text)
+            answer = _abstention(spoken, reason, suggestions(state.question.text, hits))
         else:
             answer = self._answer(ranking, ctx)
         return replace(state, rankings=(ranking,), answer=_led(answer, state.question.text, ctx))
@@ -78,7 +83,9 @@ class Generate(Stage):
         warn_if_unread(self.template, ANSWER, ctx)
         question = ranking.query.text
         prompt = self.template.fill(
-            question=question, sources=Sources(ranking.hits), urgency=Urgency(triage(question))
+            question=question,
+            sources=Sources(ranking.hits, ctx.services.country),
+            urgency=Urgency(triage(question)),
         )
         evidence = evidence_hash(contexts_in(prompt.render()))
         if evidence != shown_evidence(ranking.hits):
@@ -93,18 +100,29 @@ class Generate(Stage):
         text, citations, invalid = resolve_citations(reply, ranking.hits)
         if not re.search(r"\w", MARKER.sub("", text)):
             raise ProviderError(messages.says_nothing(reply, finish), "Try again, or use another model.")
-        if invalid:
-            ctx.warn(messages.invalid_citations(invalid))
+        sentences = grounded(text, ranking.hits, ctx)
+        citations = reconciled(text, citations, sentences)
         if not citations:
             ctx.warn(messages.NO_CITATIONS)
         if unsupported := sum(one.supported is False for one in citations):
             ctx.warn(messages.unsupported_citations(unsupported, len(citations)))
-        remarks = remarks_on(ranking.query.text, text, ranking.hits)
+        question = ranking.query.text
+        remarks = (
+            *remarks_on_reply(question, text, invalid, sentences, ctx),
+            *remarks_on(question, text, ranking.hits, ctx.services.country),
+        )
         if finish != COMPLETE:
             ctx.warn(messages.incomplete(finish))
-            spoken = detect_language(ranking.query.text)
+            spoken = detect_language(question)
             remarks = (Remark("cut", messages.cut(spoken, finish), ()), *remarks)
-        return Answer(text, citations, evidence=evidence, invalid_citations=invalid, remarks=remarks)
+        return Answer(
+            text,
+            citations,
+            evidence=evidence,
+            invalid_citations=invalid,
+            remarks=remarks,
+            sentences=sentences,
+        )
 
 
 def _led(answer: Answer, question: str, ctx: Context) -> Answer:
@@ -181,6 +199,21 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
         services.embedder.key,
         lambda hits: (ctx.passage_vectors(hits) @ ctx.embed((question,))[0]).tolist(),
     )
+
+
+def _too_weak(question: str, hits: Sequence[Hit], ctx: Context) -> str:
+    """Why these passages are not enough for an answer; empty if they are, or nobody can tell."""
+    evidence = ctx.services.evidence
+    if evidence is None:
+        return ""
+    if not evidence.fitted:
+        ctx.warn(messages.never_declined(evidence.model))
+        return ""
+    found = evidence.score(question, hits, offline=ctx.services.llm("answer").offline)
+    if found is None:
+        ctx.warn(messages.EVIDENCE_OUT_OF_TIME)
+        return ""
+    return "" if found.enough else messages.not_enough(detect_language(question), found.score, found.needed)
 
 
 def _abstention(language: str, reason: str, near: tuple[Suggestion, ...], evidence: str = "") -> Answer:

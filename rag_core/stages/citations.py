@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ..language.analysis import language_of, sentences, tokens
-from ..values.types import Citation, Hit
+from ..language.analysis import language_of, sentence_spans, sentences, tokens
+from ..values.answers import Citation
+from ..values.grounding import Claim
+from ..values.invisible import without_invisible
+from ..values.types import Hit
 
 MARKER = re.compile(r" ?\[(\d+)\]")  # in a resolved answer
 OVERLAP = 1 / 3  # see `resolve_citations`
@@ -27,17 +31,21 @@ _SPELT = re.compile(  # markers as models write them
     rf"|【\s*(?:{_NAME}\s*)?({_SPANS})\s*(?:†[^【】]*)?】)",  # 【1】 【1†source】
     re.IGNORECASE,
 )
+_LINE = re.compile(r"[^\n]+")
+_MARKERS_AT_END = re.compile(r"(?:[ \t]*\[\d+\])+[.!?]?(?=[ \t]+[^\W\d_a-zß-ÿ]|[ \t]+[¿¡])")
+_BULLET = re.compile(r"[ \t]*(?:[-*•#>]+|\d{1,2}[.)])[ \t]+")
 _SPAN_ENDS = re.compile(r"(\d+)(?:\s*[-\u2010-\u2015]\s*(\d+))?")
 
 
 def evidence_hash(contexts: Iterable[tuple[str, str]]) -> str:
-    """SHA-256 of the contexts' (title, text) pairs, in order.
+    """SHA-256 of the contexts' (title, text) pairs, in order, without invisible characters.
 
     Computed from the rendered prompt when it is sent and from the hits when they are shown: equal hashes
     mean that the screen shows the evidence the model saw.
     """
     digest = hashlib.sha256()
     for title, text in contexts:
+        title, text = " ".join(without_invisible(title).split()), without_invisible(text)
         digest.update(f"{len(title)}:{title}{len(text)}:{text}".encode())
     return digest.hexdigest()
 
@@ -88,6 +96,29 @@ def cited_claims(text: str, language: str) -> Iterator[tuple[int, str]]:
             claim = next(reversed(sentences((claim + between)[-LONGEST_CLAIM:], language)), "")
         end = match.end()
         yield int(match[1]), claim
+
+
+def claims(text: str) -> list[Claim]:
+    """The sentences of an answer with resolved citations, in order; a marker belongs to the sentence before it.
+
+    Lines without a word are left out; each item of a list is a sentence or several.
+    """
+    language = language_of(MARKER.sub("", text))
+    found: list[Claim] = []
+    for line in _LINE.finditer(text):
+        masked = MARKER.sub(lambda marker: " " * len(marker[0]), line[0])
+        ends = {match.end() for match in _MARKERS_AT_END.finditer(line[0])}
+        starts = {start for start, _ in sentence_spans(masked, language)} | ends
+        bullet = _BULLET.match(line[0])
+        first = bullet.end() if bullet else 0
+        cuts = sorted({first, len(line[0]), *(start for start in starts if start > first)})
+        for start, end in itertools.pairwise(cuts):
+            piece = line[0][start:end]
+            words = " ".join(MARKER.sub("", piece).split())
+            if re.search(r"\w", words):
+                begin = line.start() + start + len(piece) - len(piece.lstrip())
+                found.append(Claim(begin, begin + len(piece.strip()), words))
+    return found
 
 
 def _rewritten(text: str, contexts: int) -> tuple[str, int]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ..language.analysis import detect_language
 from ..prompts.replies import COMPLETE, TOO_LONG
+from ..values.jurisdictions import name_of
 from ..values.profile import LANGUAGE_NAMES
+from ..values.sources import difference, listed
+from ..values.types import Passage
 
 ABSTENTION = {
     "en": "There is not enough evidence in this collection to answer the question.",
@@ -19,6 +23,10 @@ NONE_FOUND = {
 NONE_ANSWERS = {
     "en": "The model found no answer in the passages.",
     "es": "El modelo no encontró ninguna respuesta en los pasajes.",
+}
+NOT_ENOUGH = {
+    "en": "The evidence in these passages scores {score:.2f}; an answer needs at least {needed:.2f}.",
+    "es": "La evidencia de estos pasajes alcanza {score:.2f}; una respuesta necesita al menos {needed:.2f}.",
 }
 BELOW_THRESHOLD = {
     "en": "The best passage reaches {best:.3f}, which is below the threshold θ = {theta:g}.",
@@ -79,7 +87,34 @@ NOTICE = {
     "es": "Aviso de esta demostración, no procede de los documentos: {action}",
 }
 PERHAPS = {"en": "Perhaps you meant", "es": "Quizá quiso decir"}
-AND = {"en": "and", "es": "y"}
+INVALID = {
+    "en": (
+        "1 citation pointed to no passage and was removed.",
+        "{count} citations pointed to no passage and were removed.",
+    ),
+    "es": (
+        "1 cita no remitía a ningún pasaje y se quitó.",
+        "{count} citas no remitían a ningún pasaje y se quitaron.",
+    ),
+}
+ANSWER_LANGUAGE = {
+    "en": "The answer is in {answer}, the question in {question}.",
+    "es": "La respuesta está en {answer} y la pregunta en {question}.",
+}
+UNMARKED = {
+    "en": "Only the first {checked} of {count} sentences were compared with the passages.",
+    "es": "Solo se compararon con los pasajes las primeras {checked} de {count} frases.",
+}
+APPLIES = {
+    "en": (
+        "For the country you chose ({country}), {names} applies.",
+        "For the country you chose ({country}), {names} apply.",
+    ),
+    "es": (
+        "En el país elegido ({country}) se aplica {names}.",
+        "En el país elegido ({country}) se aplican {names}.",
+    ),
+}
 IN_SPANISH = {
     "en": "inglés",
     "es": "español",
@@ -104,6 +139,11 @@ def none_found(language: str) -> str:
 def none_answers(language: str) -> str:
     """Why an answer abstains: the model said so and gave no reason."""
     return _in(language, NONE_ANSWERS)
+
+
+def not_enough(language: str, score: float, needed: float) -> str:
+    """Why an answer abstains: the evidence is too weak. The score is rounded down, so never to what is needed."""
+    return _in(language, NOT_ENOUGH).format(score=math.floor(100 * score) / 100, needed=needed)
 
 
 def below_threshold(language: str, best: float, theta: float) -> str:
@@ -153,6 +193,37 @@ def notice(language: str, action: str) -> str:
     return _in(language, NOTICE).format(action=action)
 
 
+def invalid_citations(language: str, count: int) -> str:
+    """Remark: citations without a passage."""
+    one, several = INVALID.get(language, INVALID["en"])
+    return (several if count > 1 else one).format(count=count)
+
+
+def answer_language(asked: str, answered: str) -> str:
+    """Remark: the answer is in another language than the question."""
+    names = {"answer": _name(asked, answered), "question": _name(asked, asked)}
+    return _in(asked, ANSWER_LANGUAGE).format(**names)
+
+
+def unmarked(language: str, checked: int, count: int) -> str:
+    """Remark: the answer has more sentences than are compared with the passages."""
+    return _in(language, UNMARKED).format(checked=checked, count=count)
+
+
+def differs(language: str, citations: Sequence[int], passage: Passage, country: str) -> str:
+    """Remark: guidance in cited passages differs; and which side leads in the chosen country, if one does."""
+    text = f"{_markers(language, citations)} {difference(passage.agreeing, passage.differs_from, language)}"
+    ours = passage.leading(country)
+    if not ours:
+        return text
+    one, several = APPLIES.get(language, APPLIES["en"])
+    named = dict.fromkeys(f"{source.organisation} {source.year}" for source in ours)
+    where = name_of(ours[0].jurisdiction, language)
+    return (
+        f"{text} {(several if len(named) > 1 else one).format(country=where, names=listed(named, language))}"
+    )
+
+
 def perhaps_you_meant(question: str) -> str:
     """The introduction to an abstention's suggestions, in the question's language."""
     return _in(detect_language(question), PERHAPS)
@@ -160,8 +231,7 @@ def perhaps_you_meant(question: str) -> str:
 
 def _markers(language: str, citations: Sequence[int]) -> str:
     """Numbers as markers, such as "[1], [2] and [3]"."""
-    *before, last = (f"[{n}]" for n in citations)
-    return f"{', '.join(before)} {_in(language, AND)} {last}" if before else last
+    return listed((f"[{n}]" for n in citations), language)
 
 
 def _name(language: str, of: str) -> str:
@@ -171,11 +241,6 @@ def _name(language: str, of: str) -> str:
 
 def _in(language: str, texts: dict[str, str]) -> str:
     return texts.get(language, texts["en"])
-
-
-def invalid_citations(count: int) -> str:
-    """Warning: citations without a source."""
-    return f"{count} citation(s) named a source that does not exist and were removed."
 
 
 def incomplete(finish: str) -> str:
@@ -200,8 +265,9 @@ NO_CITATIONS = "The answer cites none of its passages."
 def unsupported_citations(count: int, total: int) -> str:
     """Warning: citations whose passage seems to be about something else."""
     return (
-        f"{count} of {total} citations not supported: the passage shares too few words with "
-        "the sentence that cites it."
+        f"{count} of {total} citations point to a passage that does not support the sentence."
+        if total > 1
+        else "The citation points to a passage that does not support the sentence."
     )
 
 
@@ -216,6 +282,16 @@ def no_thresholds(model: str) -> str:
 
 
 OUT_OF_TIME = "rating them took too long; the next run will be faster"
+
+
+EVIDENCE_OUT_OF_TIME = (
+    "Weighing the evidence took too long, so the question was answered without; the next run will be faster."
+)
+
+
+def never_declined(model: str) -> str:
+    """Warning: no evidence is too weak for an answer."""
+    return f"{model} has no thresholds for abstention, so no question is declined for weak evidence."
 
 
 def not_judged(count: int, total: int, reason: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from ..language.analysis import detect_language, language_of
 from ..values.labels import LABELS
 from ..values.remarks import Remark, Suggestion
+from ..values.sources import Source
 from ..values.types import Hit
 from . import messages
 from .citations import MARKER, cited_claims
@@ -14,17 +15,22 @@ from .citations import MARKER, cited_claims
 MOST_SUGGESTIONS = 3
 
 
-def remarks_on(question: str, text: str, hits: Sequence[Hit]) -> tuple[Remark, ...]:
+def remarks_on(question: str, text: str, hits: Sequence[Hit], country: str = "") -> tuple[Remark, ...]:
     """Remarks on an answer with resolved citations.
 
     Args:
         text: the answer; its marker [n] cites `hits[n - 1]`.
+        country: whose guidance leads where passages differ; may be empty.
     """
     spoken = detect_language(question)
     sources: dict[str, list[int]] = {}  # cited sentence -> its citations
     for n, claim in cited_claims(text, language_of(MARKER.sub("", text))):
         sources.setdefault(claim, []).append(n)
-    return (*_thin(sources, hits, spoken), *_other_language(sources, hits, spoken))
+    return (
+        *_differs(sources, hits, spoken, country),
+        *_thin(sources, hits, spoken),
+        *_other_language(sources, hits, spoken),
+    )
 
 
 def suggestions(question: str, hits: Sequence[Hit]) -> tuple[Suggestion, ...]:
@@ -40,9 +46,23 @@ def suggestions(question: str, hits: Sequence[Hit]) -> tuple[Suggestion, ...]:
     ]
     found: dict[str, Suggestion] = {}
     for _, _, passage in sorted(near, key=lambda each: (-each[0], not each[1])):
-        if passage.full_title:
+        if passage.full_title and not passage.gives_orders:
             found.setdefault(passage.doc_id, Suggestion(passage.full_title, passage.doc_id, passage.id))
     return tuple(found.values())[:MOST_SUGGESTIONS]
+
+
+def _differs(
+    sources: dict[str, list[int]], hits: Sequence[Hit], spoken: str, country: str
+) -> Iterator[Remark]:
+    """Where guidance differs: both sides, once for all cited passages with the same two."""
+    sides: dict[tuple[tuple[Source, ...], tuple[Source, ...]], list[int]] = {}
+    for n in _numbers(sources):
+        passage = hits[n - 1].passage
+        if passage.differs_from:
+            sides.setdefault((passage.agreeing, passage.differs_from), []).append(n)
+    for numbers in sides.values():
+        text = messages.differs(spoken, numbers, hits[numbers[0] - 1].passage, country)
+        yield Remark("differs", text, tuple(numbers))
 
 
 def _thin(sources: dict[str, list[int]], hits: Sequence[Hit], spoken: str) -> Iterator[Remark]:

@@ -47,6 +47,11 @@ def helplines(country: str) -> Helplines | None:
     return table[country.upper()]
 
 
+def countries(language: str = "en") -> Mapping[str, str]:
+    """The name of each country that can be chosen, by its ISO 3166 code."""
+    return {code: lines.country[language] for code, lines in _table().items()}
+
+
 @functools.cache
 def _table() -> Mapping[str, Helplines]:
     rows = tomllib.loads(resources.files(__package__).joinpath("helplines.toml").read_text("utf-8"))

@@ -36,7 +36,7 @@ _TODAY = words(
 _ACTS = words(
     r"call\w*|dial\w*|ring\w*|phone\w*|telephone\w*|go|goes|going|get|take|bring|contact\w*|seek\w*|come|see|tell\w*|ask\w*|needs?|means?|requires?|"
     r"must|should|have|has|calls for|warrants?|"
-    r"llam\w+|marc(?:ar|a|e|ar|ando)|acud\w+|vay\w+|ve|ven|ir|va|lleve\w*|llevar\w*|busc\w+|busque\w*|ped\w+|pid\w+|consult\w+|necesit\w+|requier\w+|"
+    r"llam\w+|marc(?:ar|a|e|ando)|acud\w+|vay\w+|ve|ven|ir|va|lleve\w*|llevar\w*|busc\w+|busque\w*|ped\w+|pid\w+|consult\w+|necesit\w+|requier\w+|"
     r"oblig\w+|exig\w+|hay que|deben?|avis\w+|contact\w+|haga|se (?:valora|atiende|consulta|revisa|trata)n?|activ\w+"
 )
 _NEEDLESS = words(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ConfigError, DataError
+from .invisible import IGNORABLE
 from .unreadable import why_unreadable
 
 PROFILE_FILE = "profile.toml"  # next to a corpus's documents
@@ -24,7 +25,7 @@ LANGUAGE_NAMES: Mapping[str, str] = {
 }  # fmt: skip
 
 _CODE = re.compile(r"[a-z]{2,3}")
-_UNSAFE_IN_PROMPT = re.compile(r"[\n\r{}<>]")
+_UNSAFE_IN_PROMPT = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029{{}}<>{IGNORABLE}]")
 
 
 @dataclass(frozen=True, slots=True)

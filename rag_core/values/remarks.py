@@ -13,16 +13,35 @@ class Remark:
     Args:
         kind: "thin": some cited sentences rest only on passages labelled Low; "all_thin": every one does;
             "language": cited passages are in another language than the question; "cut": the answer is incomplete;
-            "buried": it does not begin with what to do about an urgent question.
+            "buried": it does not begin with what to do about an urgent question; "invalid": citations were removed;
+            "answer_language": the answer is in another language than the question; "unmarked": only the first
+            sentences were compared with the passages; "differs": guidance in a cited passage differs by country or
+            organisation; "old": every cited source is old.
         text: the remark, in Spanish for a Spanish question, otherwise in English.
-        citations: numbers of the passages, ascending; empty for "cut" and "buried".
-        sentences: the sentences it is about, without markers; empty for "language", "cut" and "buried".
+        citations: numbers of the passages, ascending; empty where it is about none.
+        sentences: the sentences it is about, without markers; for "thin" and "all_thin".
     """
 
-    kind: Literal["thin", "all_thin", "language", "cut", "buried"]
+    kind: Literal[
+        "thin",
+        "all_thin",
+        "language",
+        "cut",
+        "buried",
+        "invalid",
+        "answer_language",
+        "unmarked",
+        "differs",
+        "old",
+    ]
     text: str
     citations: tuple[int, ...]
     sentences: tuple[str, ...] = ()
+
+    @property
+    def leads(self) -> bool:
+        """Whether to read it before the answer."""
+        return self.kind in ("buried", "cut", "all_thin", "answer_language")
 
     def as_json(self) -> dict[str, Any]:
         """Its fields, with lists for tuples."""

@@ -147,6 +147,11 @@ class Settings(BaseSettings):
         "calibrated",
         description="Relevance labels by fitted thresholds, or by position (rank).",
     )
+    abstain: Literal["auto", "off"] = Field(
+        "auto",
+        description="Decline a question without asking the answer model when the evidence found is too weak, by fitted "
+        "thresholds (auto), or never (off).",
+    )
     country: str = Field(
         "",
         max_length=2,

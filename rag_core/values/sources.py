@@ -5,6 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+
+from .jurisdictions import country_of, name_of
+
+# A source older than this many years is flagged. NICE checked each guideline every 5 years (Developing NICE guidelines:
+# the manual, chapter 13, until 2022); half of the guidelines in Shekelle et al., JAMA 2001;286:1461, were outdated in 5.8.
+OLD_YEARS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,18 @@ class Source:
     @property
     def short(self) -> str:
         """Organisation, year and jurisdiction."""
-        return f"{self.organisation} {self.year}{self._where}"
+        return self.in_language("en")
+
+    @property
+    def country(self) -> str:
+        """ISO 3166 code of the one country where it applies; empty if there is none."""
+        return country_of(self.jurisdiction)
+
+    def in_language(self, language: str) -> str:
+        """`short`, with the jurisdiction's name in a language."""
+        where = name_of(self.jurisdiction, language)
+        name = self.organisation.removesuffix(f" ({name_of(self.jurisdiction, 'es')})")  # not twice
+        return f"{name} {self.year}{f' ({where})' if where else ''}"
 
     @property
     def _where(self) -> str:
@@ -42,13 +60,73 @@ def source_line(sources: Iterable[Source]) -> str:
     return "; ".join(map(str, dict.fromkeys(sources)))
 
 
-def difference(sources: Sequence[Source], differs_from: Sequence[Source]) -> str:
-    """One sentence saying whose guidance differs; empty if nobody's does."""
+def names(sources: Iterable[Source], language: str = "en") -> str:
+    """Organisation, year and jurisdiction of each source, as a list in words; empty for none."""
+    return listed((source.in_language(language) for source in sources), language)
+
+
+def listed(words: Iterable[str], language: str = "en") -> str:
+    """Words as a list, each once, such as "a, b and c"; empty for none."""
+    *most, last = dict.fromkeys(words) or [""]
+    return f"{', '.join(most)} {'y' if language == 'es' else 'and'} {last}" if most else last
+
+
+def difference(sources: Sequence[Source], differs_from: Sequence[Source], language: str = "en") -> str:
+    """One sentence naming both sides where guidance differs; empty if it does not.
+
+    Args:
+        sources: one side.
+        differs_from: the other.
+    """
     if not differs_from:
         return ""
-    *names, last = dict.fromkeys(source.short for source in (*sources, *differs_from))
-    listed = f"{', '.join(names)} and {last}" if names else last
-    return f"Guidance differs: {listed} do not agree here."
+    one, other = names(sources, language), names(differs_from, language)
+    several = len({source.short for source in sources}) > 1
+    if language == "es":
+        if not one:
+            return f"Las guías difieren: {other} dice otra cosa."
+        return f"Las guías difieren: {one} {'dicen' if several else 'dice'} una cosa; {other}, otra."
+    if not one:
+        return f"Guidance differs: {other} says something else."
+    return f"Guidance differs: {one} {'say' if several else 'says'} one thing, {other} another."
+
+
+def leading(sources: Sequence[Source], differs_from: Sequence[Source], country: str) -> tuple[Source, ...]:
+    """The sources of a country, if only one of the two sides has any; otherwise none leads."""
+    ours = [
+        tuple(one for one in side if country and one.country == country) for side in (sources, differs_from)
+    ]
+    return ours[0] or ours[1] if not all(ours) else ()
+
+
+def this_year() -> int:
+    """The current year."""
+    return datetime.now(UTC).year
+
+
+def age_years(sources: Iterable[Source], year: int | None = None) -> int | None:
+    """Age of the newest source in years; None for no source.
+
+    Args:
+        year: the year to count to; the current one by default.
+    """
+    years = [source.year for source in sources]
+    return max((this_year() if year is None else year) - max(years), 0) if years else None
+
+
+def is_old(sources: Iterable[Source], year: int | None = None) -> bool:
+    """Whether even the newest source is more than `OLD_YEARS` old."""
+    age = age_years(sources, year)
+    return age is not None and age > OLD_YEARS
+
+
+def age_note(sources: Sequence[Source], year: int | None = None) -> str:
+    """What to say about old sources; empty if one is recent."""
+    if not is_old(sources, year):
+        return ""
+    newest = max(source.year for source in sources)
+    what = "From" if len({source.year for source in sources}) == 1 else "Newest source from"
+    return f"{what} {newest}, {age_years(sources, year)} years old: check for newer guidance."
 
 
 def sources_to_json(sources: Iterable[Source]) -> str:

@@ -6,8 +6,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .answers import Answer
+from .notice import NOTICE
+from .remarks import Remark
+from .sources import OLD_YEARS, age_years, is_old
 from .triage import Triage
-from .types import Answer, Cost, ModelCall, Ranking, State, token_counts
+from .types import Cost, ModelCall, Ranking, State, token_counts
+
+_OLD = {
+    "en": "Every source cited here is more than {years} years old (the newest is from {newest}): check for newer guidance.",
+    "es": "Todas las fuentes citadas tienen más de {years} años (la más reciente es de {newest}): compruebe si hay guías más "
+    "nuevas.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +93,33 @@ class Trace:
         return sum(step.seconds for step in self.steps)
 
     @property
+    def country(self) -> str:
+        """ISO 3166 code of the country whose guidance led; empty for none."""
+        return self.engine.get("country") or ""
+
+    def remarks(self, year: int | None = None) -> tuple[Remark, ...]:
+        """The answer's remarks and, if every passage it cites is old this year, one on that.
+
+        The age is no part of the answer: the same answer is older next year.
+
+        Args:
+            year: the year to count to; the current one by default.
+        """
+        if not self.answer:
+            return ()
+        passages = {hit.id: hit.passage for hit in self.ranking}
+        numbers = {
+            one.n: passages[one.context_id].sources
+            for one in self.answer.citations
+            if one.context_id in passages
+        }
+        if not numbers or not all(is_old(sources, year) for sources in numbers.values()):
+            return self.answer.remarks
+        newest = max(source.year for sources in numbers.values() for source in sources)
+        text = _OLD["es" if self.triage.language == "es" else "en"].format(years=OLD_YEARS, newest=newest)
+        return (*self.answer.remarks, Remark("old", text, tuple(sorted(numbers))))
+
+    @property
     def cost(self) -> Cost:
         """What this result would cost if nothing were reused."""
         return Cost.of(self.calls)
@@ -118,6 +155,10 @@ class Trace:
                     "source": hit.passage.source,
                     "sources": [asdict(source) for source in hit.passage.sources],
                     "difference": hit.passage.difference,
+                    "gives_orders": hit.passage.gives_orders,
+                    "differs_from": [asdict(source) for source in hit.passage.differs_from],
+                    "age_years": age_years(hit.passage.sources),
+                    "old": is_old(hit.passage.sources),
                     "rank": rank,
                     "score": hit.score,
                     "score_scale": hit.scale,
@@ -150,10 +191,12 @@ class Trace:
                     }
                     for cited in answer.citations
                 ],
+                "invalid_citations": answer.invalid_citations,
+                "sentences": [sentence.as_json() for sentence in answer.sentences],
                 "abstained": answer.abstained,
                 "reason": answer.reason,
                 "notice": answer.notice,
-                "remarks": [remark.as_json() for remark in answer.remarks],
+                "remarks": [remark.as_json() for remark in self.remarks()],
                 "suggestions": [near.as_json() for near in answer.suggestions],
             },
             "steps": [
@@ -190,6 +233,8 @@ class Trace:
             "warnings": list(self.warnings),
             "engine": dict(self.engine),
             "triage": self.triage.as_json(),
+            "country": self.country or None,
+            "notice": NOTICE,
         }
 
 

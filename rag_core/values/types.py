@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from .answers import Answer
+from .orders import any_gives_orders
+from .sources import Source, difference, leading
 
-from .remarks import Remark, Suggestion
-from .sources import Source, difference
+if TYPE_CHECKING:  # loading numpy takes longer than the rest of a command that needs no model
+    import numpy as np
+    from numpy.typing import NDArray
 
-Vectors = NDArray[np.float32]  # (n, d), rows L2-normalised
+Vectors: TypeAlias = "NDArray[np.float32]"  # (n, d), rows L2-normalised
 Scale = Literal[
     "cosine",
     "bm25",
@@ -65,9 +67,23 @@ class Passage:
         return " › ".join(part for part in (self.title, self.heading) if part)
 
     @property
+    def gives_orders(self) -> bool:
+        """Whether it gives orders to a language model; see `values.orders`."""
+        return any_gives_orders(self.full_title, self.text, self.doc_id)
+
+    @property
+    def agreeing(self) -> tuple[Source, ...]:
+        """The sources that `differs_from` differs from: the other side."""
+        return tuple(one for one in self.sources if one not in self.differs_from)
+
+    @property
     def difference(self) -> str:
-        """One sentence saying whose guidance differs; empty if nobody's does."""
-        return difference([one for one in self.sources if one not in self.differs_from], self.differs_from)
+        """One sentence naming both sides where guidance differs; empty if it does not."""
+        return difference(self.agreeing, self.differs_from)
+
+    def leading(self, country: str) -> tuple[Source, ...]:
+        """The sources of a country that lead where guidance differs; usually empty."""
+        return leading(self.agreeing, self.differs_from, country) if self.differs_from else ()
 
     @property
     def indexed_text(self) -> str:
@@ -327,54 +343,6 @@ def spent_so_far(calls: Iterable[ModelCall]) -> str:
     cost, count = Cost.of(billed), len(billed)
     how_many = "" if cost.unpriced else f" for {count:,} call{'s' if count > 1 else ''}"
     return f"Spent so far: {cost}{how_many}."
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """The answer's marker [n] cites passage `context_id`; `quote` is the sentence closest to the claim.
-
-    Args:
-        supported: whether the quote shares enough words with the claim; None if word overlap cannot tell.
-        markers: positions of its markers among all markers in the answer, from 0.
-    """
-
-    n: int
-    context_id: str
-    quote: str
-    supported: bool | None = True
-    markers: tuple[int, ...] = field(default=(), compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A cited answer, or an abstention with its reason.
-
-    Args:
-        text: the answer with [n] markers, or the abstention.
-        citations: in text order; n is the context's rank.
-        abstained: True when the evidence was insufficient.
-        reason: why it abstained; empty otherwise.
-        evidence: hash of the contexts in the prompt (`citations.evidence_hash`); empty without a prompt.
-        invalid_citations: number of markers that matched no context and were removed.
-        remarks: what the reader should know about the evidence.
-        suggestions: after an abstention, the nearest documents; may be empty.
-        notice: the beginning of `text` when it is ours, not the model's or a quotation: what to do now; may be empty.
-    """
-
-    text: str
-    citations: tuple[Citation, ...] = ()
-    abstained: bool = False
-    reason: str = ""
-    evidence: str = ""
-    invalid_citations: int = 0
-    remarks: tuple[Remark, ...] = ()
-    suggestions: tuple[Suggestion, ...] = ()
-    notice: str = ""
-
-    @property
-    def written(self) -> str:
-        """The text after the notice."""
-        return self.text[len(self.notice) :].lstrip()
 
 
 @dataclass(frozen=True, slots=True)

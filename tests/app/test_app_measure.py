@@ -103,6 +103,10 @@ def test_measuring_from_nothing_to_single_questions(browser: Browser, app: str, 
     for verdict in ("better", "different", "same"):
         page.get_by_test_id("stButtonGroup").get_by_text(verdict, exact=False).first.click()
     table = page.get_by_test_id("stDataFrame").last
+    table.hover()
+    tools = page.get_by_test_id("stElementToolbar").last
+    expect(tools.get_by_label("Search")).to_be_visible()
+    expect(tools.locator("[aria-label^='Download as CSV']")).to_be_hidden()  # it could not carry our notice
     expect(table).to_be_visible()
     table.click(position={"x": 15, "y": 55})  # the box before the first question
     expect(page.locator(".rl-stage").first).to_be_visible()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers.behaviours import Drop, Endless, Hang, Reply, Status
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, serving, tab
+from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, serving, strategy_boxes, tab
 from helpers.openai_server import OpenAIServer, role_of, serve
 from playwright.sync_api import Browser, expect
 
@@ -61,7 +61,7 @@ def test_a_running_comparison_survives_other_pages_and_reloads(
     def as_it_was() -> None:
         expect(page.get_by_label("Question", exact=True)).to_have_value(ENGLISH, timeout=60_000)
         expect(paid_visit.results_for(ENGLISH)).to_be_visible()
-        expect(page.get_by_role("combobox")).to_have_count(2)
+        expect(strategy_boxes(page)).to_have_count(2)
         expect(page.locator(".rl-passage")).to_have_count(4 + 5)
         expect(page.locator(".rl-changed")).to_have_count(0)
 

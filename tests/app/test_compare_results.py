@@ -41,7 +41,7 @@ def test_results_survive_reruns_and_a_changed_control_runs_only_what_must(visit:
     visit.run()
     visit.wait_until_done()
     page = visit.page
-    answers = page.locator(".rl-answer").all_inner_texts()
+    answers = page.locator(".rl-answer").all_text_contents()
     page.get_by_role("button", name="Settings").nth(2).click()
     slider = page.get_by_role("slider", name="mmr_lambda")
     slider.focus()

@@ -23,9 +23,9 @@ from rag_core.data.answer_set import answer_file, read_answer_set, sentence_term
 from rag_core.data.benchmark import read_builtin
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
-from rag_core.offline.evidence import AnswerSupport
 from rag_core.offline.extract import WEIGHTS, Extractor
 from rag_core.offline.quotable import read_sources
+from rag_core.offline.subject import TermWeights
 from rag_core.prompts.prompt import Sources
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -44,13 +44,13 @@ class Found(NamedTuple):
 def read(lab: Lab) -> Iterator[Found]:
     """The sentences that each strategy finds, for questions where some but not all are needed."""
     extractor = Extractor(lab.engines.scorer.embedder, lab.engines.thesaurus)
-    evidence = AnswerSupport(lab.engines.scorer, lab.index)
+    scorer, weights = lab.engines.scorer, TermWeights(lab.index)
     dev = read_builtin(DATA, "dev")
     for judged in read_answer_set(answer_file(DATA, "dev"), dev).answers.values():
         question = judged.question.text
         for strategy in STRATEGIES:
             hits = lab.run(question, rag_core.build(strategy).without_answer()).ranking.hits
-            candidates = read_sources(Sources(hits), evidence.assess(question, hits).relevance)
+            candidates = read_sources(Sources(hits), scorer.relevance(question, hits))
             said = [sentence_terms(one.text, one.language) for one in candidates]
             needed = np.array(
                 [
@@ -62,7 +62,7 @@ def read(lab: Lab) -> Iterator[Found]:
             if needed.any() and not needed.all():
                 yield Found(
                     judged.question.id,
-                    extractor.features(question, question, candidates, evidence.terms(question)),
+                    extractor.features(question, question, candidates, weights.of(question)),
                     needed,
                 )
 

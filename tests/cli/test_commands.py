@@ -18,7 +18,7 @@ QUESTION = "When is anti-D given?"
 
 QUERY_KEYS = {
     "question", "strategy", "controls", "fingerprint", "queries", "contexts", "answer", "steps", "metrics",
-    "seconds", "warnings", "engine", "triage",
+    "seconds", "warnings", "engine", "triage", "country", "notice",
 }  # fmt: skip
 METRIC_KEYS = {
     "rewrite_input_tokens", "rewrite_output_tokens", "rewrite_cost", "answer_input_tokens",
@@ -85,13 +85,14 @@ def test_query_as_json_has_exactly_the_promised_fields(ready: Path, rag: Rag, st
     assert [context["rank"] for context in trace["contexts"]] == [1, 2, 3]
     for context in trace["contexts"]:
         assert set(context) == {
-            "id", "doc_id", "title", "text", "source", "sources", "difference", "rank", "score", "score_scale", "label",
-            "votes",
+            "id", "doc_id", "title", "text", "source", "sources", "difference", "differs_from", "age_years", "old",
+            "gives_orders", "rank", "score", "score_scale", "label", "votes",
         }  # fmt: skip
         assert context["label"] in {"High", "Medium", "Low"}
         assert all({"stage", "query", "rank", "score"} <= set(vote) for vote in context["votes"])
     assert set(trace["answer"]) == {
-        "text", "citations", "abstained", "reason", "notice", "remarks", "suggestions",
+        "text", "citations", "invalid_citations", "sentences", "abstained", "reason", "notice", "remarks",
+        "suggestions",
     }  # fmt: skip
     ids = [context["id"] for context in trace["contexts"]]
     for cited in trace["answer"]["citations"]:
@@ -118,7 +119,7 @@ def test_compare_as_json_gives_the_traces_in_the_order_asked(ready: Path, rag: R
         "--set", "bm25.k1=0.9", "--set", "bm25.k_final=2", "--set", "simple_semantic.k_final=1",
     )  # fmt: skip
     assert (ran.code, ran.err) == (0, "")
-    assert set(ran.json) == {"question", "traces"}
+    assert set(ran.json) == {"notice", "question", "traces"}
     bm25, semantic = ran.json["traces"]
     assert set(bm25) == set(semantic) == QUERY_KEYS | {"label"}
     assert (bm25["label"], semantic["label"]) == ("bm25", "simple_semantic")
@@ -175,7 +176,7 @@ def test_a_strange_question_is_answered_or_abstained_from(ready: Path, rag: Rag,
     ran = rag("compare", question, "--strategies", ",".join(RECIPES), "--json")
     assert (ran.code, ran.err) == (0, "")
     for trace in ran.json["traces"]:
-        assert trace["question"] == " ".join(question.split())
+        assert trace["question"] == " ".join(question.replace("\x00", " ").split())
         assert trace["answer"]["text"]
         assert bool(trace["answer"]["citations"]) != trace["answer"]["abstained"]
 
@@ -351,7 +352,7 @@ def test_doctor_says_which_engines_answer(ready: Path, rag: Rag) -> None:
     ran = rag("doctor", "--json")
     assert (ran.code, ran.err) == (0, "")
     report = ran.json
-    assert set(report) == {"can_answer", "engine", "versions", "findings"}
+    assert set(report) == {"notice", "can_answer", "engine", "versions", "findings"}
     assert report["can_answer"] is True
     assert report["engine"]["embedding"] == "all-MiniLM-L6-v2"
     assert {"python", "chromadb", "streamlit"} <= set(report["versions"])

@@ -78,9 +78,7 @@ def test_an_export_into_a_file_is_one_line(
 ) -> None:
     monkeypatch.setattr("rag_core.lab.engines.load_engines", lambda settings, tell=None: lab.engines)
     (tmp_path / "file").write_text("kept")
-    assert_one_line(
-        rag("index", "--export", str(tmp_path / "file")), str(tmp_path / "file"), "Not a directory"
-    )
+    assert_one_line(rag("index", "--export", str(tmp_path / "file")), str(tmp_path / "file"), "File exists")
     assert (tmp_path / "file").read_text() == "kept"
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from helpers.behaviours import Status
-from helpers.openai_server import OpenAIServer, serve
-from helpers.provider_lab import obliging, provider_lab
+from helpers.openai_server import OpenAIServer
+from helpers.provider_lab import provider_lab
 from helpers.small import Rag
 
 from rag_core.cli import main
@@ -24,13 +24,6 @@ REDACTED = "Do cats sleep? Call [phone] or [e-mail]"
 SECRETS = ("07700", "ana@example.com")
 STRATEGY = ("--strategy", "hyde")
 COMMANDS = [("query", *STRATEGY), ("compare", "--strategies", "hyde,bm25")]
-
-
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serve() as running:
-        running.choose = obliging
-        yield running
 
 
 @pytest.fixture

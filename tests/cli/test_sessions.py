@@ -12,6 +12,7 @@ from helpers.openai_server import serve
 from helpers.provider_lab import provider_lab
 from helpers.small import Rag
 
+from rag_core import NOTICE
 from rag_core.catalog import RECIPES
 from rag_core.lab.lab import Lab
 from rag_core.sessions import read_session, replay
@@ -55,6 +56,7 @@ def test_the_same_again_is_the_same(rag: Rag, saved: Path) -> None:
     ran = rag("replay", str(saved), "--strict", "--json")
     assert (ran.code, ran.err) == (0, "")
     assert ran.json == {
+        "notice": NOTICE,
         "question": QUESTION,
         "traces": [
             {"label": "a", "strategy": "bm25", "differences": []},

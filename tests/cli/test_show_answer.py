@@ -8,9 +8,9 @@ import pytest
 from helpers.answers import answered, passage
 
 from rag_core.cli import show
+from rag_core.values.answers import Answer
 from rag_core.values.remarks import Remark, Suggestion
 from rag_core.values.trace import Trace
-from rag_core.values.types import Answer
 
 
 def printed(answer: Answer, capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from helpers.small import Rag
 
-from rag_core import triage
+from rag_core import NOTICE, triage
 
 URGENT = "34 weeks, the worst headache of my life and flashing lights"
 NO_WISH_TO_LIVE = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
 
 
 def test_its_json_is_the_value_of_the_library(rag: Rag) -> None:
-    assert rag("triage", URGENT, "--json").json == triage(URGENT).as_json()
+    assert rag("triage", URGENT, "--json").json == {"notice": NOTICE, **triage(URGENT).as_json()}
 
 
 def test_in_words_it_says_what_to_do_and_why(rag: Rag) -> None:

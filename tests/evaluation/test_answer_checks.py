@@ -6,7 +6,7 @@ import json
 import math
 import threading
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from helpers.answers import answered, passage
@@ -31,8 +31,11 @@ from rag_core.language.thesaurus import Thesaurus
 from rag_core.models.llm import load_openai
 from rag_core.prompts.prompt import NO_EVIDENCE
 from rag_core.values.errors import ConfigError, InputError, ProviderError, StorageError
+from rag_core.values.grounding import Claim, Grounded
+from rag_core.values.notice import NOTICE
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
+from rag_core.values.types import Passage
 
 
 def checked(abstained: bool) -> CheckedAnswer:
@@ -94,13 +97,35 @@ ANIMALS = Benchmark(
 BM25 = {"bm25": ("bm25", {"k_final": 2})}
 
 
+class Quotes:
+    """A grounder that supports what a passage says word for word."""
+
+    def ground(self, claims: Sequence[Claim], passages: Sequence[Passage], language: str) -> list[Grounded]:
+        texts = [passage.text for passage in passages]
+        return [
+            Grounded(
+                *one, "supported" if any(one.text.rstrip(".") in text for text in texts) else "unsupported"
+            )
+            for one in claims
+        ]
+
+
 @pytest.fixture
 def animals(index, store, embedder, labels):
     """A lab over conftest's documents with a scripted answer model and, optionally, a judge."""
 
     def make(answer, judge=None) -> Lab:
         models = {"answer": answer} | ({"judge": judge} if judge else {})
-        engines = Engines(PriceList({}), labels, embedder, Unfitted(), WordReranker(), Thesaurus(()), models)
+        engines = Engines(
+            PriceList({}),
+            labels,
+            embedder,
+            Unfitted(),
+            WordReranker(),
+            Thesaurus(()),
+            models,
+            grounder=Quotes(),
+        )
         return Lab(Settings(llm="offline"), "animals", engines, store)
 
     return make
@@ -122,8 +147,8 @@ class TestReport:
         assert (found["data"], found["split"], found["left"]) == ("animals", "test", 0)
         scores = found["strategies"]["bm25"]
         assert list(scores) == [
-            "questions", "answered", "abstained", "failed", "failures", "sentences", "supported", "unchecked",
-            "support_rate", "citations", "valid_citations", "citation_validity", "abstention", "judge", "verdicts",
+            "questions", "answered", "abstained", "failed", "failures", "sentences", "supported", "weak",
+            "unsupported", "support_rate", "citations", "valid_citations", "citation_validity", "abstention", "judge", "verdicts",
             "cost_usd",
         ]  # fmt: skip
         assert scores.pop("failures") == {"q2": "bm25: stage Generate failed: down. Wait."}
@@ -135,7 +160,7 @@ class TestReport:
         }  # fmt: skip
         assert scores == {
             "questions": 4, "answered": 2, "abstained": 1, "failed": 1,
-            "sentences": 3, "supported": 2, "unchecked": 0, "support_rate": 2 / 3,
+            "sentences": 3, "supported": 2, "weak": 0, "unsupported": 1, "support_rate": 2 / 3,
             "citations": 4, "valid_citations": 3, "citation_validity": 3 / 4,
             "judge": None, "verdicts": None, "cost_usd": 3 * 0.25,
         }  # fmt: skip
@@ -159,8 +184,7 @@ class TestReport:
             "bm25",
             "  3 questions: 1 answered, 1 abstained, 1 failed",
             "  citations that name a passage   100.0% of 1",
-            "  sentences a passage supports    100.0% of 1 (by their words; 0 could not be",
-            "    checked)",
+            "  sentences a passage supports    100.0% of 1 (0 weak, 0 unsupported)",
             "  abstentions that were right     1.00 (0.21–1.00, n 1)",
             "  outside questions abstained on  1.00 (0.21–1.00, n 1)",
             "  other questions answered        1.00 (0.21–1.00, n 1)",
@@ -246,7 +270,9 @@ class TestRagas:
     def test_a_file_of_json_lines_is_written(self, animals, tmp_path):
         report, path = self.report(animals), tmp_path / "ragas.jsonl"
         assert write_ragas(path, report) == 2
-        assert [json.loads(line) for line in path.read_text("utf-8").splitlines()] == list(ragas_rows(report))
+        assert [json.loads(line) for line in path.read_text("utf-8").splitlines()] == [
+            {**row, "notice": NOTICE} for row in ragas_rows(report)
+        ]
 
     def test_a_file_that_cannot_be_written_is_named(self, animals, tmp_path):
         with pytest.raises(StorageError, match="missing"):
@@ -380,7 +406,7 @@ class TestOffline:
         for question in demo:
             for trace in lab.compare(question["text"], ["bm25", "simple_semantic", "hybrid_rrf"]):
                 found = check(trace)
-                assert (found.unsupported, found.unchecked) == ((), 0)
+                assert (found.weak, found.unsupported) == (0, 0)
                 assert found.supported <= found.citations == found.valid_citations
                 quoted += found.supported
         assert quoted > 50

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from helpers.behaviours import Reply
 from helpers.judged import GRADES, QUESTIONS
-from helpers.openai_server import OpenAIServer, role_of, serve
+from helpers.openai_server import OpenAIServer, role_of
 from helpers.provider_lab import listed, obliging, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
 
@@ -43,13 +43,6 @@ def stubborn(body: dict[str, Any]) -> Reply:
     if role_of(body) in ("judge", "") and message and "refused" not in message:
         return Reply("I cannot say.", usage=(300, 10))
     return obliging(body)
-
-
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serve() as running:
-        running.choose = obliging
-        yield running
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ from rag_core.evaluation.safety import SafetyReport, urgent_only
 from rag_core.evaluation.support import AnswerCheck
 from rag_core.offline.safety import SafetyCheck, check_safety
 from rag_core.urgency.triage import triage
+from rag_core.values.answers import Answer
 from rag_core.values.errors import ProviderError
 from rag_core.values.trace import Step, Trace
-from rag_core.values.types import Answer, Hit, Passage, Query, Ranking, State
+from rag_core.values.types import Hit, Passage, Query, Ranking, State
 
 BREATHING = "I am struggling to breathe at rest, 30 weeks"
 HELP = "Trouble breathing needs hospital at once."

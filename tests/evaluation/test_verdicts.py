@@ -22,9 +22,9 @@ from rag_core.evaluation.verdicts import (
     assess,
 )
 from rag_core.language.patterns import Pattern
+from rag_core.values.answers import Citation
 from rag_core.values.errors import ProviderError
 from rag_core.values.trace import Trace
-from rag_core.values.types import Citation
 
 
 def question(identity: str, language: str = "en", kind: str = "clear") -> Question:

@@ -11,8 +11,9 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -26,18 +27,24 @@ ANSWER_MS = 120_000  # models are loading and the machine may be busy
 
 
 @contextmanager
-def serving(**environment: str) -> Iterator[str]:
-    """The app on a free port; its address."""
+def serving(log: Path | None = None, **environment: str) -> Iterator[str]:
+    """The app on a free port; its address.
+
+    Args:
+        log: where its output goes.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    with ExitStack() as files:
+        output = files.enter_context(log.open("wb")) if log else subprocess.DEVNULL
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)],
+            cwd=ROOT,
+            env={**os.environ, **environment},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
     address = f"http://127.0.0.1:{port}"
     try:
         deadline = time.monotonic() + 60
@@ -51,6 +58,11 @@ def serving(**environment: str) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(timeout=20)
+
+
+def strategy_boxes(page: Page) -> Locator:
+    """The boxes that choose the strategies of Compare."""
+    return page.get_by_role("combobox", name=re.compile(r"Strategy \d"))
 
 
 class Visit:
@@ -101,6 +113,34 @@ class Visit:
         ]
         assert outside == []
         assert self.errors == []
+
+
+class Watched:
+    """A page that notes every request that leaves the app, and every dialog that a script opens."""
+
+    def __init__(self, browser: Browser, address: str) -> None:
+        self.page: Page = browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
+        self.outside: list[str] = []
+        self.dialogs: list[str] = []
+        own = (address, address.replace("http", "ws"), "data:image", "blob:")
+        self.page.on(
+            "request",
+            lambda request: None if request.url.startswith(own) else self.outside.append(request.url),
+        )
+        self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
+
+    def assert_alone(self, asked: Sequence[str] = ()) -> None:
+        self.page.wait_for_timeout(300)  # an image's request leaves after it is drawn
+        assert self.outside == []
+        assert list(asked) == []
+        assert self.dialogs == []
+        drawn = self.page.get_by_test_id("stMain").locator("img, iframe, video, object, embed, script, image")
+        sources = drawn.evaluate_all(
+            "drawn => drawn.map(one => one.src || one.getAttributeNS('http://www.w3.org/1999/xlink', 'href') || one.outerHTML)"
+        )
+        assert [
+            one for one in sources if not one.startswith("data:image/png")
+        ] == []  # a heat map's own cells
 
 
 def tab(page: Page, name: str) -> Locator:

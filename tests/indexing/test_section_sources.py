@@ -50,7 +50,7 @@ def test_each_passage_has_the_sources_of_its_section(tmp_path: Path, trusted: bo
     assert one.source == "WHO, Care in labour, 2018 (International); NICE, Intrapartum care, 2023 (UK)"
     assert one.difference == ""
     assert (two.sources, two.differs_from) == ((NICE, ACOG), (ACOG,))
-    assert two.difference == "Guidance differs: NICE 2023 (UK) and ACOG 2020 (US) do not agree here."
+    assert two.difference == "Guidance differs: NICE 2023 (UK) says one thing, ACOG 2020 (US) another."
     assert three.sources == (WHO, NICE, ACOG)
     assert {passage.text for passage in (one, two, three)} == {LONG.strip()}
 
@@ -77,15 +77,16 @@ def test_short_sections_that_are_joined_have_the_sources_of_both(tmp_path: Path)
         "Text first.\n<!-- source: NICE2023 -->",
     ],
 )
-def test_any_other_comment_is_text(tmp_path: Path, comment: str) -> None:
+def test_any_other_comment_is_hidden(tmp_path: Path, comment: str) -> None:
     (passage,) = indexed(tmp_path, f"\n## One\n{comment}\n{LONG}")
-    assert passage.text == f"{comment}\n{LONG.strip()}"
+    assert passage.text == f"{comment.partition('<')[0]}\n{LONG}".strip()
+    assert passage.sources == (WHO, NICE, ACOG)
 
 
-def test_a_comment_in_a_file_whose_sources_have_no_keys_is_text(tmp_path: Path) -> None:
+def test_a_comment_in_a_file_whose_sources_have_no_keys_is_hidden(tmp_path: Path) -> None:
     header = "---\nid: a\ntitle: T\nlanguage: en\ntopic: t\nsources:\n- {organisation: WHO, title: Care, year: 2018}\n---\n"
     (passage,) = indexed(tmp_path, f"# T\n\n## One\n<!-- source: WHO2018 -->\n{LONG}", header)
-    assert passage.text.startswith("<!-- source: WHO2018 -->")
+    assert passage.text == LONG.strip()
     assert (passage.source, passage.sources) == ("WHO, Care, 2018", (Source("WHO", "Care", 2018),))
 
 
@@ -96,7 +97,7 @@ def test_a_passage_of_a_file_without_sources_has_none(tmp_path: Path) -> None:
 
 def test_a_difference_names_each_body_once() -> None:
     assert difference((WHO, NICE), (ACOG,)) == (
-        "Guidance differs: WHO 2018 (International), NICE 2023 (UK) and ACOG 2020 (US) do not agree here."
+        "Guidance differs: WHO 2018 (International) and NICE 2023 (UK) say one thing, ACOG 2020 (US) another."
     )
     assert difference((WHO,), ()) == ""
 

@@ -130,7 +130,7 @@ def test_every_topic_of_the_seeds_has_a_document_named_after_it(
         (
             "; differs_from: NICE2023 -->",
             "; differs -->",
-            "does not name a section's sources: <!-- source: WHO2018;",
+            "does not name a section's sources, and readers do not see it: source: WHO2018;",
         ),
         ("<!-- source: WHO2018 -->\n", "", "section 'First' names no sources"),
         ("## Second", "## First", "two sections are named 'First'"),

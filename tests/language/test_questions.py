@@ -95,3 +95,12 @@ def test_a_question_is_asked_without_the_white_space_around_and_inside_it():
     assert check_question("  When \n is\tanti-D given? ") == "When is anti-D given?"
     assert len(check_question("x" * MAX_QUESTION)) == MAX_QUESTION
     assert check_question("B12") == "B12"
+
+
+def test_a_question_loses_what_nobody_sees():
+    assert (
+        check_question("¿Qué pasa si s\u00ada\u00adngro\u200b\x00 \u202emucho\U000e0041?\x1b")
+        == "¿Qué pasa si sangro mucho?"
+    )
+    with pytest.raises(InputError, match="no letter"):
+        check_question("\U000e0041\u200b?")

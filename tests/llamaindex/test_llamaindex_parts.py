@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 from helpers.behaviours import Reply
-from helpers.openai_server import OpenAIServer, role_of, serve
-from helpers.provider_lab import obliging, provider_lab
+from helpers.openai_server import OpenAIServer, role_of
+from helpers.provider_lab import provider_lab
 from llama_index.core import MockEmbedding, PromptTemplate
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler, TokenCountingHandler
 from llama_index.core.indices.query.query_transform import HyDEQueryTransform
@@ -45,13 +44,6 @@ from rag_core.values.types import Query
 
 QUESTION = "Do cats and dogs sleep in one house?"
 KEY = "sk-secret-0123456789abcdef"
-
-
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serve() as running:
-        running.choose = obliging
-        yield running
 
 
 @pytest.fixture

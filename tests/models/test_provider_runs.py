@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from itertools import islice
 
 import pytest
 from helpers.behaviours import Cut, Drop, Endless, Hang, Reply, Status
-from helpers.openai_server import OpenAIServer, serve
+from helpers.openai_server import serve
 from helpers.provider_lab import obliging, provider_lab, sources_in
 
 from rag_core import Done, Failed, StoppedEarly, Token
@@ -29,12 +28,6 @@ NASTY = (
     Document("y", "{question}", "en", "Dogs sleep in {sources} and {{house}} {0} {} \\n $cats %s."),
     Document("z", "Gatos — ñ", "es", "Los gatos duermen en casa: ¿sí? «claro» 🐈 &amp; &lt;b&gt;."),
 )
-
-
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serve() as running:
-        yield running
 
 
 @pytest.fixture

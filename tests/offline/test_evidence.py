@@ -1,23 +1,176 @@
-"""Whether passages support an answer."""
+"""Whether passages are enough for an answer: the score, its thresholds, and the rules for emergencies."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from helpers.angles import ANGLES, BELOW, NEAR, QUESTION, Angles, Fixed, hit, reply
+from helpers.small import ROOT
 
 from rag_core.language.thesaurus import Concept, Thesaurus
 from rag_core.offline.engine import OfflineLLM
 from rag_core.offline.evidence import (
     HELPLESS_SUPPORT,
-    MATERNITY_SUPPORT,
-    MIN_SUPPORT,
-    OTHERS_SUPPORT,
-    AnswerSupport,
+    URGENT_SUPPORT,
+    WORDED_SUPPORT,
+    PassageEvidence,
+    Thresholds,
+    read_thresholds,
 )
-from rag_core.prompts.prompt import NO_EVIDENCE
-from rag_core.values.types import Label, Relevance
+from rag_core.offline.naming import Named
+from rag_core.offline.scorer import Calibration
+from rag_core.offline.subject import TermWeights
+from rag_core.values.errors import DataError
+from rag_core.values.evidence import EvidenceScore
+from rag_core.values.types import Hit, Label, Relevance
+
+# log-odds of relevance − others + 2 · share named + words / 10
+FITTED = Thresholds(Calibration(0.0, (1.0, -1.0, 2.0, 0.1)), {"en": 0.6, "es": 0.5}, {"en": 0.2, "es": 0.1})
+CALM = "Is itching dangerous?"
+
+
+class Given:
+    """Finds what it is given named."""
+
+    def __init__(self, share: float = 0.0, words: int = 0) -> None:
+        self.named = Named(share, words)
+
+    def of(self, question: str, hits: Sequence[Hit]) -> Named:
+        return self.named
+
+
+def evidence(
+    scorer: object, share: float = 0.0, words: int = 0, model: str = "m+gloss@12ab"
+) -> PassageEvidence:
+    return PassageEvidence(scorer, Given(share, words), model, {"m+gloss": FITTED})  # type: ignore[arg-type]
+
+
+def scored(relevance: float, question: str = CALM, text: str = "Itching", **named: float) -> EvidenceScore:
+    found = evidence(Fixed(a=relevance), **named).score(question, [hit("a", text)], offline=True)
+    assert found is not None
+    return found
+
+
+class TestScore:
+    def test_it_is_logistic_in_the_best_passage_and_the_words_named(self):
+        # odds 0.5 / 0.5 = 1, then e^(2 · 0.5 + 0.3) = e^1.3 = 3.6693; 3.6693 / 4.6693 = 0.78583
+        assert scored(0.5, share=0.5, words=3).score == pytest.approx(0.78583, abs=1e-5)
+        # odds 0.8 / 0.2 = 4; 4 / 5
+        assert scored(0.8).score == pytest.approx(0.8)
+
+    def test_no_more_than_ten_words_count(self):
+        assert scored(0.5, words=10).score == scored(0.5, words=40).score > scored(0.5, words=9).score
+
+    def test_the_best_of_several_passages_counts(self):
+        hits = [hit("a", "Soles"), hit("b", "Itching"), hit("c", "Palms")]
+        found = evidence(Fixed(a=0.1, b=0.8, c=0.3)).score(CALM, hits, offline=True)
+        assert found is not None
+        assert found.score == pytest.approx(0.8)
+
+    def test_a_question_about_somebody_else_scores_less_if_the_passages_are_about_maternity(self):
+        asked = "Is itching dangerous for a man of 60?"
+        assert scored(0.8, asked, "Itching of the palms").score == pytest.approx(0.8)
+        # odds 4 / e = 1.4715; 1.4715 / 2.4715
+        assert scored(0.8, asked, "Itching in pregnancy").score == pytest.approx(0.59539, abs=1e-5)
+
+    @pytest.mark.parametrize(
+        ("question", "offline", "needed"),
+        [
+            (CALM, True, 0.6),
+            (CALM, False, 0.2),
+            ("¿Es peligroso el picor?", True, 0.5),
+            ("¿Es peligroso el picor?", False, 0.1),
+        ],
+    )
+    def test_what_is_needed_depends_on_the_language_and_on_who_answers(self, question, offline, needed):
+        found = evidence(Fixed(a=0.9)).score(question, [hit("a", "Itching")], offline=offline)
+        assert found is not None
+        assert found.needed == needed
+
+    def test_a_score_equal_to_what_is_needed_is_enough(self):
+        assert EvidenceScore(0.6, 0.6).enough
+        assert not EvidenceScore(0.5999, 0.6).enough
+
+    def test_passages_labelled_by_the_same_measure_are_not_rated_again(self):
+        rated = replace(hit("a", "Itching"), relevance=Relevance("High", "offline_scorer", 0.8, ""))
+        found = evidence(None).score(CALM, [rated], offline=True)
+        assert found is not None
+        assert found.score == pytest.approx(0.8)
+
+    def test_labels_of_another_measure_do_not_count(self):
+        rated = replace(hit("a", "Itching"), relevance=Relevance("High", "judge", 0.9, ""))
+        found = evidence(Fixed(a=0.2)).score(CALM, [rated], offline=True)
+        assert found is not None
+        assert found.score == pytest.approx(0.2)
+
+    def test_without_time_there_is_no_score(self):
+        class Slow:
+            def relevance(self, question: str, hits: Sequence[Hit]) -> None:
+                return None
+
+        assert evidence(Slow()).score(CALM, [hit("a", "Itching")], offline=False) is None
+
+
+class TestEmergencies:
+    HELP = "Heavy bleeding is an emergency: call the emergency number at once."
+    BLEEDING = "I am soaking a pad with blood and bleeding badly"
+
+    def test_little_is_needed_when_a_passage_calls_for_help(self):
+        assert scored(0.2, self.BLEEDING, self.HELP) == EvidenceScore(0.2, URGENT_SUPPORT)
+        assert scored(0.2, CALM, self.HELP).needed == 0.6
+
+    def test_a_language_model_is_always_asked_when_a_passage_calls_for_help(self):
+        found = evidence(Fixed(a=0.01)).score(self.BLEEDING, [hit("a", self.HELP)], offline=False)
+        assert found is not None
+        assert found.enough
+
+    def test_the_offline_engine_needs_much_when_no_passage_does(self):
+        gums = "Bleeding gums are common in pregnancy."
+        assert scored(0.6, "I am pregnant and bleeding badly", gums) == EvidenceScore(0.6, HELPLESS_SUPPORT)
+        found = evidence(Fixed(a=0.6)).score(
+            "I am pregnant and bleeding badly", [hit("a", gums)], offline=False
+        )
+        assert found is not None
+        assert found.needed == 0.2
+
+    def test_a_cry_for_help_without_a_known_sign_needs_more_too(self):
+        assert WORDED_SUPPORT < HELPLESS_SUPPORT
+        assert scored(0.5, "help she wont wake up please", "Sleep in pregnancy").needed in (
+            WORDED_SUPPORT,
+            HELPLESS_SUPPORT,
+        )
+
+
+class TestThresholds:
+    def test_they_are_found_by_the_models_key_without_its_gloss(self):
+        assert evidence(None).fitted
+        assert evidence(None).model == "m+gloss"
+
+    def test_a_model_without_any_cannot_score(self):
+        other = evidence(Fixed(a=0.9), model="m@12ab")
+        assert (other.fitted, other.key) == (False, "unfitted")
+        with pytest.raises(ValueError, match="no thresholds for m"):
+            other.score(CALM, [hit("a", "Itching")], offline=True)
+
+    def test_other_thresholds_have_another_key(self):
+        stricter = replace(FITTED, offline={"en": 0.7, "es": 0.5})
+        other = PassageEvidence(Fixed(), Given(), "m+gloss", {"m+gloss": stricter})  # type: ignore[arg-type]
+        assert other.key != evidence(None).key
+
+    def test_the_shipped_ones_are_for_the_bundled_model_and_lower_for_a_language_model(self):
+        (fitted,) = read_thresholds(ROOT / "data" / "abstention.toml").values()
+        assert all(fitted.model[code] < fitted.offline[code] for code in ("en", "es"))
+
+    @pytest.mark.parametrize("text", ["", "[m", '["m".weights]\nintercept = 1', "m = 1"])
+    def test_a_broken_file_is_a_data_error(self, tmp_path: Path, text: str):
+        path = tmp_path / "abstention.toml"
+        if text:
+            path.write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match="abstention"):
+            read_thresholds(path)
 
 
 class Counted:
@@ -32,72 +185,23 @@ class Counted:
         return self.having.get(text, 0)
 
 
-class TestEvidence:
-    HITS = (hit("a", "Itching of the palms"), hit("b", "Itching"), hit("c", "Palms"), hit("d", "Soles"))
+def test_terms_weigh_by_how_few_passages_have_them():
+    weights = TermWeights(Counted(itching=7, palms=2000))  # type: ignore[arg-type]
+    # ln(1001 / 7.5) and, counted up to 1000, ln(1001 / 1000.5); a word of no passage ln(1001 / 0.5)
+    expected = {"itch": 4.893852, "palm": 0.000500, "insur": 7.601902}
+    assert weights.of("Is itching of the palms insurance?") == pytest.approx(expected, abs=1e-6)
 
-    def test_support_is_the_relevance_of_the_best_passage(self):
-        evidence = AnswerSupport(Fixed(a=0.3, b=0.1, c=0.9, d=0.6), None)
-        asked = "Is itching of palms and soles dangerous for babies?"
-        assert evidence.assess(asked, self.HITS) == ([0.3, 0.1, 0.9, 0.6], 0.9, True)
-        assert evidence.assess(asked, ()) == ([], 0.0, False)
 
-    @pytest.mark.parametrize(
-        ("question", "least"),
-        [
-            ("Is itching dangerous?", MIN_SUPPORT["en"]),
-            ("¿Es peligroso el picor?", MIN_SUPPORT["es"]),
-            ("¿Es peligroso el picor en el embarazo?", MATERNITY_SUPPORT),
-        ],
-    )
-    def test_one_passage_is_enough_and_several_poor_ones_are_not(self, question: str, least: float):
-        for best in (least, least - 0.01):
-            evidence = AnswerSupport(Fixed(a=least - 0.01, b=best, c=least - 0.01, d=0.0), None)
-            assert evidence.assess(question, self.HITS).enough is (best == least)
+def test_a_passage_labelled_low_is_quoted_only_where_nothing_better_is_there():
+    words = Concept("words", {"en": ("words",), "es": ("palabras",)}, {"en": (), "es": ()})
+    engine = OfflineLLM(Angles(ANGLES), Fixed(a=0.9, b=0.9), Thesaurus([words]))  # type: ignore[arg-type]
 
-    def test_a_question_about_somebody_else_needs_more_if_the_passages_are_about_maternity(self):
-        evidence = AnswerSupport(Fixed(a=OTHERS_SUPPORT - 0.01), None)
-        asked = "Is itching dangerous for a man of 60?"
-        assert not evidence.assess(asked, [hit("a", "Itching of the palms in pregnancy")]).enough
-        assert evidence.assess(asked, [hit("a", "Itching of the palms")]).enough
+    def answer(first: Label, second: Label) -> str:
+        labelled = [
+            replace(hit(name, text), relevance=Relevance(label, "offline_scorer", 0.5, ""))
+            for name, text, label in (("a", NEAR, first), ("b", BELOW, second))
+        ]
+        return reply(engine, QUESTION, labelled)
 
-    def test_an_emergency_needs_more_than_other_questions_when_no_passage_calls_for_help(self):
-        evidence = AnswerSupport(Fixed(a=HELPLESS_SUPPORT - 0.01), None)
-        gums = hit("a", "Bleeding gums are common in pregnancy.")
-        assert evidence.assess("Why do gums bleed in pregnancy?", [gums]).enough
-        assert not evidence.assess("I am pregnant and bleeding badly", [gums]).enough
-
-    def test_an_emergency_needs_little_when_a_passage_calls_for_help(self):
-        evidence = AnswerSupport(Fixed(a=0.3), None)
-        help_now = hit("a", "Heavy bleeding is an emergency: call the emergency number at once.")
-        bleeding = "I am soaking a pad with blood and bleeding badly"
-        assert evidence.assess(bleeding, [help_now]).enough
-        assert not evidence.assess("Is itching dangerous?", [help_now]).enough
-        assert not evidence.assess(bleeding, [hit("a", "Bleeding gums are common.")]).enough
-
-    def test_terms_weigh_by_how_few_passages_have_them(self):
-        evidence = AnswerSupport(Fixed(), Counted(itching=7, palms=2000))
-        # ln(1001 / 7.5) and, counted up to 1000, ln(1001 / 1000.5); a word of no passage ln(1001 / 0.5)
-        expected = {"itch": 4.893852, "palm": 0.000500, "insur": 7.601902}
-        assert evidence.terms("Is itching of the palms insurance?") == pytest.approx(expected, abs=1e-6)
-
-    @pytest.mark.parametrize(("relevance", "abstains"), [(0.9, False), (0.1, True)])
-    def test_the_scorer_decides_whether_there_is_an_answer(self, relevance, abstains):
-        words = Concept("words", {"en": ("words",), "es": ("palabras",)}, {"en": (), "es": ()})
-        engine = OfflineLLM(Angles(ANGLES), Fixed(a=relevance), Thesaurus([words]))
-        answer = reply(engine, QUESTION, [hit("a", BELOW)])
-        assert answer.startswith(NO_EVIDENCE) is abstains
-        assert abstains or answer == f"{BELOW} [1]"
-
-    def test_a_passage_labelled_low_is_quoted_only_where_nothing_better_is_there(self):
-        words = Concept("words", {"en": ("words",), "es": ("palabras",)}, {"en": (), "es": ()})
-        engine = OfflineLLM(Angles(ANGLES), Fixed(a=0.9, b=0.9), Thesaurus([words]))
-
-        def answer(first: Label, second: Label) -> str:
-            labelled = [
-                replace(hit(name, text), relevance=Relevance(label, "offline_scorer", 0.5, ""))
-                for name, text, label in (("a", NEAR, first), ("b", BELOW, second))
-            ]
-            return reply(engine, QUESTION, labelled)
-
-        assert answer("Low", "Medium") == f"{BELOW} [2]"
-        assert answer("Low", "Low").startswith(f"{NEAR} [1]")
+    assert answer("Low", "Medium") == f"{BELOW} [2]"
+    assert answer("Low", "Low").startswith(f"{NEAR} [1]")

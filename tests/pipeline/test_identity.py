@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -32,13 +31,6 @@ from rag_core.values.settings import Settings
 from rag_core.values.trace import Trace
 
 FOUR = ["llm", "embedding", "reranker", "index"]
-
-
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serve() as running:
-        running.choose = obliging
-        yield running
 
 
 @pytest.fixture
@@ -229,3 +221,37 @@ def test_a_stream_without_an_engine_says_none(services: Services):
     (trace,) = collect(stream(QUESTION, [build("bm25")], services))
     assert isinstance(trace, Trace)
     assert trace.engine == {}
+
+
+class TestCountry:
+    """Whose guidance leads is part of what a result goes by."""
+
+    def test_another_country_is_another_engine_and_none_is_the_same_as_before(self, lab: Lab):
+        engines = [lab.services(country).engine for country in ("", "GB", "US")]
+        assert engines[0] == lab.engine
+        assert len({str(engine) for engine in engines}) == 3
+        assert lab.services("gb").engine == engines[1]
+
+    def test_the_setting_is_the_default(self, server, index, store, embedder, labels):
+        ours = provider_lab(server, store, embedder, labels, country="gb")
+        assert ours.services().country == ours.engine["country"] == "GB"
+        assert ours.services("").country == ""
+
+    def test_nothing_is_reused_for_another_country_and_what_if_keeps_it(self, lab: Lab):
+        (old,) = lab.compare(QUESTION, ["simple_semantic"], country="GB")
+        assert old.country == "GB"
+        assert lab.what_if(old, k_final=3).country == "GB"
+
+        def reused(country: str) -> list[bool]:
+            (again,) = collect(lab.stream(QUESTION, ["simple_semantic"], reuse=[old], country=country))
+            assert isinstance(again, Trace)
+            return [step.reused for step in again.steps]
+
+        assert reused("GB") == [True, True]
+        assert reused("US") == reused("") == [False, False]
+
+    def test_two_countries_over_one_store_of_shared_work_share_no_stage(self, full: Services):
+        run, strategy = Run(), build("simple_semantic")
+        strategy.run(QUESTION, replace(full, engine={"country": "GB"}), run)
+        other = strategy.run(QUESTION, replace(full, engine={"country": "US"}), run)
+        assert not any(step.reused for step in other.steps)

@@ -10,13 +10,13 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from helpers.behaviours import Cut, Drop, Endless, Hang, Malformed, Reply, Status
 from helpers.judged import GRADES, QUESTIONS
-from helpers.openai_server import OpenAIServer, role_of, serve
+from helpers.openai_server import OpenAIServer, role_of
 from helpers.provider_lab import QUESTION, billed, listed, obliging, owed, provider_lab
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
@@ -39,13 +39,6 @@ from rag_core.values.types import Cost, ModelCall, Passage, spent_so_far
 DEV = Benchmark("animals", "dev", QUESTIONS[:2], GRADES, "dev")
 TEST = Benchmark("animals", "test", QUESTIONS, GRADES, "test")
 BAD_JUDGE = Status(500, headers={"retry-after-ms": "10"})
-
-
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serve() as running:
-        running.choose = obliging
-        yield running
 
 
 @pytest.fixture

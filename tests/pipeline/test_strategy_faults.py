@@ -7,12 +7,11 @@ it unharmed, and a bill for each request the server took on and for no other.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from helpers.behaviours import Cut, Drop, Endless, Hang, Malformed, Meet, Reply, Status
-from helpers.openai_server import OpenAIServer, role_of, serve, template_of
+from helpers.openai_server import role_of, template_of
 from helpers.provider_lab import (
     QUESTION,
     OverlapReranker,
@@ -52,13 +51,6 @@ FAULTS = {
     "wrong key": (Status(401), "key was refused"),
 }
 each_fault = pytest.mark.parametrize(("fault", "cause"), FAULTS.values(), ids=FAULTS)
-
-
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serve() as running:
-        running.choose = obliging
-        yield running
 
 
 @pytest.fixture

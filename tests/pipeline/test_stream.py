@@ -81,6 +81,7 @@ class Echo:
     """Says the question back, word by word."""
 
     name = key = "echo"
+    offline = False
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
         for word in str(prompt.fields["question"]).split():

@@ -14,9 +14,10 @@ from rag_core.models.embedding import MINILM_WEIGHTS
 from rag_core.prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, Urgency, contexts_in
 from rag_core.stages.citations import best_quote, evidence_hash, resolve_citations, shown_evidence
 from rag_core.urgency.triage import triage
+from rag_core.values.answers import Citation
 from rag_core.values.errors import DataError
 from rag_core.values.labels import LabelRules, Thresholds
-from rag_core.values.types import Citation, Hit, Label, Passage, Relevance
+from rag_core.values.types import Hit, Label, Passage, Relevance
 
 
 def hit(
@@ -121,7 +122,7 @@ texts = st.lists(
 @given(st.lists(st.tuples(texts, texts), max_size=4))
 def test_the_contexts_read_back_from_a_prompt_are_those_put_in(pairs: list[tuple[str, str]]):
     sent = rendered(*(hit(text, title) for title, text in pairs))
-    assert contexts_in(sent) == pairs
+    assert contexts_in(sent) == [(" ".join(title.split()), text) for title, text in pairs]
     assert evidence_hash(contexts_in(sent)) == shown_evidence([hit(text, title) for title, text in pairs])
     assert sent.count("</source>") == len(pairs)
 

@@ -204,7 +204,7 @@ class TestValues:
         assert (found["usage_source"], found["cost_source"]) == ("provider", "data/prices.toml")
         assert found["abstained"] is False
         assert found["warnings"] == [  # of six passages, and of an answer whose claim is in another one
-            "1 of 1 citations not supported: the passage shares too few words with the sentence that cites it.",
+            "The citation points to a passage that does not support the sentence.",
             "k_final is 8, but k_per_query passes on only 6 different passages.",
         ]
         assert 0 < found["execution_time"] < 60

@@ -152,7 +152,7 @@ def commanded(full: Services, monkeypatch: pytest.MonkeyPatch) -> list:
     """The strategies that `rag query` built, run on fakes."""
     built: list = []
 
-    def compare(question: str, strategies, stop):
+    def compare(question: str, strategies, stop, country):
         built.extend(strategies)
         services, run = replace(full, engine={"llm": "told"}), Run(stop=stop)
         return [one.run(question, services, run) for one in strategies]

@@ -17,9 +17,11 @@ from rag_core.runtime.run import Run
 from rag_core.runtime.services import Services
 from rag_core.stages import Dense, Generate, Retrieve, TransformStage
 from rag_core.stages.citations import evidence_hash, shown_evidence
+from rag_core.values.answers import Citation
 from rag_core.values.errors import StageError
+from rag_core.values.evidence import EvidenceScore
 from rag_core.values.labels import LabelRules, Thresholds
-from rag_core.values.types import Citation, Hit, ModelCall, Passage, Query, Ranking, State, Vectors
+from rag_core.values.types import Hit, ModelCall, Passage, Query, Ranking, State, Vectors
 
 COSINES = {"near": 0.8, "middle": 0.5, "far": 0.1}
 ENGLISH = "There is not enough evidence in this collection to answer the question."
@@ -68,6 +70,26 @@ def context(llm: ScriptedLlm, rule: str = "calibrated") -> Context:
     shares, counts = {"High": 0.9, "Medium": 0.5, "Low": 0.1}, {"High": 1, "Medium": 1, "Low": 1}
     labels = LabelRules({("cosine", "slope-1", "en"): Thresholds(0.6, 0.3, shares, counts)}, rule)  # type: ignore[arg-type]
     return Context(Services(index=slope, embedder=slope, llms={"answer": llm}, labels=labels))
+
+
+class Weighed:
+    """Finds the evidence it is given; records for whom it was asked."""
+
+    model, key, fitted = "m+gloss", "abcd", True
+
+    def __init__(self, found: EvidenceScore | None, fitted: bool = True) -> None:
+        self.found = found
+        self.fitted = fitted
+        self.offline: list[bool] = []
+
+    def score(self, question: str, hits: Sequence[Hit], *, offline: bool) -> EvidenceScore | None:
+        self.offline.append(offline)
+        return self.found
+
+
+def weighing(llm: ScriptedLlm, evidence: Weighed) -> Context:
+    ctx = context(llm)
+    return replace(ctx, services=replace(ctx.services, evidence=evidence))
 
 
 def written(ctx: Context, *hits: Hit, question: str = "How do the cats sleep?") -> State:
@@ -130,6 +152,63 @@ def test_without_a_passage_it_abstains_in_the_questions_language_and_asks_no_mod
     assert (answer.text, answer.abstained, answer.evidence, answer.citations) == (text, True, "", ())
     assert answer.reason == reason
     assert (llm.prompts, ctx.services.embedder.embedded, ctx.meter.calls) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "reason"),
+    [
+        (
+            "How do the cats sleep at night?",
+            ENGLISH,
+            "The evidence in these passages scores 0.44; an answer needs at least 0.45.",
+        ),
+        (
+            "¿Cómo duermen los gatos por la noche?",
+            SPANISH,
+            "La evidencia de estos pasajes alcanza 0.44; una respuesta necesita al menos 0.45.",
+        ),
+    ],
+    ids=["en", "es"],
+)
+def test_weak_evidence_is_declined_with_score_and_threshold_and_without_a_call(question, text, reason):
+    llm = ScriptedLlm("never asked")
+    evidence = Weighed(EvidenceScore(0.4499, 0.45))  # not rounded to what is needed
+    ctx = weighing(llm, evidence)
+    answer = written(ctx, *three(), question=question).answer
+    assert answer is not None
+    assert (answer.text, answer.abstained, answer.evidence, answer.reason) == (text, True, "", reason)
+    assert (llm.prompts, ctx.meter.warnings, evidence.offline) == ([], [], [False])
+    assert not any(call.of_language_model for call in ctx.meter.calls)
+
+
+def test_an_urgent_question_with_weak_evidence_still_begins_with_what_to_do_now():
+    ctx = weighing(ScriptedLlm("never asked"), Weighed(EvidenceScore(0.1, 0.45)))
+    answer = written(ctx, *three(), question="I am 33 weeks pregnant and bleeding badly").answer
+    assert answer is not None
+    assert answer.abstained
+    assert answer.text == f"{answer.notice} {ENGLISH}"
+    assert answer.notice.startswith("Notice of this demonstration")
+
+
+def test_enough_evidence_is_answered():
+    answer = written(weighing(ScriptedLlm("Yes [1]."), Weighed(EvidenceScore(0.45, 0.45))), *three()).answer
+    assert answer is not None
+    assert not answer.abstained
+
+
+@pytest.mark.parametrize(
+    ("evidence", "warning"),
+    [
+        (Weighed(None), "Weighing the evidence took too long"),
+        (Weighed(EvidenceScore(0, 1), fitted=False), "m+gloss has no thresholds for abstention"),
+    ],
+)
+def test_evidence_that_cannot_be_weighed_declines_nothing_and_warns(evidence: Weighed, warning: str):
+    ctx = weighing(ScriptedLlm("Yes [1]."), evidence)
+    answer = written(ctx, *three()).answer
+    assert answer is not None
+    assert not answer.abstained
+    assert [one.startswith(warning) for one in ctx.meter.warnings] == [True]
 
 
 @pytest.mark.parametrize(
@@ -200,29 +279,29 @@ def test_citations_name_the_passage_and_quote_it():
 
 
 @pytest.mark.parametrize(
-    ("reply", "text", "warnings"),
+    ("reply", "text", "remarks", "warnings"),
     [
         (
             "Cats sleep [1][9].",
             "Cats sleep [1].",
-            ["1 citation(s) named a source that does not exist and were removed."],
+            ["1 citation pointed to no passage and was removed."],
+            [],
         ),
         (
             "Cats sleep [0] long [4].",
             "Cats sleep long.",
-            [
-                "2 citation(s) named a source that does not exist and were removed.",
-                "The answer cites none of its passages.",
-            ],
+            ["2 citations pointed to no passage and were removed."],
+            ["The answer cites none of its passages."],
         ),
-        ("Cats sleep.", "Cats sleep.", ["The answer cites none of its passages."]),
+        ("Cats sleep.", "Cats sleep.", [], ["The answer cites none of its passages."]),
     ],
 )
-def test_invalid_citations_are_taken_out_and_the_reader_is_warned(reply, text, warnings):
+def test_invalid_citations_are_taken_out_counted_and_shown(reply, text, remarks, warnings):
     ctx = context(ScriptedLlm(reply))
     answer = written(ctx, *three()).answer
     assert answer is not None
     assert (answer.text, ctx.meter.warnings) == (text, warnings)
+    assert [one.text for one in answer.remarks if one.kind == "invalid"] == remarks
 
 
 @pytest.mark.parametrize("reply", ["", "  \n "])
@@ -262,7 +341,7 @@ def test_the_evidence_sent_is_the_evidence_shown_whatever_a_passage_holds(hostil
     llm = ScriptedLlm("Cats sleep [2].")
     state = written(context(llm), hit("far", "First."), bad, hit("middle", "Last."))
     sent = llm.prompts[0].render()
-    shown = [(found.passage.full_title, found.passage.text) for found in state.ranking]
+    shown = [(" ".join(found.passage.full_title.split()), found.passage.text) for found in state.ranking]
     assert contexts_in(sent) == shown
     assert state.answer is not None
     assert state.answer.evidence == shown_evidence(state.ranking) == evidence_hash(contexts_in(sent))

@@ -10,15 +10,18 @@ from helpers.small import ScriptedLlm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pages.shared.html import _cited
+from pages.shared.answers import _written
 from pages.shared.passages import _doubts
 from rag_core.cli import show
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.services import Services
 from rag_core.stages import Bm25, Dense, Generate, Retrieve
 from rag_core.stages.citations import MARKER, resolve_citations
+from rag_core.stages.grounding import reconciled
+from rag_core.values.answers import Answer, Citation
+from rag_core.values.grounding import Grounded
 from rag_core.values.trace import Trace
-from rag_core.values.types import Answer, Citation, Hit, Passage
+from rag_core.values.types import Hit, Passage
 
 
 def hit(text: str, language: str = "en", title: str = "") -> Hit:
@@ -204,35 +207,33 @@ def test_verdicts_reach_json_and_a_warning_counts_the_unsupported(trace: Trace):
     told = trace.as_json()
     assert [one["supported"] for one in told["answer"]["citations"]] == [True, False, None]
     assert all(set(one) == {"n", "context_id", "quote", "supported"} for one in told["answer"]["citations"])
-    assert told["warnings"] == [
-        "1 of 3 citations not supported: the passage shares too few words with the sentence that cites it."
-    ]
+    assert told["warnings"] == ["1 of 3 citations point to a passage that does not support the sentence."]
 
 
 def test_verdicts_are_printed_in_words(trace: Trace, capsys: pytest.CaptureFixture[str]):
     show.trace(replace(trace, engine={"llm": "scripted"}), details=False)
     printed = " ".join(capsys.readouterr().out.split())
     assert "[1] unsupported: the closest sentence is “Cats purr when they are happy.”" in printed
-    assert "[1] not checked: word overlap cannot show whether the passage supports it." in printed
+    assert "[1] unclear: it is not clear whether the passage supports the sentence." in printed
 
 
 def test_verdicts_are_shown_in_words_beside_the_marker_and_under_the_passage(trace: Trace):
     assert trace.answer
     links = re.findall(
-        r'<a class="([^"]*)" href="#c0-p1" aria-label="([^"]*)">(.*?)</a>', _cited(trace.answer, 0)
+        r'<a class="([^"]*)" href="#c0-p1" aria-label="([^"]*)">(.*?)</a>', _written(trace.answer, 0)
     )
     assert links == [
         ("rl-cite", "Open passage 1", "1"),
         ("rl-cite rl-doubt", "Open passage 1, unsupported", "1 <small>unsupported</small>"),
-        ("rl-cite rl-doubt", "Open passage 1, not checked", "1 <small>not checked</small>"),
+        ("rl-cite rl-doubt", "Open passage 1, unclear", "1 <small>unclear</small>"),
     ]
     notes = _doubts(trace.answer.citations)
-    assert notes.count("Unsupported citation.") == notes.count("Citation not checked.") == 1
+    assert notes.count("Unsupported citation.") == notes.count("Unclear citation.") == 1
     assert _doubts([Citation(1, "a", "Cats purr.")]) == ""
 
 
 def test_an_answer_without_a_known_marker_is_drawn_all_the_same():
-    assert _cited(Answer("Cats purr [1]."), 0).count("<a ") == 1
+    assert _written(Answer("Cats purr [1]."), 0).count("<a ") == 1
 
 
 def test_a_quotation_of_the_offline_kind_brings_no_warning(services: Services):
@@ -240,3 +241,24 @@ def test_a_quotation_of_the_offline_kind_brings_no_warning(services: Services):
     strategy = Strategy("plain", (Retrieve((Dense(k=1),)), Generate()))
     trace = strategy.run("When do happy cats purr?", replace(services, llms={"answer": ScriptedLlm(said)}))
     assert trace.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("support", "by", "supported"),
+    [
+        ("supported", (1,), True),
+        ("supported", (2,), False),  # another passage supports the sentence
+        ("weak", (1,), None),
+        ("weak", (2,), False),
+        ("unsupported", (), False),
+    ],
+)
+def test_a_citation_is_judged_with_the_sentence_that_cites_it(support, by, supported):
+    sentence = Grounded(0, 16, "Cats purr.", support, by)
+    (judged,) = reconciled("Cats purr [1].", [Citation(1, "p", "", not supported, (0,))], [sentence])
+    assert judged.supported is supported
+
+
+def test_a_citation_of_no_compared_sentence_keeps_its_verdict():
+    (kept,) = reconciled("Cats purr [1].", [Citation(1, "p", "", True, (0,))], [])
+    assert kept.supported is True

@@ -30,6 +30,7 @@ FIELDS = {
     "reranker": ("RAG_RERANKER", "auto", "a", "e", "t"),
     "gloss": ("RAG_GLOSS", "auto", "on", "off", "on"),
     "labels": ("RAG_LABELS", "calibrated", "calibrated", "rank", "calibrated"),
+    "abstain": ("RAG_ABSTAIN", "auto", "auto", "off", "auto"),
     "country": ("RAG_COUNTRY", "", "ES", "MX", "GB"),
     "private": ("RAG_PRIVATE", "ask", "redact", "send", "redact"),
     "home": ("RAG_HOME", Path(".rag"), Path("a"), Path("e"), Path("t")),

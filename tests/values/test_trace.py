@@ -24,7 +24,7 @@ SEED_METRICS = [
 # Design 2.4: the keys of `rag query --json`.
 FIELDS = [
     "question", "strategy", "controls", "fingerprint", "queries", "contexts", "answer", "steps", "metrics",
-    "seconds", "warnings", "engine", "triage",
+    "seconds", "warnings", "engine", "triage", "country", "notice",
 ]  # fmt: skip
 ENGINE = {"llm": "scripted", "embedding": "words", "reranker": None, "index": "animals"}
 QUESTION = "Do cats sleep?"
@@ -63,6 +63,10 @@ def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace: Trace):
             "source",
             "sources",
             "difference",
+            "gives_orders",
+            "differs_from",
+            "age_years",
+            "old",
             "rank",
             "score",
             "score_scale",
@@ -73,7 +77,8 @@ def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace: Trace):
     votes = [vote for context in shown["contexts"] for vote in context["votes"]]
     assert {tuple(vote) for vote in votes} == {("stage", "query", "rank", "score", "scale", "note", "terms")}
     assert list(shown["answer"]) == [
-        "text", "citations", "abstained", "reason", "notice", "remarks", "suggestions",
+        "text", "citations", "invalid_citations", "sentences", "abstained", "reason", "notice", "remarks",
+        "suggestions",
     ]  # fmt: skip
     assert {tuple(cited) for cited in shown["answer"]["citations"]} == {
         ("n", "context_id", "quote", "supported")

@@ -11,16 +11,13 @@ import io
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...values.errors import DataError
-from ..documents import Document, language_code, parse_document, row_documents
+from ..documents import Document, as_seen, language_code, parse_document, row_documents
 from ..files import read_bytes
 from ..limits import LimitExceeded, ReadingLimits, megabytes, shorten
+from ..markup import take_markup
 from .reasons import EMPTY, reason_of
-
-if TYPE_CHECKING:
-    from bs4 import Tag
 
 MAX_REASON = 300  # characters
 
@@ -34,7 +31,7 @@ def read_within(path: Path, name: str, limits: ReadingLimits) -> tuple[list[Docu
     documents: list[Document] = []
     parts = characters = 0
     try:
-        for document in READERS[path.suffix.lower()](File(path, name, limits)):
+        for document in map(as_seen, READERS[path.suffix.lower()](File(path, name, limits))):
             parts += 1 + document.text.count("\n#")
             characters += len(document.text)
             if parts > limits.parts:
@@ -80,9 +77,9 @@ class File:
         """Its content as UTF-8 text, with line feeds for line ends."""
         return self.content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
-    def document(self, text: str, title: str = "") -> Document:
+    def document(self, text: str, title: str = "", hidden: tuple[str, ...] = ()) -> Document:
         """The file as one document."""
-        return Document(self.name, title or self.path.stem, "", text)
+        return Document(self.name, title or self.path.stem, "", text, hidden=hidden)
 
 
 def _markdown(file: File) -> Iterator[Document]:
@@ -90,8 +87,9 @@ def _markdown(file: File) -> Iterator[Document]:
     if text.startswith("---\n") and "\nsources:" in text.split("\n---", 1)[0]:
         yield parse_document(text, file.path)
     else:
+        text, hidden = take_markup(text)
         heading = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
-        yield file.document(text, heading)
+        yield file.document(text, heading, hidden)
 
 
 def _plain_text(file: File) -> Iterator[Document]:
@@ -99,43 +97,10 @@ def _plain_text(file: File) -> Iterator[Document]:
 
 
 def _html(file: File) -> Iterator[Document]:
-    from bs4 import BeautifulSoup
+    from .page import read_page
 
-    class Page(BeautifulSoup):
-        """Closes elements beyond the depth limit at once, so that their text stays but not their nesting."""
-
-        def pushTag(self, tag: Tag) -> None:
-            super().pushTag(tag)
-            if len(self.tagStack) > file.limits.depth:
-                self.popTag()
-
-    page = Page(file.content, "html.parser")
-    title = page.title.get_text(strip=True) if page.title else ""
-    text = "".join(_html_text(page))
-    yield file.document("\n".join(line.strip() for line in text.splitlines()), title)
-
-
-def _html_text(page: Tag) -> Iterator[str]:
-    """The text of a page in order. Changing the tree instead takes quadratic time on a page of many elements."""
-    from bs4 import Tag
-    from bs4.element import CData, NavigableString, PageElement
-
-    rest: list[PageElement | str] = [page]
-    while rest:
-        element = rest.pop()
-        if not isinstance(element, Tag):
-            if type(element) in (str, NavigableString, CData):  # not comments, declarations and such
-                yield str(element)
-        elif element.name in HEADINGS:  # as Markdown, so that passages keep their headings
-            yield f"\n\n{'#' * int(element.name[1])} {element.get_text(' ', strip=True)}\n\n"
-        elif element.name not in NOT_TEXT:
-            around = ["\n"] if element.name in BLOCKS else []
-            rest += [*around, *reversed(element.contents), *around]
-
-
-NOT_TEXT = {"script", "style", "nav", "header", "footer", "title"}
-HEADINGS = {"h1", "h2", "h3", "h4"}
-BLOCKS = {"p", "div", "li", "tr", "td", "th", "br", "dt", "dd", "section", "article", "blockquote", "option"}
+    page = read_page(file.content, file.limits.depth)
+    yield file.document(page.text, page.title, page.hidden)
 
 
 def _pdf(file: File) -> Iterator[Document]:

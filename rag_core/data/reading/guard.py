@@ -175,7 +175,7 @@ def read_unguarded(path: Path, name: str, limits: ReadingLimits = READING) -> tu
 
 
 def _document(fields: list[Any]) -> Document:
-    identity, title, language, text, topic, sources, marks = fields
+    identity, title, language, text, topic, sources, marks, hidden = fields
     return _with_language(
         Document(
             identity,
@@ -185,6 +185,7 @@ def _document(fields: list[Any]) -> Document:
             topic,
             tuple(Source(*source) for source in sources),
             tuple(Mark(heading, tuple(keys), tuple(others)) for heading, keys, others in marks),
+            tuple(hidden),
         )
     )
 

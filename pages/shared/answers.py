@@ -1,0 +1,139 @@
+"""An answer drawn as HTML: its sentences with their support, its citations, and remarks on its evidence.
+
+Citations are plain links to their passage; following one opens it, even when it is collapsed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import rag_core
+from pages.shared.foreign import escape
+from pages.shared.passages import tip
+
+VERDICTS = {True: "", False: "unsupported", None: "unclear"}  # of a citation
+SUPPORT = {"supported": "Supported", "weak": "Weak support", "unsupported": "Unsupported"}
+LONG = 3000  # characters of an answer; a longer one scrolls in its own frame
+_MARKER = re.compile(r"\[(\d+)\]")
+
+
+def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
+    """The answer with the remarks on its evidence, or the abstention with the nearest documents."""
+    notice = f'<p class="rl-notice">{escape(answer.notice)}</p>' if answer.notice else ""
+    if answer.abstained:
+        near = _suggestions(trace, answer, position)
+        return (
+            f'{notice}<div class="rl-box rl-thin"><b>{escape(answer.written)}</b><br>'
+            f"{escape(_sentence(answer.reason))}{near}</div>"
+        )
+    frame = (
+        '<div class="rl-answer rl-long" tabindex="0" role="region" aria-label="Answer">'
+        if len(answer.written) > LONG
+        else '<div class="rl-answer">'
+    )
+    written = f"{notice}{frame}{_written(answer, position)}</div>"
+    remarks = trace.remarks()
+    before = "".join(_remark(one) for one in remarks if one.leads)
+    after = "".join(_remark(one) for one in remarks if not one.leads)
+    support = _support(answer)
+    buried = " rl-buried" if any(one.kind == "buried" for one in answer.remarks) else ""
+    return f'<div class="rl-said{buried}">{before}{written}{support}{after}</div>'
+
+
+def _remark(remark: rag_core.Remark) -> str:
+    if remark.kind == "buried":
+        return f'<p class="rl-alarm" role="alert">{escape(remark.text)}</p>'
+    css = " rl-mark-side" if remark.kind in ("differs", "old") else ""
+    return f'<p class="rl-remark{css}">{escape(remark.text)}</p>'
+
+
+def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
+    """The documents nearest to a question that was not answered, as links to the passages shown below."""
+    if not answer.suggestions:
+        return ""
+    ranks = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
+    rows = "".join(
+        f'<li><a href="#c{position}-p{ranks[near.context_id]:d}">{escape(near.title)}</a></li>'
+        if near.context_id in ranks
+        else f"<li>{escape(near.title)}</li>"
+        for near in answer.suggestions
+    )
+    return f'<div class="rl-near">{escape(rag_core.perhaps_you_meant(trace.question))}:<ul>{rows}</ul></div>'
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _support(answer: rag_core.Answer) -> str:
+    """How many sentences the passages support, and how that was found out."""
+    if not answer.sentences:
+        return ""
+    counts = {kind: sum(one.support == kind for one in answer.sentences) for kind in SUPPORT}
+    others = "".join(f" · {counts[kind]} {kind}" for kind in ("weak", "unsupported") if counts[kind])
+    total = len(answer.sentences)
+    said = f"{counts['supported']} of {total} sentence{'s' if total > 1 else ''} supported by the passages shown{others}"
+    return f'<p class="rl-support">{tip(said, rag_core.HOW_GROUNDED, "rl-how")}</p>'
+
+
+def _written(answer: rag_core.Answer, position: int) -> str:
+    """The answer with its markers as links; unsupported and unclear ones say so.
+
+    Hovering over, focusing or tapping a sentence shows what supports it.
+    """
+    citations = {marker: one for one in answer.citations for marker in one.markers}
+    places = (citations.get(place) for place in range(len(_MARKER.findall(answer.written))))
+    parts, end = [], 0
+    for one in answer.sentences:
+        parts.append(_linked(answer.written[end : one.start], places, position))
+        marked = one.support != "supported"  # the sentence says so itself
+        parts.append(_marked(one, _linked(answer.written[one.start : one.end], places, position, marked)))
+        end = one.end
+    parts.append(_linked(answer.written[end:], places, position))
+    return "".join(parts)
+
+
+def _marked(sentence: rag_core.Grounded, drawn: str) -> str:
+    """A drawn sentence that shows its support; a weak or unsupported one is visibly so."""
+    named = f" {escape(sentence.support)}" if sentence.support != "supported" else ""
+    mark = f'<small class="rl-mark">{named}</small>' if named else ""
+    by = f" by {_numbers(sentence.by)}" if sentence.support == "supported" else ""
+    reason = f" {escape(sentence.reason)}" if sentence.reason else ""
+    quote = (
+        f"<br><small>Passage {sentence.n:d}: “{escape(' … '.join(sentence.quote))}”</small>"
+        if sentence.quote
+        else ""
+    )
+    return (
+        f'<span class="rl-tip rl-sentence rl-{escape(sentence.support)}" tabindex="0">{drawn}{mark}'
+        f'<span role="tooltip"><b>{SUPPORT[sentence.support]}{by}.</b>{reason}{quote}</span></span>'
+    )
+
+
+def _numbers(passages: Iterable[int]) -> str:
+    numbers = [f"{n:d}" for n in passages]
+    return f"passage{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+
+
+def _linked(
+    text: str, citations: Iterable[rag_core.Citation | None], position: int, marked: bool = False
+) -> str:
+    """Text with its markers as links; takes one of `citations` for each."""
+    places = iter(citations)
+    return "".join(
+        _link(escape(piece), next(places), position, marked) if place % 2 else escape(piece)
+        for place, piece in enumerate(_MARKER.split(text))
+    )
+
+
+def _link(number: str, citation: rag_core.Citation | None, position: int, marked: bool) -> str:
+    """A link to the cited passage with the verdict on it, unless its sentence is marked; `number` is escaped."""
+    verdict = VERDICTS[citation.supported] if citation else ""
+    spoken = f", {verdict}" if verdict else ""
+    shown = f" <small>{verdict}</small>" if verdict and not marked else ""
+    css = "rl-cite rl-doubt" if verdict else "rl-cite"
+    return (
+        f'<a class="{css}" href="#c{position}-p{number}" '
+        f'aria-label="Open passage {number}{spoken}">{number}{shown}</a>'
+    )

@@ -1,0 +1,49 @@
+"""The country that a reader chose: its guidance leads where sources differ, and its phone numbers are shown."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import rag_core
+from pages.shared import foreign
+from pages.shared.engine import engine
+
+LABEL = "Country: its guidance leads and its numbers are shown"
+NONE = "None chosen"
+
+
+def choose() -> None:
+    """Draw the selector; the choice is kept for the session."""
+    names = rag_core.countries()
+    try:
+        default = _setting()
+        rag_core.helplines(default)
+    except rag_core.RagError as error:
+        st.warning(foreign.label(error))
+        default = ""
+    codes = ["", *names]
+    st.selectbox(
+        LABEL,
+        codes,
+        index=codes.index(default),
+        format_func=lambda code: foreign.plain(names.get(code, NONE)),
+        key="country",
+        persist_state="session",
+        width=420,
+    )
+
+
+def chosen() -> str:
+    """The country's ISO 3166 code; empty for none."""
+    code: str = st.session_state.get("country", _setting())
+    return code if code in rag_core.countries() else ""
+
+
+def numbers() -> rag_core.Helplines | None:
+    """The phone numbers of the chosen country."""
+    return rag_core.helplines(chosen())
+
+
+def _setting() -> str:
+    settings = engine().settings
+    return settings.country.upper() if settings else ""

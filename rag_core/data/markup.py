@@ -1,0 +1,189 @@
+"""Which elements of HTML their reader does not see, by their own attributes; and Markdown without them.
+
+Style sheets and scripts are not read: much of what they hide can be opened with a click.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+from .hidden import reported
+
+NEVER_SHOWN = {"script", "style", "template"}
+_VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+_CODE = re.compile(
+    r"^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1|\Z)|(?<!`)(`{1,8})(?!`)[^\n]*?(?<!`)\2(?!`)", re.MULTILINE | re.DOTALL
+)
+_COMMENT = re.compile(
+    r"<!--.*?(?:--!?>|\Z)|<[?!][A-Za-z\[][^>]{0,1000}>|^ {0,3}\[(?://|comment)\]:[^\n]*",
+    re.MULTILINE | re.DOTALL,
+)
+_DECLARATION = re.compile(r"([\w-]+)\s*:\s*([^;]+)")
+_NUMBER = re.compile(r"(-?\d*\.?\d+)\s*(px|pt|r?em|%|)")
+_UNREADABLE = {"px": 3.0, "pt": 2.0, "em": 0.2, "rem": 0.2, "%": 20.0, "": 1.0}  # font sizes below these
+_FAR = 900  # pixels off the page
+_HEX = re.compile(r"#([0-9a-f]{3,8})")
+_RGB = re.compile(r"rgba?\(\s*([\d.]+)[\s,]+([\d.]+)[\s,]+([\d.]+)(?:[\s,/]+([\d.]+))?\s*\)")
+_NAMED = {"white": (255, 255, 255), "black": (0, 0, 0), "snow": (255, 250, 250), "ivory": (255, 255, 240)}
+_CLOSE = 24  # between two colours nobody tells apart, red, green and blue added
+
+Colour = tuple[float, float, float]
+
+
+class Look(NamedTuple):
+    """The colours of an element, as far as attributes give them; None where they do not.
+
+    Args:
+        ground: the background; None for one that is unknown, such as an image.
+    """
+
+    text: Colour | None = None
+    ground: Colour | None = _NAMED["white"]
+
+
+def look(name: str, attributes: Mapping[str, str], around: Look) -> Look | None:
+    """The look of an element inside another; None if its reader does not see it."""
+    if name in NEVER_SHOWN or "hidden" in attributes:
+        return None
+    style = {
+        key: value.replace("!important", "").strip()
+        for key, value in _DECLARATION.findall(attributes.get("style", "").lower())
+    }
+    if _hides(style):
+        return None
+    ground = style.get("background-color") or style.get("background") or attributes.get("bgcolor")
+    text = style.get("color") or (attributes.get("color") if name == "font" else None)
+    seen = Look(
+        _colour(text) if text else around.text,
+        _colour(ground) if ground else around.ground,
+    )
+    if text == "transparent" or (text and text.startswith("rgba") and _alpha(text) == 0):
+        return None
+    changed = bool(text or ground) and seen.text and seen.ground
+    if changed and sum(abs(a - b) for a, b in zip(seen.text or (), seen.ground or (), strict=True)) <= _CLOSE:
+        return None
+    return seen
+
+
+def _hides(style: Mapping[str, str]) -> bool:
+    size = _NUMBER.fullmatch(style.get("font-size", ""))
+    opacity = _NUMBER.fullmatch(style.get("opacity", ""))
+    off = [
+        _NUMBER.match(style.get(side, ""))
+        for side in ("left", "top", "right", "bottom", "margin-left", "text-indent")
+    ]
+    empty = any(_is_zero(style.get(side, "")) for side in ("width", "height"))
+    return (
+        style.get("display") == "none"
+        or style.get("visibility") in ("hidden", "collapse")
+        or bool(size and float(size[1]) < _UNREADABLE[size[2]])
+        or bool(opacity and float(opacity[1]) < 0.05)
+        or any(one and one[2] == "px" and float(one[1]) < -_FAR for one in off)
+        or (empty and style.get("overflow") == "hidden")
+        or style.get("clip", "").replace(" ", "").replace("px", "")
+        in ("rect(0,0,0,0)", "rect(0000)", "rect(1,1,1,1)")
+    )
+
+
+def _is_zero(value: str) -> bool:
+    number = _NUMBER.fullmatch(value)
+    return bool(number and float(number[1]) == 0)
+
+
+def _colour(value: str) -> Colour | None:
+    """A colour as red, green and blue; None for one not understood."""
+    if value in _NAMED:
+        return _NAMED[value]
+    if found := _HEX.fullmatch(value):
+        digits = found[1]
+        pairs = (
+            [digit * 2 for digit in digits[:3]]
+            if len(digits) < 6
+            else [digits[0:2], digits[2:4], digits[4:6]]
+        )
+        red, green, blue = (float(int(pair, 16)) for pair in pairs)
+        return red, green, blue
+    if found := _RGB.fullmatch(value):
+        return float(found[1]), float(found[2]), float(found[3])
+    return None
+
+
+def _alpha(value: str) -> float:
+    found = _RGB.fullmatch(value)
+    return float(found[4]) if found and found[4] else 1.0
+
+
+def take_markup(text: str) -> tuple[str, tuple[str, ...]]:
+    """A Markdown text without comments and hidden elements, and what these say. Code is left as it is."""
+    if "<" not in text and "]:" not in text:
+        return text, ()
+    masked = _CODE.sub(_blank, text)
+    spans = [found.span() for found in _COMMENT.finditer(masked)]
+    masked = _COMMENT.sub(_blank, masked)
+    if "<" in masked:
+        spans += _Finder(masked).spans
+    kept: list[str] = []
+    found: list[str] = []
+    end = 0
+    for start, stop in sorted(spans):
+        if start >= end:
+            kept.append(text[end:start])
+            found.append(_said(text[start:stop]))
+            end = stop
+    return "".join([*kept, text[end:]]), reported(found)
+
+
+def _blank(found: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", found[0])
+
+
+def _said(markup: str) -> str:
+    """What hidden markup says: a comment without its signs, an element without its tags."""
+    comment = re.fullmatch(r"<(?:!--|[?!])(.*?)(?:--!?>|\?>|>)?", markup, re.DOTALL)
+    return comment[1] if comment else re.sub(r"</?[A-Za-z][^>]*>", " ", markup)
+
+
+class _Finder(HTMLParser):
+    """The spans of the hidden elements of a text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self.spans: list[tuple[int, int]] = []
+        self._open: list[tuple[str, Look | None, int]] = []  # name, look, where its hidden span starts
+        self._count: Counter[str] = Counter()  # of the open elements, by name
+        self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._text = text
+        self.feed(text)
+        self.close()
+        while self._open:
+            self._close(len(text))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _VOID:
+            return
+        around = self._open[-1][1] if self._open else Look()
+        seen = look(tag, {name: value or "" for name, value in attrs}, around) if around else None
+        self._open.append((tag, seen, self._at() if around and not seen else -1))
+        self._count[tag] += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._count[tag]:
+            end = self._text.find(">", self._at()) + 1 or len(self._text)
+            while self._close(end) != tag:
+                pass
+
+    def _close(self, end: int) -> str:
+        """Close the innermost element."""
+        tag, _, start = self._open.pop()
+        self._count[tag] -= 1
+        if start >= 0:
+            self.spans.append((start, end))
+        return tag
+
+    def _at(self) -> int:
+        line, column = self.getpos()
+        return self._lines[line - 1] + column

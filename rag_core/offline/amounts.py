@@ -1,0 +1,145 @@
+"""Numbers with their units in a comparable form: "1 g" is "1000 mg", "one in ten" is "10 %", "37+0" is "37 weeks"."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..language.quantities import NUMBER_WORDS, TENS, THOUSANDS, UNITS, plain_number
+
+
+class Quantity(NamedTuple):
+    """A number and its unit, both in base units; the unit is empty if the number has none.
+
+    Args:
+        number: the number before conversion.
+        text: the quantity as written, in digits.
+    """
+
+    value: float
+    unit: str
+    number: float
+    text: str
+
+
+# Units that are the same thing in another size: the base unit, and how many of it.
+_SIZES = {
+    "min": ("h", 1 / 60), "day": ("h", 24), "week": ("h", 168), "year": ("month", 12),
+    "g": ("mg", 1000), "mcg": ("mg", 1 / 1000), "kg": ("mg", 1_000_000), "l": ("ml", 1000), "cm": ("mm", 10),
+    "m": ("mm", 1000),
+}  # fmt: skip
+_WRITTEN = {
+    **{word: unit for word, unit in UNITS.items() if word not in ("m", "unit", "units", "unidad", "unidades")},
+    **dict.fromkeys(("unit", "units", "unidad", "unidades"), "iu"),
+    **dict.fromkeys(("meter", "metre", "metro"), "m"), **dict.fromkeys(("meters", "metres", "metros"), "m"),
+    **dict.fromkeys(("times", "veces", "vez"), "times"), "°c": "°c", "ºc": "°c", "degrees": "°c", "grados": "°c",
+    **{unit: unit for unit in ("mmhg", "mmol", "ng", "kcal", "bpm", "sec", "dl")},
+    **dict.fromkeys(("second", "seconds", "segundo", "segundos"), "sec"),
+}  # fmt: skip
+
+
+def _plain(text: str) -> str:
+    """Lower case without accents, ñ apart."""
+    folded = unicodedata.normalize("NFD", text.lower().replace("ñ", "\0"))
+    return "".join(char for char in folded if not unicodedata.combining(char)).replace("\0", "ñ")
+
+
+def _number_words(code: str) -> re.Pattern[str]:
+    """Numbers from two to ninety-nine in words."""
+    units = "|".join(word for word, value in NUMBER_WORDS[code].items() if 0 < value < 10)
+    alone = sorted((word for word, value in NUMBER_WORDS[code].items() if value > 1), key=len, reverse=True)
+    return re.compile(rf"\b(?:({'|'.join(TENS[code])})(?:(?:[\s-]|\s+y\s+)({units}))?|({'|'.join(alone)}))\b")
+
+
+_NAMES = {_plain(word): unit for word, unit in _WRITTEN.items()}
+_UNIT = "|".join(sorted(map(re.escape, _NAMES), key=len, reverse=True))
+_UNITS = rf"(?:{_UNIT})(?:/(?:{_UNIT}))?(?![^\W\d_])|%"
+
+_VALUES = {code: words | TENS[code] for code, words in NUMBER_WORDS.items()}
+_WORDS = {code: _number_words(code) for code in _VALUES}
+_ONE = re.compile(
+    rf"\b(?:one|una?|uno|a)(?=\s+(?:[^\W\d]+\s+)?(?:in|of each|out of|in every|of every|de cada|to|or|a|o)\s+\d)|\b(?:one|una?)(?=[\s-](?:{_UNIT})\b)"
+)
+_MILLIONS = re.compile(r"\b(\d+(?:[.,]\d+)?) (?:millions?|millon(?:es)?)(?: (?:of|de))?\b")
+_SAID = (  # ways to write a quantity -> digits
+    (re.compile(r"\bper cent\b|\bpercent\b|\bpor ciento\b"), "%"),
+    (re.compile(r"\bhalf an hour\b|\bmedia hora\b"), "30 min"),
+    (re.compile(r"\b(?:one|a|an) hour and a half\b|\bhora y media\b"), "90 min"),
+    (re.compile(r"\ba (?:full|whole) day\b"), "24 h"),
+    (re.compile(r"\bfortnight\b|\bquincena\b"), "2 weeks"),
+    (re.compile(r"\btwice\b"), "2 times"),
+    (re.compile(r"\bthree quarters\b|\btres cuartos\b"), "75 %"),
+    (re.compile(r"\btwo[ -]thirds\b|\bdos tercios\b"), "66.67 %"),
+    (re.compile(r"\b(?:a|one)[ -]third of\b|\bun tercio de\b"), "33.33 %"),
+    (re.compile(r"\b(?:a|one)[ -]quarter of\b|\bun cuarto de\b"), "25 %"),
+    (re.compile(r"\bhalf (?=of|the|all)|\bla mitad de\b"), "50 % "),
+    (re.compile(r"\b(?:week|weeks|semanas?) (\d+(?:\+\d)?)\b(?! ?(?:%|\+))"), r"\1 weeks"),
+    (re.compile(r"\b(?:day|dia) (\d+)\b"), r"\1 days"),
+)  # fmt: skip
+_NUMBER = rf"(?<![\w.,])(?<![^\W\d_]-)(?:{THOUSANDS.pattern}(?!\d)|\d+(?:[.,]\d+)?)"
+_SHARE = re.compile(
+    rf"({_NUMBER})\s+(?:[^\W\d]+\s+)?(?:in|in every|in each|out of|out of every|of each|of every|of|per|by each|by|de cada|por cada)\s+"
+    rf"({_NUMBER})(?!\s*-?(?:{_UNITS}))"
+)
+_WEEKS = re.compile(r"(?<!\d)(\d{1,2})\s*\+\s*([0-6])(?!\d)(?:\s*weeks?|\s*semanas?)?")
+_RANGE = r"(?:\s*(?:-|–|to|or|and|a|o|y|until|/|,|hasta)\s*)"
+_FIRST = re.compile(rf"({_NUMBER})((?:{_RANGE}(?:{_NUMBER}))*)[\s-]{{0,2}}({_UNITS})?")
+
+
+def quantities(text: str, language: str) -> tuple[frozenset[Quantity], str]:
+    """The quantities of an English or Spanish text, and the text without them.
+
+    The unit of a range belongs to both ends. Digits in names (B12, COVID-19) are no quantities.
+    """
+    plain = _plain(unicodedata.normalize("NFC", text))
+    if language in _WORDS:
+        plain = _WORDS[language].sub(lambda match: _value(match, _VALUES[language]), plain)
+    plain = _ONE.sub("1", plain)
+    plain = _MILLIONS.sub(lambda match: f"{float(plain_number(match[1])) * 1e6:.0f}", plain)
+    for said, digits in _SAID:
+        plain = said.sub(digits, plain)
+    found: set[Quantity] = set()
+
+    def take_weeks(match: re.Match[str]) -> str:
+        found.add(Quantity(float(int(match[1]) * 168 + int(match[2]) * 24), "h", float(match[1]), match[0]))
+        return " "
+
+    def take_share(match: re.Match[str]) -> str:
+        part, whole = (float(plain_number(number)) for number in match.groups())
+        if part >= whole:
+            return str(match[0])
+        found.add(Quantity(float(f"{100 * part / whole:.4g}"), "%", part, match[0]))
+        return " "
+
+    def take(match: re.Match[str]) -> str:
+        for number in (match[1], *(one[0] for one in re.finditer(_NUMBER, match[2]))):
+            found.add(_quantity(number, match[3] or ""))
+        return " "
+
+    rest = _FIRST.sub(take, _SHARE.sub(take_share, _WEEKS.sub(take_weeks, plain)))
+    return frozenset(found), rest
+
+
+def contains(evidence: frozenset[Quantity], claimed: Quantity) -> bool:
+    """Whether the evidence has this number with this unit; a number without a unit may have any."""
+    return any(
+        (claimed.value, claimed.unit) == (one.value, one.unit)
+        if claimed.unit
+        else claimed.number == one.number
+        for one in evidence
+    )
+
+
+def _value(match: re.Match[str], values: Mapping[str, int]) -> str:
+    return str(sum(values[word] for word in match.groups() if word))
+
+
+def _quantity(number: str, written: str) -> Quantity:
+    value, text = float(plain_number(number)), f"{number} {written}".strip()
+    if written == "%":
+        return Quantity(float(f"{value:.4g}"), "%", value, text)
+    over, _, under = written.partition("/")
+    unit, size = _SIZES.get(_NAMES.get(over, ""), (_NAMES.get(over, ""), 1.0))
+    return Quantity(float(f"{value * size:.6g}"), f"{unit}/{_NAMES[under]}" if under else unit, value, text)

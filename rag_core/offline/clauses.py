@@ -1,0 +1,177 @@
+"""What a clause says, reduced to what must match exactly: quantities, medicines, negations and sides of a contrast."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+from ..language.analysis import Word, words_of
+from ..language.facts import DRUGS
+from ..language.thesaurus import Thesaurus
+from .amounts import Quantity, quantities
+
+FEWEST = 3  # content words of a clause; a shorter piece belongs to the one before it
+SCOPE = 4  # content words after a negation that it applies to
+SUBJECT_WORDS = 2  # content words before it that it applies to: "the sun is no treatment"
+
+_SPLIT = re.compile(
+    r"\s*[,;:()]\s+|\s+\(|\s+(?=(?:and|but|although|though|whereas|while|because|so|which|even if|even when)\s+(?!\d))",
+    re.IGNORECASE,
+)
+_NEGATIONS = frozenset(
+    ["no", "not", "never", "without", "neither", "nor", "none", "cannot", "nobody", "nothing", "non"]
+)
+_REFUSALS = ("avoid", "contraind", "forbid", "prohib", "unsuit", "unsafe", "refus")
+_AGAINST = re.compile(
+    r"\b(?:advises?|recommends?|decides?|reasons?|warns?|not|speaks?|argues?) against\b|\bruled? out\b|\brules out\b"
+)
+# Idioms with a negation in them that say the opposite, or nothing.
+_IDIOMS = (
+    (re.compile(r"\b(?:without|with no) (?:delay|waiting|fail|exception)\b"), "at once"),
+    (re.compile(r"\bnot only\b|\bno matter\b|\bwhether or not\b|\bor not\b"), ""),
+    (re.compile(r"\bdo not know (?=recommend|use|give|advise|\w+)"), "do not "),  # the gloss of "no se"
+    (re.compile(r"\bnot (?:later|more|longer) than\b|\bno (?:later|more) than\b"), "at most"),
+    (re.compile(r"\bnot (?:earlier|less) than\b|\bno (?:earlier|less) than\b"), "at least"),
+    (re.compile(r"\bfree (?:of|from)\b"), "without"),
+    (re.compile(r"n['’]t\b"), " not"),
+)
+_HEDGES = re.compile(
+    r"\b(?:seldom|rarely|hardly|instead|rather|lack\w*|absent|absence|unless|fail\w*|stops?|wears off|missing|only|wait)\b"
+)
+# Words that exclude one another: a clause on one side is no evidence for a claim on the other.
+_CONTRASTS = tuple(
+    tuple(frozenset(side.split()) for side in contrast)
+    for contrast in (
+        ("before prior earlier", "after afterwards following once since"),
+        ("increases rises higher more above over exceeds greater", "decreases falls lower less below fewer under drops"),
+        ("mother mothers woman women maternal she her you your", "baby babies newborn newborns child children fetal fetus infant infants son"),
+        ("adult adults", "baby babies newborn newborns child children"),
+        ("first", "second", "third"),
+        ("breastfeeding breastfeed breastfeeds lactation nursing", "pregnancy pregnant gestation"),
+        ("twin twins", "single singleton"),
+        ("starts begins", "stops suspends"),
+        ("early", "late"),
+        ("right", "left"),
+        ("primary", "secondary"),
+        ("hot warm", "cold cool"),
+        ("term", "preterm premature"),
+    )
+)  # fmt: skip
+SUBJECT = 2  # place of the contrast between mother and baby, for which the sentence before and the heading speak too
+
+_SUFFIXES = re.compile(
+    r"\w{2,}(?:olol|pril|sartan|dipin|cillin|cilin|mycin|micin|azol|clovir|tamivir|navir|vudin|lumab|tuzumab|zumab|ximab|imumab|"
+    r"glutid|prazol|triptan|statin|cain|floxacin|azepam|zolam|gliptin|parin|profen|oxicam|coxib|meterol|"
+    r"asone?|solon|cyclin|ciclin|pentin|butin|tocin|prost|proston|thiazid|semid|setron|oxetin|triptylin|barbital|"
+    r"trexat|lukast|azin|fibrat|formin|gestrel|zolid|ciclovir|oquin|quin|quinin|vaptan|dronat)"
+)
+_NO_DRUG = frozenset(
+    ["season", "reason", "person", "diagnos", "magazin", "vaccin", "pain", "protein", "margarin"]
+)
+_ACID = re.compile(r"\b(\w{4,}ic)o? acid\b|\bacid (\w{4,}ic)o?\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause as read in English.
+
+    Args:
+        text: the clause.
+        stems: stems of its content words, without quantities.
+        drugs: the medicines it names: a thesaurus id, or the name without its ending.
+        negated: the stems that each of its negations applies to.
+        hedged: whether it has a word that can stand for a negation, such as "rarely" or "instead".
+        sides: for each of the contrasts, the sides it is on.
+    """
+
+    text: str
+    stems: frozenset[str]
+    quantities: frozenset[Quantity]
+    drugs: frozenset[str]
+    negated: tuple[frozenset[str], ...]
+    hedged: bool
+    sides: tuple[frozenset[int], ...]
+
+
+def clauses(text: str, thesaurus: Thesaurus | None) -> tuple[Clause, ...]:
+    """The clauses of a sentence that was read in English."""
+    pieces: list[str] = []
+    for piece in _SPLIT.split(text):
+        if piece and pieces and (_short(piece) or _short(pieces[-1])):
+            pieces[-1] += f", {piece}"
+        elif piece:
+            pieces.append(piece)
+    return tuple(read(piece, thesaurus) for piece in pieces)
+
+
+@functools.lru_cache(maxsize=16_384)
+def read(text: str, thesaurus: Thesaurus | None) -> Clause:
+    """The content of an English text, as one clause."""
+    plain = text.lower()
+    for idiom, meaning in _IDIOMS:
+        plain = idiom.sub(meaning, plain)
+    plain = _AGAINST.sub(" not ", plain)
+    found, rest = quantities(plain, "en")
+    words = words_of(rest, "en")
+    content = [word for word in words if _counts(word)]
+    forms = {word.form for word in words}
+    return Clause(
+        text,
+        frozenset(word.stem for word in content),
+        found,
+        _drugs(text, words, thesaurus),
+        tuple(_scopes(words)),
+        bool(_HEDGES.search(plain)),
+        tuple(
+            frozenset(place for place, side in enumerate(contrast) if side & forms) for contrast in _CONTRASTS
+        ),
+    )
+
+
+def _counts(word: Word) -> bool:
+    return not word.stop and len(word.form) > 1 and word.form not in _NEGATIONS
+
+
+def _short(text: str) -> bool:
+    return sum(_counts(word) or word.form.isdigit() for word in words_of(text, "en")) < FEWEST
+
+
+def _scopes(words: list[Word]) -> list[frozenset[str]]:
+    """What each negation applies to: the next content words, or for "is avoided" those before it."""
+    found = []
+    for at, word in enumerate(words):
+        if word.form in _NEGATIONS:
+            before = [each.stem for each in words[:at] if _counts(each)][-SUBJECT_WORDS:]
+            after = [each.stem for each in words[at + 1 :] if _counts(each)][:SCOPE]
+            found.append(frozenset(before + after))
+        elif word.form.startswith(_REFUSALS):
+            found.append(frozenset(each.stem for each in words if each is not word and _counts(each)))
+    return found
+
+
+def _drugs(text: str, words: list[Word], thesaurus: Thesaurus | None) -> frozenset[str]:
+    mentions = thesaurus.find(text, "en") if thesaurus else ()
+    known = {mention.concept.id for mention in mentions if mention.concept.kind == "drug"}
+    covered = {
+        word.form for mention in mentions for word in words_of(text[mention.start : mention.end], "en")
+    }
+    acids = {f"{one or two} acid" for one, two in _ACID.findall(text.lower()) if (one or two) not in covered}
+    unlisted = {
+        _base(word.form)
+        for word in words
+        if word.form not in covered
+        and (word.form in DRUGS or _SUFFIXES.fullmatch(_base(word.form)))
+        and _base(word.form) not in _NO_DRUG
+    }
+    return frozenset(known | acids | unlisted)
+
+
+def _base(name: str) -> str:
+    """A medicine's name without the ending that differs between English and Spanish."""
+    return re.sub(r"[aeo]$", "", name)
+
+
+def names_of(drugs: frozenset[str]) -> str:
+    """Medicines as a phrase."""
+    return " or ".join(sorted(name.replace("_", " ").replace("-", " ") for name in drugs))

@@ -1,0 +1,3 @@
+"""What every screen and every export says about itself."""
+
+NOTICE = "Demonstration, not medical advice."

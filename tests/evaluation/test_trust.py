@@ -1,0 +1,105 @@
+"""The safeguards' figures, counted on small sets written out here, and the command that prints them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers.small import Rag
+
+from rag_core.evaluation import trust
+from rag_core.evaluation.statistics import wilson
+from rag_core.values.errors import DataError
+from rag_core.values.grounding import Claim, Grounded
+from rag_core.values.types import Passage
+
+
+def write(path: Path, *rows: dict[str, object]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def test_private_pieces_are_found_whole_right_or_needlessly(tmp_path: Path):
+    phone = "Call 07700 900854 now"
+    write(
+        tmp_path / "private" / "test.jsonl",
+        {"text": phone, "spans": [[5, 17, "phone"]]},
+        {"text": phone, "spans": [[0, 17, "phone"]]},  # found in part
+        {"text": "DNI 12345678Z", "spans": []},  # found, though not labelled
+        {"text": "Is cheese safe?", "spans": []},
+    )
+    whole, right, needless = (one.share for one in trust.privacy_measures(tmp_path))
+    assert (whole, right, needless) == (wilson(1, 2), wilson(2, 3), wilson(1, 2))
+
+
+class Agrees:
+    """A grounder that supports a sentence which the passage begins with."""
+
+    def ground(self, claims: list[Claim], passages: list[Passage], language: str) -> list[Grounded]:
+        (passage,) = passages
+        return [
+            Grounded(*one, "supported" if passage.text.startswith(one.text) else "weak") for one in claims
+        ]
+
+
+DOCUMENT = """---
+id: en-cats
+title: Cats
+language: en
+topic: animals
+sources:
+  - {organisation: A, title: B, year: 2020}
+---
+
+# Cats
+
+## Naps
+
+Cats sleep.
+
+## Food
+
+Cats eat fish.
+"""
+
+
+def pair(sentence: str, supported: bool, heading: str = "Naps") -> dict[str, object]:
+    return {
+        "document": "en-cats",
+        "heading": heading,
+        "sentence": sentence,
+        "supported": supported,
+        "language": "en",
+    }
+
+
+def test_a_sentence_is_compared_with_its_own_section(tmp_path: Path):
+    (tmp_path / "corpus" / "en").mkdir(parents=True)
+    (tmp_path / "corpus" / "en" / "cats.md").write_text(DOCUMENT, encoding="utf-8")
+    write(
+        tmp_path / "grounding" / "test.jsonl",
+        pair("Cats sleep.", True),
+        pair("Cats doze.", True),
+        pair("Cats eat", False, "Food"),
+        pair("Cats eat", False),
+    )
+    marked, found, passed = (one.share for one in trust.grounding_measures(tmp_path, Agrees()))
+    assert (marked, found, passed) == (wilson(1, 2), wilson(1, 2), wilson(1, 2))
+    write(tmp_path / "grounding" / "test.jsonl", pair("Cats sleep.", True, "Dreams"))
+    with pytest.raises(DataError, match="no section 'Dreams'"):
+        trust.grounding_measures(tmp_path, Agrees())
+
+
+def test_a_row_without_its_keys_is_named(tmp_path: Path):
+    write(tmp_path / "private" / "test.jsonl", {"text": "Is cheese safe?"})
+    with pytest.raises(DataError, match=r"test\.jsonl, line 1"):
+        trust.privacy_measures(tmp_path)
+
+
+def test_the_command_prints_each_safeguard_and_each_strategy(rag: Rag, ready: Path):
+    ran = rag("trust", "--strategies", "bm25", "--limit", "2")
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    for line in ("Urgency", "Private data", "Support of sentences", "Urgent questions: what to do now"):
+        assert line in lines

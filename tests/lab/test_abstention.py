@@ -1,0 +1,108 @@
+"""Weak evidence is declined before any answer is asked for, whoever would write it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from helpers.openai_server import OpenAIServer
+from helpers.provider_lab import listed
+
+from rag_core.data.documents import Document
+from rag_core.indexing import CorpusStore, SourceFiles
+from rag_core.lab.engines import load_paid
+from rag_core.lab.lab import Lab
+from rag_core.values.settings import Settings
+
+OUTSIDE = "What is the capital of Australia?"
+INSIDE = "When is anti-D given in pregnancy?"
+
+
+def answering(lab: Lab, server: OpenAIServer, **changes: object) -> Lab:
+    """The real lab, its answers written by the server's model."""
+    paid = load_paid(Settings(openai_base_url=server.url), listed())
+    return lab.with_engines(replace(lab.engines, paid={"answer": paid["answer"]}, **changes))  # type: ignore[arg-type]
+
+
+def asked(server: OpenAIServer) -> list[str]:
+    return [request.role for request in server.requests]
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        (OUTSIDE, r"The evidence in these passages scores 0\.\d\d; an answer needs at least 0\.\d\d\."),
+        (
+            "¿Cuál es la capital de Australia y cuántos habitantes tiene?",
+            r"La evidencia de estos pasajes alcanza 0\.\d\d; una respuesta necesita al menos 0\.\d\d\.",
+        ),
+    ],
+)
+def test_a_language_model_is_not_asked_to_answer_from_weak_evidence(lab: Lab, server, question, reason):
+    trace = answering(lab, server).run(question, "hybrid_rrf")
+    assert trace.answer is not None
+    assert trace.answer.abstained
+    assert re.fullmatch(reason, trace.answer.reason)
+    assert trace.ranking.hits
+    assert asked(server) == []
+
+
+def test_it_is_asked_when_there_is_evidence_or_abstention_is_off(lab: Lab, server: OpenAIServer):
+    assert not answering(lab, server).run(INSIDE, "hybrid_rrf").answer.abstained  # type: ignore[union-attr]
+    assert asked(server) == ["answer"]
+    off = answering(lab, server, thresholds=None)
+    assert not off.run(OUTSIDE, "hybrid_rrf").answer.abstained  # type: ignore[union-attr]
+    assert asked(server) == ["answer", "answer"]
+    assert (off.engine["abstention"], lab.engine["abstention"] != "off") == ("off", True)
+
+
+def test_without_thresholds_for_the_model_nothing_is_declined_and_the_trace_says_so(lab: Lab, server):
+    trace = answering(lab, server, thresholds={}).run(OUTSIDE, "hybrid_rrf")
+    assert asked(server) == ["answer"]
+    assert any("no thresholds for abstention" in warning for warning in trace.warnings)
+
+
+def test_the_offline_engine_names_score_and_threshold_too(lab: Lab):
+    answer = lab.run(OUTSIDE, "simple_semantic").answer
+    assert answer is not None
+    assert (answer.abstained, answer.reason.startswith("The evidence in these passages scores 0.")) == (
+        True,
+        True,
+    )
+
+
+LEAFLET = Document(
+    "leaflet",
+    "Ward leaflet",
+    "en",
+    "Visiting hours are from two to eight in the evening.\n\nThe car park costs three pounds a day.\n\n"
+    "Bring your own towels and a dressing gown.",
+)
+FOLLETO = Document(
+    "folleto",
+    "Folleto",
+    "es",
+    "El horario de visitas es de dos a ocho.\n\nEl aparcamiento cuesta tres euros al día.",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("When are visiting hours?", "Visiting hours are from two"),
+        ("How much is the car park?", "The car park costs three pounds"),
+        ("Do I need to bring towels?", "Bring your own towels"),
+        ("visiting hours", "Visiting hours are from two"),
+        ("¿Cuánto cuesta el aparcamiento?", "El aparcamiento cuesta tres euros"),
+        ("¿Cuál es el horario de visitas?", "El horario de visitas es"),
+    ],
+)
+def test_a_leaflet_of_three_lines_can_answer(lab: Lab, tmp_path: Path, question: str, answer: str):
+    store = CorpusStore(tmp_path, "ward", lab.engines.embedder)
+    store.update(SourceFiles("test", [LEAFLET, FOLLETO]))
+    trace = Lab(lab.settings, "ward", lab.engines, store).run(question, "hybrid_rrf")
+    assert trace.answer is not None
+    assert answer in trace.answer.text
+    assert not trace.answer.abstained

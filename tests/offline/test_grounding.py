@@ -1,0 +1,133 @@
+"""Whether a passage supports a sentence: the exact parts by examples, the whole on the hand-made set."""
+
+from __future__ import annotations
+
+import pytest
+from helpers.small import ROOT
+
+from rag_core.evaluation.trust import grounding_measures
+from rag_core.language.thesaurus import Thesaurus
+from rag_core.models import load_embedder
+from rag_core.offline.amounts import contains, quantities
+from rag_core.offline.clauses import read
+from rag_core.offline.grounding import MOST, OfflineGrounder
+from rag_core.offline.loading import load_scorer
+from rag_core.values.grounding import HOW_GROUNDED, Claim, Grounded
+from rag_core.values.pricing import PriceList
+from rag_core.values.settings import Settings
+from rag_core.values.types import Passage
+
+
+def amounts(text: str, language: str = "en") -> set[tuple[float, str]]:
+    return {(one.value, one.unit) for one in quantities(text, language)[0]}
+
+
+@pytest.mark.parametrize(
+    ("one", "same"),
+    [
+        ("1 g", "1000 mg"),
+        ("0,5 mg", "500 micrograms"),
+        ("24–48 h", "1 to 2 days"),
+        ("one to two days", "1 to 2 days"),
+        ("37+0 weeks", "37 weeks"),
+        ("one woman in ten", "10 in 100"),
+        ("half of the women", "50 %"),
+        ("week 28", "28 weeks"),
+        ("thirty-four weeks", "34 weeks"),
+        ("2.4 million units", "2,400,000 IU"),
+        ("1 mg/kg", "1000 micrograms/kg"),
+    ],
+)
+def test_a_quantity_is_the_same_however_it_is_written(one: str, same: str):
+    assert amounts(one) == amounts(same) != set()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("400 mg", "400 micrograms"),
+        ("95 mg/dl", "95 mmol/l"),
+        ("24 hours", "24 days"),
+        ("20 mm", "20 cm"),
+        ("1,500 IU", "1,500 mg"),
+        ("28 weeks", "22 weeks"),
+    ],
+)
+def test_another_number_or_unit_is_another_quantity(one: str, other: str):
+    (claimed,), _ = quantities(one, "en")
+    assert not contains(quantities(other, "en")[0], claimed)
+
+
+def test_digits_in_names_are_no_quantities_and_spanish_numbers_are_read():
+    assert amounts("vitamin B12, COVID-19 and omega-3") == set()
+    assert amounts("treinta y cuatro semanas", "es") == amounts("34 weeks")
+
+
+def test_a_medicine_is_recognised_by_its_ending_where_no_list_has_it():
+    assert (
+        read("give rifapentine weekly", None).drugs
+        != read("give rifabutin weekly", None).drugs
+        != frozenset()
+    )
+    assert read("the person had pain that season", None).drugs == frozenset()
+
+
+@pytest.fixture(scope="module")
+def grounder(prices: PriceList) -> OfflineGrounder:
+    """As in the app: Spanish is read through the gloss."""
+    settings, thesaurus = Settings(), Thesaurus.read(ROOT / "data" / "thesaurus.toml")
+    embedder = load_embedder(settings, prices, thesaurus)
+    return OfflineGrounder(load_scorer(settings, embedder, prices, thesaurus).embedder, thesaurus)
+
+
+def ground(grounder: OfflineGrounder, sentence: str, *texts: str, language: str = "en") -> Grounded:
+    passages = [Passage(f"p{n}", "d", "Anti-D", text, language=language) for n, text in enumerate(texts)]
+    (one,) = grounder.ground([Claim(0, len(sentence), sentence)], passages, language)
+    return one
+
+
+DOSE = "Anti-D is given as one injection of 1,500 IU at about 28 weeks. Women with asthma should not take ibuprofen."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "support"),
+    [
+        ("At about 28 weeks one injection of 1,500 IU of anti-D is given.", "supported"),
+        ("At about 22 weeks one injection of 1,500 IU of anti-D is given.", "unsupported"),
+        ("At about 28 weeks one injection of 1,500 mg of anti-D is given.", "unsupported"),
+        ("Women with asthma should take ibuprofen.", "unsupported"),
+        ("Women with asthma should not take naproxen.", "unsupported"),
+        ("Women with asthma should not take ibuprofen.", "supported"),
+        ("The moon is made of cheese.", "unsupported"),
+    ],
+)
+def test_one_changed_fact_is_enough(grounder: OfflineGrounder, sentence: str, support: str):
+    found = ground(grounder, sentence, "Cats sleep most of the day.", DOSE)
+    assert (found.support, bool(found.reason)) == (support, support != "supported")
+    assert found.by == ((2,) if support == "supported" else ())
+
+
+def test_spanish_is_compared_through_the_gloss(grounder: OfflineGrounder):
+    text = "El paracetamol se toma cada 6 horas, como máximo 4 g al día."
+    assert (
+        ground(grounder, "Se puede tomar paracetamol cada 6 horas.", text, language="es").support
+        == "supported"
+    )
+    wrong = ground(grounder, "Se puede tomar paracetamol cada 8 horas.", text, language="es")
+    assert (wrong.support, "8 hours" in wrong.reason) == ("unsupported", True)
+
+
+def test_no_more_sentences_are_compared_than_a_reader_would_wait_for(grounder: OfflineGrounder):
+    claims = [Claim(n, n + 1, f"Anti-D is given at {n} weeks.") for n in range(MOST + 5)]
+    assert len(grounder.ground(claims, [Passage("p", "d", "Anti-D", DOSE)], "en")) == MOST
+    assert [one.support for one in grounder.ground(claims[:1], [], "en")] == ["unsupported"]
+
+
+def test_the_figures_on_screen_are_those_of_the_test_part(grounder: OfflineGrounder):
+    for one in grounding_measures(ROOT / "data", grounder)[:2]:
+        share = one.share
+        assert share
+        right = round(share.mean * share.n)
+        assert f"{100 * share.mean:.0f} %" in HOW_GROUNDED
+        assert f"{right} of {share.n}; " in HOW_GROUNDED
+        assert f"{100 * share.low:.0f} to {100 * share.high:.0f} %" in HOW_GROUNDED
