@@ -115,7 +115,7 @@ def test_a_hanging_server_is_waited_for_by_the_second(
     paid_visit.stop_button.click()
     expect(page.get_by_text("Finished results are kept.")).to_have_count(3)  # long before the call's timeout
     assert provider.gone.wait(timeout=30)
-    expect(page.locator(".rl-box")).to_have_count(3)
+    expect(page.locator("div.rl-box")).to_have_count(3)
     expect(page.locator(".rl-answer")).to_have_count(3 if after else 0)
     expect(page.get_by_text("The answer was cut off here.")).to_have_count(3 if after else 0)
     assert role_of(provider.requests[-1].body) == "answer"

@@ -102,8 +102,8 @@ class Visit:
         self.run_button.click()
 
     def wait_until_done(self, columns: int = 3) -> None:
-        """Every column shows an answer or an abstention, and Stop is off again."""
-        settled = self.page.locator(".rl-answer:not(.rl-live), .rl-box")
+        """Every column shows an answer, an abstention or a failure, warned of or not, and Stop is off again."""
+        settled = self.page.locator(".rl-answer:not(.rl-live), div.rl-box:not(.rl-answer + .rl-box)")
         expect(settled).to_have_count(columns, timeout=ANSWER_MS)
         expect(self.stop_button).to_be_disabled(timeout=ANSWER_MS)
 
