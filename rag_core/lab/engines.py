@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..indexing import CorpusIndex, StoredVectors, shipped_files
 from ..language.analysis import warm_up
+from ..language.spelling import Spelling, count_words
 from ..language.thesaurus import Thesaurus
 from ..models import LlamaEmbedder, LlamaLlm, load_embedder, load_openai, load_reranker
 from ..models.embedding import MINILM_WEIGHTS
@@ -100,6 +101,15 @@ class Engines:
             return None
         naming = Naming(self.scorer, self.thesaurus)
         return PassageEvidence(self.assessor, naming, self.scorer.embedder.key, self.thresholds)
+
+    def spelling(self, index: CorpusIndex) -> Spelling:
+        """What corrects questions to the words of `index` and of the thesaurus, which are counted when first needed."""
+        return Spelling(
+            lambda: count_words(
+                ((f"{one.full_title}\n{one.text}", one.language) for one in index.passages.values()),
+                self.thesaurus.clinical_terms(),
+            )
+        )
 
     def offline(self, index: Index) -> LlamaLlm:
         """The offline engine, which searches `index` for its rewrites."""
