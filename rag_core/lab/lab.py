@@ -15,7 +15,7 @@ from ..models.same_model import ProbedEmbedder
 from ..offline.engine import NAME as OFFLINE
 from ..pipeline.stream import Event, calls_of, run_all, stream
 from ..runtime.run import Limits
-from ..runtime.services import Llm, Services, Speller
+from ..runtime.services import Llm, Reader, Services
 from ..values.errors import IndexDamaged, MissingResource, RagError, attach_calls_to_errors
 from ..values.profile import Profile
 from ..values.settings import Settings
@@ -50,7 +50,7 @@ class Lab:
         self._store = store
         self._lock = threading.Lock()
         self._offline: tuple[CorpusIndex, Llm] | None = None
-        self._spelling: tuple[CorpusIndex, Speller] | None = None
+        self._reader: tuple[CorpusIndex, Reader] | None = None
 
     @property
     def engine(self) -> dict[str, str | None]:
@@ -133,7 +133,7 @@ class Lab:
             assessor=engines.assessor,
             evidence=engines.evidence,
             grounder=engines.grounder,
-            spelling=self._speller(index),
+            reader=self._question_reader(index),
             thesaurus=engines.thesaurus,
             engine={**engine, "country": chosen} if chosen else engine,
             limits=Limits(settings.max_calls, settings.max_cost_usd) if engines.paid else Limits(),
@@ -172,12 +172,12 @@ class Lab:
             workers=1,
         )
 
-    def _speller(self, index: CorpusIndex) -> Speller:
-        """What corrects questions, kept with the words it counted in the index."""
+    def _question_reader(self, index: CorpusIndex) -> Reader:
+        """How questions are read, kept with the words it counted in the index."""
         with self._lock:
-            if self._spelling is None or self._spelling[0] is not index:
-                self._spelling = (index, self.engines.spelling(index))
-            return self._spelling[1]
+            if self._reader is None or self._reader[0] is not index:
+                self._reader = (index, self.engines.reading(index))
+            return self._reader[1]
 
     def _llms(self, index: CorpusIndex) -> Mapping[str, Llm]:
         """The model of each role. The offline engine is kept: it remembers the sentences it has read."""

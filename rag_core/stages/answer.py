@@ -64,7 +64,7 @@ class Generate(Stage):
         return replace(before, content="an answer")
 
     def __call__(self, state: State, ctx: Context) -> State:
-        question = ctx.spelt(state.question.text)
+        question = ctx.as_read(state.question.text)
         language, spoken = language_of(question), detect_language(question)
         hits = labelled(state, language, ctx)
         ranking = Ranking(state.question, hits)
@@ -80,7 +80,7 @@ class Generate(Stage):
 
     def _answer(self, ranking: Ranking, ctx: Context) -> Answer:
         warn_if_unread(self.template, ANSWER, ctx)
-        question, spelt = ranking.query.text, ctx.spelt(ranking.query.text)
+        question, read = ranking.query.text, ctx.as_read(ranking.query.text)
         prompt = self.template.fill(
             question=question,
             sources=Sources(ranking.hits, ctx.services.country),
@@ -93,8 +93,8 @@ class Generate(Stage):
         reply = unescaped(written).strip()
         if NO_EVIDENCE in reply:
             reason = reply.replace(NO_EVIDENCE, "").strip(" .:\n")
-            spoken = detect_language(spelt)
-            near = suggestions(spelt, ranking.hits)
+            spoken = detect_language(read)
+            near = suggestions(read, ranking.hits)
             return _abstention(spoken, reason or messages.none_answers(spoken), near, evidence)
         text, citations, invalid = resolve_citations(reply, ranking.hits)
         if not re.search(r"\w", MARKER.sub("", text)):
@@ -106,12 +106,12 @@ class Generate(Stage):
         if unsupported := sum(one.supported is False for one in citations):
             ctx.warn(messages.unsupported_citations(unsupported, len(citations)))
         remarks = (
-            *remarks_on_reply(spelt, text, invalid, sentences, ctx),
-            *remarks_on(spelt, text, ranking.hits, ctx.services.country),
+            *remarks_on_reply(read, text, invalid, sentences, ctx),
+            *remarks_on(read, text, ranking.hits, ctx.services.country),
         )
         if finish != COMPLETE:
             ctx.warn(messages.incomplete(finish))
-            spoken = detect_language(spelt)
+            spoken = detect_language(read)
             remarks = (Remark("cut", messages.cut(spoken, finish), ()), *remarks)
         return Answer(
             text,
@@ -191,8 +191,8 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
     if reranker and reranker.scale == "cross_encoder":
         yield "cross_encoder", reranker.name, votes(Rerank)
     if assessor:
-        spelt = ctx.spelt(question)
-        yield "offline_scorer", assessor.name, lambda hits: assessor.relevance(spelt, hits)
+        read = ctx.as_read(question)
+        yield "offline_scorer", assessor.name, lambda hits: assessor.relevance(read, hits)
     yield (
         "cosine",
         services.embedder.key,
@@ -208,7 +208,7 @@ def _too_weak(question: str, hits: Sequence[Hit], ctx: Context) -> str:
     if not evidence.fitted:
         ctx.warn(messages.never_declined(evidence.model))
         return ""
-    question = ctx.spelt(question)
+    question = ctx.as_read(question)
     found = evidence.score(question, hits, offline=ctx.services.llm("answer").offline)
     if found is None:
         ctx.warn(messages.EVIDENCE_OUT_OF_TIME)

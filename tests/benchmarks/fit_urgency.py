@@ -65,7 +65,9 @@ def main() -> None:
     for train, held_out in GroupKFold(FOLDS).split(features, levels, groups):
         given[held_out] = fitted(features[train], levels[train]).predict_proba(features[held_out])
     signs = np.array([bool(present(plain(text))) for text in texts])
-    factor = np.array([least_urgent(plain(text)) for text in texts]) / MIN_URGENT  # 1, or more for a general question
+    factor = (
+        np.array([least_urgent(plain(text)) for text in texts]) / MIN_URGENT
+    )  # 1, or more for a general question
     for least in sorted({0.2, 0.3, 0.4, 0.5, MIN_URGENT}):
         urgent = signs | (1 - given[:, LEVELS.index("routine")] >= np.minimum(least * factor, 1))
         shares = ", ".join(f"{level} {urgent[levels == at].mean():.3f}" for at, level in enumerate(LEVELS))

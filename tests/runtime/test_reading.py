@@ -17,7 +17,7 @@ class _Stabel:
 
 
 def test_both_searches_find_what_is_meant_and_note_how_they_read_it():
-    services = replace(sample_services(), spelling=_Stabel())
+    services = replace(sample_services(), reader=_Stabel())
     for retriever in (Bm25(k=2), Dense(k=2)):
         ctx, right = Context(services), Context(sample_services())
         found = retriever.search(Query("stabel"), ctx)
@@ -27,16 +27,16 @@ def test_both_searches_find_what_is_meant_and_note_how_they_read_it():
 
 
 def test_the_question_itself_stays_as_typed():
-    ctx = Context(replace(sample_services(), spelling=_Stabel()))
+    ctx = Context(replace(sample_services(), reader=_Stabel()))
     after = Retrieve((Bm25(k=2),))(State.start("stabel"), ctx)
     assert after.question.text == after.rankings[0].query.text == "stabel"
 
 
-def test_a_language_model_gets_the_question_as_typed_and_the_offline_engine_as_spelt():
+def test_a_language_model_gets_the_question_as_typed_and_the_offline_engine_as_read():
     for offline, seen in ((False, "stabel"), (True, "stable")):
         llm = ScriptedLlm()
         llm.offline = offline
-        ctx = Context(replace(sample_services(llm=llm), spelling=_Stabel()))
+        ctx = Context(replace(sample_services(llm=llm), reader=_Stabel()))
         ctx.reply(
             ANSWER.fill(
                 question="stabel",
