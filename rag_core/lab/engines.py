@@ -9,7 +9,9 @@ from pathlib import Path
 
 from ..indexing import CorpusIndex, StoredVectors, shipped_files
 from ..language.analysis import warm_up
+from ..language.spelling import Spelling, count_words
 from ..language.thesaurus import Thesaurus
+from ..language.writing_out import WrittenOut
 from ..models import LlamaEmbedder, LlamaLlm, load_embedder, load_openai, load_reranker
 from ..models.embedding import MINILM_WEIGHTS
 from ..offline.evidence import PassageEvidence, Thresholds, read_thresholds
@@ -100,6 +102,16 @@ class Engines:
             return None
         naming = Naming(self.scorer, self.thesaurus)
         return PassageEvidence(self.assessor, naming, self.scorer.embedder.key, self.thresholds)
+
+    def reading(self, index: CorpusIndex) -> WrittenOut:
+        """How questions are read: spelt in words of `index`, counted when first needed, and written out."""
+        spelling = Spelling(
+            lambda: count_words(
+                ((f"{one.full_title}\n{one.text}", one.language) for one in index.passages.values()),
+                self.thesaurus.clinical_terms(),
+            )
+        )
+        return WrittenOut(self.thesaurus, spelling.read)
 
     def offline(self, index: Index) -> LlamaLlm:
         """The offline engine, which searches `index` for its rewrites."""

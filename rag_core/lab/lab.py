@@ -15,7 +15,7 @@ from ..models.same_model import ProbedEmbedder
 from ..offline.engine import NAME as OFFLINE
 from ..pipeline.stream import Event, calls_of, run_all, stream
 from ..runtime.run import Limits
-from ..runtime.services import Llm, Services
+from ..runtime.services import Llm, Reader, Services
 from ..values.errors import IndexDamaged, MissingResource, RagError, attach_calls_to_errors
 from ..values.profile import Profile
 from ..values.settings import Settings
@@ -50,6 +50,7 @@ class Lab:
         self._store = store
         self._lock = threading.Lock()
         self._offline: tuple[CorpusIndex, Llm] | None = None
+        self._reader: tuple[CorpusIndex, Reader] | None = None
 
     @property
     def engine(self) -> dict[str, str | None]:
@@ -132,6 +133,7 @@ class Lab:
             assessor=engines.assessor,
             evidence=engines.evidence,
             grounder=engines.grounder,
+            reader=self._question_reader(index),
             thesaurus=engines.thesaurus,
             engine={**engine, "country": chosen} if chosen else engine,
             limits=Limits(settings.max_calls, settings.max_cost_usd) if engines.paid else Limits(),
@@ -169,6 +171,13 @@ class Lab:
             profile=self.index.profile,
             workers=1,
         )
+
+    def _question_reader(self, index: CorpusIndex) -> Reader:
+        """How questions are read, kept with the words it counted in the index."""
+        with self._lock:
+            if self._reader is None or self._reader[0] is not index:
+                self._reader = (index, self.engines.reading(index))
+            return self._reader[1]
 
     def _llms(self, index: CorpusIndex) -> Mapping[str, Llm]:
         """The model of each role. The offline engine is kept: it remembers the sentences it has read."""

@@ -118,7 +118,7 @@ def tokens(text: str, language: str) -> list[str]:
     One-letter words other than articles and conjunctions are kept ("vitamin D", "anti-D"). In languages
     without a stemmer here, words are not stemmed.
     """
-    stop = _stop_words(language)
+    stop = stop_words(language)
     words = [word for word in _words(text) if word not in stop]
     return [_fold(stem) for stem in _stem(words, language)]
 
@@ -146,7 +146,7 @@ def query_tokens(question: str, languages: Sequence[str], gloss: str = "") -> li
 def matches(text: str, question: str, language: str) -> list[tuple[int, int]]:
     """Spans (start, end) of the words of `text` that share a term with `question`."""
     terms = {*tokens(question, language), *tokens(question, language_of(question))}
-    stop = _stop_words(language)
+    stop = stop_words(language)
     spans = [match.span() for match in _WORD.finditer(text) if _composed(match[0]) not in stop]
     stems = _stem([_composed(text[start:end]) for start, end in spans], language)
     return [span for span, stem in zip(spans, stems, strict=True) if _fold(stem) in terms]
@@ -154,7 +154,7 @@ def matches(text: str, question: str, language: str) -> list[tuple[int, int]]:
 
 def words_of(text: str, language: str) -> list[Word]:
     """Every word of a text in order, including stop words."""
-    stop = _stop_words(language)
+    stop = stop_words(language)
     spans = [match.span() for match in _WORD.finditer(text)]
     words = [_composed(text[start:end]) for start, end in spans]
     stems = _stem(words, language)
@@ -228,7 +228,8 @@ def _stemmer(language: str) -> Any:
 
 
 @functools.cache
-def _stop_words(language: str) -> frozenset[str]:
+def stop_words(language: str) -> frozenset[str]:
+    """The stop words of a language, lower-cased; none for languages without a list."""
     if language not in LANGUAGES:
         return frozenset()
     listed = _nltk().corpus.stopwords.words(LANGUAGES[language])

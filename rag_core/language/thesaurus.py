@@ -136,6 +136,11 @@ class Thesaurus:
         """
         return tuple(self._scan(text, words_of(text, language), language))
 
+    def clinical_terms(self) -> Iterator[tuple[str, str]]:
+        """Every clinical term with its language. Lay terms include common misspellings."""
+        for concept in self.concepts.values():
+            yield from ((term, language) for language in LANGUAGES for term in concept.terms[language])
+
     def reading(self, short: str, text: str, language: str) -> Concept | None:
         """The concept that an ambiguous abbreviation means in a text; None if its words do not tell."""
         return self._reading(short, [word.stem for word in words_of(text, language)], language)

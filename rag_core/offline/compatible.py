@@ -48,6 +48,8 @@ _AFTER_BIRTH = re.compile(
 )
 
 
+_NURSING = re.compile(r"\b(?:breastfe\w+|nursing|lacta\w+|amamant\w+|dar el pecho)\b", re.IGNORECASE)
+_PREGNANCY = re.compile(r"\b(?:pregnan\w+|trimester|embaraz\w+|gestaci\w+|trimestre)\b", re.IGNORECASE)
 _MISTAKE = re.compile(r"\b(?:by mistake|by accident|before knowing|por error|sin saber)\b", re.IGNORECASE)
 _HAPPENED = re.compile(
     r"\b(?:mistake|accident\w*|took|taken|had|error|tomé|tomó|tomado|sin saber)\b", re.IGNORECASE
@@ -71,8 +73,11 @@ class Case:
     def allows(self, sentence: str, heading: str = "") -> bool:
         """Whether one of the question's weeks is within the limits that a sentence states, if it states any.
 
-        A sentence without limits has those of its heading.
+        A sentence without limits has those of its heading. Of a medicine in pregnancy, what is said of
+        breastfeeding alone is no answer.
         """
+        if self.weeks and self.drugs and _NURSING.search(sentence) and not _PREGNANCY.search(sentence):
+            return False
         if not self.happened and _MISTAKE.search(sentence):
             return False
         stated = limits(sentence) or limits(heading)

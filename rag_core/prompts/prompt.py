@@ -73,6 +73,10 @@ class Prompt:
         """The same prompt for a corpus with this profile."""
         return replace(self, profile=profile)
 
+    def asking(self, question: str) -> Prompt:
+        """The same prompt with another wording of the question."""
+        return replace(self, fields={**self.fields, "question": question})
+
     @property
     def purpose(self) -> str:
         """The role that answers it."""

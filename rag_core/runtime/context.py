@@ -64,14 +64,21 @@ class Context:
         """Add a warning to the trace."""
         self.meter.warnings.append(message)
 
+    def as_read(self, text: str) -> str:
+        """A query as retrieval and the offline engine read it: as spelt, and with abbreviations written out."""
+        return self.services.reader.read(text) if self.services.reader else text
+
     def embed(self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()) -> Vectors:
-        """(n, d) vectors of n texts; equal texts are embedded once per question.
+        """(n, d) vectors of n texts, of queries as read; equal texts are embedded once per question.
 
         Args:
             languages: of each text; detected if not given.
         """
         self.run.check_stop()
         embedder = self.services.embedder
+        if kind == "query":
+            self.note_readings(texts)
+            texts = [self.as_read(text) for text in texts]
         key = ("embed", embedder.key, kind, tuple(texts), tuple(languages))
         try:
             with using_stop_flag(self.run.is_stopped):
@@ -81,14 +88,12 @@ class Context:
             self.run.check_stop()
             raise
         self._pay(calls)
-        if kind == "query":
-            self.note_readings(texts)
         return vectors
 
     def note_readings(self, queries: Sequence[str]) -> None:
-        """Note the queries that are searched for by their gloss, for the trace."""
-        read = {query: self.services.embedder.read(query) for query in queries}
-        self.meter.readings.update((query, gloss) for query, gloss in read.items() if gloss != query)
+        """Note the queries that are searched for in other words than their own, for the trace."""
+        read = {query: self.services.embedder.read(self.as_read(query)) for query in queries}
+        self.meter.readings.update((query, text) for query, text in read.items() if text != query)
 
     def passage_vectors(self, hits: Sequence[Hit]) -> Vectors:
         """(n, d) vectors of n passages: stored in the index, or embedded now when it lacks any."""
@@ -100,7 +105,7 @@ class Context:
             return self.embed(texts, "passage", languages)
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> tuple[Sequence[float], Scale]:
-        """The reranker's score of each hit, and their scale; equal hits are scored once per question.
+        """The reranker's score of each hit for a query as read, and their scale; equal hits are scored once.
 
         Raises:
             ConfigError: there is no reranker.
@@ -110,6 +115,7 @@ class Context:
         reranker = self.services.reranker
         if reranker is None:
             raise ConfigError("No reranker is set.", "Pass one to Services.")
+        query = self.as_read(query)
         key = ("rerank", reranker.key, query, tuple(hit.passage for hit in hits))
         (scores, call), _ = self.run.shared.get(key, lambda: reranker.score(query, hits))
         self._pay((call,))
@@ -148,6 +154,8 @@ class Context:
     def reply(self, prompt: Prompt, emit: Callable[[str], None] = lambda piece: None) -> tuple[str, str]:
         """The model's reply and why it ended; equal prompts are sent once per question.
 
+        The offline engine gets the question as read, a language model as typed.
+
         Args:
             emit: receives the reply piece by piece, or all at once when another strategy asked for it.
 
@@ -174,6 +182,8 @@ class Context:
         self.run.check_stop()
         prompt = prompt.about(self.services.profile)
         model = self.services.llm(prompt.purpose)
+        if model.offline and "question" in prompt.fields:
+            prompt = prompt.asking(self.as_read(prompt.fields["question"]))
         key = ("complete", model.key, prompt.template, prompt.system, prompt.render())
         self.run.budget.start_call(self.services.limits)
         reply, first = self.run.shared.get(key, ask)

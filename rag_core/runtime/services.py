@@ -116,6 +116,14 @@ class Grounder(Protocol):
         ...
 
 
+class Reader(Protocol):
+    """Reads questions for retrieval and the offline engine: as spelt, and with abbreviations written out."""
+
+    def read(self, question: str) -> str:
+        """The question as read; the same text if there is nothing to change."""
+        ...
+
+
 class Index(Protocol):
     """The passages of one corpus, searchable two ways."""
 
@@ -151,6 +159,8 @@ class Services:
         assessor: the offline relevance measure; labels passages that no better scorer has rated.
         evidence: decides whether an answer is written; None to write one from any passages.
         grounder: marks the sentences of answers; None to leave them unmarked.
+        reader: reads questions for retrieval and the offline engine; None to read them as typed. A language model
+            always gets the question as typed.
         thesaurus: lets a rewrite call a medicine by another of its names; None to compare the words alone.
         enriched: the same passages indexed with their contexts; None when the corpus has no such index.
         profile: the corpus's subject, audience and languages; prompts mention them.
@@ -168,6 +178,7 @@ class Services:
     assessor: Assessor | None = None
     evidence: Evidence | None = None
     grounder: Grounder | None = None
+    reader: Reader | None = None
     thesaurus: Thesaurus | None = None
     enriched: Index | None = None
     profile: Profile = Profile()

@@ -64,24 +64,23 @@ class Generate(Stage):
         return replace(before, content="an answer")
 
     def __call__(self, state: State, ctx: Context) -> State:
-        language = language_of(state.question.text)
+        question = ctx.as_read(state.question.text)
+        language, spoken = language_of(question), detect_language(question)
         hits = labelled(state, language, ctx)
         ranking = Ranking(state.question, hits)
         if not hits:
-            spoken = detect_language(state.question.text)
             reason = state.shortfall or messages.none_found(spoken)
             near, _ = _rated(state.question.text, state.dropped, language, ctx)
-            answer = _abstention(spoken, reason, suggestions(state.question.text, near))
+            answer = _abstention(spoken, reason, suggestions(question, near))
         elif reason := _too_weak(state.question.text, hits, ctx):
-            spoken = detect_language(state.question.text)
-            answer = _abstention(spoken, reason, suggestions(state.question.text, hits))
+            answer = _abstention(spoken, reason, suggestions(question, hits))
         else:
             answer = self._answer(ranking, ctx)
         return replace(state, rankings=(ranking,), answer=_led(answer, state.question.text, ctx))
 
     def _answer(self, ranking: Ranking, ctx: Context) -> Answer:
         warn_if_unread(self.template, ANSWER, ctx)
-        question = ranking.query.text
+        question, read = ranking.query.text, ctx.as_read(ranking.query.text)
         prompt = self.template.fill(
             question=question,
             sources=Sources(ranking.hits, ctx.services.country),
@@ -94,8 +93,8 @@ class Generate(Stage):
         reply = unescaped(written).strip()
         if NO_EVIDENCE in reply:
             reason = reply.replace(NO_EVIDENCE, "").strip(" .:\n")
-            spoken = detect_language(ranking.query.text)
-            near = suggestions(ranking.query.text, ranking.hits)
+            spoken = detect_language(read)
+            near = suggestions(read, ranking.hits)
             return _abstention(spoken, reason or messages.none_answers(spoken), near, evidence)
         text, citations, invalid = resolve_citations(reply, ranking.hits)
         if not re.search(r"\w", MARKER.sub("", text)):
@@ -106,14 +105,13 @@ class Generate(Stage):
             ctx.warn(messages.NO_CITATIONS)
         if unsupported := sum(one.supported is False for one in citations):
             ctx.warn(messages.unsupported_citations(unsupported, len(citations)))
-        question = ranking.query.text
         remarks = (
-            *remarks_on_reply(question, text, invalid, sentences, ctx),
-            *remarks_on(question, text, ranking.hits, ctx.services.country),
+            *remarks_on_reply(read, text, invalid, sentences, ctx),
+            *remarks_on(read, text, ranking.hits, ctx.services.country),
         )
         if finish != COMPLETE:
             ctx.warn(messages.incomplete(finish))
-            spoken = detect_language(question)
+            spoken = detect_language(read)
             remarks = (Remark("cut", messages.cut(spoken, finish), ()), *remarks)
         return Answer(
             text,
@@ -193,7 +191,8 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
     if reranker and reranker.scale == "cross_encoder":
         yield "cross_encoder", reranker.name, votes(Rerank)
     if assessor:
-        yield "offline_scorer", assessor.name, lambda hits: assessor.relevance(question, hits)
+        read = ctx.as_read(question)
+        yield "offline_scorer", assessor.name, lambda hits: assessor.relevance(read, hits)
     yield (
         "cosine",
         services.embedder.key,
@@ -209,6 +208,7 @@ def _too_weak(question: str, hits: Sequence[Hit], ctx: Context) -> str:
     if not evidence.fitted:
         ctx.warn(messages.never_declined(evidence.model))
         return ""
+    question = ctx.as_read(question)
     found = evidence.score(question, hits, offline=ctx.services.llm("answer").offline)
     if found is None:
         ctx.warn(messages.EVIDENCE_OUT_OF_TIME)

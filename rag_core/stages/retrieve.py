@@ -97,9 +97,9 @@ class Bm25(Retriever):
         return self.k
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        """The k best hits, on the scale "bm25"; the index also searches for the query's gloss."""
+        """The k best hits for the query as read, on the scale "bm25"; the index also searches for its gloss."""
         ctx.note_readings((query.text,))
-        return ctx.index_for(enriched=self.enriched).lexical(query.text, self.k, self.k1, self.b)
+        return ctx.index_for(enriched=self.enriched).lexical(ctx.as_read(query.text), self.k, self.k1, self.b)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from .signs import Sign, actions, signs
 NEAR = 110  # characters between the parts of one sign
 # Probability from which wording alone is urgent; tests/benchmarks/fit_urgency.py prints what it costs.
 MIN_URGENT = 0.25
+# The same for a question about a subject in which nobody has a sign now, such as "are ... normal after birth?".
+MIN_URGENT_GENERAL = 0.5
 
 Span = tuple[int, int]
 
@@ -40,7 +42,7 @@ def triage(text: str) -> Triage:
     found = sorted(present(simple), key=lambda pair: LEVELS.index(pair[0]))
     emergency, same_day, routine = probabilities(simple)
     worded: Level = "emergency" if emergency >= same_day else "same_day"
-    if 1 - routine < MIN_URGENT:
+    if 1 - routine < least_urgent(simple):
         worded = "routine"
     level = min([worded, *(level for level, _ in found)], key=LEVELS.index)
     if level == "routine":
@@ -52,6 +54,11 @@ def triage(text: str) -> Triage:
         led = actions(level, clinician=True)
     names = tuple(sign.names[language] for _, sign in found)
     return Triage(level, names, led[language], language, flags, clinician)
+
+
+def least_urgent(text: str) -> float:
+    """The probability from which the wording alone of a text in plain letters is urgent."""
+    return MIN_URGENT_GENERAL if frames.is_general(text) else MIN_URGENT
 
 
 def present(text: str) -> list[tuple[Level, Sign]]:

@@ -21,7 +21,7 @@ from sklearn.model_selection import GroupKFold
 
 from rag_core.urgency import learned
 from rag_core.urgency.reading import plain
-from rag_core.urgency.triage import MIN_URGENT, present
+from rag_core.urgency.triage import MIN_URGENT, least_urgent, present
 from rag_core.values.triage import LEVELS
 
 DATA = Path(__file__).parents[2] / "data" / "urgency"
@@ -65,8 +65,11 @@ def main() -> None:
     for train, held_out in GroupKFold(FOLDS).split(features, levels, groups):
         given[held_out] = fitted(features[train], levels[train]).predict_proba(features[held_out])
     signs = np.array([bool(present(plain(text))) for text in texts])
+    factor = (
+        np.array([least_urgent(plain(text)) for text in texts]) / MIN_URGENT
+    )  # 1, or more for a general question
     for least in sorted({0.2, 0.3, 0.4, 0.5, MIN_URGENT}):
-        urgent = signs | (1 - given[:, LEVELS.index("routine")] >= least)
+        urgent = signs | (1 - given[:, LEVELS.index("routine")] >= np.minimum(least * factor, 1))
         shares = ", ".join(f"{level} {urgent[levels == at].mean():.3f}" for at, level in enumerate(LEVELS))
         print(f"rated urgent from {least:.2f}: {shares}")
     if write:

@@ -193,3 +193,21 @@ def test_no_test_question_is_among_those_the_model_was_fitted_on() -> None:
     fitted = set().union(*(lines for name, lines in texts.items() if name.startswith("train-")))
     assert fitted
     assert not texts["test"] & fitted
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "are intrusive thoughts normal after birth?",
+        "¿Vivir cerca de una torre de alta tensión es malo en el embarazo?",
+        "Is it bad to live near a torre de alta tensión?",
+        "34F with Crohn's on adalimumab, planning pregnancy",
+    ],
+)
+def test_an_everyday_question_is_routine(question):
+    assert triage(question).level == "routine"
+
+
+def test_a_plan_or_a_wish_to_harm_is_an_emergency_whatever_it_is_called():
+    assert triage("I have intrusive thoughts of hurting my baby").level == "emergency"
+    assert triage("they say intrusive thoughts are normal but I want to die").level == "emergency"

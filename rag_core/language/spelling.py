@@ -1,0 +1,252 @@
+"""English spelling: unknown words of a question, read as the collection's words that look or sound like them."""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .analysis import language_of, stop_words, words_of
+from .facts import DRUGS
+from .quantities import NUMBER_WORDS, TENS, UNITS
+
+SAMPLE_WORDS = (
+    2_000_000  # words counted at most, a few seconds' work; what a larger collection is about they show
+)
+SHORT = 4  # letters of a short word at most
+RARE = 2  # occurrences; a collection's rarer words may be its own mistakes
+LONGEST = 24  # letters; longer words are addresses and the like
+
+_WORD = re.compile(r"(?<![\w'’@./-])[^\W\d_]+(?![\w'’@/])")  # not a part of "don't", "B12", an address
+_INSIDE = re.compile(r"[\w,;)%][ \t]+[\"“(]?$|-$")  # what precedes a word inside a sentence
+_VOWEL = re.compile(r"[aeiouy]")
+_PLAIN = str.maketrans("áéíóúüñ", "aeiouun")
+# Stems of international nonproprietary names (WHO, 2018): words that end so are medicines.
+_DRUG_ENDINGS = (
+    *("mab", "nib", "pril", "sartan", "olol", "azole", "azol", "cillin", "mycin", "micin", "oxacin", "cycline"),
+    *("statin", "prazole", "triptan", "oxetine", "pramine", "triptyline", "azepam", "zolam", "parin", "xaban"),
+    *("gatran", "tidine", "setron", "gliptin", "gliflozin", "glutide", "formin", "vir", "caine", "dipine", "zosin"),
+    *("sone", "solone", "olone", "profen", "fenac", "coxib", "tocin", "prost", "pristone", "barbital", "azine"),
+)  # fmt: skip
+_TYPED_CONTRACTIONS = """
+    arent cant cannot couldnt didnt doesnt dont hadnt hasnt havent isnt mightnt mustnt neednt shant shouldnt wasnt
+    werent wont wouldnt aint im ive youre hes shes theyre whats thats id ill
+"""  # without their apostrophe; most negate
+_KEPT = frozenset(_TYPED_CONTRACTIONS.split())
+_NEGATIONS = frozenset(
+    ["no", "not", "nor", "never", "none", "nobody", "nothing", "without", "neither", "non"]
+)
+_FIXED = frozenset().union(_NEGATIONS, UNITS, *NUMBER_WORDS.values(), *TENS.values())
+_lock = threading.Lock()  # the dictionaries take a second to load; only one thread should do so
+
+
+class _Found(NamedTuple):
+    """The nearest word of a vocabulary, and the edits that make it of the word as typed."""
+
+    edits: int
+    word: str
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of one language that a question may mean, with how often the collection has each."""
+
+    counts: Mapping[str, int]
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.counts
+
+    @functools.cached_property
+    def _by_sound(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for word in self._candidates:
+            found.setdefault(sound(word), []).append(word)
+        return found
+
+    @functools.cached_property
+    def _by_length(self) -> Mapping[int, list[str]]:
+        found: dict[int, list[str]] = {}
+        for word in self._candidates:
+            found.setdefault(len(word), []).append(word)
+        return found
+
+    @functools.cached_property
+    def _candidates(self) -> list[str]:
+        return [word for word, count in self.counts.items() if count >= RARE and word not in _FIXED]
+
+    def nearest(self, word: str) -> _Found | None:
+        """The word meant by one that is not listed; None if none is near enough.
+
+        Words may differ by 1 edit from 5 letters, and by 2 from 8. Words that sound the same may differ by 1, from
+        6 letters by 2, and from 9 by 3. Up to 4 letters, only one letter may be missing, and only one word sound the
+        same: much clinical shorthand is short. An edit is one of Damerau and Levenshtein's. The first letter must be
+        the same where the sound is not, or "apyrexial" would lose its negation. A medicine must sound the same:
+        different medicines have names that look alike.
+        """
+        key, n = sound(word), len(word)
+        unlike, alike = (n > SHORT) + (n >= 8), 1 + (n >= 6) + (n >= 9)
+        costs = {
+            each: edits
+            for length in range(n - unlike, n + unlike + 1)
+            for each in self._by_length.get(length, ())
+            if each[0] == word[0] and (edits := _edits(word, each)) <= unlike and not is_medicine(each)
+        }
+        same = {
+            each: edits - 1
+            for each in self._by_sound.get(key, ())
+            if (edits := _edits(word, each)) <= alike and (n > SHORT or len(each) > n)
+        }
+        if (is_medicine(word) and not same) or (n <= SHORT and len(same) > 1):
+            return None
+        costs |= same
+        best = min(costs, key=lambda each: (costs[each], -_likeness(word, each), each), default="")
+        return _Found(_edits(word, best), best) if best else None
+
+
+class Spelling:
+    """Reads misspelt English questions.
+
+    A word is unknown if neither the collection nor a dictionary nor the thesaurus has it. Numbers, units, negations,
+    medicines, abbreviations and names inside a sentence are never changed, nor are questions whose unknown words
+    are as near to Spanish ones: the gloss reads those.
+
+    Args:
+        words: of the collection and thesaurus, by language, lower-cased with accents, with their number.
+        is_word: whether a dictionary of a language has a word.
+
+    Example:
+        >>> words = {"en": {"what": 9, "is": 9, "gestational": 4, "diabetes": 8}, "es": {}}
+        >>> Spelling(lambda: words, lambda word, language: False).read("what is gestashunal diabetis?")
+        'what is gestational diabetes?'
+    """
+
+    def __init__(
+        self,
+        words: Callable[[], Mapping[str, Mapping[str, int]]],
+        is_word: Callable[[str, str], bool] | None = None,
+    ) -> None:
+        self._words = words
+        self._is_word = is_word or in_dictionary
+        self.read = functools.lru_cache(maxsize=1024)(self._read)
+
+    @functools.cached_property
+    def _vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        words = self._words()
+        spanish: Counter[str] = Counter()
+        for word, count in words.get("es", {}).items():
+            spanish[word.translate(_PLAIN)] += count
+        common = (word for word in stop_words("en") if f"{word}t" not in _KEPT)  # "aren" is half a word
+        english = {**dict.fromkeys(common, RARE), **words.get("en", {})}
+        return Vocabulary(english), Vocabulary(spanish)
+
+    def _read(self, question: str) -> str:
+        """The question with its misspelt words corrected; the same text if there are none."""
+        unknown = [match for match in _WORD.finditer(question) if self._is_unknown(question, match)]
+        if not unknown or self._has_spanish(question):
+            return question
+        english, spanish = self._vocabularies
+        meant = {match[0]: english.nearest(match[0].lower()) for match in unknown}
+        found = {word: near for word, near in meant.items() if near}
+        if language_of(question) == "es" and _as_near(spanish, found):
+            return question
+        return _WORD.sub(
+            lambda match: _cased(match[0], found[match[0]].word) if match[0] in found else match[0], question
+        )
+
+    def _is_unknown(self, question: str, match: re.Match[str]) -> bool:
+        word = match[0].lower()
+        short_form = any(letter.isupper() for letter in match[0][1:])
+        name = match[0][0].isupper() and _INSIDE.search(question, 0, match.start())
+        if short_form or name or not 3 <= len(word) <= LONGEST or not _VOWEL.search(word):
+            return False
+        return word not in _KEPT | _FIXED | DRUGS and not self._knows(word)
+
+    def _knows(self, word: str) -> bool:
+        english, spanish = self._vocabularies
+        forms = (word, word.removesuffix("s"), word.removesuffix("es"))
+        return any(form in english for form in forms) or word in spanish or self._is_word(word, "en")
+
+    def _has_spanish(self, question: str) -> bool:
+        """Whether a question has a word that is Spanish, not English, and not like an English one."""
+        if language_of(question) != "es":
+            return False
+        english, _ = self._vocabularies
+        return any(
+            word.stop
+            or (
+                self._is_word(question[word.start : word.end].lower(), "es")
+                and not english.nearest(word.form)
+            )
+            for word in words_of(question, "es")
+            if word.form not in english and not self._is_word(word.form, "en")
+        )
+
+
+def count_words(
+    texts: Iterable[tuple[str, str]], names: Iterable[tuple[str, str]]
+) -> dict[str, Counter[str]]:
+    """How often texts have each word, by language, up to `SAMPLE_WORDS` words; words of names count as frequent.
+
+    Args:
+        texts: (text, language) of passages.
+        names: the same of the thesaurus.
+    """
+    found: dict[str, Counter[str]] = {"en": Counter(), "es": Counter()}
+    left = SAMPLE_WORDS
+    for text, language in texts:
+        if language in found and left > 0:
+            words = [match[0].lower() for match in _WORD.finditer(text)]
+            found[language].update(words)
+            left -= len(words)
+    for name, language in names:
+        found[language].update({match[0].lower(): RARE for match in _WORD.finditer(name)})
+    return found
+
+
+def in_dictionary(word: str, language: str) -> bool:
+    """Whether simplemma's dictionary of a language has a word."""
+    with _lock:
+        import simplemma
+
+        return bool(simplemma.is_known(word, language))
+
+
+def is_medicine(word: str) -> bool:
+    """Whether a word is, or is built like, the name of a medicine."""
+    return word in DRUGS or (len(word) > 6 and word.endswith(_DRUG_ENDINGS))
+
+
+def sound(word: str) -> str:
+    """Metaphone (Philips 1990): equal for words that sound alike in English, as "hix" and "hicks"."""
+    import jellyfish
+
+    return str(jellyfish.metaphone(word))
+
+
+def _edits(one: str, other: str) -> int:
+    """Insertions, deletions, substitutions and swaps of neighbours between two words (Damerau 1964)."""
+    import jellyfish
+
+    return int(jellyfish.damerau_levenshtein_distance(one, other))
+
+
+def _likeness(one: str, other: str) -> float:
+    """Jaro and Winkler's similarity of two words, 0 to 1."""
+    import jellyfish
+
+    return float(jellyfish.jaro_winkler_similarity(one, other))
+
+
+def _as_near(spanish: Vocabulary, found: Mapping[str, _Found]) -> bool:
+    """Whether misspelt words are as near to Spanish words as to the English ones found."""
+    meant = [spanish.nearest(word.lower().translate(_PLAIN)) for word in found]
+    edits = [near.edits for near in meant if near]
+    return len(edits) == len(found) and sum(edits) <= sum(near.edits for near in found.values())
+
+
+def _cased(typed: str, meant: str) -> str:
+    return meant.capitalize() if typed[0].isupper() else meant
