@@ -29,8 +29,9 @@ def app(monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 
 def chosen(app: AppTest, name: str) -> AppTest:
-    """The first column set to a strategy."""
+    """The first column set to a strategy, its settings open."""
     app.selectbox(key="strategy.0").set_value(name).run()
+    app.button(key="settings.0").click().run()
     assert not app.exception
     return app
 
