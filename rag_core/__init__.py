@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from .values.notice import NOTICE
     from .values.orders import GIVES_ORDERS, gives_orders
     from .values.profile import Profile
-    from .values.provenance import QueryResults, SharedPassage, results_by_query, shared_passages
+    from .values.provenance import QueryResults, SharedPassage, only_in, results_by_query, shared_passages
     from .values.remarks import Remark, Suggestion
     from .values.settings import Settings, read_settings
     from .values.sources import Source, age_note, age_years, is_old
@@ -182,6 +182,7 @@ __all__ = [
     "is_old",
     "kinds_in_words",
     "mmr_select",
+    "only_in",
     "open_lab",
     "outline",
     "perhaps_you_meant",
@@ -233,7 +234,7 @@ _NAMES = {  # module: its names
     "values.orders": "GIVES_ORDERS gives_orders",
     "values.notice": "NOTICE",
     "values.profile": "Profile",
-    "values.provenance": "QueryResults SharedPassage results_by_query shared_passages",
+    "values.provenance": "QueryResults SharedPassage only_in results_by_query shared_passages",
     "values.remarks": "Remark Suggestion",
     "values.settings": "Settings read_settings",
     "values.sources": "Source age_note age_years is_old source_names",

@@ -3,55 +3,143 @@
 from __future__ import annotations
 
 import time
-import tomllib
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.shared import bills, charts, country, foreign, html, passages, private
+from pages.shared import (
+    bills,
+    charts,
+    controls,
+    country,
+    foreign,
+    html,
+    overlap,
+    passages,
+    presenter,
+    private,
+)
 from pages.shared.comparisons import comparisons
-from pages.shared.controls import settings, strategy_columns
 from pages.shared.engine import engine
+from pages.shared.foreign import escape
 from pages.shared.live import Column, LiveRun
+from pages.shared.question import look_for, pick_demo, profile, question_box
 
-GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
 TICK_S = 0.08  # between two redraws of a running comparison
 ADDRESS_S = 3.0  # by then the browser knows a new comparison's address
-LANGUAGES = {"en": "English", "es": "Español"}
 
 
 def main() -> None:
     """Draw the page."""
-    st.header("Which retrieval strategy answers best?", anchor=False)
+    with st.container(key="unseen"):
+        st.header("Which retrieval strategy answers best?", anchor=False)
     run = _current()
-    if st.session_state.get("forgotten"):
-        st.info("The comparison at this address is no longer stored on this server. Ask the question again.")
-    with st.expander("Demo questions", expanded=run is None):
-        _gallery()
     running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
-    pressed = _question_box(run, running=running)
-    country.choose()
+    pressed = presenter.bar(run, running=running) if presenter.on() else _ask(run, running=running)
     asking = st.container()
-    strategies = strategy_columns(len(run.columns) if run else 0)
+    with asking:
+        if st.session_state.get("forgotten"):
+            st.info(
+                "The comparison at this address is no longer stored on this server. Ask the question again."
+            )
+    above = st.container()
+    count = max(controls.columns(), len(run.columns) if run else 0)
+    foreign.draw(html.switches(count))
+    foreign.draw(html.tabs(_names(run, count)))
+    cards = [
+        place.container(border=True, key=f"card{position}")
+        for position, place in enumerate(st.columns(count))
+    ]
+    strategies = [_head(position, card) for position, card in enumerate(cards[: controls.columns()])]
+    for card in cards[len(strategies) :]:
+        card.caption("Not in the next run.")
+    spots = _Spots(above, [card.container() for card in cards], st.container())
     question = st.session_state["question"] if pressed else private.chosen()
     if question is not None:
-        _start(question, strategies, run)
+        with asking:
+            _start(question, strategies, run, spots)
     held = private.held()
     if held:
         with asking:
             _urgent(rag_core.triage(held))  # what to do at once does not wait for the choice
             private.ask(held)
-    if run is None:
-        if not held:
-            st.info("Pick a demo question or type your own, then press **Run**.")
+    if run is None or presenter.upcoming():
+        places = [_place(spot) for spot in spots.all]
+        for strategy, place in zip(strategies, places, strict=False):
+            with place:
+                _empty(strategy)
         return
-    run.settings = settings()
-    with _place():
-        _results(run, strategies, running=running)
+    run.settings = controls.settings()
+    _results(run, strategies, spots, running=running)
+
+
+@dataclass(frozen=True)
+class _Spots:
+    """The parts of the page that show results: above the columns, in each card, and below."""
+
+    above: DeltaGenerator
+    columns: Sequence[DeltaGenerator]
+    below: DeltaGenerator
+
+    @property
+    def all(self) -> Sequence[DeltaGenerator]:
+        """All of them, the columns first."""
+        return [*self.columns, self.above, self.below]
+
+
+def _ask(run: LiveRun | None, *, running: bool) -> bool:
+    """One row: the question, Run and Stop, demo questions, country, number of columns; whether Run was pressed."""
+    with st.container(key="ask"):
+        left, right = st.columns([7, 5], gap="small")
+        with left:
+            pressed = question_box(run, running=running)
+        with right, st.container(gap="xsmall"):
+            with st.container(horizontal=True, gap="small", wrap=False):
+                pick_demo()
+            with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+                country.choose()
+                controls.count_columns()
+                presenter.button()
+    return pressed
+
+
+def _head(position: int, card: DeltaGenerator) -> rag_core.Strategy:
+    """The head of a card: what chooses its strategy, or its name; the strategy as set."""
+    with card, st.container():
+        if presenter.on():
+            strategy = controls.strategy_of(position)
+            foreign.draw(
+                html.title(
+                    controls.LETTERS[position], "" if presenter.blind() else rag_core.describe(strategy)
+                )
+            )
+            return strategy
+        controls.strategy_box(position)
+        return controls.strategy_of(position)
+
+
+def _names(run: LiveRun | None, count: int) -> list[str]:
+    """What the columns are called: a letter, and the strategy that ran there unless names are hidden."""
+    ran = [rag_core.describe(column.strategy) for column in run.columns] if run else []
+    names = []
+    for position in range(count):
+        known = position < len(ran) and not presenter.blind()
+        names.append(" · ".join([controls.LETTERS[position], *([ran[position]] if known else [])]))
+    return names
+
+
+def _empty(strategy: rag_core.Strategy) -> None:
+    """A card before the first run."""
+    foreign.draw(html.idle_status(_changes(strategy)))
+    summary = "" if presenter.blind() else rag_core.RECIPES[strategy.name].summary
+    foreign.draw(f'<p class="rl-hint">{escape(summary)} Press <b>Run</b> to see its answer.</p>')
+
+
+def _changes(strategy: rag_core.Strategy) -> str:
+    return "" if presenter.blind() else rag_core.describe_changes(strategy)
 
 
 def _current() -> LiveRun | None:
@@ -79,79 +167,23 @@ def _current() -> LiveRun | None:
 def _show(run: LiveRun) -> None:
     """Make this comparison the session's current one."""
     st.session_state["run"] = run
-    st.session_state["forgotten"] = False
+    st.session_state.update(forgotten=False, upcoming=False)
     st.session_state["turn"] = 1 - st.session_state.get("turn", 0)
 
 
-def _place() -> DeltaGenerator:
+def _place(spot: DeltaGenerator) -> DeltaGenerator:
     """Where results are drawn: comparisons alternate between two places, so that old results vanish at once.
 
     In a single place Streamlit would leave them, greyed out, until the new ones are complete.
     """
-    mine: int = st.session_state["turn"]
-    places = [st.container() if turn == mine else st.empty() for turn in range(2)]
+    mine: int = st.session_state.get("turn", 0)
+    places = [spot.container() if turn == mine else spot.empty() for turn in range(2)]
     return places[mine]
 
 
-@st.cache_data
-def _demo() -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = tomllib.loads(GALLERY.read_text(encoding="utf-8"))["question"]
-    return entries
-
-
-def _gallery() -> None:
-    """The demo questions; picking one fills in the question without running it."""
-    texts = {entry["label"]: entry["text"] for entry in _demo()}
-    for code, name in LANGUAGES.items():
-        labels = [entry["label"] for entry in _demo() if entry["language"] == code]
-        key = f"gallery.{code}"
-        st.pills(name, labels, key=key, format_func=foreign.label, on_change=_take, args=(key, texts))
-
-
-def _take(key: str, texts: dict[str, str]) -> None:
-    if st.session_state[key]:
-        st.session_state["question"] = texts[st.session_state[key]]
-        st.session_state[key] = None
-
-
-def _question_box(run: LiveRun | None, *, running: bool) -> bool:
-    """The question and its buttons; whether Run was pressed.
-
-    In a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page.
-    """
-    with st.form("ask", border=False):
-        box, go, stop = st.columns([8, 1, 1], vertical_alignment="bottom")
-        box.text_area(
-            "Question",
-            key="question",
-            height=80,
-            max_chars=rag_core.MAX_QUESTION,
-            placeholder=foreign.plain(_placeholder()),
-            persist_state="session",
-        )
-        pressed = go.form_submit_button("Run", type="primary", width="stretch")
-        stop.form_submit_button(
-            "Stop", width="stretch", disabled=not running, on_click=run.stop if run else None
-        )
-    return pressed
-
-
-def _placeholder() -> str:
-    profile = _profile()
-    about = f"Ask about {profile.subject}" if profile and profile.subject else "Ask a question"
-    return f"{about} (up to {rag_core.MAX_QUESTION:,} characters)"
-
-
-@st.cache_data
-def _profile() -> rag_core.Profile | None:
-    """What the collection is about; None when it cannot be read (the engine's status line says why)."""
-    try:
-        return rag_core.builtin_profile(rag_core.read_settings().data)
-    except rag_core.RagError:
-        return None
-
-
-def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: LiveRun | None) -> None:
+def _start(
+    question: str, strategies: Sequence[rag_core.Strategy], earlier: LiveRun | None, spots: _Spots
+) -> None:
     """Start a comparison; after an invalid question the earlier one stays on screen."""
     try:
         checked = rag_core.check_question(question)
@@ -164,41 +196,49 @@ def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: Live
     if earlier:
         earlier.stop()
     _show(LiveRun(engine(), sent, strategies, earlier.traces if earlier else (), country.chosen()))
-    _place()
+    for spot in spots.all:
+        _place(spot)
     st.rerun()
 
 
-def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy], *, running: bool) -> None:
-    st.divider()
-    foreign.draw(html.results_heading(run.question))
-    _urgent(rag_core.triage(run.question))
-    for entry in _demo():
-        if entry["text"] == run.question:
-            st.info(f"**What to look for.** {foreign.label(entry['look'])}")
-    profile = _profile()
-    if profile and (notice := rag_core.question_notice(run.question, profile.languages)):
-        st.warning(foreign.label(notice))
-    places = st.columns(max(len(run.columns), len(strategies)))
-    for place in places[len(run.columns) :]:
-        with place:
-            foreign.draw('<p class="rl-hint">Press <b>Run</b> to fill this column.</p>')
+def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy], spots: _Spots, *, running: bool) -> None:
+    *places, above, below = [
+        _place(spot) for spot in spots.all
+    ]  # all at once: old answers go before the new question comes
+    with above:
+        _above(run.question)
+    also = overlap.also_in(run.columns) if run.over else [{} for _ in run.columns]
     views = [
-        _ColumnView(column, position, place, changed=_changed(run, position, strategies))
+        _ColumnView(column, position, place, strategies[position : position + 1], run, also[position])
         for position, (column, place) in enumerate(zip(run.columns, places, strict=False))
     ]
+    for strategy, place in zip(strategies[len(views) :], places[len(views) :], strict=False):
+        with place:
+            _empty(strategy)
     pulse = st.empty()
     over = False
     while not over:
         run.mark_watched()
         over = run.over  # read before drawing, so that the last redraw shows everything
         for view in views:
-            view.draw(run.question)
+            view.draw()
         pulse.empty()  # lets Streamlit handle the user's clicks: it does so only inside its own calls
         if not over:
             time.sleep(TICK_S)
     if running:
         st.rerun()  # disables Stop and draws the charts
-    _below(run)
+    with below:
+        _below(run)
+
+
+def _above(question: str) -> None:
+    """What covers all columns and stands above them: the question, what to do at once, the question's language."""
+    look = "" if presenter.blind() else look_for(question)
+    foreign.draw(html.results_heading(question, look))
+    _urgent(rag_core.triage(question))
+    known = profile()
+    if known and (notice := rag_core.question_notice(question, known.languages)):
+        st.warning(foreign.label(notice))
 
 
 def _urgent(triage: rag_core.Triage) -> None:
@@ -208,38 +248,52 @@ def _urgent(triage: rag_core.Triage) -> None:
     foreign.draw(html.urgent(triage, country.numbers()))
 
 
-def _changed(run: LiveRun, position: int, strategies: Sequence[rag_core.Strategy]) -> bool:
-    """Whether the settings above a column differ from those it ran with."""
-    if position >= len(strategies) or country.chosen() != run.country:
-        return True
-    return strategies[position] != run.columns[position].strategy
-
-
 class _ColumnView:
-    """One column's places on the page; each is redrawn only when its content changes."""
+    """One column's places in its card; each is redrawn only when its content changes.
 
-    def __init__(self, column: Column, position: int, place: DeltaGenerator, *, changed: bool) -> None:
+    Args:
+        chosen: the strategy that the card is set to; empty when the card is not in the next run.
+        also: id of a passage -> the other columns that found it.
+    """
+
+    def __init__(
+        self,
+        column: Column,
+        position: int,
+        place: DeltaGenerator,
+        chosen: Sequence[rag_core.Strategy],
+        run: LiveRun,
+        also: Mapping[str, str],
+    ) -> None:
         self._column = column
         self._position = position
-        self._changed = changed
+        self._question = run.question
+        self._chosen = chosen[0] if chosen else column.strategy
+        self._changed = list(chosen) != [column.strategy] or country.chosen() != run.country
+        self._also = also
         self._shown: dict[str, str] = {}
         with place:
-            st.subheader(foreign.label(rag_core.describe(column.strategy)), anchor=False)
-            self._places = {
-                name: st.empty() for name in ("progress", "rewrites", "answer", "warnings", "passages")
-            }
-            if column.trace:
-                with st.expander("Time, tokens and cost per stage"):
+            self._places = {name: st.empty() for name in ("status", "answer", "warnings", "passages")}
+            if presenter.blind():
+                return
+            with st.expander("How it got here"):
+                self._places |= {name: st.empty() for name in ("stages", "rewrites")}
+                if column.trace:
                     foreign.draw(bills.bill(column.trace))
 
-    def draw(self, question: str) -> None:
+    def draw(self) -> None:
         """Bring the column up to date."""
-        column, position = self._column, self._position
-        self._put("progress", html.progress(column, changed=self._changed))
-        self._put("rewrites", html.rewrites(column))
+        column, position, blind = self._column, self._position, presenter.blind()
+        shown = "" if blind else rag_core.describe(column.strategy)
+        self._put(
+            "status", html.status(column, position, shown, _changes(self._chosen), changed=self._changed)
+        )
         self._put("answer", html.answer(column, position, engine().state))
         self._put("warnings", html.warnings(column))
-        self._put("passages", passages.passages(column, position, question))
+        self._put("passages", passages.passages(column, position, self._question, self._also, blind=blind))
+        if not blind:
+            self._put("stages", html.stages(column))
+            self._put("rewrites", html.rewrites(column))
 
     def _put(self, name: str, body: str) -> None:
         if body and self._shown.get(name) != body:
@@ -249,30 +303,34 @@ class _ColumnView:
 
 
 def _below(run: LiveRun) -> None:
-    """What covers all columns: shared passages, time, cost."""
+    """What covers all columns: what each found that the others did not, time, cost."""
     traces, cost = run.traces, bills.cost_note(run.calls)
-    st.divider()
     if not traces:
         st.caption(foreign.label(cost))
         return
+    names = _names(run, len(run.columns))
     if rag_core.triage(run.question).urgent:
         st.subheader("Did they say what to do now?", anchor=False)
         checks = [
-            (rag_core.describe(column.strategy), rag_core.check_safety(column.trace))
-            for column in run.columns
+            (name, rag_core.check_safety(column.trace))
+            for name, column in zip(names, run.columns, strict=True)
             if column.trace
         ]
         foreign.draw(html.safety(checks))
-    st.subheader("Which passages did they share?", anchor=False)
-    foreign.draw(passages.shared(run.columns))
-    left, right = st.columns(2)
-    with left:
-        st.subheader("Where did the time go?", anchor=False)
-        foreign.chart(charts.waterfall(traces), "waterfall")
-    with right:
-        st.subheader("What did it cost?", anchor=False)
-        foreign.chart(charts.cost(traces), "cost")
-        st.caption(foreign.label(cost))
+    st.subheader("What did one find that another did not?", anchor=False)
+    foreign.draw(overlap.lights(run.columns))
+    foreign.draw(overlap.pairs(run.columns))
+    with st.expander("Which passages did they share?"):
+        foreign.draw(overlap.table(run.columns, names))
+    st.caption(foreign.label(cost))
+    if presenter.blind():
+        return
+    with st.expander("Where did the time go, and what did it cost?"):
+        left, right = st.columns(2)
+        with left:
+            foreign.chart(charts.waterfall(traces), "waterfall")
+        with right:
+            foreign.chart(charts.cost(traces), "cost")
 
 
 main()

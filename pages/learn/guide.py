@@ -53,7 +53,7 @@ def _strategy(recipe: rag_core.Recipe) -> None:
 
 def _controls(recipe: rag_core.Recipe) -> str:
     rows = "".join(
-        f"<tr><td>{escape(control.name)}</td>"
+        f"<tr><td>{escape(control.title)}<br><small>{escape(control.name)}</small></td>"
         f"<td>{escape(rag_core.format_value(control.plain(control.parse(control.default))))}</td>"
         f"<td>{escape(_range(control))}</td><td>{escape(control.help)}</td></tr>"
         for control in recipe.controls

@@ -1,6 +1,6 @@
 """An answer drawn as HTML: its sentences with their support, its citations, and remarks on its evidence.
 
-Citations are plain links to their passage; following one opens it, even when it is collapsed.
+Citations open a card with their passage beside the sentence, so the answer stays where it is.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import rag_core
 from pages.shared.foreign import escape
-from pages.shared.passages import tip
+from pages.shared.passages import opener, tip
 
 VERDICTS = {True: "", False: "unsupported", None: "unclear"}  # of a citation
 SUPPORT = {"supported": "Supported", "weak": "Weak support", "unsupported": "Unsupported"}
@@ -38,7 +38,7 @@ def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> s
     after = "".join(_remark(one) for one in remarks if not one.leads)
     support = _support(answer)
     buried = " rl-buried" if any(one.kind == "buried" for one in answer.remarks) else ""
-    return f'<div class="rl-said{buried}">{before}{written}{support}{after}</div>'
+    return f'<div class="rl-said{buried}" aria-live="polite">{before}{written}{support}{after}</div>'
 
 
 def _remark(remark: rag_core.Remark) -> str:
@@ -49,12 +49,12 @@ def _remark(remark: rag_core.Remark) -> str:
 
 
 def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
-    """The documents nearest to a question that was not answered, as links to the passages shown below."""
+    """The documents nearest to a question that was not answered, as buttons that open the passages."""
     if not answer.suggestions:
         return ""
     ranks = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
     rows = "".join(
-        f'<li><a href="#c{position}-p{ranks[near.context_id]:d}">{escape(near.title)}</a></li>'
+        f"<li>{opener(position, ranks[near.context_id], escape(near.title), 'rl-open')}</li>"
         if near.context_id in ranks
         else f"<li>{escape(near.title)}</li>"
         for near in answer.suggestions
@@ -78,7 +78,7 @@ def _support(answer: rag_core.Answer) -> str:
 
 
 def _written(answer: rag_core.Answer, position: int) -> str:
-    """The answer with its markers as links; unsupported and unclear ones say so.
+    """The answer with its markers as buttons; unsupported and unclear ones say so.
 
     Hovering over, focusing or tapping a sentence shows what supports it.
     """
@@ -119,21 +119,18 @@ def _numbers(passages: Iterable[int]) -> str:
 def _linked(
     text: str, citations: Iterable[rag_core.Citation | None], position: int, marked: bool = False
 ) -> str:
-    """Text with its markers as links; takes one of `citations` for each."""
+    """Text with its markers as buttons; takes one of `citations` for each."""
     places = iter(citations)
     return "".join(
-        _link(escape(piece), next(places), position, marked) if place % 2 else escape(piece)
+        _link(int(piece), next(places), position, marked) if place % 2 else escape(piece)
         for place, piece in enumerate(_MARKER.split(text))
     )
 
 
-def _link(number: str, citation: rag_core.Citation | None, position: int, marked: bool) -> str:
-    """A link to the cited passage with the verdict on it, unless its sentence is marked; `number` is escaped."""
+def _link(number: int, citation: rag_core.Citation | None, position: int, marked: bool) -> str:
+    """What opens the cited passage, with the verdict on it unless its sentence is marked."""
     verdict = VERDICTS[citation.supported] if citation else ""
     spoken = f", {verdict}" if verdict else ""
     shown = f" <small>{verdict}</small>" if verdict and not marked else ""
     css = "rl-cite rl-doubt" if verdict else "rl-cite"
-    return (
-        f'<a class="{css}" href="#c{position}-p{number}" '
-        f'aria-label="Open passage {number}{spoken}">{number}{shown}</a>'
-    )
+    return opener(position, number, f"{number:d}{shown}", css, f"Open passage {number:d}{spoken}")

@@ -1,4 +1,4 @@
-"""Widgets generated from the strategies' controls."""
+"""Widgets generated from the strategies' controls, and the panel they stand in."""
 
 from __future__ import annotations
 
@@ -14,32 +14,43 @@ from pages.shared.templates import templates_editor
 DEFAULT_COLUMNS = ("simple_semantic", "bm25", "hybrid_rrf", "multi_query")
 MOST_COLUMNS = len(DEFAULT_COLUMNS)
 SHOWN_COLUMNS = 3  # unless the user says otherwise
+LETTERS = "ABCD"  # of the columns
 
 
-def strategy_columns(shown: int) -> list[rag_core.Strategy]:
-    """Widgets to choose 2 to 4 strategies and set their controls; returns the strategies as set.
+def count_columns() -> None:
+    """The widget that says how many strategies stand side by side."""
+    st.segmented_control(
+        "Number of strategies",
+        list(range(2, MOST_COLUMNS + 1)),
+        default=SHOWN_COLUMNS,
+        key="columns",
+        required=True,
+        on_change=_add_columns,
+        args=(columns(),),
+        label_visibility="collapsed",
+        persist_state="session",
+    )
 
-    Args:
-        shown: how many columns of results are shown below, so that each strategy sits above its own.
-    """
-    before = st.session_state.get("columns", SHOWN_COLUMNS)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Strategies side by side**", width="content")
-        count = st.segmented_control(
-            "Number of strategies",
-            list(range(2, MOST_COLUMNS + 1)),
-            default=SHOWN_COLUMNS,
-            key="columns",
-            required=True,
-            on_change=_add_columns,
-            args=(before,),
-            label_visibility="collapsed",
-            persist_state="session",
-        )
-    slots = st.columns(max(count, shown))
-    for slot in slots[count:]:
-        slot.caption("Not in the next run.")
-    return [_column(position, slot) for position, slot in enumerate(slots[:count])]
+
+def columns() -> int:
+    """How many strategies stand side by side."""
+    count: int = st.session_state.get("columns", SHOWN_COLUMNS)
+    return count
+
+
+def _add_columns(before: int) -> None:
+    """Give each added column a strategy that no other column shows."""
+    for position in range(before, st.session_state["columns"]):
+        key = f"strategy.{position}"
+        beside = [_chosen(other) for other in range(position)]
+        if st.session_state.get(key) in (None, *beside):
+            free = [name for name in (*DEFAULT_COLUMNS, *rag_core.RECIPES) if name not in beside]
+            st.session_state[key] = free[0]
+
+
+def _chosen(position: int) -> str:
+    name: str = st.session_state.get(f"strategy.{position}", DEFAULT_COLUMNS[position])
+    return name
 
 
 def settings() -> dict[str, object]:
@@ -55,20 +66,12 @@ def settings() -> dict[str, object]:
     return {key: st.session_state[key] for key in keys if key in st.session_state}
 
 
-def _add_columns(before: int) -> None:
-    """Give each added column a strategy that no other column shows."""
-    for position in range(before, st.session_state["columns"]):
-        key = f"strategy.{position}"
-        beside = [st.session_state.get(f"strategy.{other}") for other in range(position)]
-        if st.session_state.get(key) in (None, *beside):
-            free = [name for name in (*DEFAULT_COLUMNS, *rag_core.RECIPES) if name not in beside]
-            st.session_state[key] = free[0]
-
-
-def _column(position: int, slot: st.delta_generator.DeltaGenerator) -> rag_core.Strategy:
-    names = list(rag_core.RECIPES)
-    with slot, st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox(
+def strategy_box(position: int) -> None:
+    """The widget that chooses a column's strategy, the button of its settings, and their panel while it is open."""
+    letter, names = LETTERS[position], list(rag_core.RECIPES)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        foreign.draw(f'<span class="rl-letter">{foreign.escape(letter)}</span>')
+        st.selectbox(
             f"Strategy {position + 1:d}",
             names,
             index=names.index(DEFAULT_COLUMNS[position]),
@@ -77,23 +80,50 @@ def _column(position: int, slot: st.delta_generator.DeltaGenerator) -> rag_core.
             label_visibility="collapsed",
             persist_state="session",
         )
-        recipe = rag_core.RECIPES[name]
-        prefix = f"{position}.{name}"
-        with st.popover("Settings"):
-            st.markdown(label(recipe.summary))
-            st.caption(f"Source: {label(recipe.source)}")
-            _presets(recipe, prefix)
-            values: dict[str, object] = {}
-            # the template editor is long, so it comes last
-            for control in sorted(recipe.controls, key=lambda one: isinstance(one, rag_core.Templates)):
-                values[control.name] = widget(control, prefix, control.idle(_current_values(recipe, prefix)))
-            st.button("Reset to defaults", key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
+        st.button(
+            f"Settings {label(letter)}",
+            key=f"settings.{position}",
+            on_click=_open_panel,
+            args=(None if _panel() == position else position,),
+        )
+    if _panel() == position:
+        with st.container(key="panel"):
+            _draw_panel(position)
+
+
+def strategy_of(position: int) -> rag_core.Strategy:
+    """A column's strategy as set; with its defaults, and the reason on screen, where the values are not valid."""
+    recipe = rag_core.RECIPES[_chosen(position)]
     try:
-        return recipe.build(**values)
-    except rag_core.RagError as error:  # values that contradict each other
-        with slot:
-            st.error(foreign.label(f"{error} Until this is fixed, the defaults are used."))
+        return recipe.build(**_current_values(recipe, f"{position}.{recipe.name}"))
+    except rag_core.RagError as error:
+        st.error(label(f"{error} Until this is fixed, the defaults are used."))
         return recipe.build()
+
+
+def _panel() -> int | None:
+    """The column whose settings are open."""
+    position: int | None = st.session_state.get("panel")
+    return position
+
+
+def _open_panel(position: int | None) -> None:
+    st.session_state["panel"] = position
+
+
+def _draw_panel(position: int) -> None:
+    recipe = rag_core.RECIPES[_chosen(position)]
+    prefix = f"{position}.{recipe.name}"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{label(LETTERS[position])} · {label(recipe.title)}**")
+        st.button("Close", key="panel.close", shortcut="Esc", on_click=_open_panel, args=(None,))
+    st.markdown(label(recipe.summary))
+    _presets(recipe, prefix)
+    # the template editor is long, so it comes last
+    for control in sorted(recipe.controls, key=lambda one: isinstance(one, rag_core.Templates)):
+        widget(control, prefix, control.idle(_current_values(recipe, prefix)))
+    st.button("Reset to defaults", key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
+    st.caption(f"Source: {label(recipe.source)}")
 
 
 def _current_values(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
@@ -127,23 +157,21 @@ def _take_preset(recipe: rag_core.Recipe, prefix: str) -> None:
         st.session_state[f"{prefix}.preset"] = None
 
 
-def widget(control: rag_core.Control, prefix: str, idle: str = "") -> object:
-    """Draw a control's widget; returns its value. `idle` says why the control has no effect, and disables it."""
+def widget(control: rag_core.Control, prefix: str, idle: str = "") -> None:
+    """Draw a control's widget. `idle` says why the control has no effect, and disables it."""
     key = f"{prefix}.{control.name}"
+    title = f"{label(control.title)} `{label(control.name)}`"
     shared = {"key": key, "help": label(f"{control.help} {idle}"), "disabled": bool(idle)}
     match control:
         case rag_core.Number():
             number = int if control.whole else float
-            title = label(f"{control.name} ({control.unit})" if control.unit else control.name)
             low, high, step = number(control.min), number(control.max), number(control.step)
-            return st.slider(
-                title, low, high, number(control.default), step, persist_state="session", **shared
-            )
+            st.slider(title, low, high, number(control.default), step, persist_state="session", **shared)
         case rag_core.Switch():
-            return st.toggle(label(control.name), control.default, persist_state="session", **shared)
+            st.toggle(title, control.default, persist_state="session", **shared)
         case rag_core.Choice():
-            return st.segmented_control(
-                label(control.name),
+            st.segmented_control(
+                title,
                 control.choices,
                 format_func=label,
                 default=control.default,
@@ -152,26 +180,17 @@ def widget(control: rag_core.Control, prefix: str, idle: str = "") -> object:
                 **shared,
             )
         case rag_core.Weights():
-            text = st.text_input(
-                f"{label(control.name)} (comma-separated)",
+            st.text_input(
+                f"{title} (comma-separated)",
                 foreign.plain(rag_core.format_value(control.default)),
                 persist_state="session",
                 **shared,
             )
-            return _parsed(control, text)
         case rag_core.Templates():
-            return templates_editor(control, key)
+            st.markdown(title, help=label(control.help))
+            templates_editor(control, key)
         case _:
             raise TypeError(f"no widget for {type(control).__name__}")
-
-
-def _parsed(control: rag_core.Control, value: object) -> object:
-    """The parsed value, or the default with the error on screen; the typed text stays in its box."""
-    try:
-        return control.parse(value)
-    except rag_core.RagError as error:
-        st.error(foreign.label(error))
-        return control.default
 
 
 def preset_column(position: int, strategy: str, values: Mapping[str, object]) -> None:

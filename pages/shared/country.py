@@ -9,7 +9,7 @@ from pages.shared import foreign
 from pages.shared.engine import engine
 
 LABEL = "Country: its guidance leads and its numbers are shown"
-NONE = "None chosen"
+NONE = "No country chosen"
 
 
 def choose() -> None:
@@ -28,8 +28,8 @@ def choose() -> None:
         index=codes.index(default),
         format_func=lambda code: foreign.plain(names.get(code, NONE)),
         key="country",
+        label_visibility="collapsed",
         persist_state="session",
-        width=420,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import rag_core
 from pages.shared.answers import finished
 from pages.shared.bills import seconds
+from pages.shared.controls import LETTERS
 from pages.shared.foreign import escape
 from pages.shared.live import Column
 
@@ -45,8 +46,9 @@ def engine_badge(
             else "nothing you ask leaves this machine"
         )
         body = (
-            f'<span class="rl-dot"></span><span>Answers: <b>{escape(answers)}</b> · embeddings: '
-            f"{escape(str(engine['embedding']))} · index: {escape(str(engine['index']))} · {sent}</span>"
+            f'<span class="rl-dot"></span><span>Answers: <b>{escape(answers)}</b> · '
+            f'<span class="rl-engine-more">embeddings: {escape(str(engine["embedding"]))} · '
+            f"index: {escape(str(engine['index']))} · </span>{sent}</span>"
         )
     return f'<div class="rl-engine{kind}" role="{role}">{body}</div>'
 
@@ -62,9 +64,32 @@ def framing(lines: rag_core.Helplines | None) -> str:
     )
 
 
-def results_heading(question: str) -> str:
-    """The question that the results below answer."""
-    return f'<p class="rl-question"><b>Results for:</b> {escape(question)}</p>'
+def results_heading(question: str, look: str = "") -> str:
+    """The question that the results below answer, and what to look for in them; empty where nobody says."""
+    asked = f'<p class="rl-question"><b>Results for:</b> {escape(question)}</p>'
+    hint = (
+        f'<details class="rl-look"><summary>What to look for</summary><p>{escape(look)}</p></details>'
+        if look
+        else ""
+    )
+    return f'<div class="rl-asked">{asked}{hint}</div>'
+
+
+def tabs(names: Sequence[str]) -> str:
+    """One label for each column, which shows the column on a narrow screen; see `switches`."""
+    labels = "".join(
+        f'<label for="rl-tab-{place:d}">{escape(name)}</label>' for place, name in enumerate(names)
+    )
+    return f'<div class="rl-tabs">{labels}</div>'
+
+
+def switches(count: int) -> str:
+    """The state of the tabs: which column a narrow screen shows. Never redrawn, so the choice stays."""
+    return "".join(
+        f'<input type="radio" class="rl-switch" name="rl-tab" id="rl-tab-{place:d}" aria-label="Column {place + 1:d}"'
+        f"{' checked' if place == 0 else ''}>"
+        for place in range(count)
+    )
 
 
 def urgent(triage: rag_core.Triage, lines: rag_core.Helplines | None) -> str:
@@ -107,22 +132,77 @@ def _cell(right: bool, text: str) -> str:
     return f"<td>{escape(text)}</td>" if right else f'<td class="rl-missed">{escape(text)}</td>'
 
 
-def progress(column: Column, *, changed: bool) -> str:
-    """The column's stages: done, running or to come. Space is reserved for marks and times still to come."""
+def title(letter: str, name: str) -> str:
+    """What a card is called in presenter mode: its letter, and its name once it is revealed."""
+    return f'<h3 class="rl-named"><span class="rl-letter">{escape(letter)}</span> {escape(name)}</h3>'
+
+
+def status(column: Column, position: int, shown: str, changes: str, *, changed: bool) -> str:
+    """One line of fixed height: how far the column is, and what is set otherwise than by default.
+
+    Args:
+        position: of the column, from 0.
+        shown: the strategy whose results are shown; empty while names are hidden.
+        changes: the settings that differ from the defaults; may be empty.
+        changed: whether the settings differ from those of the results.
+    """
+    done = len(column.steps)
+    marks = "".join(
+        f'<i class="rl-{_state(column, place)}"></i>' for place in range(len(column.strategy.stages))
+    )
+    bar = (
+        f'<span class="rl-bar" role="progressbar" aria-label="Stages done" aria-valuemin="0" '
+        f'aria-valuemax="{len(column.strategy.stages)}" aria-valuenow="{done:d}">{marks}</span>'
+    )
+    chip = (
+        f'<span class="rl-chip" title="{escape(changes)}">changed: {escape(changes)}</span>'
+        if changes
+        else ""
+    )
+    outdated = (
+        f'<span class="rl-changed" title="Shown: {escape(shown)}">press Run to apply</span>'
+        if changed
+        else ""
+    )
+    heading = f'<h3 class="rl-unseen">{escape(LETTERS[position])}: {escape(shown)}</h3>' if shown else ""
+    return f'{heading}<div class="rl-status">{bar}{outdated}{chip}</div>'
+
+
+def idle_status(changes: str) -> str:
+    """The line of `status` above a column that has not run."""
+    chip = (
+        f'<span class="rl-chip" title="{escape(changes)}">changed: {escape(changes)}</span>'
+        if changes
+        else ""
+    )
+    return f'<div class="rl-status">{chip}</div>'
+
+
+def _state(column: Column, place: int) -> str:
+    """Of a stage: done, now, failed or todo."""
+    if place < len(column.steps):
+        return "done"
+    if place == len(column.steps) and column.error:
+        return "failed"
+    return "now" if place == len(column.steps) and column.running else "todo"
+
+
+def stages(column: Column) -> str:
+    """The column's stages with their times. Space is reserved for marks and times still to come."""
+    marks = {
+        "done": "✓",
+        "failed": "✕",
+        "now": '<span class="rl-spin"></span>',
+        "todo": ROOM.format("✓"),
+    }
     parts = []
-    for position, stage in enumerate(column.strategy.stages):
-        state, mark, time = "todo", ROOM.format("✓"), ROOM.format("0.00 s")
-        if position < len(column.steps):
-            step = column.steps[position]
-            took = "reused" if step.reused else seconds(step.seconds)
-            state, mark, time = "done", "✓", f"<small>{took}</small>"
-        elif position == len(column.steps) and column.error:
-            state, mark = "failed", "✕"
-        elif position == len(column.steps) and column.running:
-            state, mark = "now", '<span class="rl-spin"></span>'
-        parts.append(f'<li class="rl-{state}">{mark} {escape(stage.name)} {time}</li>')
-    badge = '<span class="rl-changed">settings changed</span>' if changed else ""
-    return f'{badge}<ol class="rl-stages">{"".join(parts)}</ol>'
+    for place, stage in enumerate(column.strategy.stages):
+        state, time = _state(column, place), ROOM.format("0.00 s")
+        if state == "done":
+            step = column.steps[place]
+            time = f"<small>{'reused' if step.reused else seconds(step.seconds)}</small>"
+        parts.append(f'<li class="rl-{state}">{marks[state]} {escape(stage.name)} {time}</li>')
+    return f'<ol class="rl-stages">{"".join(parts)}</ol>'
 
 
 def answer(column: Column, position: int, engine_state: str) -> str:

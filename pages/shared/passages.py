@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 import urllib.parse
-from collections import Counter
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import rag_core
 from pages.shared.foreign import escape
@@ -41,17 +41,27 @@ SCALE_HELP = {
 
 WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
 MOST_QUOTES = 5  # in the address of a document
-FIRST_WORDS = 60  # characters shown to tell passages with the same title apart
 NO_LABEL = (
     "No relevance label: the model that scored this passage has no calibrated thresholds, or time ran out. "
     "This says nothing about the passage itself. The notes on this strategy give the reason."
 )
 
 
-def passages(column: Column, position: int, question: str) -> str:
-    """The ranked passages, collapsed; the question's words highlighted, quoted sentences underlined.
+def passages(
+    column: Column,
+    position: int,
+    question: str,
+    also: Mapping[str, str] | None = None,
+    *,
+    blind: bool = False,
+) -> str:
+    """The ranked passages, collapsed, and the cards that citations open; both with the quoted sentences underlined.
 
     Candidates still to be reranked or cut are only counted; space is reserved for the final passages.
+
+    Args:
+        also: id of a passage -> the other columns that found it.
+        blind: leave out what tells which strategy ranked them.
     """
     final: int = column.strategy.controls.get("k_final", 5)
     if not (column.ranked or column.settled):
@@ -64,90 +74,126 @@ def passages(column: Column, position: int, question: str) -> str:
         return ""
     if not ranking.hits:
         return '<p class="rl-none">No passages found.</p>'
-    cited: dict[str, list[rag_core.Citation]] = {}
-    answer = column.trace.answer if column.trace else None
-    for citation in answer.citations if answer else ():
-        cited.setdefault(citation.context_id, []).append(citation)
-    built_in = column.trace is not None and _is_built_in(column.trace)
     hits = ranking.hits if column.ranked else ranking.hits[:final]
-    ranks = {hit.id: rank for rank, hit in enumerate(hits, start=1)}
-    rows = "".join(
-        _passage(
-            hit,
-            ranks,
-            position,
-            question,
-            cited.get(hit.id, []),
-            _quotes(answer, ranks[hit.id]) if answer else (),
-            done=bool(column.trace),
-            built_in=built_in,
-            country=column.trace.country if column.trace else "",
-        )
-        for hit in hits
+    shown = _Shown(
+        column, position, question, {hit.id: rank for rank, hit in enumerate(hits, start=1)}, blind
     )
+    rows = "".join(_passage(hit, shown, (also or {}).get(hit.id, "")) for hit in hits)
+    cards = "".join(_card(hit, shown) for hit in hits) if column.trace else ""
     head = f"{len(hits)} passages"
     if len(hits) < len(ranking):
         head = f"The first {len(hits)} of {len(ranking)} candidates, before {column.unfinished}"
-    order = f"ordered by {SCALES[hits[0].scale]}"
-    return f'<div class="rl-passages"><b>{escape(head)}</b> <small>{order}</small>{rows}</div>'
+    order = "" if blind else f" <small>ordered by {SCALES[hits[0].scale]}</small>"
+    return f'<div class="rl-passages"><b>{escape(head)}</b>{order}{rows}</div>{cards}'
 
 
-def shared(columns: Sequence[Column]) -> str:
-    """A table of the passages and their rank in each strategy, the most widely found first."""
-    rows = rag_core.shared_passages([column.trace.ranking if column.trace else None for column in columns])
-    titles = Counter(row.passage.full_title for row in rows)
-    head = "".join(
-        f'<th class="rl-rank">{escape(rag_core.describe(column.strategy))}</th>' for column in columns
-    )
-    body = "".join(
-        f"<tr><td>{_title(row.passage, titles)}</td>"
-        + "".join(
-            f'<td class="rl-rank"><a href="#c{position}-p{row.ranks[position]:d}">#{row.ranks[position]:d}</a></td>'
-            if position in row.ranks
-            else '<td class="rl-rank rl-absent">–</td>'
-            for position in range(len(columns))
-        )
-        + "</tr>"
-        for row in rows
-    )
+def same(passage_id: str) -> str:
+    """The class that a passage has in every column."""
+    return f"rl-same-{zlib.crc32(passage_id.encode()):d}"
+
+
+def opener(position: int, rank: int, text: str, css: str, name: str = "") -> str:
+    """A button that opens the card of a passage beside itself.
+
+    Args:
+        position: of the column, from 0.
+        text: what it shows, as HTML.
+        name: what a screen reader says; the text where it is empty.
+    """
+    spoken = f' aria-label="{escape(name)}"' if name else ""
     return (
-        '<div class="rl-scroll"><table class="rl-table"><thead><tr><th>Passage</th>'
-        f"{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<button type="button" class="{css}" popovertarget="c{position:d}-p{rank:d}"{spoken}>{text}</button>'
     )
 
 
-def _title(passage: rag_core.Passage, titles: Mapping[str, int]) -> str:
-    """A passage's title, with its first words where another passage has the same title."""
-    title = escape(passage.full_title)
-    if titles[passage.full_title] < 2:
-        return title
-    return f"{title} <small>“{escape(textwrap.shorten(passage.text, FIRST_WORDS, placeholder='…'))}”</small>"
+@dataclass(frozen=True)
+class _Shown:
+    """What the passages of one column are drawn with.
+
+    Args:
+        ranks: id of a passage -> its rank from 1.
+    """
+
+    column: Column
+    position: int
+    question: str
+    ranks: Mapping[str, int]
+    blind: bool
+
+    @property
+    def answer(self) -> rag_core.Answer | None:
+        return self.column.trace.answer if self.column.trace else None
 
 
-def _passage(
-    hit: rag_core.Hit,
-    ranks: Mapping[str, int],
-    position: int,
-    question: str,
-    cited: Sequence[rag_core.Citation],
-    quotes: Sequence[str],
-    *,
-    done: bool,
-    built_in: bool,
-    country: str,
-) -> str:
-    passage, rank = hit.passage, ranks[hit.id]
-    label = ""
+def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
+    """A passage as a line that opens: one tab stop."""
+    passage, trace = hit.passage, shown.column.trace
+    context = (
+        f'<p class="rl-note">Context added for indexing: {escape(passage.context)}</p>'
+        if passage.context
+        else ""
+    )
+    source = f'<p class="rl-note">Source: {escape(passage.source)}.</p>' if passage.source else ""
+    if note := rag_core.age_note(passage.sources):
+        source += f'<p class="rl-note rl-strong">{escape(note)}</p>'
+    elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
+    return (
+        f'<details class="rl-passage {same(hit.id)}"><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
+        f"{_label(hit, done=trace is not None)}{elsewhere}{_title(passage)}{_origin(passage)}</summary>"
+        f'<div class="rl-body">{_text(hit, shown)}{_rule(hit, done=trace is not None)}{context}{source}'
+        f"{_difference(passage, trace.country if trace else '')}"
+        f'<p class="rl-note">Passage {escape(hit.id)}, language {escape(passage.language)}</p>'
+        f"{'' if shown.blind else _way(hit, shown)}</div></details>"
+    )
+
+
+def _card(hit: rag_core.Hit, shown: _Shown) -> str:
+    """A passage as a card beside the sentence that cites it, its source on top."""
+    rank, passage = shown.ranks[hit.id], hit.passage
+    name = f"c{shown.position:d}-p{rank:d}"
+    return (
+        f'<div popover class="rl-card" id="{name}" role="dialog" aria-label="Passage {rank:d}">'
+        f'<button type="button" class="rl-close" popovertarget="{name}" popovertargetaction="hide" '
+        f'aria-label="Close passage {rank:d}">✕</button>'
+        f'{_origin(passage)}<p class="rl-card-title"><b>{rank:d}</b> {escape(passage.full_title)} '
+        f"{_label(hit, done=True)}</p>{_text(hit, shown)}</div>"
+    )
+
+
+def _text(hit: rag_core.Hit, shown: _Shown) -> str:
+    """The text with its marks, what is doubtful about citing it, and the way to the whole document."""
+    answer, trace, passage = shown.answer, shown.column.trace, hit.passage
+    quotes = _quotes(answer, shown.ranks[hit.id]) if answer else []
+    cited = [one for one in answer.citations if one.context_id == hit.id] if answer else []
+    whole = _whole(passage, quotes) if trace and _is_built_in(trace) else ""
+    orders = f'<p class="rl-orders">{escape(rag_core.GIVES_ORDERS)}</p>' if passage.gives_orders else ""
+    return f'{orders}<p class="rl-text">{_marked(passage, shown.question, quotes)}</p>{_doubts(cited)}{whole}'
+
+
+def _title(passage: rag_core.Passage) -> str:
+    ordered = ' <small class="rl-ordered">gives orders to a model</small>' if passage.gives_orders else ""
+    return f'<span class="rl-title">{escape(passage.full_title)}{ordered}</span>'
+
+
+def _label(hit: rag_core.Hit, *, done: bool) -> str:
+    """How relevant the passage is; the rule behind it on hover, and in words where the passage is open."""
     if hit.relevance:
-        label = tip(
-            hit.relevance.label, hit.relevance.rule, f"rl-label rl-{escape(hit.relevance.label.lower())}"
-        )
-    elif done:
-        label = tip("No label", NO_LABEL, "rl-label rl-unlabelled")
-    score = tip(f"{SCALES[hit.scale]} {hit.score:.3f}", SCALE_HELP.get(hit.scale, ""), "rl-score")
-    several = len({vote.query for vote in hit.votes} - {question}) > 0
+        css = f"rl-label rl-{escape(hit.relevance.label.lower())}"
+        return hint(hit.relevance.label, hit.relevance.rule, css)
+    return hint("No label", NO_LABEL, "rl-label rl-unlabelled") if done else ""
+
+
+def _rule(hit: rag_core.Hit, *, done: bool) -> str:
+    if hit.relevance:
+        return f'<p class="rl-note">{escape(hit.relevance.rule)}</p>'
+    return f'<p class="rl-note">{escape(NO_LABEL)}</p>' if done else ""
+
+
+def _way(hit: rag_core.Hit, shown: _Shown) -> str:
+    """Its score, what the scale means, the reasons of a judge, and its votes from stage to stage."""
+    several = len({vote.query for vote in hit.votes} - {shown.question}) > 0
     votes = "".join(
-        f"<tr><td>{escape(vote.stage)}</td><td>#{vote.rank:d}</td><td>{_vote(vote, ranks)}</td>"
+        f"<tr><td>{escape(vote.stage)}</td><td>#{vote.rank:d}</td><td>{_vote(vote, shown.ranks)}</td>"
         + (f'<td class="rl-query">{escape(vote.query)}</td>' if several else "")
         + "</tr>"
         for vote in hit.votes
@@ -157,28 +203,11 @@ def _passage(
         for vote in hit.votes
         if vote.note
     )
-    context = (
-        f'<p class="rl-note">Context added for indexing: {escape(passage.context)}</p>'
-        if passage.context
-        else ""
-    )
-    source = f'<p class="rl-note">Source: {escape(passage.source)}.</p>' if passage.source else ""
-    orders = ordered = ""
-    if passage.gives_orders:
-        orders = f'<p class="rl-orders">{escape(rag_core.GIVES_ORDERS)}</p>'
-        ordered = ' <small class="rl-ordered">gives orders to a model</small>'
-    if note := rag_core.age_note(passage.sources):
-        source += f'<p class="rl-note rl-strong">{escape(note)}</p>'
+    score = f"{SCALES[hit.scale]} {hit.score:.3f}"
     return (
-        f'<details class="rl-passage"><summary><span class="rl-n">{rank:d}</span>{label}{score}'
-        f'<span class="rl-title">{escape(passage.full_title)}{ordered}</span>{_origin(passage)}</summary>'
-        f'<div class="rl-body" id="c{position}-p{rank:d}" tabindex="-1">{orders}<p class="rl-text">'
-        f"{_marked(passage, question, quotes)}</p>"
-        f"{_doubts(cited)}{_whole(passage, quotes) if built_in else ''}{context}{source}{_difference(passage, country)}"
-        f'<p class="rl-note">Passage {escape(hit.id)}, language {escape(passage.language)}</p>{reasons}'
+        f'{reasons}<p class="rl-note"><b>{score}.</b> {escape(SCALE_HELP.get(hit.scale, ""))}</p>'
         f'<table class="rl-table rl-votes"><thead><tr><th>Stage</th><th>Rank</th><th>Score</th>'
-        f"{'<th>Query</th>' if several else ''}</tr></thead>"
-        f"<tbody>{votes}</tbody></table></div></details>"
+        f"{'<th>Query</th>' if several else ''}</tr></thead><tbody>{votes}</tbody></table>"
     )
 
 
@@ -252,6 +281,13 @@ def tip(text: str, explanation: str, css: str) -> str:
     return (
         f'<span class="rl-tip {css}" tabindex="0">{escape(text)}'
         f'<span role="tooltip">{escape(explanation)}</span></span>'
+    )
+
+
+def hint(text: str, explanation: str, css: str) -> str:
+    """A word that shows an explanation on hover; no tab stop, so the explanation must stand elsewhere too."""
+    return (
+        f'<span class="rl-tip {css}">{escape(text)}<span role="tooltip">{escape(explanation)}</span></span>'
     )
 
 

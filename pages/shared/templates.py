@@ -10,8 +10,8 @@ from pages.shared import foreign
 OWN_TEXT = "Question: {question}\n\nRewrite it so that …\n\nNew wording:"
 
 
-def templates_editor(control: rag_core.Templates, key: str) -> object:
-    """Draw the editor; returns the last valid templates, while invalid text stays in its box.
+def templates_editor(control: rag_core.Templates, key: str) -> None:
+    """Draw the editor. The session keeps the last valid templates, while invalid text stays in its box.
 
     Args:
         key: where the session stores the templates.
@@ -19,7 +19,6 @@ def templates_editor(control: rag_core.Templates, key: str) -> object:
     templates: tuple[rag_core.Template, ...] = st.session_state.setdefault(
         key, control.parse(control.default)
     )
-    st.markdown("**templates**", help=foreign.label(control.help))
     st.caption(
         "These prompts are sent to the language model. The offline engine knows the built-in templates by name; "
         "for a custom one it substitutes synonyms."
@@ -38,7 +37,6 @@ def templates_editor(control: rag_core.Templates, key: str) -> object:
             args=(key,),
             label_visibility="visible",
         )
-    return st.session_state[key]
 
 
 def _edit(

@@ -80,7 +80,7 @@ def build(chosen: StrategySpec, **controls: object) -> Strategy:
 
 
 def describe_changes(chosen: StrategySpec) -> str:
-    """How a strategy differs from its defaults, in a few words: "λ 0.3, k_final 8"; empty when it does not.
+    """How a strategy differs from its defaults, in a few words: "λ 0.3, passages used 8"; empty when it does not.
 
     Idle controls are left out. Values stored by an older version, and strategies outside the catalogue,
     are not errors.
@@ -91,7 +91,7 @@ def describe_changes(chosen: StrategySpec) -> str:
 
 
 def describe(chosen: StrategySpec) -> str:
-    """A strategy's title and how it differs from its defaults: "Hybrid RRF + MMR · λ 0.3, k_final 8"."""
+    """A strategy's title and how it differs from its defaults: "Hybrid RRF + MMR · λ 0.3, passages used 8"."""
     name, _ = _named(chosen)
     title = RECIPES[name].title if name in RECIPES else name
     return " · ".join(part for part in (title, describe_changes(chosen)) if part)

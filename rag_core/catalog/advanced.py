@@ -44,6 +44,7 @@ TEMPERATURE = Number(
     min=0,
     max=1.5,
     step=0.05,
+    label="rewriting temperature",
 )
 
 MULTI_QUERY_REWRITER = Recipe(
@@ -56,39 +57,48 @@ MULTI_QUERY_REWRITER = Recipe(
             "templates",
             tuple(template.name for template in MULTI_QUERY),
             "Rewriting templates, most trusted first; you can edit, remove or add them (Multi-Query Rewriter RAG, Query Rewriting Templates: standalone, synonyms, expanded).",
+            label="rewriting templates",
         ),
         TEMPERATURE,
         count(
-            "k_per_query", 5, "Passages retrieved per rewrite (Multi-Query Rewriter RAG, Pipeline Steps: 5)."
+            "k_per_query",
+            5,
+            "Passages retrieved per rewrite (Multi-Query Rewriter RAG, Pipeline Steps: 5).",
+            label="passages per rewrite",
         ),
         Choice(
             "weighting",
             "linear",
             "Weights of the rewrites, in order: linear 1, 0.95, 0.90; exponential 1, 0.9, 0.81; equal (Multi-Query Rewriter RAG, Query Weighting Strategy); or custom.",
             choices=("linear", "exponential", "equal", "custom"),
+            label="weights of the rewrites",
         ),
         share(
             "weight_step",
             0.05,
             "How much less each further rewrite weighs (Multi-Query Rewriter RAG, Query Weighting Strategy: 0.05).",
             needs=(("weighting", ("linear",)),),
+            label="weight step",
         ),
         Weights(
             "query_weights",
             (1.0, 0.95, 0.9),
             "One weight per template, in the same order; missing weights are 1.",
             needs=(("weighting", ("custom",)),),
+            label="custom weights",
         ),
         Choice(
             "merge",
             "max",
             "Score of a passage that several rewrites found: the highest, the first rewrite's (Multi-Query Rewriter RAG, Core Processing Function), or the sum.",
             choices=("max", "first", "sum"),
+            label="score when found twice",
         ),
         count(
             "k_final",
             8,
             "Passages given to the answer (Multi-Query Rewriter RAG, Number of Final Documents: 8).",
+            label="passages used",
         ),
     ),
     stages=lambda c: (
@@ -135,34 +145,40 @@ CONTEXTUAL = Recipe(
             "transform",
             False,
             "First rewrite the question in the documents' terminology (Query System with Contextual Retrieval, Query Transformation: optional).",
+            label="question rewritten first",
         ),
         Choice(
             "search_type",
             "hybrid",
             "Keyword search, embedding search, or both (Query System with Contextual Retrieval, Query Command Usage: both).",
             choices=("bm25", "vector", "hybrid"),
+            label="search by",
         ),
         Switch(
             "enriched",
             True,
             "Search passages together with their contexts; off searches the same passages without.",
+            label="passages with context",
         ),
         count(
             "k_candidates",
             50,
             "Candidates from each search, and in the fused list for reranking (chosen on dev questions).",
+            label="candidates",
         ),
         share(
             "vector_weight",
             0.6,
             "Weight of embedding search in the fusion; 0 turns it off (Query System with Contextual Retrieval, Rank Fusion: 0.6).",
             needs=(("search_type", ("hybrid",)),),
+            label="weight of embeddings",
         ),
         share(
             "bm25_weight",
             0.4,
             "Weight of keyword search in the fusion; 0 turns it off (Query System with Contextual Retrieval, Rank Fusion: 0.4).",
             needs=(("search_type", ("hybrid",)),),
+            label="weight of keywords",
         ),
         Number(
             "rrf_k",
@@ -173,11 +189,14 @@ CONTEXTUAL = Recipe(
             step=1,
             whole=True,
             needs=(("search_type", ("hybrid",)),),
+            label="rank fusion constant (RRF k)",
+            symbol="RRF k",
         ),
         Switch(
             "rerank",
             False,
             "Rerank the candidates before keeping the top ones (Query System with Contextual Retrieval, Reranking: optional).",
+            label="reranking",
         ),
         K_FINAL,
     ),
@@ -216,6 +235,7 @@ RAG_MSR = Recipe(
             "Reformulations: paraphrasing, aspect-specific, entity-aware (original); clarification, entity expansion, "
             "retrieval condense (improved); or none.",
             choices=("original", "improved", "none"),
+            label="reformulations",
         ),
         Choice(
             "dynamic_analysis",
@@ -224,6 +244,7 @@ RAG_MSR = Recipe(
             "more call (RAG-MSR README, Reformulation Improvement), or off.",
             choices=("rules", "model", "off"),
             needs=(("prompt_set", ("original", "improved")),),
+            label="query analysis",
         ),
         Number(
             TEMPERATURE.name,
@@ -233,19 +254,32 @@ RAG_MSR = Recipe(
             max=1.5,
             step=0.05,
             needs=(("prompt_set", ("original", "improved")),),
+            label="rewriting temperature",
         ),
-        count("k_per_query", 5, "Passages retrieved per reformulation (RAG-MSR README, Step 2: 5)."),
-        Switch("rerank", True, "Rerank each reformulation's passages against it (RAG-MSR README, Step 2)."),
+        count(
+            "k_per_query",
+            5,
+            "Passages retrieved per reformulation (RAG-MSR README, Step 2: 5).",
+            label="passages per rewrite",
+        ),
+        Switch(
+            "rerank",
+            True,
+            "Rerank each reformulation's passages against it (RAG-MSR README, Step 2).",
+            label="reranking",
+        ),
         count(
             "m_per_query",
             3,
             "Reranked passages kept per reformulation (RAG-MSR README, Step 2: m, no value given).",
             needs=(("rerank", (True,)),),
+            label="kept per reformulation",
         ),
         Switch(
             "judge",
             True,
             "Score every passage by S_final and drop those below θ; off keeps the fused order.",
+            label="relevance judge",
         ),
         share(
             "alpha",
@@ -253,6 +287,7 @@ RAG_MSR = Recipe(
             "S_final = α · cosine + (1 − α) · judge (RAG-MSR README, Step 3, gives no value; its code, scoring.py: 0.4); 1 skips the judge.",
             symbol="α",
             needs=(("judge", (True,)),),
+            label="cosine against judge (α)",
         ),
         share(
             "theta",
@@ -260,8 +295,9 @@ RAG_MSR = Recipe(
             "Lowest S_final a passage needs to be used (RAG-MSR README, Step 3, gives no value; its code, scoring.py: 0.5); 0 keeps all.",
             symbol="θ",
             needs=(("judge", (True,)),),
+            label="lowest score used (θ)",
         ),
-        count("k_final", 5, "Maximum number of passages given to the answer."),
+        count("k_final", 5, "Maximum number of passages given to the answer.", label="passages used"),
     ),
     stages=lambda c: _rag_msr(c),
     helps="Short, vague or many-sided questions; when a wrong passage is worse than none, since it can abstain.",

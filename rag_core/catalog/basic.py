@@ -7,7 +7,7 @@ from .controls import Number, Switch, count, share
 from .recipe import Preset, Recipe
 
 TUNED = "Chosen on the built-in dev questions at the same number of passages"
-K_FINAL = count("k_final", 5, "Passages given to the answer.")
+K_FINAL = count("k_final", 5, "Passages given to the answer.", label="passages used")
 RRF_K = Number(
     "rrf_k",
     60,
@@ -16,6 +16,8 @@ RRF_K = Number(
     max=200,
     step=1,
     whole=True,
+    label="rank fusion constant (RRF k)",
+    symbol="RRF k",
 )
 
 SIMPLE_SEMANTIC = Recipe(
@@ -38,8 +40,23 @@ BM25 = Recipe(
     source="Robertson and Zaragoza 2009; k1 and b as in rank_bm25.",
     controls=(
         K_FINAL,
-        Number("k1", 1.5, "Term-frequency saturation; 0 counts each word once.", min=0, max=3, step=0.05),
-        share("b", 0.75, "Length normalisation; 0 turns it off."),
+        Number(
+            "k1",
+            1.5,
+            "Term-frequency saturation; 0 counts each word once.",
+            min=0,
+            max=3,
+            step=0.05,
+            label="word repetition (BM25 k1)",
+            symbol="k1",
+        ),
+        share(
+            "b",
+            0.75,
+            "Length normalisation; 0 turns it off.",
+            label="length normalisation (BM25 b)",
+            symbol="b",
+        ),
     ),
     stages=lambda c: (Retrieve((Bm25(k=c["k_final"], k1=c["k1"], b=c["b"], control="k_final"),)), Generate()),
     helps="Exact terms such as drug names, abbreviations and numbers; languages the embedding model does not know.",
@@ -59,6 +76,7 @@ HYDE = Recipe(
             "include_question",
             True,
             "Average the passage's embedding with the question's; off: the passage alone.",
+            label="question averaged in",
         ),
     ),
     stages=lambda c: (
@@ -86,25 +104,35 @@ HYBRID_RRF = Recipe(
             "k_bm25_candidates",
             15,
             "Candidates from keyword search (Hybrid RRF module, Retrieval Settings: 15).",
+            label="keyword candidates",
         ),
         count(
             "k_semantic_candidates",
             15,
             "Candidates from embedding search (Hybrid RRF module, Retrieval Settings: 15).",
+            label="embedding candidates",
         ),
         RRF_K,
         count(
             "k_rrf_pool",
             10,
             "Size of the fused pool MMR picks from (Hybrid RRF module, Retrieval Settings: 10).",
+            label="pool after fusion",
         ),
-        Switch("mmr", True, "Pick diverse passages from the pool; off keeps the RRF order."),
+        Switch(
+            "mmr",
+            True,
+            "Pick diverse passages from the pool; off keeps the RRF order.",
+            label="variety step (MMR)",
+            symbol="MMR",
+        ),
         share(
             "mmr_lambda",
             0.7,
             "Relevance against diversity: 1 uses cosine to the question alone, 0 novelty alone (Hybrid RRF module, Retrieval Settings: 0.7).",
             symbol="λ",
             needs=(("mmr", (True,)),),
+            label="variety (MMR λ)",
         ),
         K_FINAL,
     ),

@@ -23,14 +23,27 @@ class Control(ABC):
     Args:
         help: one line on what it does, with the source of the default.
         needs: (control, values) pairs; the control is idle unless each of these controls has one of its values.
-        symbol: replaces the name where space is short; empty to use the name.
+        label: what people call it, as within a sentence; empty to use the name.
+        symbol: replaces the label where space is short; empty to use the label.
     """
 
     name: str
     default: Any
     help: str
     needs: tuple[tuple[str, tuple[object, ...]], ...] = field(default=(), kw_only=True)
+    label: str = field(default="", kw_only=True)
     symbol: str = field(default="", kw_only=True)
+
+    @property
+    def title(self) -> str:
+        """The label as a heading: "Variety (MMR λ)"."""
+        called = self.label or self.name
+        return called[:1].upper() + called[1:]
+
+    @property
+    def short(self) -> str:
+        """The shortest name that people know: "λ"."""
+        return self.symbol or self.label or self.name
 
     @property
     @abstractmethod
@@ -58,13 +71,14 @@ class Control(ABC):
         return value
 
     def brief(self, value: Any) -> str:
-        """Name and plain value, as short as possible: "λ 0.3"."""
-        return f"{self.symbol or self.name} {format_value(value)}"
+        """Short name and plain value: "λ 0.3"."""
+        return f"{self.short} {format_value(value)}"
 
     def as_json(self) -> dict[str, Any]:
         """The shape `rag strategies --json` prints; what does not apply is null."""
         return {
             "name": self.name,
+            "label": self.title,
             "type": self.type,
             "default": self.plain(self.parse(self.default)),
             "min": None,
@@ -137,7 +151,7 @@ class Switch(Control):
 
     def brief(self, value: Any) -> str:
         """With "on" or "off"."""
-        return f"{self.symbol or self.name} {'on' if value else 'off'}"
+        return f"{self.short} {'on' if value else 'off'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +207,7 @@ class Weights(Control):
 
     def brief(self, value: Any) -> str:
         """With the weights in a row."""
-        return f"{self.symbol or self.name} {' / '.join(map(format_value, value))}"
+        return f"{self.short} {' / '.join(map(format_value, value))}"
 
     def as_json(self) -> dict[str, Any]:
         """With the range of each weight."""
@@ -250,7 +264,7 @@ class Templates(Control):
     def brief(self, value: Any) -> str:
         """With the names of the templates; custom ones are marked."""
         names = [part if isinstance(part, str) else f"{part['name']} (custom text)" for part in value]
-        return f"{self.symbol or self.name} {' + '.join(names)}"
+        return f"{self.short} {' + '.join(names)}"
 
     def as_json(self) -> dict[str, Any]:
         """With the names of the ready ones."""

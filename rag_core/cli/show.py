@@ -33,7 +33,7 @@ def strategies(recipes: Sequence[dict[str, Any]]) -> None:
         say(f"  source: {recipe['source']}")
         for control in recipe["controls"]:
             say(f"  {control['name']:<22} {format_value(control['default']):<12} ({_span(control)})")
-            say(f"      {control['help']}", hang=0)
+            say(f"      {control['label']}. {control['help']}", hang=0)
         for preset in recipe["presets"]:
             say(f"  preset {preset['name']}: {_assigned(preset['values'])}")
             say(f"      {preset['help']}", hang=0)

@@ -64,6 +64,7 @@ def check_strategy(recipe: Recipe) -> None:
 def _check_texts(recipe: Recipe) -> None:
     texts = {one: getattr(recipe, one) for one in ("name", "title", "summary", "source", "helps", "hurts")}
     texts |= {f"help of {control.name}": control.help for control in recipe.controls}
+    texts |= {f"label of {control.name}": control.title for control in recipe.controls}
     texts |= {f"help of preset {preset.name}": preset.help for preset in recipe.presets}
     for what, text in texts.items():
         require(

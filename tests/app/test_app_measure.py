@@ -246,8 +246,8 @@ def test_the_choice_to_measure_survives_other_pages_and_a_reload(browser: Browse
     page.context.close()
 
 
-CLOSE = [("Hybrid RRF + MMR · λ 0.3, k_final 8", 0.612, 0.021), ("Hybrid RRF + MMR", 0.611, 0.0212),
-         ("Simple semantic", 0.610, 0.0205), ("Contextual retrieval · enriched off, rerank on, k_candidates 20", 0.7, 0.4),
+CLOSE = [("Hybrid RRF + MMR · λ 0.3, passages used 8", 0.612, 0.021), ("Hybrid RRF + MMR", 0.611, 0.0212),
+         ("Simple semantic", 0.610, 0.0205), ("Contextual retrieval · passages with context off, reranking on, candidates 20", 0.7, 0.4),
          ("BM25 keywords", 0.6115, 0.0208)]  # fmt: skip
 
 

@@ -29,8 +29,9 @@ def app(monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 
 def chosen(app: AppTest, name: str) -> AppTest:
-    """The first column set to a strategy."""
+    """The first column set to a strategy, its settings open."""
     app.selectbox(key="strategy.0").set_value(name).run()
+    app.button(key="settings.0").click().run()
     assert not app.exception
     return app
 
@@ -111,7 +112,10 @@ class TestGuide:
         for recipe in rag_core.RECIPES.values():
             for stage in recipe.build().stages:
                 assert all(f"<b>{part}</b>" in drawn for part in stage.name.split(" ∥ ")), stage.name
-            assert all(f"<td>{control.name}</td>" in drawn for control in recipe.controls)
+            assert all(
+                f"<td>{control.title}<br><small>{control.name}</small></td>" in drawn
+                for control in recipe.controls
+            )
 
     def test_the_claims_stand_beside_the_stored_figures(self, app: AppTest) -> None:
         guide = app.switch_page("pages/learn/guide.py").run()

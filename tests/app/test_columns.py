@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 import rag_core
-from pages.shared import bills, html, passages
+from pages.shared import bills, html, overlap, passages
 from pages.shared.comparisons import Comparisons
 from pages.shared.engine import Engine
 from pages.shared.live import Column, LiveRun
@@ -73,7 +73,7 @@ class TestPassages:
         ranking = replace(trace.ranking, hits=(*twins, *others))
         last = trace.steps[-1]
         steps = (*trace.steps[:-1], replace(last, after=replace(last.after, rankings=(ranking,))))
-        table = passages.shared([Column(strategy, trace=replace(trace, steps=steps))])
+        table = overlap.table([Column(strategy, trace=replace(trace, steps=steps))], ["A"])
         assert "Cats <small>“Cats sleep on the sofa.”</small>" in table
         assert "Cats <small>“At night they hunt.”</small>" in table
 
@@ -161,8 +161,8 @@ class TestAnswer:
         near = (Suggestion("Cats <i>", "cats", first.id), Suggestion("Elsewhere", "far", "far:0"))
         drawn = self.finished(full, abstained=True, reason="No.", suggestions=near)
         assert (
-            'Perhaps you meant:<ul><li><a href="#c1-p1">Cats &lt;i&gt;</a></li><li>Elsewhere</li></ul>'
-            in drawn
+            'Perhaps you meant:<ul><li><button type="button" class="rl-open" popovertarget="c1-p1">Cats &lt;i&gt;</button>'
+            "</li><li>Elsewhere</li></ul>" in drawn
         )
 
 

@@ -51,8 +51,7 @@ def test_a_running_comparison_survives_other_pages_and_reloads(
     page.get_by_role("button", name="2", exact=True).or_(
         page.get_by_role("radio", name="2", exact=True)
     ).click()
-    page.get_by_role("button", name="Settings").first.click()
-    page.get_by_role("slider", name="k_final").press("ArrowLeft")
+    paid_visit.settings("A").get_by_role("slider", name="k_final").press("ArrowLeft")
     page.keyboard.press("Escape")
     paid_visit.type(ENGLISH)
     paid_visit.run()
@@ -80,8 +79,7 @@ def test_a_running_comparison_survives_other_pages_and_reloads(
     page.reload()
     as_it_was()
     expect(page.locator(".rl-answer", has_text="Go in at once")).to_have_count(2)
-    page.get_by_role("button", name="Settings").first.click()
-    expect(page.get_by_role("slider", name="k_final")).to_have_value("4")
+    expect(paid_visit.settings("A").get_by_role("slider", name="k_final")).to_have_value("4")
     assert len(provider.requests) == 2  # one answer a column: no reload asked again
 
 

@@ -21,17 +21,24 @@ def test_a_visitor_compares_three_strategies_and_opens_a_citation(visit: Visit, 
     for title in ("Simple semantic", "BM25 keywords", "Hybrid RRF + MMR"):
         expect(page.get_by_role("heading", name=title)).to_be_visible()
     expect(page.locator(".rl-passage")).to_have_count(15)
-    expect(page.locator(".rl-done")).to_have_count(2 + 2 + 5)
+    expect(page.locator(".rl-stages .rl-done")).to_have_count(2 + 2 + 5)
 
-    citation = page.locator("a.rl-cite").last
-    passage = page.locator(f"details:has({citation.get_attribute('href')})")
-    assert not passage.evaluate("element => element.open")
+    citation = page.locator("button.rl-cite").last
+    card = page.locator(f"#{citation.get_attribute('popovertarget')}")
+    expect(card).to_be_hidden()
+    before = citation.bounding_box()
     citation.click()
-    expect(passage.locator(".rl-text")).to_be_visible()
-    expect(passage.locator(".rl-text u").first).to_be_visible()  # the quoted sentence
+    expect(card.locator(".rl-origin")).to_be_visible()  # whose guidance it is stands on top
+    expect(card.locator(".rl-text u").first).to_be_visible()  # the quoted sentence
+    assert citation.bounding_box() == before  # the answer stays where it is
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    citation.press("Enter")
+    card.get_by_role("button", name="Close").click()
+    expect(card).to_be_hidden()
     expect(page.locator(".rl-text mark").first).to_be_attached()  # the question's words
     expect(page.locator(".rl-label [role=tooltip]").first).to_contain_text("judged passages")
-    expect(page.get_by_text("Which passages did they share?")).to_be_visible()
+    expect(page.get_by_text("What did one find that another did not?")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     visit.assert_clean()
 
@@ -42,21 +49,24 @@ def test_results_survive_reruns_and_a_changed_control_runs_only_what_must(visit:
     visit.wait_until_done()
     page = visit.page
     answers = page.locator(".rl-answer").all_text_contents()
-    page.get_by_role("button", name="Settings").nth(2).click()
-    slider = page.get_by_role("slider", name="mmr_lambda")
+    slider = visit.settings("C").get_by_role("slider", name="Variety (MMR λ)")
+    expect(page.locator(".rl-answer").first).to_be_in_viewport()  # the results stay in view
+    expect(page.locator(".rl-chip")).to_have_count(0)
     slider.focus()
     for _ in range(10):
         slider.press("ArrowLeft")
     expect(page.locator(".rl-changed")).to_have_count(1)
+    expect(page.locator(".rl-chip")).to_have_text("changed: λ 0.2")
     expect(page.locator(".rl-answer")).to_have_text(answers)  # nothing ran by itself
 
     page.keyboard.press("Escape")
+    expect(page.locator(".st-key-panel")).to_have_count(0)
     visit.run()
     expect(page.locator(".rl-changed")).to_have_count(0)
     visit.wait_until_done()
     stages = page.locator(".rl-stages")
     expect(stages).to_have_count(3)
-    reused = [text.count("reused") for text in stages.all_inner_texts()]
+    reused = [text.count("reused") for text in stages.all_text_contents()]
     assert reused == [2, 2, 3]  # MMR and the answer ran again
 
 
@@ -121,5 +131,11 @@ def test_a_phone_shows_everything_without_scrolling_sideways(browser: Browser, a
     visit.wait_until_done()
     wide = visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
     assert wide <= 390
-    visit.page.get_by_role("heading", name="Hybrid RRF + MMR").scroll_into_view_if_needed()
+    cards = visit.page.locator("[class*=st-key-card]")
+    expect(cards.first).to_be_visible()
+    expect(cards.last).to_be_hidden()
+    visit.page.locator(".rl-tabs label", has_text="Hybrid RRF + MMR").click()
+    expect(cards.first).to_be_hidden()
+    expect(cards.last).to_be_visible()
+    assert visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") < 4000
     visit.context.close()

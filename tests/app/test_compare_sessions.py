@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, SPANISH, Visit, strategy_boxes, tab
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, expect
 
 pytestmark = [
     pytest.mark.browser,
@@ -52,15 +50,13 @@ def test_nothing_of_the_first_run_is_seen_under_the_second_question(visit: Visit
 def test_the_question_and_the_settings_survive_another_page_without_a_run(visit: Visit) -> None:
     page = visit.page
     visit.pick(SPANISH)
-    page.get_by_role("button", name="Settings").first.click()
-    page.get_by_role("slider", name="k_final").press("ArrowLeft")
+    visit.settings("A").get_by_role("slider", name="k_final").press("ArrowLeft")
     page.keyboard.press("Escape")
     tab(page, "Documents").click()
     expect(page.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
     tab(page, "Compare").click()
     expect(page.get_by_label("Question", exact=True)).to_have_value(SPANISH)
-    page.get_by_role("button", name="Settings").first.click()
-    expect(page.get_by_role("slider", name="k_final")).to_have_value("4")
+    expect(visit.settings("A").get_by_role("slider", name="k_final")).to_have_value("4")
 
 
 def test_the_browser_goes_back_to_the_comparison_before(visit: Visit) -> None:
@@ -126,17 +122,19 @@ def test_a_fourth_column_is_another_strategy_and_waits_for_run(visit: Visit) -> 
     expect(boxes).to_have_count(4)
     chosen = [box.input_value() for box in strategy_boxes(page).all()]
     assert len(set(chosen)) == 4
-    hint = page.get_by_text("Press Run to fill this column.")
+    hint = page.get_by_text("Press Run to see its answer.")
     expect(hint).to_be_visible()
 
-    def lefts(found: Locator) -> list[int]:
-        return [round((one.bounding_box() or {"x": -1})["x"]) for one in found.all()]
-
-    results = page.locator("h3", has_text=re.compile("Simple|BM25|Hybrid"))
-    assert lefts(boxes) == [*lefts(results), lefts(hint)[0]]
+    results = page.locator(".rl-said")
+    cards = page.locator("[class*=st-key-card]")
+    expect(results).to_have_count(3)
+    assert [card.locator(".rl-said, .rl-hint").count() for card in cards.all()] == [1, 1, 1, 1]
+    assert [card.get_by_test_id("stSelectbox").count() for card in cards.all()] == [1, 1, 1, 1]
+    expect(cards.last.get_by_text("Press Run to see its answer.")).to_be_visible()
     page.get_by_role("button", name="2", exact=True).or_(
         page.get_by_role("radio", name="2", exact=True)
     ).click()
     expect(boxes).to_have_count(2)
     expect(page.get_by_text("Not in the next run.")).to_be_visible()
-    assert lefts(boxes) == lefts(results)[:2]
+    expect(cards.nth(2)).to_contain_text("Not in the next run.")
+    expect(cards.nth(2).locator(".rl-said")).to_be_visible()

@@ -106,7 +106,7 @@ def wait(page: Page, question: str) -> None:
     shown = " ".join(visible(check_question(question)).split())
     expect(page.locator(".rl-question").last).to_have_text(f"Results for: {shown}", timeout=ANSWER_MS)
     expect(page.get_by_role("button", name="Stop", exact=True)).to_be_disabled(timeout=ANSWER_MS)
-    expect(page.get_by_text("Where did the time go?")).to_be_visible(timeout=ANSWER_MS)
+    expect(page.get_by_text("Where did the time go, and what did it cost?")).to_be_visible(timeout=ANSWER_MS)
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 

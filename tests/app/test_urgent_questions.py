@@ -19,7 +19,7 @@ def test_an_urgent_question_is_met_by_what_to_do_above_the_answers(visit: Visit)
     expect(notice).to_contain_text("No está sola.")
     expect(notice).to_have_attribute("lang", "es")
     visit.wait_until_done()
-    answers = visit.page.locator(".rl-stages").first
+    answers = visit.page.locator(".rl-said, .rl-box").first
     assert notice.bounding_box()["y"] < answers.bounding_box()["y"]
     visit.assert_clean()
 

@@ -275,7 +275,7 @@ def test_a_recipe_as_json_has_the_fields_of_the_design(recipe: Recipe):
     assert (told["helps"], told["hurts"], told["calls"]) == (recipe.helps, recipe.hurts, recipe.calls)
 
 
-FIELDS = ["name", "type", "default", "min", "max", "step", "unit", "choices", "help"]
+FIELDS = ["name", "label", "type", "default", "min", "max", "step", "unit", "choices", "help"]
 
 
 @every_control
@@ -283,6 +283,8 @@ def test_a_control_as_json_has_every_field_and_null_where_it_does_not_apply(reci
     told = json.loads(json.dumps(control.as_json()))
     assert list(told) == FIELDS
     assert (told["name"], told["type"], told["help"]) == (control.name, control.type, control.help)
+    assert told["label"] == control.title
+    assert control.label, "every built-in control has a name that people know"
     span = (told["min"], told["max"], told["step"])
     match control:
         case Number():
@@ -304,19 +306,19 @@ def test_a_control_as_json_has_every_field_and_null_where_it_does_not_apply(reci
     ("chosen", "changes"),
     [
         ("hybrid_rrf", ""),
-        (("hybrid_rrf", {"mmr_lambda": 0.3, "k_final": "8"}), "λ 0.3, k_final 8"),
+        (("hybrid_rrf", {"mmr_lambda": 0.3, "k_final": "8"}), "λ 0.3, passages used 8"),
         (build("hybrid_rrf"), ""),
         (build(("hybrid_rrf", {"mmr_lambda": 0.3})), "λ 0.3"),
-        (("contextual", {"rerank": True, "enriched": False}), "enriched off, rerank on"),
-        (("contextual", {"search_type": "bm25", "rrf_k": 5}), "search_type bm25"),  # rrf_k does nothing there
-        ("rag_msr@raw", "prompt_set none, rerank off, judge off"),
+        (("contextual", {"rerank": True, "enriched": False}), "passages with context off, reranking on"),
+        (("contextual", {"search_type": "bm25", "rrf_k": 5}), "search by bm25"),  # rrf_k does nothing there
+        ("rag_msr@raw", "reformulations none, reranking off, relevance judge off"),
         (
             ("multi_query", {"templates": ["standalone", {"name": "mine", "text": "{question}?"}]}),
-            "templates standalone + mine (custom text)",
+            "rewriting templates standalone + mine (custom text)",
         ),
         (("multi_query", {"weighting": "custom", "query_weights": [1, 0.5]}),
-         "weighting custom, query_weights 1 / 0.5"),
-        (("hybrid_rrf", {"gone": 3, "rrf_k": 9999}), "rrf_k 9999, gone 3"),  # stored by an older version
+         "weights of the rewrites custom, custom weights 1 / 0.5"),
+        (("hybrid_rrf", {"gone": 3, "rrf_k": 9999}), "RRF k 9999, gone 3"),  # stored by an older version
         (Strategy("mine", build("bm25").stages, {"k": 1}), ""),
     ],
 )  # fmt: skip

@@ -47,7 +47,7 @@ def test_eval_of_a_beir_folder(rag: Rag, beir: Path, tmp_path: Path) -> None:
     assert again.code == 0, again.err
     for words in (
         "nDCG@10",
-        "plain: Hybrid RRF + MMR · mmr off",
+        "plain: Hybrid RRF + MMR · MMR off",
         "Judged by the set's authors; see its documentation.",
         "Stage by stage",
         "longer list",
@@ -126,7 +126,7 @@ def test_sweep_of_a_beir_folder(rag: Rag, beir: Path) -> None:
     assert told.code == 0, told.err
     for words in (
         "best: Hybrid RRF + MMR · ",
-        "default: Hybrid RRF + MMR · k_final 3",
+        "default: Hybrid RRF + MMR · passages used 3",
         "Judged by",
         "Tuned minus reported",
         "same scores",
@@ -401,7 +401,7 @@ def test_a_result_as_markdown(rag: Rag, beir: Path, tmp_path: Path) -> None:
     stored.write_text(ran.out)
     assert "nDCG@10 " in rag("results", str(stored)).out
     shown = rag("results", str(stored), "--markdown")
-    assert "\n`wide`: Simple semantic · k_final 8.\n" in shown.out
+    assert "\n`wide`: Simple semantic · passages used 8.\n" in shown.out
     assert "| strategy | nDCG@10 |" in shown.out
     page = tmp_path / "page.md"
     page.write_text(f"before\n\n{BEGIN}\nold\n{END}\n\nafter\n")

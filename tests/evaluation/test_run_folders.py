@@ -165,7 +165,7 @@ def test_an_unfinished_run_is_continued_and_a_finished_one_is_not(
     assert ev.past_runs(settings) == [first]
     deeper = manifest.model_copy(update={"depth": 7})
     assert not ev.folder_for(deeper, settings).name.endswith(manifest.identity)
-    assert ev.run_title(first).endswith("animals test · BM25 keywords, Hybrid RRF + MMR · mmr off")
+    assert ev.run_title(first).endswith("animals test · BM25 keywords, Hybrid RRF + MMR · MMR off")
 
 
 def test_who_judged_is_in_manifest_and_results(tmp_path: Path, services: Services) -> None:

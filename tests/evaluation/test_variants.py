@@ -22,7 +22,7 @@ def manifest_of(chosen: Mapping[str, StrategySpec], depth: int | None = None) ->
 def test_a_label_is_shown_as_title_and_settings() -> None:
     chosen = {"hybrid_rrf.1": ("hybrid_rrf", {"mmr_lambda": 0.3, "k_final": 8}), "bm25": "bm25"}
     assert ev.titles(manifest_of(chosen)) == {
-        "hybrid_rrf.1": "Hybrid RRF + MMR · λ 0.3, k_final 8",
+        "hybrid_rrf.1": "Hybrid RRF + MMR · λ 0.3, passages used 8",
         "bm25": "BM25 keywords",
     }
 
@@ -30,7 +30,7 @@ def test_a_label_is_shown_as_title_and_settings() -> None:
 def test_what_the_depth_raised_is_no_setting_of_a_strategy() -> None:
     chosen = {"hybrid": ("hybrid_rrf", {"rrf_k": 5}), "bm25": "bm25"}
     assert ev.titles(manifest_of(chosen, depth=100)) == {
-        "hybrid": "Hybrid RRF + MMR · rrf_k 5",
+        "hybrid": "Hybrid RRF + MMR · RRF k 5",
         "bm25": "BM25 keywords",
     }
 

@@ -91,9 +91,17 @@ class Visit:
         return self.page.locator("p", has_text=f"Results for: {question}")
 
     def pick(self, question: str) -> None:
-        pills = self.page.get_by_test_id("stButtonGroup")
-        pills.get_by_text(LABELS[question], exact=True).click()
+        demos = self.page.get_by_role("combobox", name="Demo questions")
+        demos.fill(LABELS[question])
+        self.page.get_by_role("option", name=LABELS[question], exact=True).click()
         expect(self.page.get_by_label("Question", exact=True)).to_have_value(question)
+
+    def settings(self, column: str) -> Locator:
+        """The open settings of a column, by its letter."""
+        self.page.get_by_role("button", name=f"Settings {column}").click()
+        panel = self.page.locator(".st-key-panel")
+        expect(panel).to_be_visible()
+        return panel
 
     def type(self, question: str) -> None:
         self.page.get_by_label("Question", exact=True).fill(question)

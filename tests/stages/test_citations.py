@@ -219,10 +219,11 @@ def test_verdicts_are_printed_in_words(trace: Trace, capsys: pytest.CaptureFixtu
 
 def test_verdicts_are_shown_in_words_beside_the_marker_and_under_the_passage(trace: Trace):
     assert trace.answer
-    links = re.findall(
-        r'<a class="([^"]*)" href="#c0-p1" aria-label="([^"]*)">(.*?)</a>', _written(trace.answer, 0)
+    openers = re.findall(
+        r'<button type="button" class="([^"]*)" popovertarget="c0-p1" aria-label="([^"]*)">(.*?)</button>',
+        _written(trace.answer, 0),
     )
-    assert links == [
+    assert openers == [
         ("rl-cite", "Open passage 1", "1"),
         ("rl-cite rl-doubt", "Open passage 1, unsupported", "1 <small>unsupported</small>"),
         ("rl-cite rl-doubt", "Open passage 1, unclear", "1 <small>unclear</small>"),
@@ -233,7 +234,7 @@ def test_verdicts_are_shown_in_words_beside_the_marker_and_under_the_passage(tra
 
 
 def test_an_answer_without_a_known_marker_is_drawn_all_the_same():
-    assert _written(Answer("Cats purr [1]."), 0).count("<a ") == 1
+    assert _written(Answer("Cats purr [1]."), 0).count("<button ") == 1
 
 
 def test_a_quotation_of_the_offline_kind_brings_no_warning(services: Services):

@@ -1,0 +1,95 @@
+"""The question of the Compare page: its box, and the demo questions that fill it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+import rag_core
+from pages.shared import foreign
+from pages.shared.live import LiveRun
+
+GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
+
+
+@st.cache_data
+def demos() -> list[dict[str, Any]]:
+    """The demo questions in order, as `data/demo.toml` has them."""
+    entries: list[dict[str, Any]] = tomllib.loads(GALLERY.read_text(encoding="utf-8"))["question"]
+    return entries
+
+
+def look_for(question: str) -> str:
+    """What to look for in the answers to a demo question; empty for any other."""
+    return next((str(entry["look"]) for entry in demos() if entry["text"] == question), "")
+
+
+def pick_demo() -> None:
+    """Draw the list of demo questions and "Next"; picking one fills in the question without running it."""
+    with st.container(horizontal=True, gap="small", wrap=False):
+        st.selectbox(
+            "Demo questions",
+            range(len(demos())),
+            index=None,
+            format_func=lambda place: foreign.plain(demos()[place]["label"]),
+            placeholder="Demo questions",
+            key="demo",
+            on_change=_take,
+            label_visibility="collapsed",
+        )
+        st.button("Next", key="demo.next", help="Fill in the next demo question.", on_click=take_next)
+
+
+def _take() -> None:
+    place = st.session_state["demo"]
+    if place is not None:
+        st.session_state["question"] = demos()[place]["text"]
+
+
+def take_next() -> None:
+    """Fill in the demo question after the one in the box; the first one after any other question."""
+    texts = [entry["text"] for entry in demos()]
+    current = st.session_state.get("question")
+    place = (texts.index(current) + 1) % len(texts) if current in texts else 0
+    st.session_state.update(question=texts[place], demo=place)
+
+
+def question_box(run: LiveRun | None, *, running: bool) -> bool:
+    """Draw the box with Run and Stop; whether Run was pressed.
+
+    In a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page.
+    """
+    with st.form("ask", border=False), st.container(horizontal=True, gap="small", key="question-row"):
+        st.text_area(
+            "Question",
+            key="question",
+            height=74,
+            max_chars=rag_core.MAX_QUESTION,
+            placeholder=foreign.plain(_placeholder()),
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        with st.container(width=96, gap="xsmall", key="run-buttons"):
+            pressed = st.form_submit_button("Run", type="primary", width="stretch")
+            st.form_submit_button(
+                "Stop", width="stretch", disabled=not running, on_click=run.stop if run else None
+            )
+    return pressed
+
+
+def _placeholder() -> str:
+    known = profile()
+    about = f"Ask about {known.subject}" if known and known.subject else "Ask a question"
+    return f"{about} (up to {rag_core.MAX_QUESTION:,} characters)"
+
+
+@st.cache_data
+def profile() -> rag_core.Profile | None:
+    """What the collection is about; None when it cannot be read (the engine's status line says why)."""
+    try:
+        return rag_core.builtin_profile(rag_core.read_settings().data)
+    except rag_core.RagError:
+        return None

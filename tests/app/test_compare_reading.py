@@ -1,0 +1,94 @@
+"""Reading a comparison in a real browser: answers stand high and still, and passages find each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit
+from playwright.sync_api import Browser, expect
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
+]
+# the sum of the browser's layout-shift entries from now on (web.dev/cls)
+SHIFTS = """() => {
+  window.shift = 0;
+  new PerformanceObserver(list => list.getEntries().forEach(one => { if (!one.hadRecentInput) window.shift += one.value; }))
+    .observe({type: 'layout-shift', buffered: false});
+}"""
+
+
+@pytest.fixture
+def desk(browser: Browser, app: str) -> Iterator[Visit]:
+    visit = Visit(browser, app, width=1440, height=900)
+    yield visit
+    visit.context.close()
+
+
+def test_the_answer_begins_high_on_the_page_and_nothing_jumps_while_it_comes(desk: Visit) -> None:
+    page = desk.page
+    expect(page.get_by_text("Warming up")).to_have_count(0, timeout=ANSWER_MS)
+    desk.pick(ENGLISH)
+    page.evaluate(SHIFTS)
+    desk.run()
+    desk.wait_until_done()
+    for answer in page.locator(".rl-answer").all():
+        assert answer.bounding_box()["y"] < 300
+    assert page.evaluate("window.shift") < 0.1
+
+
+def test_a_shared_passage_lights_up_in_every_column_and_each_pair_has_its_line(desk: Visit) -> None:
+    page = desk.page
+    desk.pick(ENGLISH)
+    desk.run()
+    desk.wait_until_done()
+    one = page.locator(".rl-passage", has_text=re.compile("also in [ABCD]")).first
+    same = re.search(r"rl-same-\d+", one.get_attribute("class"))[0]
+    places = page.locator(f".rl-passage.{same}")
+    assert places.count() > 1
+    page.mouse.move(0, 0)
+
+    def outlined() -> list[str]:
+        return places.evaluate_all("found => found.map(one => getComputedStyle(one).outlineStyle)")
+
+    assert set(outlined()) == {"none"}
+    one.hover()
+    assert set(outlined()) == {"solid"}
+    page.mouse.move(0, 0)
+    assert set(outlined()) == {"none"}
+    places.last.locator("summary").focus()
+    assert set(outlined()) == {"solid"}
+
+    pairs = page.locator(".rl-pairs li")
+    expect(pairs).to_have_count(3)
+    expect(pairs.first).to_contain_text("A and B")
+    pairs.first.locator("button").first.click()
+    expect(page.locator(".rl-card:popover-open .rl-text")).to_be_visible()
+
+
+def test_a_passage_is_one_tab_stop(desk: Visit) -> None:
+    page = desk.page
+    desk.pick(ENGLISH)
+    desk.run()
+    desk.wait_until_done()
+    summaries = page.locator(".rl-passages").first.locator("summary")
+    summaries.first.focus()
+    page.keyboard.press("Tab")
+    expect(summaries.nth(1)).to_be_focused()
+
+
+def test_a_phone_opens_a_source_along_its_lower_edge(browser: Browser, app: str) -> None:
+    visit = Visit(browser, app, width=390, height=844)
+    visit.pick(ENGLISH)
+    visit.run()
+    visit.wait_until_done()
+    page = visit.page
+    citation = page.locator("button.rl-cite").first
+    citation.click()
+    card = page.locator(".rl-card:popover-open")
+    expect(card).to_be_in_viewport(ratio=0.9)
+    expect(citation).to_be_in_viewport()
+    visit.context.close()
