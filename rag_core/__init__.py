@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from .catalog.outline import OutlinedStage, outline
     from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
+    from .explain import Fate, Lane, Part, Place, ScoreLine, decompose, fates, lanes
     from .lab.lab import Lab
     from .lab.opening import builtin_files, index_path, open_lab
     from .language.highlight import Segment, highlight
@@ -117,14 +118,18 @@ __all__ = [
     "Done",
     "Event",
     "Failed",
+    "Fate",
     "Grounded",
     "Helplines",
     "Hit",
     "Lab",
+    "Lane",
     "ModelCall",
     "Number",
     "OutlinedStage",
+    "Part",
     "Passage",
+    "Place",
     "Preset",
     "PrivateSpan",
     "Profile",
@@ -135,6 +140,7 @@ __all__ = [
     "Recipe",
     "Remark",
     "SafetyCheck",
+    "ScoreLine",
     "Segment",
     "Settings",
     "SharedPassage",
@@ -170,8 +176,10 @@ __all__ = [
     "collect",
     "countries",
     "custom_template",
+    "decompose",
     "describe",
     "describe_changes",
+    "fates",
     "find_private",
     "format_docs",
     "format_value",
@@ -181,6 +189,7 @@ __all__ = [
     "index_path",
     "is_old",
     "kinds_in_words",
+    "lanes",
     "mmr_select",
     "open_lab",
     "outline",
@@ -210,6 +219,7 @@ _NAMES = {  # module: its names
     "catalog": "RECIPES Choice Control Number Preset Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
     "catalog.outline": "OutlinedStage outline",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
+    "explain": "Fate Lane Part Place ScoreLine decompose fates lanes",
     "lab.lab": "Lab",
     "lab.opening": "builtin_files index_path open_lab",
     "language.highlight": "Segment highlight",
