@@ -34,7 +34,19 @@ if TYPE_CHECKING:
     )
     from .catalog.outline import OutlinedStage, outline
     from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
-    from .explain import Fate, Lane, Part, Place, ScoreLine, decompose, fates, lanes
+    from .explain import (
+        ControlTips,
+        Fate,
+        Lane,
+        Part,
+        Place,
+        ScoreLine,
+        TippingPoint,
+        decompose,
+        fates,
+        lanes,
+        tipping_points,
+    )
     from .lab.lab import Lab
     from .lab.opening import builtin_files, index_path, open_lab
     from .language.highlight import Segment, highlight
@@ -113,6 +125,7 @@ __all__ = [
     "Choice",
     "Citation",
     "Control",
+    "ControlTips",
     "Cost",
     "Document",
     "Done",
@@ -157,6 +170,7 @@ __all__ = [
     "Switch",
     "Template",
     "Templates",
+    "TippingPoint",
     "Token",
     "Trace",
     "Triage",
@@ -208,6 +222,7 @@ __all__ = [
     "shared_passages",
     "source_names",
     "spent_so_far",
+    "tipping_points",
     "token_counts",
     "triage",
     "unregister",
@@ -219,7 +234,7 @@ _NAMES = {  # module: its names
     "catalog": "RECIPES Choice Control Number Preset Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
     "catalog.outline": "OutlinedStage outline",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
-    "explain": "Fate Lane Part Place ScoreLine decompose fates lanes",
+    "explain": "ControlTips Fate Lane Part Place ScoreLine TippingPoint decompose fates lanes tipping_points",
     "lab.lab": "Lab",
     "lab.opening": "builtin_files index_path open_lab",
     "language.highlight": "Segment highlight",

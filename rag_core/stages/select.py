@@ -189,14 +189,22 @@ def mmr_order(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: 
     return mmr_split(question, vectors, k, lambda_)[0]
 
 
+def similarities(
+    question: NDArray[np.float32], vectors: Vectors
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(n,) cosines to the question and (n, n) between rows, as MMR compares them.
+
+    Rounded far below float32's precision, so that equal passages stay equal whatever the product's order.
+    """
+    exact = vectors.astype(float)
+    return np.round(exact @ question.astype(float), 9), np.round(exact @ exact.T, 9)
+
+
 def mmr_split(
     question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float
 ) -> tuple[list[Pick], list[Pick]]:
     """The picks of `mmr_order`, and the rows left, by row, as they stood against the last pick."""
-    exact = vectors.astype(float)
-    # rounded far below float32's precision, so that equal passages stay equal whatever the product's order
-    wanted = np.round(exact @ question.astype(float), 9)
-    between = np.round(exact @ exact.T, 9)
+    wanted, between = similarities(question, vectors)
     picks: list[Pick] = []
     taken = np.zeros(len(vectors), np.bool_)
     nearest = np.zeros(len(vectors))  # cosine to the pick that is most like it
