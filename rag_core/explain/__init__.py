@@ -1,7 +1,8 @@
-"""Why a result is what it is: fates of passages, parts of scores, and how far a control is from another result."""
+"""Why a result is what it is: fates of passages, parts of scores, tipping points, and where a passage was lost."""
 
-from .fates import Fate, fates
-from .lanes import Lane, Place, lanes
+from .fate import Fate, fates
+from .flow import Lane, Place, lanes
+from .missed import Missed, WhyNot, why_not
 from .scores import Part, ScoreLine, decompose
 from .tipping import ControlTips, TippingPoint, tipping_points
 
@@ -9,12 +10,15 @@ __all__ = [
     "ControlTips",
     "Fate",
     "Lane",
+    "Missed",
     "Part",
     "Place",
     "ScoreLine",
     "TippingPoint",
+    "WhyNot",
     "decompose",
     "fates",
     "lanes",
     "tipping_points",
+    "why_not",
 ]

@@ -10,8 +10,8 @@ from typing import Any
 from ..stages import FusionStage, ReciprocalRankFusion, WeightedFusion
 from ..values.trace import Trace
 from ..values.types import Query, Ranking, Term
+from .flow import last_hits
 from .fusions import fusion_of
-from .lanes import last_hits
 
 
 @dataclass(frozen=True, slots=True)

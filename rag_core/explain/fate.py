@@ -9,8 +9,8 @@ from typing import Any, Literal
 from ..stages import Mmr, ReciprocalRankFusion, Threshold, Top
 from ..values.trace import Step, Trace
 from ..values.types import Hit, Passage, Ranking
+from .flow import Lane, Place, lanes, last_hits, places
 from .fusions import fusion_of
-from .lanes import Lane, Place, lanes, last_hits, places
 
 FateKind = Literal[
     "used",  # among the passages the answer is written from
