@@ -1,6 +1,6 @@
 """Why a result is what it is: fates of passages, parts of scores, tipping points, and where a passage was lost."""
 
-from .fate import Fate, fates
+from .fate import Fate, fates, fates_json, summary
 from .flow import Lane, Place, lanes
 from .missed import Missed, WhyNot, why_not
 from .scores import Part, ScoreLine, decompose
@@ -18,7 +18,9 @@ __all__ = [
     "WhyNot",
     "decompose",
     "fates",
+    "fates_json",
     "lanes",
+    "summary",
     "tipping_points",
     "why_not",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -22,7 +24,6 @@ FateKind = Literal[
     "weightless",  # found only by searches of weight 0
     "dropped",  # by a stage that does not say why
 ]
-WORDS = {"ReciprocalRankFusion": "fusion", "Threshold": "θ"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,28 @@ class Fate:
     def as_json(self) -> dict[str, Any]:
         """Plain JSON values, the passage by id and title."""
         given = {name: value for name, value in asdict(self).items() if name not in ("passage", "places")}
-        shown = [{"lane": one.lane, "rank": one.rank, "score": one.score} for one in self.places]
+        shown = [{"list": one.lane, "rank": one.rank, "score": one.score} for one in self.places]
         return {"id": self.passage.id, "title": self.passage.full_title, **given, "places": shown}
+
+
+def fates_json(trace: Trace) -> dict[str, Any]:
+    """The ranked lists of a trace, and every fate with its places in them, as plain JSON values."""
+    return {
+        "lists": [asdict(lane) for lane in lanes(trace)],
+        "passages": [fate.as_json() for fate in fates(trace)],
+    }
+
+
+def summary(found: Sequence[Fate]) -> str:
+    """How many passages met which fate: "16 passages: 5 used, 5 cut by MMR, 6 cut by k_rrf_pool 10"."""
+    kinds = Counter("used" if fate.used else _ended(fate) for fate in found)
+    counts = ", ".join(f"{count:,} {what}" for what, count in kinds.items())
+    return f"{len(found):,} passages: {counts}" if found else "no passage was found"
+
+
+def _ended(fate: Fate) -> str:
+    """A fate without what is the passage's own."""
+    return re.split(r" \(|: ", fate.text)[0]
 
 
 def fates(trace: Trace) -> tuple[Fate, ...]:
@@ -134,10 +155,10 @@ class _Judge:
                 text = f"below θ: {low} < {high}"
                 return {"kind": "below", "text": text, "score": best.score, "limit": theta}
             case Mmr.__name__:
-                return self._lost_to_mmr(step, seen, hit, best, rank)
+                return self._lost_to_mmr(step, seen, hit, best)
             case ReciprocalRankFusion.__name__:
                 if self._weightless(step, seen, hit):
-                    text = f"ignored by {WORDS[step.stage]}: only searches of weight 0 found it"
+                    text = "ignored by fusion: only searches of weight 0 found it"
                     return {"kind": "weightless", "text": text}
         if step.kind == "rerank":
             return {"kind": "unscored", "text": f"left out by {step.stage}: it got no score ({rank})"}
@@ -147,7 +168,7 @@ class _Judge:
         following = self.trace.steps[position + 1 : position + 2]
         return any(step.kind == "rerank" for step in following)
 
-    def _lost_to_mmr(self, step: Step, seen: int, hit: Hit, best: Place, rank: str) -> dict[str, Any]:
+    def _lost_to_mmr(self, step: Step, seen: int, hit: Hit, best: Place) -> dict[str, Any]:
         """Lost to likeness where relevance alone would have put it before the last pick."""
         before = self.trace.steps[seen].after.rankings
         mine = best.lane - next(lane for lane, one in enumerate(self.lanes) if one.position == seen)
@@ -161,7 +182,7 @@ class _Judge:
             text = f"cut by MMR: too similar ({like.value:.2f}) to {self._called(like.passage)}"
             return {"kind": "similar", "text": text, "near": like.passage, "similarity": like.value, **told}
         low, high = at_least_apart(cosine.value, last.terms[0].value)
-        text = f"cut by MMR: less relevant than its last pick ({low} < {high}, {rank})"
+        text = f"cut by MMR: less relevant ({low} < {high})"
         nearest = {"near": likeness[0].passage, "similarity": likeness[0].value} if likeness else {}
         return {"kind": "less_relevant", "text": text, **nearest, **told}
 

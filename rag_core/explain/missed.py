@@ -107,13 +107,13 @@ def _searches(replay: Replay, passage: str, passages: Collection[str]) -> Iterat
 def _missed(
     retriever: Retriever, ranking: Ranking, passage: str, passages: Collection[str], ctx: Context
 ) -> Missed:
+    rank: int | None = None
+    score: float | None = None
     match retriever:
         case Dense():
             rank, score = _dense_rank(retriever, ranking, passage, passages, ctx)
         case Bm25():
             rank, score = _bm25_rank(retriever, ranking, passage, len(passages), ctx)
-        case _:
-            rank, score = None, None
     last = ranking.hits[-1].score if ranking.hits else None
     origin = ranking.query.origin
     name = ranking.retriever if origin == "question" else f"{ranking.retriever} of {origin}"
