@@ -29,6 +29,7 @@ from .interrupt import interruptible
 from .layout import complain, progress, say, say_json
 from .options import Country, Sets, Strategies, a_path, assignments, country_or_setting, parse_strategies
 from .private import Redact, SendPrivate, cleared
+from .show_fates import fates_json, show_fates
 from .trust import trust
 
 
@@ -119,6 +120,9 @@ def query(
     redact: Redact = False,
     send_private: SendPrivate = False,
     show_details: Details = False,
+    fates: Annotated[
+        bool, typer.Option("--fates", help="Also say what became of every passage found.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question with one strategy."""
@@ -144,10 +148,12 @@ def query(
     with interruptible() as stop:
         (trace,) = lab.compare(question, [built], stop=stop, country=code)
     if as_json:
-        say_json(trace.as_json())
+        say_json(trace.as_json() | ({"fates": fates_json(trace)} if fates else {}))
     else:
         show.urgent(trace.triage, lines)
         show.trace(trace, details=show_details, measured=_measured(trace, corpus) if show_details else None)
+        if fates:
+            show_fates(trace)
 
 
 @app.command()

@@ -20,62 +20,18 @@ from numpy.typing import NDArray
 
 from ..catalog import MAX_PASSAGES, Number, Recipe
 from ..data.benchmark import Benchmark
+from ..pipeline.cached_index import CachedIndex
 from ..pipeline.strategy import Strategy
 from ..runtime.run import Run
-from ..runtime.services import Index, Services
+from ..runtime.services import Services
 from ..values.errors import ConfigError, Stopped, attach_calls_to_errors
-from ..values.types import Hit, ModelCall, Ranking, Vectors
+from ..values.types import ModelCall, Ranking
 from .metrics import Metric
 
 MOST = 20_000  # settings of one sweep
 SEED = 20_261
 
 Values = Mapping[str, object]
-
-
-class CachedIndex:
-    """An index that caches its searches, for one question.
-
-    A shallow search is the beginning of a deeper one, so each search runs once, at the greatest depth any
-    setting can need. Not thread-safe: make one for each question.
-    """
-
-    def __init__(self, index: Index, depth: int = MAX_PASSAGES) -> None:
-        self._index = index
-        self._depth = depth
-        self._dense: dict[bytes, Sequence[Hit]] = {}
-        self._lexical: dict[tuple[str, float, float], Sequence[Hit]] = {}
-        self._vectors: dict[str, NDArray[np.float32]] = {}
-
-    @property
-    def name(self) -> str:
-        """The index's name."""
-        return self._index.name
-
-    def dense(self, vector: Vectors, k: int) -> Sequence[Hit]:
-        """The k passages nearest to one (d,) vector."""
-        key = vector.tobytes()
-        if key not in self._dense:
-            self._dense[key] = self._index.dense(vector, self._depth)
-        return self._dense[key][:k]
-
-    def lexical(self, text: str, k: int, k1: float, b: float) -> Sequence[Hit]:
-        """The k best BM25 hits."""
-        key = (text, k1, b)
-        if key not in self._lexical:
-            self._lexical[key] = self._index.lexical(text, self._depth, k1, b)
-        return self._lexical[key][:k]
-
-    def document_frequency(self, text: str) -> int:
-        """Number of passages that contain a term of the text."""
-        return self._index.document_frequency(text)
-
-    def vectors(self, ids: Sequence[str]) -> Vectors:
-        """(n, d) stored vectors."""
-        missing = [identity for identity in ids if identity not in self._vectors]
-        if missing:
-            self._vectors.update(zip(missing, self._index.vectors(missing), strict=True))
-        return np.array([self._vectors[identity] for identity in ids], np.float32)
 
 
 def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
@@ -225,8 +181,8 @@ def sweep(
             current = services()
             current = dataclasses.replace(
                 current,
-                index=CachedIndex(current.index),
-                enriched=CachedIndex(current.enriched) if current.enriched else None,
+                index=CachedIndex(current.index, MAX_PASSAGES),
+                enriched=CachedIndex(current.enriched, MAX_PASSAGES) if current.enriched else None,
                 workers=1,
             )
             run = Run(stop=stop)

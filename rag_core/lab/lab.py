@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..catalog import StrategySpec, build, build_all
 from ..data.documents import BUILTIN
+from ..explain import ControlTips, WhyNot, tipping_points, why_not
 from ..indexing import CorpusIndex, CorpusStore
 from ..language.questions import check_question
 from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
@@ -227,6 +228,26 @@ class Lab:
         changed = build((trace.strategy, {**trace.controls, **controls}))
         (outcome,) = run_all(trace.question, [changed], self.services(trace.country), reuse=[trace])
         return _trace(outcome)
+
+    def tipping_points(self, trace: Trace) -> tuple[ControlTips, ...]:
+        """How far each control of a trace can move before the used passages change; calls no model.
+
+        Raises:
+            ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
+        """
+        return tipping_points(trace, self.services(trace.country))
+
+    def why_not(self, trace: Trace, passage: str) -> WhyNot:
+        """Where a strategy lost a passage of this corpus, found or not; calls no model.
+
+        Args:
+            passage: its id, a key of `index.passages`.
+
+        Raises:
+            ConfigError: as for `tipping_points`.
+            InputError: the corpus has no such passage.
+        """
+        return why_not(trace, passage, self.services(trace.country), self.index.passages)
 
     def with_engines(self, engines: Engines) -> Lab:
         """The same corpus and index with other models."""

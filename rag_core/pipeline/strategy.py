@@ -12,7 +12,7 @@ from typing import Any
 from ..runtime.context import Context
 from ..runtime.run import Run
 from ..runtime.services import Services
-from ..stages import Flow, Stage
+from ..stages import Flow, SelectStage, Stage
 from ..urgency.triage import triage
 from ..values.errors import ConfigError, StageError, Stopped
 from ..values.trace import Step, Trace
@@ -165,4 +165,7 @@ def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
         tuple(ctx.meter.calls),
         warnings,
         readings=ctx.meter.readings,
+        control=stage.control if isinstance(stage, SelectStage) else "",
+        left_out=tuple(ctx.meter.left_out),
+        embeddings=ctx.meter.embeddings,
     )

@@ -107,7 +107,7 @@ def stream(
         workers.append(_worker(column, question, strategy, services, run, events.put))
     for trace in reuse:
         if trace.question == question and trace.engine == services.engine:
-            _remember(shared, trace, strategies, services)
+            remember(shared, trace, strategies, services)
     for work in workers:
         # A copied context keeps LlamaIndex's instrumentation tags, which plain threads lose.
         threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
@@ -173,8 +173,11 @@ def calls_of(
     return tuple(call for call in made if call not in old)
 
 
-def _remember(shared: Once, trace: Trace, strategies: Sequence[Strategy], services: Services) -> None:
-    """Offer a trace's steps to every strategy whose first stages are the same."""
+def remember(shared: Once, trace: Trace, strategies: Sequence[Strategy], services: Services) -> None:
+    """Offer a trace's steps to every strategy whose first stages are the same, and its embeddings to all."""
+    for step in trace.steps:
+        for key, embedded in step.embeddings.items():
+            shared.put(key, embedded)
     for strategy in strategies:
         for position, (step, stage) in enumerate(zip(trace.steps, strategy.stages, strict=False)):
             if (step.stage, step.params) != (stage.name, stage.params):

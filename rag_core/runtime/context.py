@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -25,11 +25,17 @@ INCOMPLETE_STEP = "Raise the server's limit on output tokens, or use another mod
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """What one stage did: the model calls it made or shared, its warnings, and how its queries were read."""
+    """What one stage did: the model calls it made or shared, its warnings, and how its queries were read.
+
+    Args:
+        left_out, embeddings: see `Step`.
+    """
 
     calls: list[ModelCall] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     readings: dict[str, str] = field(default_factory=dict)
+    left_out: list[Hit] = field(default_factory=list)
+    embeddings: dict[Hashable, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,10 @@ class Context:
         """A query as retrieval and the offline engine read it: as spelt, and with abbreviations written out."""
         return self.services.reader.read(text) if self.services.reader else text
 
+    def leave_out(self, hits: Iterable[Hit]) -> None:
+        """Note hits that a selection leaves out, with the scores they lost with, for their fates."""
+        self.meter.left_out.extend(hits)
+
     def embed(self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()) -> Vectors:
         """(n, d) vectors of n texts, of queries as read; equal texts are embedded once per question.
 
@@ -82,11 +92,13 @@ class Context:
         key = ("embed", embedder.key, kind, tuple(texts), tuple(languages))
         try:
             with using_stop_flag(self.run.is_stopped):
-                (vectors, calls), _ = self.run.shared.get(key, lambda: embedder.embed(texts, kind, languages))
+                embedded, _ = self.run.shared.get(key, lambda: embedder.embed(texts, kind, languages))
         except RagError as error:
             self._pay(error.calls)
             self.run.check_stop()
             raise
+        self.meter.embeddings[key] = embedded
+        vectors, calls = embedded
         self._pay(calls)
         return vectors
 

@@ -71,13 +71,16 @@ class ReciprocalRankFusion(FusionStage):
             )
         return super().flow(before)
 
+    def weight(self, ranking: Ranking) -> float:
+        """A ranking's weight: its retriever's times its query's, times `rewrites` unless it is the question's."""
+        weight = dict(self.weights).get(ranking.retriever, 1.0) * ranking.query.weight
+        return weight * (1.0 if ranking.query.origin == "question" else self.rewrites)
+
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:
         """Passage id -> Σ weight / (k + rank)."""
         shares: dict[str, list[float]] = defaultdict(list)
-        weights = dict(self.weights)
         for ranking in rankings:
-            weight = weights.get(ranking.retriever, 1.0) * ranking.query.weight
-            weight *= 1.0 if ranking.query.origin == "question" else self.rewrites
+            weight = self.weight(ranking)
             if weight > 0:
                 for rank, hit in enumerate(ranking, start=1):
                     shares[hit.id].append(weight / (self.k + rank))

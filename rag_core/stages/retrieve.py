@@ -11,7 +11,7 @@ import numpy as np
 
 from ..runtime.context import Context
 from ..values.errors import ConfigError
-from ..values.types import Hit, Query, Ranking, Scale, State
+from ..values.types import Hit, Query, Ranking, Scale, State, Vectors
 from .base import Flow, Retriever, Stage
 
 
@@ -51,12 +51,15 @@ class Dense(Retriever):
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
         """The k nearest passages, on the scale "cosine"."""
-        index = ctx.index_for(enriched=self.enriched)
+        return ctx.index_for(enriched=self.enriched).dense(self.vector(query, ctx), self.k)
+
+    def vector(self, query: Query, ctx: Context) -> Vectors:
+        """The (d,) L2-normalised vector that stands for a query."""
         vectors = ctx.embed(query.passages, "passage") if query.passages else ctx.embed((query.text,))
         if query.question_text:
             vectors = np.vstack([vectors, ctx.embed((query.question_text,))])
-        mean = vectors.mean(axis=0)
-        return index.dense(mean / max(float(np.linalg.norm(mean)), 1e-12), self.k)
+        mean: Vectors = vectors.mean(axis=0)
+        return mean / max(float(np.linalg.norm(mean)), 1e-12)
 
 
 @dataclass(frozen=True)

@@ -145,11 +145,12 @@ class Mmr(SelectStage):
         if not hits:
             return ()
         question = ctx.embed((ranking.query.text,))[0]
-        picks = mmr_order(question, ctx.passage_vectors(hits), self.k, self.lambda_)
-        picked = [
-            hits[pick.row].with_score(pick.value, "mmr", terms=self._terms(pick, hits)) for pick in picks
-        ]
-        return ordered_votes(picked, ranking.query, self.name)
+        picks, rest = mmr_split(question, ctx.passage_vectors(hits), self.k, self.lambda_)
+        ctx.leave_out(self._scored(pick, hits) for pick in rest)
+        return ordered_votes([self._scored(pick, hits) for pick in picks], ranking.query, self.name)
+
+    def _scored(self, pick: Pick, hits: Sequence[Hit]) -> Hit:
+        return hits[pick.row].with_score(pick.value, "mmr", terms=self._terms(pick, hits))
 
     def _terms(self, pick: Pick, hits: Sequence[Hit]) -> tuple[Term, ...]:
         wanted = Term("cosine", pick.relevance, self.lambda_)
@@ -159,13 +160,13 @@ class Mmr(SelectStage):
 
 
 class Pick(NamedTuple):
-    """A row of `mmr_order`: its MMR value, cosine to the question, and the picked row it is most like."""
+    """A row of `mmr_split`: its MMR value, cosine to the question, and the picked row it is most like."""
 
     row: int
     value: float
     relevance: float
-    similarity: float  # the cosine to `nearest`; 0 for the first pick
-    nearest: int | None
+    similarity: float  # the cosine to `nearest`; 0 where there is none
+    nearest: int | None  # none for the first pick, and for what lost to it alone
 
 
 def mmr_order(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float) -> list[Pick]:
@@ -185,20 +186,42 @@ def mmr_order(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: 
         >>> [(pick.row, round(pick.value, 2)) for pick in picks]  # 0.4 · 1; then 0.4 · 0.6 − 0.6 · 0.6
         [(0, 0.4), (2, -0.12)]
     """
+    return mmr_split(question, vectors, k, lambda_)[0]
+
+
+def similarities(
+    question: NDArray[np.float32], vectors: Vectors
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(n,) cosines to the question and (n, n) between rows, as MMR compares them.
+
+    Rounded far below float32's precision, so that equal passages stay equal whatever the product's order.
+    """
     exact = vectors.astype(float)
-    # rounded far below float32's precision, so that equal passages stay equal whatever the product's order
-    wanted = np.round(exact @ question.astype(float), 9)
-    between = np.round(exact @ exact.T, 9)
+    return np.round(exact @ question.astype(float), 9), np.round(exact @ exact.T, 9)
+
+
+def mmr_split(
+    question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float
+) -> tuple[list[Pick], list[Pick]]:
+    """The picks of `mmr_order`, and the rows left, by row, as they stood against the last pick."""
+    wanted, between = similarities(question, vectors)
     picks: list[Pick] = []
     taken = np.zeros(len(vectors), np.bool_)
     nearest = np.zeros(len(vectors))  # cosine to the pick that is most like it
     closest = np.full(len(vectors), -1)  # that pick
+    values = lambda_ * wanted
+
+    def standing(row: int) -> Pick:
+        near = int(closest[row]) if closest[row] >= 0 else None
+        return Pick(row, float(values[row]), float(wanted[row]), float(nearest[row]), near)
+
     for _ in range(min(k, len(vectors))):
-        values = lambda_ * wanted - (1 - lambda_) * nearest
+        if picks:
+            last = picks[-1].row
+            nearer = (between[last] > nearest) | (closest < 0)
+            nearest[nearer], closest[nearer] = between[last][nearer], last
+            values = lambda_ * wanted - (1 - lambda_) * nearest
         best = int(np.argmax(np.where(taken, -np.inf, values if picks else wanted)))
-        like = int(closest[best]) if picks else None
-        picks.append(Pick(best, float(values[best]), float(wanted[best]), float(nearest[best]), like))
+        picks.append(standing(best))
         taken[best] = True
-        nearer = (between[best] > nearest) | (closest < 0)
-        nearest[nearer], closest[nearer] = between[best][nearer], best
-    return picks
+    return picks, [standing(int(row)) for row in np.flatnonzero(~taken)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from .notice import NOTICE
 from .remarks import Remark
 from .sources import OLD_YEARS, age_years, is_old
 from .triage import Triage
-from .types import Cost, ModelCall, Ranking, State, token_counts
+from .types import Cost, Hit, ModelCall, Ranking, State, token_counts
 
 _OLD = {
     "en": "Every source cited here is more than {years} years old (the newest is from {newest}): check for newer guidance.",
@@ -29,6 +29,9 @@ class Step:
         seconds: wall time of this stage.
         reused: taken from an earlier run or a parallel strategy, at no extra cost.
         readings: the queries that were read in English, and what was read.
+        control: what sets the limit of a selection, as users call it; empty for other stages.
+        left_out: hits it left out, with the scores they lost with; only stages that compare hits tell.
+        embeddings: the vectors it used, with their calls, by key; a what-if embeds none of them again.
     """
 
     stage: str
@@ -40,6 +43,9 @@ class Step:
     warnings: tuple[str, ...] = ()
     reused: bool = False
     readings: Mapping[str, str] = field(default_factory=dict)
+    control: str = ""
+    left_out: tuple[Hit, ...] = ()
+    embeddings: Mapping[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

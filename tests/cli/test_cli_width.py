@@ -20,6 +20,7 @@ def session(beir: Path, folder: Path, saved: Path, stored: Path) -> list[tuple[s
     return [
         ("strategies",),
         ("query", ANTI_D, "--show-details"),
+        ("query", ANTI_D, "--strategy", "rag_msr", "--fates"),
         ("query", "孕妇什么时候去医院？🤰 " * 8 + "anti-D", "--strategy", "multi_query", "--show-details"),
         ("query", ANTI_D, "--search-type", "hybrid", "--vector-weight", "0.7", "--bm25-weight", "0.3", "--rerank"),
         ("compare", "¿Cuáles son los riesgos de la cesárea?", "--strategies", "multi_query,contextual,rag_msr"),

@@ -1,0 +1,202 @@
+"""What became of every passage that a strategy retrieved: exactly one fate each, read off its trace."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from ..stages import Mmr, ReciprocalRankFusion, Threshold, Top
+from ..values.trace import Step, Trace
+from ..values.types import Hit, Passage, Ranking
+from .flow import Lane, Place, lanes, last_hits, places
+from .fusions import fusion_of
+
+FateKind = Literal[
+    "used",  # among the passages the answer is written from
+    "cut",  # below the k best
+    "similar",  # MMR: relevant enough, but too like a passage picked before it
+    "less_relevant",  # MMR: not relevant enough
+    "below",  # below the threshold
+    "unscored",  # a reranker or judge gave it no score
+    "weightless",  # found only by searches of weight 0
+    "dropped",  # by a stage that does not say why
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of one passage.
+
+    Args:
+        position: of the step that decided, from 0; of the last step for a used passage.
+        stage: that step's name.
+        rank: for a used passage its final rank; otherwise its best rank in the lists that this stage received.
+        of: how many passages that list had.
+        score: what the stage compared, where it compared scores; None where it went by rank.
+        limit: what the rank or the score had to reach: k, θ, or the value of MMR's last pick; None for none.
+        control: the control that sets the limit; may be empty.
+        near: id of the picked passage that it is most like, for MMR; otherwise empty.
+        similarity: the cosine to that passage, as MMR used it; None without one.
+        text: all this as one line without a full stop.
+        places: its places in every list, first to last.
+    """
+
+    passage: Passage
+    kind: FateKind
+    position: int
+    stage: str
+    rank: int
+    of: int
+    text: str
+    places: tuple[Place, ...]
+    score: float | None = None
+    limit: float | None = None
+    control: str = ""
+    near: str = ""
+    similarity: float | None = None
+
+    @property
+    def used(self) -> bool:
+        """Whether the answer is written from it, among others."""
+        return self.kind == "used"
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON values, the passage by id and title."""
+        given = {name: value for name, value in asdict(self).items() if name not in ("passage", "places")}
+        shown = [{"list": one.lane, "rank": one.rank, "score": one.score} for one in self.places]
+        return {"id": self.passage.id, "title": self.passage.full_title, **given, "places": shown}
+
+
+def fates_json(trace: Trace) -> dict[str, Any]:
+    """The ranked lists of a trace, and every fate with its places in them, as plain JSON values."""
+    return {
+        "lists": [asdict(lane) for lane in lanes(trace)],
+        "passages": [fate.as_json() for fate in fates(trace)],
+    }
+
+
+def summary(found: Sequence[Fate]) -> str:
+    """How many passages met which fate: "16 passages: 5 used, 5 cut by MMR, 6 cut by k_rrf_pool 10"."""
+    kinds = Counter("used" if fate.used else _ended(fate) for fate in found)
+    counts = ", ".join(f"{count:,} {what}" for what, count in kinds.items())
+    return f"{len(found):,} passages: {counts}" if found else "no passage was found"
+
+
+def _ended(fate: Fate) -> str:
+    """A fate without what is the passage's own."""
+    return re.split(r" \(|: ", fate.text)[0]
+
+
+def fates(trace: Trace) -> tuple[Fate, ...]:
+    """One fate for each passage that any stage returned: the used ones in order, then those that came furthest.
+
+    Works for stages of any package; one that only this package knows tells less.
+
+    Example:
+        >>> from rag_core.catalog import build
+        >>> from rag_core.testing import sample_services
+        >>> strategy = build(("hybrid_rrf", {"mmr": False, "k_final": 1, "k_rrf_pool": 2})).without_answer()
+        >>> [fate.text for fate in fates(strategy.run("stable horses", sample_services()))][:3]
+        ['used at 1', 'cut by k_final 1 (rank 2)', 'cut by k_rrf_pool 2 (rank 3)']
+    """
+    listed, where, hits = lanes(trace), places(trace), last_hits(trace)
+    final = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
+    judge = _Judge(trace, listed, final, hits)
+    found = [judge.fate(identity, where[identity]) for identity in where]
+    return tuple(sorted(found, key=lambda fate: (not fate.used, -fate.position, fate.rank, fate.passage.id)))
+
+
+def at_least_apart(low: float, high: float) -> tuple[str, str]:
+    """Two numbers with two decimals, or as many as it takes to tell them apart."""
+    for decimals in range(2, 10):
+        shown = f"{low:.{decimals}f}", f"{high:.{decimals}f}"
+        if shown[0] != shown[1]:
+            return shown
+    return f"{low:.2f}", f"{high:.2f}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    trace: Trace
+    lanes: Sequence[Lane]
+    final: Mapping[str, int]
+    hits: Mapping[str, Hit]
+
+    def fate(self, identity: str, where: tuple[Place, ...]) -> Fate:
+        """The fate of a passage with these places."""
+        hit, last = self.hits[identity], len(self.trace.steps) - 1
+        seen = self.lanes[where[-1].lane].position
+        if identity in self.final:
+            rank, size = self.final[identity], len(self.final)
+            stage = self.trace.steps[last].stage
+            return Fate(hit.passage, "used", last, stage, rank, size, f"used at {rank}", where)
+        step = self.trace.steps[seen + 1]
+        best = min((one for one in where if self.lanes[one.lane].position == seen), key=lambda one: one.rank)
+        lane = self.lanes[best.lane]
+        told = self._told(step, seen, hit, best, lane)
+        return Fate(hit.passage, position=seen + 1, stage=step.stage, rank=best.rank, of=lane.size, places=where, **told)  # fmt: skip
+
+    def _told(self, step: Step, seen: int, hit: Hit, best: Place, lane: Lane) -> dict[str, Any]:
+        """Kind, text and numbers of a fate that `step` decided."""
+        rank = f"rank {best.rank}{f' for {lane.origin}' if lane.apart and lane.origin != 'question' else ''}"
+        match step.stage:
+            case Top.__name__:
+                k = step.params["k"]
+                text = f"cut by {step.control} {k} ({rank})"
+                if self._reranks_after(seen + 1):
+                    text = f"not reranked: below the {k} best of {step.control} ({rank})"
+                return {"kind": "cut", "text": text, "limit": k, "control": step.control}
+            case Threshold.__name__:
+                theta = step.params["theta"]
+                low, high = at_least_apart(best.score, theta)
+                text = f"below θ: {low} < {high}"
+                return {"kind": "below", "text": text, "score": best.score, "limit": theta}
+            case Mmr.__name__:
+                return self._lost_to_mmr(step, seen, hit, best)
+            case ReciprocalRankFusion.__name__:
+                if self._weightless(step, seen, hit):
+                    text = "ignored by fusion: only searches of weight 0 found it"
+                    return {"kind": "weightless", "text": text}
+        if step.kind == "rerank":
+            return {"kind": "unscored", "text": f"left out by {step.stage}: it got no score ({rank})"}
+        return {"kind": "dropped", "text": f"dropped by {step.stage} ({rank} of {lane.size})"}
+
+    def _reranks_after(self, position: int) -> bool:
+        following = self.trace.steps[position + 1 : position + 2]
+        return any(step.kind == "rerank" for step in following)
+
+    def _lost_to_mmr(self, step: Step, seen: int, hit: Hit, best: Place) -> dict[str, Any]:
+        """Lost to likeness where relevance alone would have put it before the last pick."""
+        before = self.trace.steps[seen].after.rankings
+        mine = best.lane - next(lane for lane, one in enumerate(self.lanes) if one.position == seen)
+        listing = [row for row, ranking in enumerate(before) if any(one.id == hit.id for one in ranking)]
+        lost = [one for one in step.left_out if one.id == hit.id][listing.index(mine)]  # one for each list
+        last = step.after.rankings[mine].hits[-1]
+        cosine, *likeness = lost.terms
+        told = {"score": lost.score, "limit": last.score, "control": step.control}
+        if likeness and cosine.value >= last.terms[0].value:
+            like = likeness[0]
+            text = f"cut by MMR: too similar ({like.value:.2f}) to {self._called(like.passage)}"
+            return {"kind": "similar", "text": text, "near": like.passage, "similarity": like.value, **told}
+        low, high = at_least_apart(cosine.value, last.terms[0].value)
+        text = f"cut by MMR: less relevant ({low} < {high})"
+        nearest = {"near": likeness[0].passage, "similarity": likeness[0].value} if likeness else {}
+        return {"kind": "less_relevant", "text": text, **nearest, **told}
+
+    def _called(self, identity: str) -> str:
+        """A picked passage by its final rank, or by its title if a later stage cut it."""
+        if identity in self.final:
+            return f"passage {self.final[identity]}"
+        return f"“{self.hits[identity].passage.full_title}”"
+
+    def _weightless(self, step: Step, seen: int, hit: Hit) -> bool:
+        fusion = fusion_of(step)
+        assert isinstance(fusion, ReciprocalRankFusion)
+        return not any(fusion.weight(ranking) for ranking in _with(self.trace.steps[seen], hit))
+
+
+def _with(step: Step, hit: Hit) -> list[Ranking]:
+    return [ranking for ranking in step.after.rankings if any(one.id == hit.id for one in ranking)]

@@ -1,0 +1,156 @@
+"""Why not this one? Where a strategy lost a passage, also one that no search returned."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..runtime.context import Context
+from ..runtime.services import Services
+from ..stages import Bm25, Dense, Retrieve, Retriever
+from ..values.errors import InputError
+from ..values.trace import Trace
+from ..values.types import Passage, Ranking
+from .fate import Fate, at_least_apart, fates
+from .replay import Replay
+
+MOST_RANKED = 20_000  # passages of a corpus whose vectors are all read to tell a dense rank; a second or so
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """One search that did not return the passage.
+
+    Args:
+        rank: its rank among all passages for this search; None if it does not match, or cannot be ranked.
+        score: its score there; None if it does not match, or the search cannot tell.
+        admitted: how many passages the search returned.
+        last: the score of the last one of them; None if there are none.
+        text: all this as a clause.
+    """
+
+    retriever: str
+    origin: str
+    query: str
+    rank: int | None
+    score: float | None
+    admitted: int
+    last: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """Where one strategy lost a passage, or that it used it.
+
+    Args:
+        fate: None for a passage that no search returned; then `searches` tells of each.
+        text: all this as a sentence.
+    """
+
+    passage: Passage
+    strategy: str
+    fate: Fate | None
+    searches: tuple[Missed, ...]
+    text: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "id": self.passage.id,
+            "strategy": self.strategy,
+            "fate": self.fate.as_json() if self.fate else None,
+            "searches": [asdict(one) for one in self.searches],
+            "text": self.text,
+        }
+
+
+def why_not(trace: Trace, passage: str, services: Services, passages: Mapping[str, Passage]) -> WhyNot:
+    """The fate of a passage in a trace; for one that was never retrieved, how far each search was from it.
+
+    Nothing calls a model: queries are not embedded again.
+
+    Args:
+        passage: its id.
+        services: those the trace was made with.
+        passages: all of the corpus, by id.
+
+    Raises:
+        InputError: the corpus has no such passage.
+        ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
+    """
+    if passage not in passages:
+        raise InputError(f"This corpus has no passage {passage!r}.", "Choose one of `lab.index.passages`.")
+    for fate in fates(trace):
+        if fate.passage.id == passage:
+            sentence = f"{fate.text[0].upper()}{fate.text[1:]}."
+            return WhyNot(passages[passage], trace.strategy, fate, (), sentence)
+    replay = Replay(trace, services)
+    searches = tuple(_searches(replay, passage, passages))
+    told = "; ".join(one.text for one in searches)
+    sentence = f"Never retrieved{f': {told}' if told else ''}."
+    return WhyNot(passages[passage], trace.strategy, None, searches, sentence)
+
+
+def _searches(replay: Replay, passage: str, passages: Collection[str]) -> Iterator[Missed]:
+    ctx = replay.context()
+    for stage, step in zip(replay.strategy({}).stages, replay.trace.steps, strict=False):
+        if isinstance(stage, Retrieve):
+            made = dict(zip(stage.names, stage.retrievers, strict=True))
+            for ranking in step.after.rankings:
+                yield _missed(made[ranking.retriever], ranking, passage, passages, ctx)
+
+
+def _missed(
+    retriever: Retriever, ranking: Ranking, passage: str, passages: Collection[str], ctx: Context
+) -> Missed:
+    rank: int | None = None
+    score: float | None = None
+    match retriever:
+        case Dense():
+            rank, score = _dense_rank(retriever, ranking, passage, passages, ctx)
+        case Bm25():
+            rank, score = _bm25_rank(retriever, ranking, passage, len(passages), ctx)
+    last = ranking.hits[-1].score if ranking.hits else None
+    origin = ranking.query.origin
+    name = ranking.retriever if origin == "question" else f"{ranking.retriever} of {origin}"
+    text = _clause(name, isinstance(retriever, Bm25), rank, score, len(ranking), last)
+    return Missed(ranking.retriever, origin, ranking.query.text, rank, score, len(ranking), last, text)
+
+
+def _clause(
+    name: str, by_words: bool, rank: int | None, score: float | None, admitted: int, last: float | None
+) -> str:
+    if score is None:
+        why = "it has none of the query's words" if by_words else f"not among its {admitted}"
+        return f"{name}: {why}"
+    shown, needed = at_least_apart(score, score if last is None else last)
+    place = "" if rank is None else f"rank {rank:,}, "
+    limit = "" if last is None else f"; the last of {admitted} returned has {needed}"
+    return f"{name}: {place}score {shown}{limit}".replace(";", ",")
+
+
+def _dense_rank(
+    retriever: Dense, ranking: Ranking, passage: str, passages: Collection[str], ctx: Context
+) -> tuple[int | None, float]:
+    """Exact cosine, and rank by cosine and id among all passages of a corpus that is not too large."""
+    index, query = ctx.index_for(enriched=retriever.enriched), retriever.vector(ranking.query, ctx)
+    if len(passages) > MOST_RANKED:
+        return None, float((index.vectors([passage]) @ query)[0])
+    ids = sorted(passages)
+    cosines = index.vectors(ids) @ query
+    place = ids.index(passage)
+    ahead = np.count_nonzero(cosines > cosines[place]) + np.count_nonzero(cosines[:place] == cosines[place])
+    return int(ahead) + 1, float(cosines[place])
+
+
+def _bm25_rank(
+    retriever: Bm25, ranking: Ranking, passage: str, size: int, ctx: Context
+) -> tuple[int | None, float | None]:
+    index = ctx.index_for(enriched=retriever.enriched)
+    matching = index.lexical(ranking.query.text, size, retriever.k1, retriever.b)
+    found = ((rank, hit.score) for rank, hit in enumerate(matching, start=1) if hit.id == passage)
+    return next(found, (None, None))

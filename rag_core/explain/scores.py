@@ -1,0 +1,144 @@
+"""Every score of a passage taken apart: fused scores into the share of each list, weighted sums into their terms."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..stages import FusionStage, ReciprocalRankFusion, WeightedFusion
+from ..values.trace import Trace
+from ..values.types import Query, Ranking, Term
+from .flow import last_hits
+from .fusions import fusion_of
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a score.
+
+    Args:
+        name: a list ("bm25", "dense · synonyms") or a term ("cosine", "judge", "similarity").
+        formula: how `value` comes about: "1 / (60 + 3)", "0.4 · 0.7120".
+        value: its contribution to the score.
+        counted: whether the score includes it; where the best part counts, the others do not.
+        passage: id of the passage a similarity is to; otherwise empty.
+    """
+
+    name: str
+    formula: str
+    value: float
+    counted: bool = True
+    passage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreLine:
+    """One vote, taken apart.
+
+    Args:
+        note: the judge's reason; otherwise empty.
+        parts: the counted ones add up to the score; empty where a stage gives the score as a whole.
+    """
+
+    stage: str
+    query: str
+    origin: str
+    rank: int
+    score: float
+    scale: str
+    note: str
+    parts: tuple[Part, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+
+def decompose(trace: Trace, passage: str) -> tuple[ScoreLine, ...]:
+    """Every score that a retrieved passage got, in order, with its parts.
+
+    Args:
+        passage: its id; one that was never retrieved has no lines.
+
+    Example:
+        >>> from rag_core.catalog import build
+        >>> from rag_core.testing import sample_services
+        >>> trace = build(("hybrid_rrf", {"mmr": False})).without_answer().run("stable", sample_services())
+        >>> fused = decompose(trace, trace.ranking.hits[0].id)[-1]
+        >>> [part.formula for part in fused.parts]
+        ['1 / (60 + 1)', '1 / (60 + 1)']
+    """
+    hit = last_hits(trace).get(passage)
+    origins = {query.text: query.origin for step in trace.steps for query in step.after.queries}
+    fused = {
+        step.stage: tuple(_parts(fusion, before.after.rankings, passage))
+        for before, step in itertools.pairwise(trace.steps)
+        if (fusion := fusion_of(step))
+    }
+    return tuple(
+        ScoreLine(
+            vote.stage,
+            vote.query,
+            origins.get(vote.query, "question"),
+            vote.rank,
+            vote.score,
+            vote.scale,
+            vote.note,
+            fused.get(vote.stage) or _terms(vote.terms),
+        )
+        for vote in (hit.votes if hit else ())
+    )
+
+
+def _parts(fusion: FusionStage, lists: Sequence[Ranking], passage: str) -> Iterator[Part]:
+    """What each list gives to the passage."""
+    found = [
+        (ranking, rank, hit.score)
+        for ranking in lists
+        for rank, hit in enumerate(ranking, start=1)
+        if hit.id == passage
+    ]
+    shares = [_share(fusion, ranking, rank, score) for ranking, rank, score in found]
+    counted = _counted(fusion, [value for _, value in shares])
+    for (ranking, _, _), (formula, value), counts in zip(found, shares, counted, strict=True):
+        yield Part(_listed(ranking), formula, value, counts)
+
+
+def _share(fusion: FusionStage, ranking: Ranking, rank: int, score: float) -> tuple[str, float]:
+    """What one list gives to a passage at a rank, with a score: formula and value."""
+    match fusion:
+        case ReciprocalRankFusion():
+            weight = fusion.weight(ranking)
+            return f"{weight:g} / ({fusion.k} + {rank})", weight / (fusion.k + rank) if weight else 0.0
+        case WeightedFusion():
+            weight = fusion.weight(ranking.query.template_index)
+            return f"{weight:g} · {score:.4f}", weight * max(0.0, score)
+        case _:
+            return f"{score:.4f}", score
+
+
+def _counted(fusion: FusionStage, values: Sequence[float]) -> list[bool]:
+    """Which parts the fused score includes: all where it is a sum, otherwise the best or the first."""
+    if isinstance(fusion, ReciprocalRankFusion) or getattr(fusion, "combine", "max") == "sum":
+        return [True] * len(values)
+    if not values:
+        return []
+    chosen = 0 if getattr(fusion, "combine", "max") == "first" else values.index(max(values))
+    return [place == chosen for place in range(len(values))]
+
+
+def _terms(terms: Sequence[Term]) -> tuple[Part, ...]:
+    return tuple(
+        Part(term.name, f"{term.weight:g} · {term.value:.4f}", term.weight * term.value, passage=term.passage)
+        for term in terms
+    )
+
+
+def _listed(ranking: Ranking) -> str:
+    return " · ".join(part for part in (ranking.retriever, _written_by(ranking.query)) if part)
+
+
+def _written_by(query: Query) -> str:
+    return "" if query.origin == "question" else query.origin

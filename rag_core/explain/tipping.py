@@ -1,0 +1,249 @@
+"""Tipping points: how far each control can move before the set of used passages changes, and what changes then."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any
+
+from ..catalog import Choice, Control, Number, Switch, Weights, format_value
+from ..runtime.services import Services
+from ..values.errors import ConfigError
+from ..values.trace import Trace
+from ..values.types import Passage
+from .critical import NUDGE, Assign, critical_values
+from .replay import NeedsModel, Replay, Values
+
+CALLS = "Moving it calls a model."
+DECIMALS = 12  # at most, of a value that is shown
+PRECISION = 1e-9  # of a value found by bisection
+
+
+@dataclass(frozen=True, slots=True)
+class TippingPoint:
+    """The nearest value of a control, on one side of its current one, that changes which passages are used.
+
+    Args:
+        value: the value; a short decimal, at most one unit of its last digit beyond where it tips.
+        beside: its neighbour towards the current value, with which the same passages are used as now; for a
+            choice the current value. Both have been run.
+        gained: (rank, passage) of those that are then used.
+        lost: (rank, passage) of those that are then no longer used, by their current rank.
+        text: all this as one line: "θ 0.5 → 0.47 admits “Anti-D” (rank 7)".
+    """
+
+    value: Any
+    beside: Any
+    text: str
+    gained: tuple[tuple[int, Passage], ...]
+    lost: tuple[tuple[int, Passage], ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON values, passages by rank and id."""
+        moved = {
+            name: [{"rank": rank, "id": passage.id} for rank, passage in given]
+            for name, given in (("gained", self.gained), ("lost", self.lost))
+        }
+        return {"value": self.value, "beside": self.beside, "text": self.text, **moved}
+
+
+@dataclass(frozen=True, slots=True)
+class ControlTips:
+    """What moving one control, and nothing else, would do to the passages that are used.
+
+    Args:
+        control: its name; with a number where it is one weight of several: "query_weights[2]".
+        symbol: short for it; the name again if it has none.
+        points: the nearest value below and the nearest above; for a choice every other value that changes something.
+        unmoved: the range without effect, as a sentence; empty if there are points on both sides.
+        why_not: why its points are not known, as a sentence: it is idle, or moving it calls a model; otherwise empty.
+    """
+
+    control: str
+    symbol: str
+    current: Any
+    points: tuple[TippingPoint, ...] = ()
+    unmoved: str = ""
+    why_not: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "control": self.control,
+            "current": self.current,
+            "points": [point.as_json() for point in self.points],
+            "unmoved": self.unmoved,
+            "why_not": self.why_not,
+        }
+
+
+def tipping_points(trace: Trace, services: Services) -> tuple[ControlTips, ...]:
+    """For each control of a trace's strategy: the nearest values at which the used passages change.
+
+    Nothing calls a model. Whole numbers are tried one by one; θ, α, λ and weights by their critical values
+    (`critical_values`); any other number on its steps, and between two of them by bisection to 1e-9.
+
+    Args:
+        services: those the trace was made with.
+
+    Raises:
+        ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
+    """
+    replay = Replay(trace, services)
+    return tuple(tips for control in replay.recipe.controls for tips in _tips(replay, control))
+
+
+def _tips(replay: Replay, control: Control) -> Iterator[ControlTips]:
+    current = replay.trace.controls[control.name]
+    tips = ControlTips(control.name, control.symbol or control.name, current)
+    if idle := control.idle(replay.trace.controls):
+        yield replace(tips, why_not=idle)
+        return
+    try:
+        match control:
+            case Number():
+                move = _Move(replay, control, lambda value: {control.name: value}, current)
+                yield move.tips(tips)
+            case Weights():
+                unit = Number(control.name, control.default, control.help, max=control.max)
+                for place, weight in enumerate(current):
+                    one = replace(tips, control=f"{control.name}[{place + 1}]", current=weight)
+                    one = replace(one, symbol=one.control)
+                    yield _Move(replay, unit, _weight_at(control.name, current, place), weight).tips(one)
+            case Choice() | Switch():
+                values = control.choices if isinstance(control, Choice) else (True, False)
+                yield _choices(replay, [one for one in values if one != current], tips)
+            case _:
+                yield replace(tips, why_not=CALLS)
+    except NeedsModel:
+        yield replace(tips, why_not=CALLS)
+
+
+def _weight_at(name: str, weights: Sequence[float], place: int) -> Assign:
+    return lambda value: {name: [*weights[:place], value, *weights[place + 1 :]]}
+
+
+def _choices(replay: Replay, others: Sequence[object], tips: ControlTips) -> ControlTips:
+    """Every other value that changes something; NeedsModel if there is none that can be told without a model."""
+    points, told = [], 0
+    for value in others:
+        with suppress(NeedsModel):
+            same = replay.used({tips.control: value}) == replay.used({})
+            told += 1
+            if not same:
+                points.append(_point(replay, {tips.control: value}, value, tips.current, tips))
+    if not told:
+        raise NeedsModel
+    none = "No other value" if told == len(others) else "No other value that calls no model"
+    return replace(tips, points=tuple(points), unmoved="" if points else f"{none} changes the passages.")
+
+
+def _point(replay: Replay, values: Values, value: object, beside: object, tips: ControlTips) -> TippingPoint:
+    now = {hit.id: (rank, hit.passage) for rank, hit in enumerate(replay.trace.ranking, start=1)}
+    then = {hit.id: (rank, hit.passage) for rank, hit in enumerate(replay.run(values).ranking, start=1)}
+    gained = tuple(found for name, found in then.items() if name not in now)
+    lost = tuple(found for name, found in now.items() if name not in then)
+    verbs = [f"admits {_listed(gained)}"] if gained else []
+    verbs += [f"drops {_listed(lost)}"] if lost else []
+    moved = f"{tips.symbol} {format_value(tips.current)} → {format_value(value)}"
+    return TippingPoint(value, beside, f"{moved} {' and '.join(verbs)}", gained, lost)
+
+
+def _listed(found: Sequence[tuple[int, Passage]]) -> str:
+    return ", ".join(f"“{passage.full_title}” (rank {rank})" for rank, passage in found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """One number moved to both sides."""
+
+    replay: Replay
+    control: Number
+    assign: Assign
+    current: float
+
+    def tips(self, tips: ControlTips) -> ControlTips:
+        """With the points on both sides."""
+        points, still = [], []
+        for bound in (self.control.min, self.control.max):
+            if bound == self.current:
+                continue
+            found = self._whole(bound) if self.control.whole else self._real(bound)
+            if found:
+                value, beside = found
+                points.append(_point(self.replay, self.assign(value), value, beside, tips))
+            else:
+                still.append(f"{'down' if bound < self.current else 'up'} to {bound:g}")
+        unmoved = f"{' and '.join(still).capitalize()} nothing changes." if still else ""
+        return replace(tips, points=tuple(points), unmoved=unmoved)
+
+    def _same(self, value: float) -> bool:
+        """Whether a value leaves the passages as they are; one that cannot be set counts as no change."""
+        try:
+            return self.replay.used(self.assign(value)) == self.replay.used({})
+        except ConfigError:
+            return True
+
+    def _whole(self, bound: float) -> tuple[int, int] | None:
+        """The nearest changing integer and its neighbour."""
+        sign = 1 if bound > self.current else -1
+        for value in range(int(self.current) + sign, int(bound) + sign, sign):
+            if not self._same(value):
+                return value, value - sign
+        return None
+
+    def _real(self, bound: float) -> tuple[float, float] | None:
+        """A short changing value and its neighbour."""
+        critical = critical_values(self.replay, self.assign, self.current, bound)
+        tip = self._first(critical, bound) if critical is not None else self._bisected(bound)
+        return None if tip is None else self._short(tip, bound)
+
+    def _first(self, critical: Iterator[float], bound: float) -> float | None:
+        """The first changing value: a critical one, one just beyond it, or the bound."""
+        sign = 1 if bound > self.current else -1
+        for one in critical:
+            beyond = sign * min(sign * (one + sign * NUDGE), sign * bound)
+            for value in (one, beyond):
+                if not self._same(value):
+                    return value
+        return None if self._same(bound) else bound
+
+    def _bisected(self, bound: float) -> float | None:
+        """The first changing value on the steps of the control, brought nearer by bisection."""
+        sign = 1 if bound > self.current else -1
+        steps = math.ceil(abs(bound - self.current) / self.control.step - PRECISION)
+        grid = [self.current + sign * self.control.step * place for place in range(1, steps)] + [bound]
+        same = self.current
+        for changed in grid:
+            if not self._same(changed):
+                while abs(changed - same) > PRECISION:
+                    middle = (same + changed) / 2
+                    same, changed = (middle, changed) if self._same(middle) else (same, middle)
+                return changed
+            same = changed
+        return None
+
+    def _short(self, tip: float, bound: float) -> tuple[float, float]:
+        """The shortest decimal that changes what `tip` changes, whose neighbour changes nothing."""
+        sign = 1 if bound > self.current else -1
+        changed = self.replay.used(self.assign(tip))
+        for decimals in range(_decimals(self.control.step), DECIMALS):
+            unit = Decimal(1).scaleb(-decimals)
+            outward = Decimal(tip).quantize(unit, ROUND_CEILING if sign > 0 else ROUND_FLOOR)
+            value = float(outward)
+            beside = float(outward - sign * unit)
+            beside = beside if sign * (beside - self.current) > 0 else self.current
+            if sign * (value - bound) > 0 or not self._same(beside):
+                continue
+            if self.replay.used(self.assign(value)) == changed:
+                return value, beside
+        return tip, tip - sign * NUDGE
+
+
+def _decimals(step: float) -> int:
+    """Decimals of a step: 2 of 0.05."""
+    exponent = Decimal(str(step)).normalize().as_tuple().exponent
+    return max(0, -int(exponent))

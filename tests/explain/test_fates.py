@@ -1,0 +1,206 @@
+"""Every passage that any stage returned has exactly one fate, with the numbers that the stage itself used."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+from helpers.controls import every_recipe
+from helpers.fakes import QUESTION, score, talker
+from helpers.questions import random_questions, random_values
+
+from rag_core.catalog import Recipe, build
+from rag_core.explain import Fate, fates, lanes
+from rag_core.pipeline.strategy import Strategy
+from rag_core.runtime.context import Context
+from rag_core.runtime.services import Services
+from rag_core.stages import Bm25, Dense, Mmr, ReciprocalRankFusion, Retrieve, SelectStage, Top
+from rag_core.values.trace import Trace
+from rag_core.values.types import Hit, Ranking
+
+QUESTIONS = random_questions(100)
+
+
+def retrieve(full: Services, name: str, question: str = QUESTION, **values: object) -> Trace:
+    return build((name, values)).without_answer().run(question, full)
+
+
+def with_text(trace: Trace, text: str) -> Fate:
+    (found,) = [fate for fate in fates(trace) if fate.text == text]
+    return found
+
+
+@every_recipe
+def test_every_candidate_has_exactly_one_fate(full: Services, recipe: Recipe):
+    chosen = random.Random(recipe.name)
+    for question in QUESTIONS:
+        trace = recipe.build(**random_values(recipe, chosen)).without_answer().run(question, full)
+        found = fates(trace)
+        candidates = {hit.id for step in trace.steps for ranking in step.after.rankings for hit in ranking}
+        assert sorted(fate.passage.id for fate in found) == sorted(candidates)
+        used = [fate for fate in found if fate.used]
+        assert [fate.passage.id for fate in used] == [hit.id for hit in trace.ranking]
+        assert [fate.text for fate in used] == [f"used at {rank}" for rank in range(1, len(used) + 1)]
+        for fate in found:
+            check(fate, trace, full)
+
+
+def check(fate: Fate, trace: Trace, full: Services) -> None:
+    """The numbers of a fate against the states before and after its step."""
+    if fate.used:
+        return
+    before, after = trace.steps[fate.position - 1].after, trace.steps[fate.position].after
+    ranks = [
+        rank
+        for ranking in before.rankings
+        for rank, hit in enumerate(ranking, start=1)
+        if hit.id == fate.passage.id
+    ]
+    assert fate.rank == min(ranks)
+    assert fate.rank <= fate.of
+    assert fate.passage.id not in {hit.id for ranking in after.rankings for hit in ranking}
+    match fate.kind:
+        case "cut":
+            assert fate.limit is not None
+            assert fate.rank > fate.limit == trace.steps[fate.position].params["k"]
+            assert trace.controls[fate.control] == fate.limit
+        case "below":
+            assert fate.score is not None
+            assert fate.limit is not None
+            assert fate.score < fate.limit == trace.controls["theta"]
+        case "similar" | "less_relevant":
+            assert fate.score is not None
+            assert fate.limit is not None
+            assert fate.score <= fate.limit == after.ranking.hits[-1].score
+            if fate.near:
+                one, other = full.index.vectors([fate.passage.id, fate.near]).astype(float)
+                assert fate.similarity == pytest.approx(float(one @ other), abs=1e-8)
+                assert fate.near in {hit.id for hit in after.ranking}
+        case "weightless":
+            assert 0.0 in trace.controls.values()
+        case kind:
+            pytest.fail(f"{kind}: our own stages say more than that")
+
+
+def test_the_words_of_each_cut(full: Services):
+    texts = [fate.text for fate in fates(retrieve(full, "hybrid_rrf", mmr=False, k_rrf_pool=7, k_final=5))]
+    assert texts[4:9] == [
+        "used at 5", "cut by k_final 5 (rank 6)", "cut by k_final 5 (rank 7)",
+        "cut by k_rrf_pool 7 (rank 8)", "cut by k_rrf_pool 7 (rank 9)",
+    ]  # fmt: skip
+    texts = [fate.text for fate in fates(retrieve(full, "contextual", rerank=True, k_candidates=6))]
+    assert "not reranked: below the 6 best of k_candidates (rank 7)" in texts
+
+
+def test_a_cut_in_one_of_several_lists_names_the_list(full: Services):
+    texts = [fate.text for fate in fates(retrieve(full, "rag_msr", m_per_query=2, theta=0))]
+    assert "cut by m_per_query 2 (rank 3 for aspect_specific)" in texts
+
+
+def test_below_theta_with_both_numbers(full: Services):
+    trace = retrieve(full, "rag_msr", theta=0.6, k_final=9)
+    scored = {
+        hit.id: hit.score for step in trace.steps if step.stage == "Blend" for hit in step.after.ranking
+    }
+    low = [fate for fate in fates(trace) if fate.kind == "below"]
+    assert low
+    assert {fate.passage.id for fate in low} == {name for name, value in scored.items() if value < 0.6}
+    assert low[0].text == f"below θ: {scored[low[0].passage.id]:.2f} < 0.60"
+
+
+def test_when_theta_drops_everything_the_fates_say_so(full: Services):
+    found = fates(retrieve(full, "rag_msr", theta=1.0))
+    assert {fate.kind for fate in found} <= {"below", "cut"}
+    assert [fate.kind for fate in found if fate.kind == "below"]
+
+
+def test_a_passage_the_judge_did_not_rate(full: Services):
+    llm = talker(judge_passage=("no score", "no score", *[score(80)] * 20))
+    silent = replace(full, llms=dict.fromkeys(full.llms, llm), workers=1)
+    trace = retrieve(silent, "rag_msr", theta=0)
+    fate = with_text(trace, "left out by LlmRerank: it got no score (rank 1)")
+    assert (fate.kind, fate.stage) == ("unscored", "LlmRerank")
+
+
+def test_a_passage_that_only_a_search_of_weight_0_found(full: Services):
+    trace = retrieve(full, "contextual", bm25_weight=0.0, k_candidates=5)
+    lexical, dense = trace.steps[0].after.rankings
+    alone = {hit.id for hit in lexical} - {hit.id for hit in dense}
+    found = [fate for fate in fates(trace) if fate.kind == "weightless"]
+    assert {fate.passage.id for fate in found} == alone
+    assert {fate.text for fate in found} == {"ignored by fusion: only searches of weight 0 found it"}
+
+
+def test_mmr_says_what_a_passage_was_too_similar_to(full: Services):
+    trace = retrieve(full, "hybrid_rrf", mmr_lambda=0.3)
+    lost = [fate for fate in fates(trace) if fate.kind == "similar"]
+    ranks = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
+    (question,) = Context(full).embed((QUESTION,))
+    cosines = {
+        hit.id: float(full.index.vectors([hit.id])[0] @ question) for hit in trace.steps[-2].after.ranking
+    }
+    last = trace.ranking.hits[-1].id
+    assert lost
+    for fate in lost:
+        assert fate.text == f"cut by MMR: too similar ({fate.similarity:.2f}) to passage {ranks[fate.near]}"
+        assert cosines[fate.passage.id] >= cosines[last] - 1e-6, "relevance alone would have picked it first"
+    less = [fate for fate in fates(trace) if fate.kind == "less_relevant"]
+    assert all(cosines[fate.passage.id] < cosines[last] for fate in less)
+
+
+def test_mmr_on_several_lists_tells_each_passage_of_its_own(full: Services):
+    stages = (
+        Retrieve((Bm25(k=8), Dense(k=8))), Mmr(k=2, lambda_=0.5, control="k"), ReciprocalRankFusion(), Top(4),
+    )  # fmt: skip
+    trace = Strategy("apart", stages).run(QUESTION, full)
+    picked = [{hit.id for hit in ranking} for ranking in trace.steps[1].after.rankings]
+    for fate in fates(trace):
+        if fate.near:
+            before = trace.steps[0].after.rankings
+            best = min(
+                range(2),
+                key=lambda row: next(
+                    (at for at, hit in enumerate(before[row]) if hit.id == fate.passage.id), 99
+                ),
+            )
+            assert fate.near in picked[best]
+
+
+@dataclass(frozen=True)
+class EveryOther(SelectStage):
+    """A stage of another package."""
+
+    def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
+        return ranking.hits[::2]
+
+
+def test_a_stage_of_another_package_gets_a_plain_fate(full: Services):
+    trace = Strategy("theirs", (Retrieve((Dense(k=4),)), EveryOther())).run(QUESTION, full)
+    assert [(fate.kind, fate.text) for fate in fates(trace)] == [
+        ("used", "used at 1"),
+        ("used", "used at 2"),
+        ("dropped", "dropped by EveryOther (rank 2 of 4)"),
+        ("dropped", "dropped by EveryOther (rank 4 of 4)"),
+    ]
+
+
+def test_places_are_the_ranks_in_every_list(full: Services):
+    trace = retrieve(full, "rag_msr")
+    listed = lanes(trace)
+    assert [(lane.stage, lane.origin, lane.size) for lane in listed[:3]] == [
+        ("Dense", "paraphrasing", 5), ("Dense", "aspect_specific", 5), ("Dense", "entity_aware", 5),
+    ]  # fmt: skip
+    seen: list[list[int]] = [[] for _ in listed]
+    for fate in fates(trace):
+        for place in fate.places:
+            seen[place.lane].append(place.rank)
+    assert [sorted(ranks) for ranks in seen] == [list(range(1, lane.size + 1)) for lane in listed]
+
+
+def test_a_fate_as_json_is_json(full: Services):
+    shown = [fate.as_json() for fate in fates(retrieve(full, "hybrid_rrf"))]
+    assert json.loads(json.dumps(shown)) == shown
+    assert {"id", "title", "kind", "rank", "text", "near", "similarity", "places"} <= set(shown[0])

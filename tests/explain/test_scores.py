@@ -1,0 +1,75 @@
+"""The parts of every score add up to the score that is shown."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from helpers.controls import every_recipe
+from helpers.fakes import QUESTION
+from helpers.questions import random_questions, random_values
+
+from rag_core.catalog import Recipe, build
+from rag_core.explain import decompose
+from rag_core.runtime.services import Services
+
+
+@every_recipe
+def test_the_parts_add_up_to_the_score(full: Services, recipe: Recipe):
+    chosen = random.Random(recipe.name)
+    for question in random_questions(25):
+        trace = recipe.build(**random_values(recipe, chosen)).without_answer().run(question, full)
+        for hit in trace.ranking:
+            lines = decompose(trace, hit.id)
+            assert [(line.stage, line.rank, line.score) for line in lines] == [
+                (vote.stage, vote.rank, vote.score) for vote in hit.votes
+            ]
+            for line in lines:
+                if line.scale in ("rrf", "weighted_cosine", "s_final", "mmr"):
+                    total = math.fsum(part.value for part in line.parts if part.counted)
+                    assert line.parts
+                    assert math.isclose(total, line.score, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def test_a_share_of_rrf_is_weight_over_k_plus_rank(full: Services):
+    trace = build(("contextual", {"rrf_k": 7})).without_answer().run(QUESTION, full)
+    best = trace.ranking.hits[0]
+    lexical, dense = (
+        next(rank for rank, hit in enumerate(ranking, start=1) if hit.id == best.id)
+        for ranking in trace.steps[0].after.rankings
+    )
+    *_, fused = decompose(trace, best.id)
+    assert [(part.name, part.formula) for part in fused.parts] == [
+        ("bm25", f"0.4 / (7 + {lexical})"),
+        ("dense", f"0.6 / (7 + {dense})"),
+    ]
+    assert [part.value for part in fused.parts] == [0.4 / (7 + lexical), 0.6 / (7 + dense)]
+
+
+def test_where_the_best_part_counts_the_others_are_shown_and_do_not(full: Services):
+    trace = build(("multi_query", {"k_per_query": 42, "merge": "max"})).without_answer().run(QUESTION, full)
+    line = decompose(trace, trace.ranking.hits[0].id)[-1]
+    assert [part.name for part in line.parts] == [
+        "dense · standalone",
+        "dense · synonyms",
+        "dense · expanded",
+    ]
+    assert sum(part.counted for part in line.parts) == 1
+    assert line.score == max(part.value for part in line.parts)
+    first = build(("multi_query", {"k_per_query": 42, "merge": "first"})).without_answer().run(QUESTION, full)
+    line = decompose(first, first.ranking.hits[0].id)[-1]
+    assert [part.counted for part in line.parts] == [True, False, False]
+
+
+def test_both_parts_of_s_final_and_the_judges_reason(full: Services):
+    trace = build(("rag_msr", {"alpha": 0.4, "theta": 0})).without_answer().run(QUESTION, full)
+    lines = decompose(trace, trace.ranking.hits[0].id)
+    judged = next(line for line in lines if line.stage == "LlmRerank")
+    cosine, final = [line for line in lines if line.stage == "Blend"]
+    assert judged.note == "It shares words."
+    assert [part.name for part in final.parts] == ["cosine", "judge"]
+    assert [part.value for part in final.parts] == [0.4 * cosine.score, (1 - 0.4) * judged.score]
+
+
+def test_a_passage_that_was_never_retrieved_has_no_scores(full: Services):
+    assert decompose(build("bm25").without_answer().run(QUESTION, full), "nobody") == ()

@@ -1,0 +1,238 @@
+"""Tipping points: the used passages change at the value, and neither beside it nor before; no model is called."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from helpers.controls import every_recipe
+from helpers.fakes import QUESTION
+from helpers.questions import random_questions
+
+from rag_core.catalog import RECIPES, Choice, Control, Number, Recipe, Switch, Weights, build
+from rag_core.explain import ControlTips, tipping_points
+from rag_core.explain.replay import NeedsModel, Replay
+from rag_core.explain.tipping import CALLS
+from rag_core.prompts.prompt import Prompt
+from rag_core.runtime.services import Services
+from rag_core.values.errors import ConfigError
+from rag_core.values.trace import Trace
+from rag_core.values.types import Hit, ModelCall
+
+# Settings in which every control that can act does.
+SETTINGS: list[tuple[str, dict[str, object]]] = [
+    *((name, {}) for name in RECIPES),
+    ("hybrid_rrf", {"mmr_lambda": 0.4, "k_rrf_pool": 20}),
+    ("multi_query", {"weighting": "custom", "k_per_query": 12}),
+    ("multi_query", {"merge": "sum", "k_per_query": 20, "weight_step": 0.3}),
+    ("multi_query", {"merge": "first", "k_per_query": 20}),
+    ("contextual", {"search_type": "bm25"}),
+    ("rag_msr", {"rerank": False, "k_per_query": 8, "theta": 0.6}),
+    ("rag_msr", {"alpha": 1.0}),
+    ("ensemble", {"rerank": False, "k_candidates": 20}),
+]
+# The controls of the defaults that stand after everything a model does.
+FREE = {
+    "simple_semantic": {"k_final"},
+    "bm25": {"k_final", "k1", "b"},
+    "hyde": {"k_final"},
+    "hybrid_rrf": {
+        "k_bm25_candidates", "k_semantic_candidates", "rrf_k", "k_rrf_pool", "mmr", "mmr_lambda", "k_final",
+    },
+    "multi_query": {"k_per_query", "weighting", "weight_step", "merge", "k_final"},
+    "contextual": {
+        "search_type", "enriched", "k_candidates", "vector_weight", "bm25_weight", "rrf_k", "k_final",
+    },
+    "rag_msr": {"judge", "alpha", "theta", "k_final"},
+    "ensemble": {"rerank", "k_final"},
+}  # fmt: skip
+settings = pytest.mark.parametrize(("name", "values"), SETTINGS, ids=lambda given: str(given))
+
+
+class Raises:
+    """A model that must not be called."""
+
+    name = key = "raises"
+    offline = False
+
+    def stream(self, prompt: Prompt, stop: object) -> Sequence[str | ModelCall]:
+        raise AssertionError(f"a language model was asked: {prompt.template.name}")
+
+    def score(self, query: str, hits: Sequence[Hit]) -> object:
+        raise AssertionError("the reranker was asked")
+
+
+@dataclass(frozen=True)
+class Deaf:
+    """An embedding model that names itself and must not be called."""
+
+    real: object
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.real, name)
+
+    def embed(self, *_: object) -> object:
+        raise AssertionError("the embedding model was asked")
+
+
+def silenced(services: Services) -> Services:
+    """The same services with models that raise."""
+    silent = Raises()
+    return replace(
+        services,
+        llms=dict.fromkeys(services.llms, silent),
+        embedder=Deaf(services.embedder),  # type: ignore[arg-type]
+        reranker=silent,  # type: ignore[arg-type]
+    )
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("the network was used")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def retrieve(full: Services, name: str, question: str = QUESTION, **values: object) -> Trace:
+    return build((name, values)).without_answer().run(question, full)
+
+
+def used(full: Services, trace: Trace, **values: object) -> set[str]:
+    """The passages of a run from scratch."""
+    return {hit.id for hit in retrieve(full, trace.strategy, trace.question, **{**trace.controls, **values}).ranking}  # fmt: skip
+
+
+def moved(tips: ControlTips, value: object, trace: Trace) -> dict[str, object]:
+    """The control values in which one control, or one of its weights, has another value."""
+    name, bracket, place = tips.control.partition("[")
+    if not bracket:
+        return {name: value}
+    weights = list(trace.controls[name])
+    weights[int(place.rstrip("]")) - 1] = value
+    return {name: weights}
+
+
+@settings
+def test_the_passages_change_at_the_value_and_not_before(
+    full: Services, no_network: None, name: str, values: dict[str, object]
+):
+    for question in [QUESTION, *random_questions(2)]:
+        trace = retrieve(full, name, question, **values)
+        now = {hit.id for hit in trace.ranking}
+        for tips in tipping_points(trace, silenced(full)):
+            for point in tips.points:
+                then = used(full, trace, **moved(tips, point.value, trace))
+                assert then != now
+                assert {passage.id for _, passage in point.gained} == then - now
+                assert {passage.id for _, passage in point.lost} == now - then
+                assert used(full, trace, **moved(tips, point.beside, trace)) == now
+                if isinstance(point.value, float):
+                    between = np.linspace(tips.current, point.beside, 12)
+                    assert all(used(full, trace, **moved(tips, float(one), trace)) == now for one in between)
+                elif isinstance(point.value, int) and not isinstance(point.value, bool):
+                    assert abs(point.value - point.beside) == 1
+
+
+@settings
+def test_a_side_without_a_point_has_no_effect(full: Services, name: str, values: dict[str, object]):
+    trace = retrieve(full, name, **values)
+    now = {hit.id for hit in trace.ranking}
+    controls = {control.name: control for control in RECIPES[name].controls}
+    for tips in tipping_points(trace, full):
+        control = controls[tips.control.partition("[")[0]]
+        if tips.why_not or not isinstance(control, Number):
+            continue
+        for bound, word in ((control.min, "own to"), (control.max, "p to")):
+            if f"{word} {bound:g}" in tips.unmoved:
+                inner = np.linspace(tips.current, bound, 15)
+                tried = np.unique(inner.round()).astype(int).tolist() if control.whole else inner.tolist()
+                for one in tried:
+                    assert used(full, trace, **{control.name: one}) == now
+
+
+@every_recipe
+def test_which_controls_move_without_a_model(full: Services, recipe: Recipe):
+    tips = tipping_points(retrieve(full, recipe.name), silenced(full))
+    assert {one.control for one in tips if not one.why_not} == FREE[recipe.name]
+    assert {one.why_not for one in tips if one.control not in FREE[recipe.name]} <= {
+        CALLS, *(control.idle(recipe.parse_values({})) for control in recipe.controls),
+    }  # fmt: skip
+
+
+def fifty(control: Control, chosen: random.Random) -> list[object]:
+    match control:
+        case Number():
+            drawn = [chosen.uniform(control.min, control.max) for _ in range(48)]
+            inner = [round(one) if control.whole else one for one in drawn]
+            return [type(inner[0])(control.min), *inner, type(inner[0])(control.max)]
+        case Weights():
+            return [[round(chosen.uniform(0.01, control.max), 3) for _ in range(3)] for _ in range(50)]
+        case Switch():
+            return [True, False]
+        case Choice():
+            return list(control.choices)
+    return []
+
+
+@settings
+def test_fifty_values_of_every_free_control_call_nothing_and_equal_a_run_from_scratch(
+    full: Services, no_network: None, name: str, values: dict[str, object]
+):
+    trace = retrieve(full, name, **values)
+    silent = silenced(full)
+    chosen = random.Random(name)
+    free = {tips.control.partition("[")[0] for tips in tipping_points(trace, silent) if not tips.why_not}
+    assert "k_final" in free
+    for control in RECIPES[name].controls:
+        if control.name not in free:
+            continue
+        replay, told = Replay(trace, silent), 0
+        for value in fifty(control, chosen):
+            try:
+                again = replay.run({control.name: value}).ranking
+            except NeedsModel:  # such as α below 1 where nothing was judged
+                continue
+            told += 1
+            scratch = retrieve(full, name, **{**trace.controls, control.name: value}).ranking
+            assert again == scratch, (control.name, value)
+            assert [hit.score for hit in again] == [hit.score for hit in scratch]
+        assert told >= (1 if isinstance(control, Choice | Switch) else 50)
+
+
+def test_theta_tips_at_a_score_and_admits_its_passage(full: Services):
+    trace = retrieve(full, "rag_msr", theta=0.6, k_final=9)
+    scores = {
+        hit.id: hit.score for step in trace.steps if step.stage == "Blend" for hit in step.after.ranking
+    }
+    best = max((name for name, value in scores.items() if value < 0.6), key=lambda name: scores[name])
+    (theta,) = [tips for tips in tipping_points(trace, full) if tips.control == "theta"]
+    below = theta.points[0]
+    assert 0 <= scores[best] - below.value < 0.01
+    ((rank, passage),) = below.gained
+    assert passage.id == best
+    assert below.text == f"θ 0.6 → {below.value:g} admits “{passage.full_title}” (rank {rank})"
+    assert below.beside > scores[best]
+
+
+def test_a_k_admits_and_drops_one_passage(full: Services):
+    trace = retrieve(full, "bm25")
+    (k, *_) = tipping_points(trace, full)
+    assert [(point.value, len(point.gained), len(point.lost)) for point in k.points] == [(4, 0, 1), (6, 1, 0)]
+    assert k.points[0].text == f"k_final 5 → 4 drops “{trace.ranking.hits[4].passage.full_title}” (rank 5)"
+
+
+def test_a_result_of_other_models_cannot_be_replayed(full: Services):
+    trace = retrieve(full, "bm25")
+    with pytest.raises(ConfigError, match="have changed"):
+        tipping_points(trace, replace(full, engine={"llm": "another"}))
+
+
+def test_tips_as_json_are_json(full: Services):
+    shown = [tips.as_json() for tips in tipping_points(retrieve(full, "hybrid_rrf"), full)]
+    assert json.loads(json.dumps(shown)) == shown
