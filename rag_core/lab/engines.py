@@ -11,7 +11,7 @@ from ..indexing import CorpusIndex, StoredVectors, shipped_files
 from ..language.analysis import warm_up
 from ..language.thesaurus import Thesaurus
 from ..models import LlamaEmbedder, LlamaLlm, load_embedder, load_openai, load_reranker
-from ..models.embedding import MINILM_WEIGHTS
+from ..models.minilm import MINILM_WEIGHTS
 from ..offline.evidence import PassageEvidence, Thresholds, read_thresholds
 from ..offline.grounding import OfflineGrounder
 from ..offline.loading import load_offline, load_scorer
