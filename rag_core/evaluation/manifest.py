@@ -20,7 +20,7 @@ from .stored import Stored
 # What two runs must share to be the same run; the rest of a manifest only says where it ran.
 IDENTITY = ("data", "split", "checksum", "strategies", "depth", "engine")
 PACKAGES = (
-    "obstetrics-rag-lab", "chromadb", "llama-index-core", "numpy", "sentence-transformers", "torch",
+    "obstetrics-rag-lab", "chromadb", "llama-index-core", "numpy", "onnxruntime", "sentence-transformers", "torch",
 )  # fmt: skip
 
 Engine = Mapping[str, str | None]

@@ -13,13 +13,14 @@ from typing import Any
 from ..catalog import RECIPES
 from ..data.documents import BUILTIN
 from ..indexing import Progress, no_progress
-from ..models.embedding import MINILM, LlamaEmbedder
+from ..models.embedding import LlamaEmbedder
+from ..models.minilm import MINILM
 from ..values.errors import RagError
 from ..values.settings import Role, Settings, read_settings
 from .engines import Engines
 from .opening import open_lab
 
-PACKAGES = ("llama-index-core", "chromadb", "sentence-transformers", "torch", "streamlit")
+PACKAGES = ("llama-index-core", "chromadb", "onnxruntime", "sentence-transformers", "torch", "streamlit")
 WORK: Mapping[Role, str] = {
     "answer": "answers",
     "rewrite": "rewrites",

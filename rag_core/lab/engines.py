@@ -13,7 +13,7 @@ from ..language.spelling import Spelling, count_words
 from ..language.thesaurus import Thesaurus
 from ..language.writing_out import WrittenOut
 from ..models import LlamaEmbedder, LlamaLlm, load_embedder, load_openai, load_reranker
-from ..models.embedding import MINILM_WEIGHTS
+from ..models.minilm import MINILM_WEIGHTS
 from ..offline.evidence import PassageEvidence, Thresholds, read_thresholds
 from ..offline.grounding import OfflineGrounder
 from ..offline.loading import load_offline, load_scorer

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llama_index.core.callbacks import CallbackManager
-    from llama_index.core.callbacks.schema import CBEventType
 
 _manager: ContextVar[CallbackManager | None] = ContextVar("callback manager", default=None)
 
@@ -29,10 +28,20 @@ def using_callback_manager(manager: CallbackManager) -> Iterator[None]:
         _manager.reset(token)
 
 
-def start_event(kind: CBEventType, payload: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
-    """Send a start event, and return a function that sends the end event; no-ops without a manager."""
+def start_event(kind: str, payload: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
+    """Send a start event, and return a function that sends the end event; no-ops without a manager.
+
+    Args:
+        kind: value of a CBEventType, such as "embedding"; likewise the payload's keys of an EventPayload.
+    """
     manager = _manager.get()
     if manager is None:
         return lambda payload: None
-    identity = manager.on_event_start(kind, payload=dict(payload))
-    return lambda payload: manager.on_event_end(kind, payload=dict(payload), event_id=identity)
+    from llama_index.core.callbacks.schema import CBEventType, EventPayload
+
+    def named(payload: Mapping[str, Any]) -> dict[str, Any]:
+        return {EventPayload(key): value for key, value in payload.items()}
+
+    event = CBEventType(kind)
+    identity = manager.on_event_start(event, payload=named(payload))
+    return lambda payload: manager.on_event_end(event, payload=named(payload), event_id=identity)

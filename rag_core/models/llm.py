@@ -94,7 +94,6 @@ class LlamaLlm:
         Raises:
             ProviderError: the provider refused, failed or timed out; raised after the calls are yielded.
         """
-        from llama_index.core.callbacks.schema import CBEventType, EventPayload
         from llama_index.core.llms import ChatMessage, ChatResponse
 
         text = prompt.render()
@@ -102,8 +101,8 @@ class LlamaLlm:
         reply = Reply(says_end=self._openai)
         call = self._tracker.call = Call(stop)
         inside: list[ModelCall] = []  # the offline engine's embeddings, which a provider may bill
-        payload: dict[str, Any] = {EventPayload.MESSAGES: messages}
-        end_event = start_event(CBEventType.LLM, payload)
+        payload: dict[str, Any] = {"messages": messages}
+        end_event = start_event("llm", payload)
         try:
             for chunk in self._chunks(messages, self._options(prompt, inside)):
                 if piece := reply.take(chunk.delta):
@@ -129,9 +128,7 @@ class LlamaLlm:
             message = ChatMessage(role="assistant", content=reply.text)
             reported = reply.usage(len(prompt.system) + len(text)) or ()
             counted = dict(zip(("prompt_tokens", "completion_tokens"), reported, strict=False))
-            end_event(
-                {**payload, EventPayload.RESPONSE: ChatResponse(message=message, raw={"usage": counted})}
-            )
+            end_event({**payload, "response": ChatResponse(message=message, raw={"usage": counted})})
             if call.response is not None:
                 call.response.close()  # also when the consumer stops reading
         yield from inside

@@ -12,7 +12,7 @@ from ..runtime.services import Reranker
 from ..values.errors import MissingResource, ProviderError
 from ..values.settings import Settings
 from ..values.types import Hit, ModelCall, Scale
-from .embedding import hub_reachable, set_threads, weights_key
+from .sentence_models import hub_reachable, set_threads, weights_key
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder

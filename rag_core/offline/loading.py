@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 
 from ..language.thesaurus import Thesaurus
-from ..models.embedding import MINILM_WEIGHTS, LlamaEmbedder, load_embedder
+from ..models.embedding import LlamaEmbedder, load_embedder
 from ..models.llm import LlamaLlm
+from ..models.minilm import MINILM_WEIGHTS, MiniLM
 from ..runtime.services import Embedder, Index
 from ..values.pricing import PriceList
 from ..values.settings import Settings
@@ -57,5 +58,6 @@ def load_scorer(
     """
     if embedder.weights != MINILM_WEIGHTS:
         embedder = load_embedder(settings.model_copy(update={"embedding": "minilm"}), prices, thesaurus)
+    assert isinstance(embedder.model, MiniLM)
     calibrations = read_calibrations(settings.data / "relevance.toml")
-    return OfflineScorer(RememberingEmbedder(embedder, stored), WordPieces(embedder), calibrations)
+    return OfflineScorer(RememberingEmbedder(embedder, stored), WordPieces(embedder.model), calibrations)

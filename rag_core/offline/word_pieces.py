@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import math
-import threading
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..language.analysis import tokens
-from ..models.embedding import LlamaEmbedder
+from ..models.minilm import MiniLM
 
 CACHED_TEXTS = 16_384
 FIRST_WORD = 1996  # in the vocabulary; letters, digits and signs come before
@@ -26,16 +23,13 @@ class WordPieces:
     questions the scorer ranks within 0.004 nDCG@10 of the last layer's (tests/benchmarks/test_rerankers.py).
     """
 
-    def __init__(self, embedder: LlamaEmbedder) -> None:
-        network: Any = embedder.model._model  # type: ignore[attr-defined]  # private: the SentenceTransformer
-        self._tokenizer = copy.deepcopy(network.tokenizer)  # the original is not to be shared between threads
-        weights = network[0].auto_model.get_input_embeddings().weight.detach().numpy()
-        centred = weights - weights.mean(axis=0)
-        self._vectors = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
-        self._lock = threading.Lock()
+    def __init__(self, model: MiniLM) -> None:
+        self._model = model
+        self._vocabulary = model.vocabulary
+        self._mean = model.word_table.mean(axis=0)
         self._pieces = functools.lru_cache(maxsize=CACHED_TEXTS)(self._read)
         self.rarity = functools.lru_cache(maxsize=CACHED_TEXTS)(self._rarity)
-        self._content = functools.cache(self._content_pieces)
+        self._content = functools.cache(self._is_content)
 
     def similarity(self, question: str, passage: str, language: str = "en") -> float:
         """Mean over the question's pieces of the cosine to the passage's nearest piece (MaxSim), -1 to 1.
@@ -48,30 +42,33 @@ class WordPieces:
         asked, found = self._pieces(question, language), self._pieces(passage, language)
         if not len(asked) or not len(found):
             return 0.0
-        return float((self._vectors[asked] @ self._vectors[found].T).max(axis=1).mean())
+        return float((self._directions(asked) @ self._directions(found).T).max(axis=1).mean())
+
+    def _directions(self, pieces: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(pieces, 384) input vectors less the vocabulary's mean, rows L2-normalised."""
+        centred = self._model.word_table[pieces] - self._mean
+        directions: NDArray[np.float32]
+        directions = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
+        return directions
 
     def _rarity(self, word: str) -> float:
         """How rare an English word is, 0 to 1, by its place in the vocabulary; 1 for a word of several pieces.
 
         The vocabulary begins with the most frequent words.
         """
-        with self._lock:
-            pieces = self._tokenizer(word.lower(), add_special_tokens=False, verbose=False)["input_ids"]
+        pieces = self._model.pieces(word.lower())
         if len(pieces) != 1:
             return 1.0
-        place, most = max(pieces[0] - FIRST_WORD, 0), len(self._tokenizer) - FIRST_WORD
+        place, most = max(pieces[0] - FIRST_WORD, 0), len(self._vocabulary) - FIRST_WORD
         return math.log1p(place) / math.log1p(most)
 
     def _read(self, text: str, language: str) -> NDArray[np.int64]:
         """The pieces of a text that count; each once, since more do not change the nearest."""
-        with self._lock:
-            pieces = np.array(
-                self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"], np.int64
-            )
-            content = pieces[self._content(language)[pieces]]
+        pieces = np.array(self._model.pieces(text), np.int64)
+        content = pieces[[self._content(piece, language) for piece in pieces.tolist()]]
         return np.unique(content if len(content) else pieces)
 
-    def _content_pieces(self, language: str) -> NDArray[np.bool_]:
-        """(vocabulary,) mask of word pieces that are content, not stop words or punctuation; "##" pieces are."""
-        pieces = self._tokenizer.convert_ids_to_tokens(range(len(self._tokenizer)))
-        return np.array([piece.startswith("##") or bool(tokens(piece, language)) for piece in pieces])
+    def _is_content(self, piece: int, language: str) -> bool:
+        """Whether a word piece is content, not a stop word or punctuation; the rest of a word ("##…") is."""
+        written = self._vocabulary[piece]
+        return written.startswith("##") or bool(tokens(written, language))

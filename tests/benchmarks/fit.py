@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from rag_core.data.benchmark import read_qrels, read_questions
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
-from rag_core.models.embedding import MINILM_WEIGHTS
+from rag_core.models.minilm import MINILM_WEIGHTS
 from rag_core.offline.scorer import NAME, Calibration, Signals
 from rag_core.values.types import Hit
 

@@ -20,7 +20,7 @@ from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path
 from rag_core.indexing.chunking import PassageParser, passage_of
 from rag_core.language.analysis import sentences
 from rag_core.language.thesaurus import Thesaurus
-from rag_core.models.embedding import minilm_folder
+from rag_core.models.minilm import minilm_folder
 from rag_core.values.errors import DataError
 from rag_core.values.types import Passage
 

@@ -17,7 +17,7 @@ import pytest
 from helpers.tiny import tiny_model
 
 from rag_core.models import load_embedder
-from rag_core.models.embedding import MINILM_SHA256, minilm_folder
+from rag_core.models.minilm import MINILM_SHA256, minilm_folder
 from rag_core.values.errors import MissingResource
 from rag_core.values.settings import Settings
 
@@ -127,34 +127,6 @@ class TestMiniLM:
             np.testing.assert_allclose(vectors, alone[i % 4], atol=1e-6)
         assert len(found) == 16
 
-    def test_counting_tokens_between_two_steps_of_an_embedding_disturbs_neither(
-        self, minilm, monkeypatch, caplog
-    ):
-        texts = ("a", "a longer text of several words")
-        expected, _ = minilm.embed(texts, "passage")
-        tokenizer = minilm.model._model.tokenizer
-        prepare = tokenizer.set_truncation_and_padding
-        embedding, counted = threading.current_thread(), threading.Event()
-        counts = []
-
-        def count() -> None:
-            counts.append(minilm.count("hello world " * 300))
-            counted.set()
-
-        def prepare_and_let_others_count(*args: Any, **kwargs: Any) -> None:
-            prepare(*args, **kwargs)
-            if threading.current_thread() is embedding and other.ident is None:
-                other.start()
-                counted.wait(1)  # passes at once, unless counting rightly waits for the embedding
-
-        other = threading.Thread(target=count)
-        monkeypatch.setattr(tokenizer, "set_truncation_and_padding", prepare_and_let_others_count)
-        vectors, _ = minilm.embed(texts, "passage")
-        other.join()
-        np.testing.assert_allclose(vectors, expected, atol=1e-6)
-        assert counts == [600]
-        assert caplog.messages == []  # LlamaIndex logs a failed attempt, waits, and tries again
-
     def test_the_bill_counts_the_models_own_tokens_and_costs_nothing(self, minilm):
         # word pieces: hello world -> 2, birth -> 1
         _, (bill,) = minilm.embed(("hello world", "birth"))
@@ -182,6 +154,35 @@ class TestFolder:
         assert not np.allclose(vectors[0], vectors[1], atol=1e-3)
         assert (embedder.name, bill.model) == ("letters", "letters")
         assert bill.input_tokens == 9  # a letter each
+
+    def test_counting_tokens_between_two_steps_of_an_embedding_disturbs_neither(
+        self, tmp_path, prices, monkeypatch, caplog
+    ):
+        letters = load_embedder(Settings(embedding=str(tiny_model(tmp_path / "letters", seed=1))), prices)
+        texts = ("a", "a longer text of several words")
+        expected, _ = letters.embed(texts, "passage")
+        tokenizer = letters.model._model._model.tokenizer
+        prepare = tokenizer.set_truncation_and_padding
+        embedding, counted = threading.current_thread(), threading.Event()
+        counts = []
+
+        def count() -> None:
+            counts.append(letters.count("hello world " * 300))
+            counted.set()
+
+        def prepare_and_let_others_count(*args: Any, **kwargs: Any) -> None:
+            prepare(*args, **kwargs)
+            if threading.current_thread() is embedding and other.ident is None:
+                other.start()
+                counted.wait(1)  # passes at once, unless counting rightly waits for the embedding
+
+        other = threading.Thread(target=count)
+        monkeypatch.setattr(tokenizer, "set_truncation_and_padding", prepare_and_let_others_count)
+        vectors, _ = letters.embed(texts, "passage")
+        other.join()
+        np.testing.assert_allclose(vectors, expected, atol=1e-6)
+        assert counts == [3000]  # a letter each
+        assert caplog.messages == []  # LlamaIndex logs a failed attempt, waits, and tries again
 
     def test_two_models_in_folders_of_one_name_have_keys_of_their_own(self, tmp_path, prices):
         (tmp_path / "a").mkdir()

@@ -17,7 +17,7 @@ from rag_core.models import (
     LlamaEmbedder,
     load_reranker,
 )
-from rag_core.models.embedding import minilm_folder
+from rag_core.models.minilm import minilm_folder
 from rag_core.offline.loading import load_scorer
 from rag_core.offline.scorer import OfflineScorer
 from rag_core.values.errors import MissingResource, ProviderError

@@ -16,8 +16,9 @@ from helpers.small import DOCUMENTS
 
 from rag_core.indexing import CorpusStore, SourceFiles, forget_corpus
 from rag_core.models import load_embedder
-from rag_core.models.embedding import MINILM_WEIGHTS, minilm_folder, weights_key
+from rag_core.models.minilm import MINILM_WEIGHTS, minilm_folder
 from rag_core.models.same_model import PROBE
+from rag_core.models.sentence_models import weights_key
 from rag_core.values.errors import MissingResource, ProviderError, StageError
 from rag_core.values.settings import Settings
 

@@ -10,7 +10,7 @@ from helpers.small import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.models.embedding import MINILM_WEIGHTS
+from rag_core.models.minilm import MINILM_WEIGHTS
 from rag_core.prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, Urgency, contexts_in
 from rag_core.stages.citations import best_quote, evidence_hash, resolve_citations, shown_evidence
 from rag_core.urgency.triage import triage

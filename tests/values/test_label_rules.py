@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.models.embedding import MINILM_WEIGHTS
+from rag_core.models.minilm import MINILM_WEIGHTS
 from rag_core.values.labels import LabelRules
 
 DATA = Path(__file__).resolve().parents[2] / "data"

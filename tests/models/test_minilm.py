@@ -1,0 +1,254 @@
+"""MiniLM on onnxruntime against sentence-transformers and transformers, whose weights it reads."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_core.models import minilm as module
+from rag_core.models.bert_graph import OUTPUT, bert_graph
+from rag_core.models.minilm import MINILM_WEIGHTS, MiniLM, minilm_folder, open_graph, read_header
+
+ENGLISH = [
+    "Call",
+    "the",
+    "midwife",
+    "when",
+    "contractions",
+    "come",
+    "every",
+    "five",
+    "minutes,",
+    "last",
+    "a",
+    "minute",
+    "and",
+    "have",
+    "been",
+    "regular",
+    "for",
+    "an",
+    "hour;",
+    "come",
+    "at",
+    "once",
+    "if",
+    "the",
+    "waters",
+    "break,",
+    "if",
+    "there",
+    "is",
+    "bleeding,",
+    "or",
+    "if",
+    "the",
+    "baby",
+    "moves",
+    "less",
+    "than",
+    "usual.",
+]
+SPANISH = [
+    "La",
+    "preeclampsia",
+    "aparece",
+    "después",
+    "de",
+    "la",
+    "semana",
+    "20:",
+    "tensión",
+    "de",
+    "140/90",
+    "mmHg",
+    "o",
+    "más,",
+    "con",
+    "proteínas",
+    "en",
+    "la",
+    "orina,",
+    "dolor",
+    "de",
+    "cabeza,",
+    "visión",
+    "borrosa",
+    "o",
+    "hinchazón",
+    "súbita",
+    "de",
+    "la",
+    "cara;",
+    "¿cuándo",
+    "hay",
+    "que",
+    "ir",
+    "al",
+    "hospital?",
+]
+ODD = (
+    "",
+    " ",
+    "\n\t",
+    "a",
+    "?",
+    "🤰🏽",
+    "👶 kicks 🦶",
+    "[SEP] and [MASK] ##ing",
+    "妊娠 беременность حمل",
+    "e\u0301\u0000x",
+    "ÀÉÎ" * 200,
+)
+
+
+def words(count: int, among: Sequence[str], seed: int) -> str:
+    return " ".join(random.Random(seed).choices(among, k=count))
+
+
+LENGTHS = (
+    1,
+    2,
+    3,
+    5,
+    8,
+    13,
+    21,
+    34,
+    55,
+    89,
+    144,
+    180,
+    253,
+    254,
+    255,
+    256,
+    400,
+)  # in word pieces the limit is 254
+TEXTS = (*ODD, *(words(n, among, n) for n in LENGTHS for among in (ENGLISH, SPANISH)))
+
+
+@pytest.fixture(scope="module")
+def model() -> MiniLM:
+    return MiniLM(minilm_folder())
+
+
+@pytest.fixture(scope="module")
+def reference():
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(str(minilm_folder()), device="cpu")
+
+
+class TestParity:
+    def test_one_by_one(self, model, reference):
+        found = [model.get_query_embedding(text) for text in TEXTS]
+        expected = [reference.encode(text) for text in TEXTS]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+
+    def test_in_batches_of_any_order(self, model, reference):
+        texts = random.Random(0).sample(TEXTS, len(TEXTS))
+        assert len(texts) > module.MAX_TEXTS_ONE_THREAD
+        found = model.get_text_embedding_batch(texts)
+        np.testing.assert_allclose(found, reference.encode(texts), rtol=0, atol=1e-5)
+
+    def test_the_vectors_of_word_pieces_on_the_last_layer(self, model, reference):
+        start, end = model._marks
+        read = [[start, *model.pieces(text)[:254], end] for text in TEXTS]
+        expected = reference.encode(list(TEXTS), output_value="token_embeddings")
+        for pieces, rows, wanted in zip(read, model._last_layer(read), expected, strict=True):
+            assert rows.shape == (len(pieces), 384)
+            np.testing.assert_allclose(rows, wanted[: len(pieces)], rtol=0, atol=2e-5)  # of length 5 to 8
+
+    def test_the_input_vectors_of_word_pieces(self, model, reference):
+        expected = reference[0].model.get_input_embeddings().weight.detach().numpy()
+        np.testing.assert_array_equal(model.word_table, expected)
+
+    @pytest.mark.parametrize("text", TEXTS)
+    def test_word_pieces(self, model, reference, text):
+        expected = reference.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+        assert model.pieces(text) == expected
+        assert model.count(text) == len(expected)
+
+    def test_the_vocabulary(self, model, reference):
+        assert model.vocabulary == reference.tokenizer.convert_ids_to_tokens(range(30522))
+
+
+class TestGraph:
+    @pytest.mark.parametrize(
+        ("layers", "heads", "size", "inner", "epsilon"), [(1, 1, 8, 16, 1e-12), (3, 4, 16, 24, 0.1)]
+    )
+    def test_it_is_the_encoder_of_transformers(self, tmp_path, layers, heads, size, inner, epsilon):
+        import torch
+        from safetensors.torch import save_file
+        from transformers import BertConfig, BertModel
+
+        torch.manual_seed(layers)
+        bert = BertModel(
+            BertConfig(
+                vocab_size=50,
+                hidden_size=size,
+                num_hidden_layers=layers,
+                num_attention_heads=heads,
+                intermediate_size=inner,
+                max_position_embeddings=12,
+                layer_norm_eps=epsilon,
+            ),
+            add_pooling_layer=False,
+        ).eval()
+        for parameter in bert.parameters():
+            torch.nn.init.normal_(parameter, std=0.5)  # so that every part counts
+        path = tmp_path / "bert.safetensors"
+        save_file(bert.state_dict(), path, metadata={"format": "pt"})
+        session = open_graph(bert_graph(read_header(path), path.name, layers, heads, epsilon), tmp_path)
+        ids = np.random.default_rng(1).integers(0, 50, (3, 12), np.int32)
+        mask = (np.arange(12) < [[12], [7], [1]]).astype(np.int32)
+        (found,) = session.run([OUTPUT], {"ids": ids, "types": np.zeros_like(ids), "mask": mask})
+        with torch.no_grad():
+            wanted = bert(torch.tensor(ids), torch.tensor(mask)).last_hidden_state.numpy()
+        read = mask.astype(bool)
+        np.testing.assert_allclose(found[read], wanted[read], rtol=0, atol=1e-5)
+
+
+@given(st.lists(st.integers(2, 256), max_size=80))
+def test_a_batch_is_within_its_size_and_every_text_is_in_one(lengths):
+    batches = list(module._batches(lengths))
+    assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert 0 < len(batch) * max(lengths[place] for place in batch) <= module.BATCH_PIECES
+    shortest_first = [lengths[place] for batch in batches for place in batch]
+    assert shortest_first == sorted(lengths)
+
+
+def test_the_published_files_in_a_folder_are_the_bundled_model(tmp_path, prices):
+    from rag_core.models import load_embedder
+    from rag_core.values.settings import Settings
+
+    folder = tmp_path / "all-MiniLM-L6-v2"
+    folder.symlink_to(minilm_folder(), target_is_directory=True)
+    embedder = load_embedder(Settings(embedding=str(folder)), prices)
+    assert isinstance(embedder.model, MiniLM)
+    assert (embedder.name, embedder.weights) == ("all-MiniLM-L6-v2", MINILM_WEIGHTS)
+
+
+def test_loading_and_embedding_import_neither_torch_nor_llamaindex():
+    heavy = {"torch", "transformers", "sentence_transformers", "llama_index", "nltk", "scipy"}
+    program = (
+        "import sys\n"
+        "from rag_core.models.minilm import MiniLM, minilm_folder\n"
+        "vector = MiniLM(minilm_folder()).get_query_embedding('When is anti-D given?')\n"
+        f"print(len(vector), sorted({heavy!r} & sys.modules.keys()))\n"
+    )
+    root = Path(__file__).parents[2]
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root
+    )
+    assert (ran.stdout, ran.stderr) == ("384 []\n", "")
