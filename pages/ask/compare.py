@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.shared import bills, charts, country, foreign, html, passages, private
+from pages.shared import bills, charts, country, export, foreign, html, passages, private
 from pages.shared.comparisons import comparisons
 from pages.shared.controls import settings, strategy_columns
 from pages.shared.engine import engine
@@ -251,6 +251,7 @@ class _ColumnView:
 def _below(run: LiveRun) -> None:
     """What covers all columns: shared passages, time, cost."""
     traces, cost = run.traces, bills.cost_note(run.calls)
+    export.menu(run)
     st.divider()
     if not traces:
         st.caption(foreign.label(cost))
