@@ -112,7 +112,7 @@ if TYPE_CHECKING:
         spent_so_far,
         token_counts,
     )
-    from .values.visible import visible
+    from .values.visible import as_cell, visible
 
 __all__ = [
     "BUILTIN",
@@ -183,6 +183,7 @@ __all__ = [
     "WhyNot",
     "age_note",
     "age_years",
+    "as_cell",
     "build",
     "builtin_documents",
     "builtin_files",
@@ -270,7 +271,7 @@ _NAMES = {  # module: its names
     "values.trace": "Step Trace",
     "values.triage": "Triage",
     "values.types": "Cost Hit ModelCall Passage Query Ranking State Vote by_purpose spent_so_far token_counts",
-    "values.visible": "visible",
+    "values.visible": "as_cell visible",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 _RENAMED = {"READY_TEMPLATES": "READY", "source_names": "names"}

@@ -15,6 +15,7 @@ from pages.shared import (
     charts,
     controls,
     country,
+    export,
     foreign,
     html,
     overlap,
@@ -305,6 +306,7 @@ class _ColumnView:
 def _below(run: LiveRun) -> None:
     """What covers all columns: what each found that the others did not, time, cost."""
     traces, cost = run.traces, bills.cost_note(run.calls)
+    export.menu(run)
     if not traces:
         st.caption(foreign.label(cost))
         return

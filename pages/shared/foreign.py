@@ -24,7 +24,6 @@ _MARKUP = re.compile(
 )
 _NUMBERED = re.compile(r"^(\d+)([.)])")
 _REPLACED = re.compile(r":(?=[A-Za-z+_-])|(?<!\S)[<>~-](?=(?:[-=>]|->)(?!\S))")
-_FORMULA = ("=", "+", "-", "@", "\t")
 _TAG = re.compile(r"<(?!br>|extra>|/extra>)")  # the tags our own charts use
 
 
@@ -51,14 +50,7 @@ def mark(text: object) -> str:
 
 def cells(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows of a table; a text that a spreadsheet would run as a formula gets the apostrophe that stops it."""
-    return [{plain(name): _cell(value) for name, value in row.items()} for row in rows]
-
-
-def _cell(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    text = plain(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return [{plain(name): rag_core.as_cell(value) for name, value in row.items()} for row in rows]
 
 
 def draw(body: str) -> None:

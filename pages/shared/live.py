@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import rag_core
 from pages.shared.engine import Engine
@@ -78,6 +79,7 @@ class LiveRun:
 
     Attributes:
         id: names it in the page's address; cannot be guessed.
+        asked: when it was started, in UTC.
         settings: the latest values of the page's widgets, restored when the page is reloaded.
     """
 
@@ -93,6 +95,7 @@ class LiveRun:
         self.settings: Mapping[str, object] = {}
         self.question = question
         self.country = country
+        self.asked = datetime.now(UTC)
         self.started = time.monotonic()
         self.columns = [Column(strategy) for strategy in strategies]
         self._engine = engine

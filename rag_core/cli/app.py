@@ -24,6 +24,7 @@ from ..values.types import spent_so_far
 from ..values.visible import visible
 from . import show
 from .evaluate import answers, evaluate, results, sweep
+from .export import export
 from .forget import forget
 from .interrupt import interruptible
 from .layout import complain, progress, say, say_json
@@ -194,8 +195,9 @@ def compare(
     with interruptible() as stop:
         traces = lab.compare(question, built, stop=stop, country=code)
     if as_json:
-        labelled = [{"label": label, **trace.as_json()} for label, trace in zip(chosen, traces, strict=True)]
-        say_json({"question": traces[0].question, "traces": labelled})
+        from ..sessions import session_json
+
+        say_json(session_json(traces, list(chosen)))
     else:
         show.urgent(traces[0].triage, lines)
         for (label, (name, values)), trace in zip(chosen.items(), traces, strict=True):
@@ -294,6 +296,7 @@ app.command()(answers)
 app.command()(trust)
 app.command()(results)
 app.command()(forget)
+app.command()(export)
 
 
 @app.command()

@@ -7,7 +7,8 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ..values.errors import DataError, InputError
+from ..data.trec import trec_lines
+from ..values.errors import DataError
 from ..values.unreadable import why_unreadable
 from .metrics import trec_order
 from .stored import write_atomically
@@ -16,25 +17,13 @@ COLUMNS = 6
 
 
 def write_run(path: Path, ranked: Mapping[str, Sequence[str]], tag: str) -> None:
-    """Write rankings to a run file atomically.
-
-    Scores count down from the ranking's length to 1 instead of being the strategy's: tools sort by score, and
-    the order after MMR or a filter follows no score. A question without documents has no line.
-
-    Args:
-        ranked: question id -> distinct document ids, best first.
-        tag: the system's name.
+    """Write rankings to a run file atomically; see `trec_lines`.
 
     Raises:
         InputError: an id or the tag is empty or has white space, which the format does not allow.
         StorageError: the file cannot be written.
     """
-    lines = [
-        f"{_column(question)} Q0 {_column(document)} {rank} {len(documents) - rank + 1} {_column(tag)}\n"
-        for question, documents in ranked.items()
-        for rank, document in enumerate(documents, start=1)
-    ]
-    write_atomically(path, "".join(lines))
+    write_atomically(path, trec_lines(ranked, tag))
 
 
 def read_run(path: Path, known_questions: Collection[str] | None = None) -> dict[str, list[str]]:
@@ -103,12 +92,3 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return math.nan
-
-
-def _column(text: str) -> str:
-    if text.split() != [text]:
-        raise InputError(
-            f"{text!r} cannot be a column of a TREC run file: white space separates the columns.",
-            "Use a name without white space.",
-        )
-    return text

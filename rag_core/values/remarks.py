@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+LEADING = ("buried", "cut", "all_thin", "answer_language")  # kinds to read before the answer
+
 
 @dataclass(frozen=True, slots=True)
 class Remark:
@@ -41,7 +43,7 @@ class Remark:
     @property
     def leads(self) -> bool:
         """Whether to read it before the answer."""
-        return self.kind in ("buried", "cut", "all_thin", "answer_language")
+        return self.kind in LEADING
 
     def as_json(self) -> dict[str, Any]:
         """Its fields, with lists for tuples."""

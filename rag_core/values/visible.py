@@ -12,6 +12,7 @@ from typing import Any
 
 _REORDERING = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # Unicode's Bidi_Control
 _OBEYED = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_REORDERING}\ud800-\udfff]")
+_FORMULA = ("=", "+", "-", "@", "\t")
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -29,6 +30,17 @@ def as_json(value: Any, *, indent: int | None = 2) -> str:
     """JSON in valid Unicode, read back as the same value; what a screen would obey is escaped inside its strings."""
     written = valid(json.dumps(value, ensure_ascii=False, indent=indent))
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+
+
+def as_cell(value: Any) -> Any:
+    """A cell of a table: visible text, with an apostrophe where a spreadsheet would run it as a formula.
+
+    Other values are returned as they are.
+    """
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _mark(found: re.Match[str]) -> str:

@@ -1,76 +1,20 @@
-"""Saved sessions: the output of `rag query --json` or `rag compare --json`, re-run and compared."""
+"""Saved sessions run again, and what differs."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from .catalog import build
-from .lab.lab import Lab
-from .pipeline.stream import collect
-from .values.errors import ConfigError, DataError, RagError
-from .values.trace import Trace
-from .values.unreadable import why_unreadable
+from ..catalog import build
+from ..lab.lab import Lab
+from ..pipeline.stream import collect
+from ..values.errors import ConfigError, DataError, RagError
+from ..values.trace import Trace
+from .saved import Saved, SavedAnswer, SavedContext, SavedQuery
 
 SAME_SCORE = 1e-4  # relative; larger than the rounding differences between machines
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class _Query(_Part):
-    text: str
-    origin: str
-    weight: float
-
-
-class _Context(_Part):
-    id: str
-    title: str
-    score: float
-    score_scale: str
-    label: str | None
-
-
-class _Answer(_Part):
-    text: str
-    abstained: bool
-
-
-class _Metrics(_Part):
-    total_cost: float | None
-
-
-class Saved(_Part):
-    """A saved trace; only the fields that replaying needs are read."""
-
-    question: str
-    strategy: str
-    controls: dict[str, Any]
-    fingerprint: str
-    queries: tuple[_Query, ...]
-    contexts: tuple[_Context, ...]
-    answer: _Answer | None
-    metrics: _Metrics
-    engine: dict[str, Any]
-    label: str = ""
-    country: str | None = None
-
-    @property
-    def corpus(self) -> str:
-        """The corpus that was searched."""
-        return str(self.engine.get("index") or "").partition(",")[0]
-
-
-class _Compared(_Part):
-    traces: tuple[Saved, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,40 +40,10 @@ class Replayed:
     def as_json(self) -> dict[str, Any]:
         """The shape `rag replay --json` prints for each trace."""
         return {
-            "label": self.saved.label or self.saved.strategy,
+            "label": self.saved.name,
             "strategy": self.saved.strategy,
             "differences": [{"what": one.what, "says": one.says} for one in self.differences],
         }
-
-
-def read_session(path: Path) -> tuple[Saved, ...]:
-    """The traces of a session file: at least one, all for the same question.
-
-    Raises:
-        DataError: the file cannot be read, or is not a session.
-    """
-    hint = "Save one with `rag query QUESTION --json > FILE`, or `rag compare`."
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeError) as error:
-        raise DataError(f"{path} cannot be read: {why_unreadable(error)}.", hint) from error
-    try:
-        data = json.loads(text)
-        several = isinstance(data, dict) and "traces" in data
-        traces = _Compared.model_validate(data).traces if several else (Saved.model_validate(data),)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise DataError(
-            f"{path} is not a saved session: {f'{where}: ' if where else ''}{first['msg']}.", hint
-        ) from error
-    except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits
-        raise DataError(
-            f"{path} is not a saved session: it is not JSON ({why_unreadable(error)}).", hint
-        ) from error
-    if len({saved.question for saved in traces}) != 1:
-        raise DataError(f"{path} is not a saved session: it has no trace, or more than one question.", hint)
-    return traces
 
 
 def replay(saved: Sequence[Saved], lab: Lab) -> list[Replayed]:
@@ -160,7 +74,7 @@ def _differences(then: Saved, run: Trace | RagError) -> Iterator[Difference]:
         yield Difference("strategy", "Its stages or their parameters have changed.")
     yield from _queries(then.queries, now.queries)
     yield from _passages(then.contexts, now.contexts)
-    if then.answer != now.answer:
+    if _said(then.answer) != _said(now.answer):
         yield Difference("answer", f"It was: {_words(then.answer)} It is: {_words(now.answer)}")
     before, after = then.metrics.total_cost, now.metrics.total_cost
     if before is None or after is None:
@@ -171,7 +85,7 @@ def _differences(then: Saved, run: Trace | RagError) -> Iterator[Difference]:
         yield Difference("cost", f"It was {_dollars(before)}, is {_dollars(after)}.")
 
 
-def _queries(then: Sequence[_Query], now: Sequence[_Query]) -> Iterator[Difference]:
+def _queries(then: Sequence[SavedQuery], now: Sequence[SavedQuery]) -> Iterator[Difference]:
     before, after = ({query.origin: query for query in queries} for queries in (then, now))
     for origin in dict.fromkeys([*before, *after]):
         was, now_is = before.get(origin), after.get(origin)
@@ -185,7 +99,7 @@ def _queries(then: Sequence[_Query], now: Sequence[_Query]) -> Iterator[Differen
             yield Difference("queries", f"{origin} weighed {was.weight:g}, weighs {now_is.weight:g}.")
 
 
-def _passages(then: Sequence[_Context], now: Sequence[_Context]) -> Iterator[Difference]:
+def _passages(then: Sequence[SavedContext], now: Sequence[SavedContext]) -> Iterator[Difference]:
     before, after = (
         {context.id: (rank, context) for rank, context in enumerate(contexts, start=1)}
         for contexts in (then, now)
@@ -201,7 +115,7 @@ def _passages(then: Sequence[_Context], now: Sequence[_Context]) -> Iterator[Dif
             yield from _moved(*was, *now_is)
 
 
-def _moved(then: int, was: _Context, now: int, now_is: _Context) -> Iterator[Difference]:
+def _moved(then: int, was: SavedContext, now: int, now_is: SavedContext) -> Iterator[Difference]:
     if then != now:
         yield Difference("passages", f"From rank {then} to {now}: {now_is.title} ({now_is.id}).")
     if was.score_scale != now_is.score_scale or not math.isclose(
@@ -217,7 +131,11 @@ def _shown(value: object) -> str:
     return "nothing" if value is None else str(value)
 
 
-def _words(answer: _Answer | None) -> str:
+def _said(answer: SavedAnswer | None) -> tuple[str, bool] | None:
+    return None if answer is None else (answer.text, answer.abstained)
+
+
+def _words(answer: SavedAnswer | None) -> str:
     return "no answer." if answer is None else answer.text
 
 

@@ -1,0 +1,214 @@
+"""The JSON of `rag query --json` and `rag compare --json`: written for traces, and read back as far as it is used."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ..values.errors import DataError
+from ..values.notice import NOTICE
+from ..values.trace import Trace
+from ..values.unreadable import why_unreadable
+from ..values.visible import as_json
+
+_HINT = "Save one with `rag query QUESTION --json > FILE`, or `rag compare`."
+
+
+class _Part(BaseModel):
+    """Keys that nothing here reads are ignored; those that older files lack have defaults."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class SavedQuery(_Part):
+    """A query, and what the embedding model read in its place."""
+
+    text: str
+    origin: str
+    weight: float
+    read_as: str | None = None
+
+
+class SavedContext(_Part):
+    """A passage at its rank."""
+
+    id: str
+    title: str
+    score: float
+    score_scale: str
+    label: str | None
+    doc_id: str = ""
+    text: str = ""
+    source: str = ""
+    difference: str = ""
+    age_years: int | None = None
+    old: bool = False
+    gives_orders: bool = False
+
+
+class SavedCitation(_Part):
+    """A citation of the passage at rank `n`."""
+
+    n: int
+    quote: str = ""
+    supported: bool | None = True
+
+
+class SavedSentence(_Part):
+    """A sentence of an answer and how well passages support it."""
+
+    text: str
+    support: str
+
+
+class SavedRemark(_Part):
+    """A remark on an answer's evidence."""
+
+    text: str
+    kind: str = ""
+
+
+class SavedAnswer(_Part):
+    """An answer."""
+
+    text: str
+    abstained: bool
+    reason: str = ""
+    notice: str = ""
+    citations: tuple[SavedCitation, ...] = ()
+    sentences: tuple[SavedSentence, ...] = ()
+    remarks: tuple[SavedRemark, ...] = ()
+
+
+class SavedCall(_Part):
+    """A model call."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+
+
+class SavedStep(_Part):
+    """A stage that ran, with its duration in seconds."""
+
+    stage: str
+    seconds: float
+    calls: tuple[SavedCall, ...] = ()
+
+
+class SavedMetrics(_Part):
+    """Tokens and US dollars of the whole run; None where a price is unknown."""
+
+    total_cost: float | None
+    total_input_tokens: int = 0
+    total_output_tokens: int = 0
+    usage_source: str = ""
+
+
+class Saved(_Part):
+    """A saved trace."""
+
+    question: str
+    strategy: str
+    controls: dict[str, Any]
+    fingerprint: str
+    queries: tuple[SavedQuery, ...]
+    contexts: tuple[SavedContext, ...]
+    answer: SavedAnswer | None
+    metrics: SavedMetrics
+    engine: dict[str, Any]
+    label: str = ""
+    country: str | None = None
+    steps: tuple[SavedStep, ...] = ()
+    seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def corpus(self) -> str:
+        """The corpus that was searched."""
+        return str(self.engine.get("index") or "").partition(",")[0]
+
+    @property
+    def name(self) -> str:
+        """What tells it from the other traces of its session."""
+        return self.label or self.strategy
+
+
+class _Compared(_Part):
+    traces: tuple[Saved, ...]
+
+
+def session_json(traces: Sequence[Trace], labels: Sequence[str] = ()) -> dict[str, Any]:
+    """The JSON that `rag compare --json` prints, and `read_session` reads.
+
+    Args:
+        traces: of one question; at least one.
+        labels: a name for each; the strategies' by default, numbered where one stands several times.
+    """
+    return {
+        "notice": NOTICE,
+        "question": traces[0].question,
+        "traces": [
+            {"label": label, **trace.as_json()}
+            for label, trace in zip(labels or _labels(traces), traces, strict=True)
+        ],
+    }
+
+
+def session_text(traces: Sequence[Trace]) -> str:
+    """`session_json` as the command line prints it."""
+    return f"{as_json(session_json(traces))}\n"
+
+
+def _labels(traces: Sequence[Trace]) -> list[str]:
+    several = Counter(trace.strategy for trace in traces)
+    seen: Counter[str] = Counter()
+    labels = []
+    for trace in traces:
+        seen[trace.strategy] += 1
+        number = f"_{seen[trace.strategy]}" if several[trace.strategy] > 1 else ""
+        labels.append(f"{trace.strategy}{number}")
+    return labels
+
+
+def read_session(path: Path) -> tuple[Saved, ...]:
+    """The traces of a session file: at least one, all for the same question.
+
+    Raises:
+        DataError: the file cannot be read, or is not a session.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        raise DataError(f"{path} cannot be read: {why_unreadable(error)}.", _HINT) from error
+    try:
+        return parse_session(json.loads(text))
+    except DataError as error:
+        raise DataError(f"{path} is not a saved session: {error.message}", _HINT) from error
+    except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits
+        raise DataError(
+            f"{path} is not a saved session: it is not JSON ({why_unreadable(error)}).", _HINT
+        ) from error
+
+
+def parse_session(data: object) -> tuple[Saved, ...]:
+    """The traces in the JSON of a session, as `session_json` gives it.
+
+    Raises:
+        DataError: it is of another shape, has no trace, or more than one question.
+    """
+    try:
+        several = isinstance(data, dict) and "traces" in data
+        traces = _Compared.model_validate(data).traces if several else (Saved.model_validate(data),)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise DataError(f"{f'{where}: ' if where else ''}{first['msg']}.", _HINT) from error
+    if len({saved.question for saved in traces}) != 1:
+        raise DataError("it has no trace, or more than one question.", _HINT)
+    return traces
