@@ -306,7 +306,6 @@ class _ColumnView:
 def _below(run: LiveRun) -> None:
     """What covers all columns: what each found that the others did not, time, cost."""
     traces, cost = run.traces, bills.cost_note(run.calls)
-    export.menu(run)
     if not traces:
         st.caption(foreign.label(cost))
         return
@@ -327,6 +326,7 @@ def _below(run: LiveRun) -> None:
     st.caption(foreign.label(cost))
     if presenter.blind():
         return
+    export.menu(run)
     with st.expander("Where did the time go, and what did it cost?"):
         left, right = st.columns(2)
         with left:
