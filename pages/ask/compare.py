@@ -197,8 +197,9 @@ def _start(
     if earlier:
         earlier.stop()
     _show(LiveRun(engine(), sent, strategies, earlier.traces if earlier else (), country.chosen()))
-    for spot in spots.all:
-        _place(spot)
+    *_, above, _ = [_place(spot) for spot in spots.all]
+    with above:
+        _above(sent)  # what to do at once comes at once
     st.rerun()
 
 
@@ -235,18 +236,18 @@ def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy], spots: _Spot
 def _above(question: str) -> None:
     """What covers all columns and stands above them: the question, what to do at once, the question's language."""
     look = "" if presenter.blind() else look_for(question)
-    foreign.draw(html.results_heading(question, look))
-    _urgent(rag_core.triage(question))
+    # in one piece, so that what is below moves once
+    urgent = html.urgent(rag_core.triage(question), country.numbers())
+    foreign.draw(f"{html.results_heading(question, look)}{urgent}")
     known = profile()
     if known and (notice := rag_core.question_notice(question, known.languages)):
         st.warning(foreign.label(notice))
 
 
 def _urgent(triage: rag_core.Triage) -> None:
-    """What to do about an urgent question, before any answer."""
-    if not triage.urgent:
-        return
-    foreign.draw(html.urgent(triage, country.numbers()))
+    """What to do about an urgent question."""
+    if urgent := html.urgent(triage, country.numbers()):
+        foreign.draw(urgent)
 
 
 class _ColumnView:
@@ -272,18 +273,28 @@ class _ColumnView:
         self._chosen = chosen[0] if chosen else column.strategy
         self._changed = list(chosen) != [column.strategy] or country.chosen() != run.country
         self._also = also
+        self._places: dict[str, DeltaGenerator] = {}
         self._shown: dict[str, str] = {}
         with place:
-            self._places = {name: st.empty() for name in ("status", "answer", "warnings", "passages")}
+            self._draw_results()
             if presenter.blind():
                 return
             with st.expander("How it got here"):
-                self._places |= {name: st.empty() for name in ("stages", "rewrites")}
+                self._draw_stages()
                 if column.trace:
                     foreign.draw(bills.bill(column.trace))
 
     def draw(self) -> None:
         """Bring the column up to date."""
+        self._draw_results()
+        if not presenter.blind():
+            self._draw_stages()
+
+    def _draw_stages(self) -> None:
+        self._put("stages", html.stages(self._column))
+        self._put("rewrites", html.rewrites(self._column))
+
+    def _draw_results(self) -> None:
         column, position, blind = self._column, self._position, presenter.blind()
         shown = "" if blind else rag_core.describe(column.strategy)
         self._put(
@@ -292,15 +303,14 @@ class _ColumnView:
         self._put("answer", html.answer(column, position, engine().state))
         self._put("warnings", html.warnings(column))
         self._put("passages", passages.passages(column, position, self._question, self._also, blind=blind))
-        if not blind:
-            self._put("stages", html.stages(column))
-            self._put("rewrites", html.rewrites(column))
 
     def _put(self, name: str, body: str) -> None:
-        if body and self._shown.get(name) != body:
-            self._shown[name] = body
-            with self._places[name]:
-                foreign.draw(body)
+        """Draw a part for the first time where the page stands, and in its own place from then on."""
+        if name not in self._places:
+            self._places[name] = foreign.draw(body) if body else st.empty()
+        elif body and self._shown[name] != body:
+            foreign.draw(body, place=self._places[name])
+        self._shown[name] = body or self._shown.get(name, "")
 
 
 def _below(run: LiveRun) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
 
@@ -53,9 +54,13 @@ def cells(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{plain(name): rag_core.as_cell(value) for name, value in row.items()} for row in rows]
 
 
-def draw(body: str) -> None:
-    """HTML in which all foreign text is escaped."""
-    st.html(body)
+def draw(body: str, place: DeltaGenerator | None = None) -> DeltaGenerator:
+    """HTML in which all foreign text is escaped; returns where it stands.
+
+    Args:
+        place: of an earlier drawing that this one replaces, without a moment in which neither is there.
+    """
+    return place.html(body) if place else st.html(body)
 
 
 def chart(figure: go.Figure, key: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from helpers.behaviours import Endless, Reply
 from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, serving
@@ -23,32 +26,39 @@ def named(page: Page) -> list[str]:
     return [name for name in NAMES if name in said]
 
 
-def test_a_presenter_shows_a_whole_question_without_a_mouse(browser: Browser, lab: Lab, real_home) -> None:
+def test_a_presenter_shows_a_whole_question_without_a_mouse(
+    browser: Browser, lab: Lab, real_home: Path
+) -> None:
     with (
         serve() as server,
         serving(RAG_HOME=str(real_home), OPENAI_BASE_URL=server.url, OPENAI_API_KEY="test") as address,
     ):
         server.choose = lambda body: Endless()
         visit = Visit(browser, address)
-        page, press = visit.page, visit.page.keyboard.press
+        page = visit.page
+
+        def press(button: str, key: str) -> None:
+            expect(page.get_by_role("button", name=re.compile(f"^{button}"))).to_be_enabled()
+            page.keyboard.press(key)
+
         expect(page.get_by_text("Warming up")).to_have_count(0, timeout=ANSWER_MS)
-        press("F2")
+        press("Present", "F2")
         question = page.locator(".rl-presented")
         expect(question).to_have_text("Press Next for the first question.")
         expect(page.get_by_role("combobox")).to_have_count(0)
-        press("n")
+        press("Next", "n")
         expect(question).to_have_text(ENGLISH)
-        press("g")
+        press("Run", "g")
         expect(page.locator(".rl-live")).to_have_count(3, timeout=ANSWER_MS)
-        press("s")
+        press("Stop", "s")
         expect(page.get_by_text("Finished results are kept.")).to_have_count(3)
         assert server.gone.wait(timeout=30)
 
         server.choose = lambda body: Reply("Go in at once [1].")
-        press("n")
+        press("Next", "n")
         expect(question).to_have_text("EPDS cut-off")
         expect(page.locator(".rl-answer, .rl-passage")).to_have_count(0)  # none of the question before
-        press("g")
+        press("Run", "g")
         answers = page.locator(".rl-answer:not(.rl-live)")
         expect(answers).to_have_count(3, timeout=ANSWER_MS)
         expect(page.get_by_text("What did one find that another did not?")).to_be_visible(timeout=ANSWER_MS)
@@ -57,19 +67,19 @@ def test_a_presenter_shows_a_whole_question_without_a_mouse(browser: Browser, la
 
         citation = page.locator("button.rl-cite").first
         for _ in range(40):
-            press("Tab")
+            page.keyboard.press("Tab")
             if citation.evaluate("one => one === document.activeElement"):
                 break
-        press("Enter")
+        page.keyboard.press("Enter")
         card = page.locator(".rl-card:popover-open")
         expect(card).to_be_visible()
-        press("Escape")
+        page.keyboard.press("Escape")
         expect(card).to_have_count(0)
 
-        press("v")
+        press("Reveal", "v")
         for name in ("Simple semantic", "BM25 keywords", "Hybrid RRF + MMR"):
             expect(page.locator(".rl-named", has_text=name)).to_be_visible()
-        press("b")
+        press("Leave", "b")
         expect(page.get_by_label("Question", exact=True)).to_have_value("EPDS cut-off")
         expect(visit.results_for("EPDS cut-off")).to_be_visible()
         expect(answers).to_have_count(3)
