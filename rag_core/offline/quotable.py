@@ -25,6 +25,8 @@ _INTRODUCES = re.compile(r":$|\b(?:these|below|the following|siguientes?|est[ao]
 _LOOKS_BACK = re.compile(
     r"(?:it|its|they|them|their|this|these|those|that|he|she|such|both|then|so|but|also|however|instead|otherwise|"
     r"another|others?|the (?:same|other|latter|former)|even then|either way|neither|afterwards|if (?:it|they|this|not|so)|"
+    r"(?:above|after|at|before|below|beyond|by|despite|during|from|under|until|with|without) (?:that|this|these|those|it|them)|"
+    r"(?:con|desde|durante|hasta|para|sin|tras|(?:antes|después|debajo|encima|por debajo|por encima) de) (?:es[aeo]s?|est[aeo]s?|ell[ao]s?)|"
     r"in (?:that|this) case|in addition|for (?:this|that) reason|any of (?:these|them)|(?:most|many|some|all|each|one|two|none) of (?:these|them)|"
     r"suelen?|son|es|dura[n]?|est[eao]s?|es[eao]s?|es[eo]|ell[ao]s?|él|pero|también|además|sin embargo|entonces|así|por es[eo]|"
     r"por est[ao]|por lo tanto|ambos|ambas|tampoco|en cambio|en (?:ese|este|tal) caso|de lo contrario|si no|"

@@ -54,6 +54,9 @@ def test_short_lines_without_full_stops_are_sentences_if_nothing_else_is_there()
     ("text", "needs"),
     [
         ("These need help.", True),
+        ("Below that count, a spinal is usually avoided.", True),
+        ("Por debajo de esa cifra se evita.", True),
+        ("Below 37 weeks it is preterm.", False),
         ("Instead, call the unit.", True),
         ("It lasts four weeks.", True),
         ("Most women with these signs are well.", True),
