@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.shared import bills, charts, country, foreign, html, passages, private
+from pages.shared import bills, charts, country, flow, foreign, html, passages, private
 from pages.shared.comparisons import comparisons
 from pages.shared.controls import settings, strategy_columns
 from pages.shared.engine import engine
@@ -183,7 +183,7 @@ def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy], *, running: 
         with place:
             foreign.draw('<p class="rl-hint">Press <b>Run</b> to fill this column.</p>')
     views = [
-        _ColumnView(column, position, place, changed=_changed(run, position, strategies))
+        _ColumnView(column, position, place, run.id, changed=_changed(run, position, strategies))
         for position, (column, place) in enumerate(zip(run.columns, places, strict=False))
     ]
     pulse = st.empty()
@@ -218,7 +218,9 @@ def _changed(run: LiveRun, position: int, strategies: Sequence[rag_core.Strategy
 class _ColumnView:
     """One column's places on the page; each is redrawn only when its content changes."""
 
-    def __init__(self, column: Column, position: int, place: DeltaGenerator, *, changed: bool) -> None:
+    def __init__(
+        self, column: Column, position: int, place: DeltaGenerator, key: str, *, changed: bool
+    ) -> None:
         self._column = column
         self._position = position
         self._changed = changed
@@ -231,6 +233,7 @@ class _ColumnView:
             if column.trace:
                 with st.expander("Time, tokens and cost per stage"):
                     foreign.draw(bills.bill(column.trace))
+                flow.how_it_got_here(column.trace, f"{key}.{position}")
 
     def draw(self, question: str) -> None:
         """Bring the column up to date."""
@@ -265,6 +268,7 @@ def _below(run: LiveRun) -> None:
         foreign.draw(html.safety(checks))
     st.subheader("Which passages did they share?", anchor=False)
     foreign.draw(passages.shared(run.columns))
+    flow.why_not(traces)
     left, right = st.columns(2)
     with left:
         st.subheader("Where did the time go?", anchor=False)
