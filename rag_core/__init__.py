@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .explain import (
         ControlTips,
         Fate,
+        FlowColumn,
         Lane,
         Missed,
         Part,
@@ -46,9 +47,11 @@ if TYPE_CHECKING:
         WhyNot,
         decompose,
         fates,
+        flow_columns,
         lanes,
         tipping_points,
     )
+    from .explain import summary as summary_of_fates
     from .lab.lab import Lab
     from .lab.opening import builtin_files, index_path, open_lab
     from .language.highlight import Segment, highlight
@@ -134,6 +137,7 @@ __all__ = [
     "Event",
     "Failed",
     "Fate",
+    "FlowColumn",
     "Grounded",
     "Helplines",
     "Hit",
@@ -200,6 +204,7 @@ __all__ = [
     "describe_changes",
     "fates",
     "find_private",
+    "flow_columns",
     "format_docs",
     "format_value",
     "gives_orders",
@@ -228,6 +233,7 @@ __all__ = [
     "shared_passages",
     "source_names",
     "spent_so_far",
+    "summary_of_fates",
     "tipping_points",
     "token_counts",
     "triage",
@@ -240,7 +246,7 @@ _NAMES = {  # module: its names
     "catalog": "RECIPES Choice Control Number Preset Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
     "catalog.outline": "OutlinedStage outline",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
-    "explain": "ControlTips Fate Lane Missed Part Place ScoreLine TippingPoint WhyNot decompose fates lanes tipping_points",
+    "explain": "ControlTips Fate FlowColumn Lane Missed Part Place ScoreLine TippingPoint WhyNot decompose fates flow_columns lanes summary_of_fates tipping_points",
     "lab.lab": "Lab",
     "lab.opening": "builtin_files index_path open_lab",
     "language.highlight": "Segment highlight",
@@ -274,7 +280,7 @@ _NAMES = {  # module: its names
     "values.visible": "as_cell visible",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
-_RENAMED = {"READY_TEMPLATES": "READY", "source_names": "names"}
+_RENAMED = {"READY_TEMPLATES": "READY", "source_names": "names", "summary_of_fates": "summary"}
 
 
 def __getattr__(name: str) -> Any:

@@ -16,6 +16,7 @@ from pages.shared import (
     controls,
     country,
     export,
+    flow,
     foreign,
     html,
     overlap,
@@ -279,15 +280,16 @@ class _ColumnView:
             self._draw_results()
             if presenter.blind():
                 return
-            with st.expander("How it got here"):
-                self._draw_stages()
-                if column.trace:
-                    foreign.draw(bills.bill(column.trace))
+            if column.trace:
+                flow.how_it_got_here(column.trace, f"{run.id}.{position}", lambda: _stages(column))
+            else:
+                with st.expander(flow.TITLE):
+                    self._draw_stages()
 
     def draw(self) -> None:
         """Bring the column up to date."""
         self._draw_results()
-        if not presenter.blind():
+        if "stages" in self._places:
             self._draw_stages()
 
     def _draw_stages(self) -> None:
@@ -313,6 +315,14 @@ class _ColumnView:
         self._shown[name] = body or self._shown.get(name, "")
 
 
+def _stages(column: Column) -> None:
+    """The stages of a column that is done, with what each took and cost."""
+    foreign.draw(html.stages(column))
+    foreign.draw(html.rewrites(column))
+    if column.trace:
+        foreign.draw(bills.bill(column.trace))
+
+
 def _below(run: LiveRun) -> None:
     """What covers all columns: what each found that the others did not, time, cost."""
     traces, cost = run.traces, bills.cost_note(run.calls)
@@ -336,6 +346,7 @@ def _below(run: LiveRun) -> None:
     st.caption(foreign.label(cost))
     if presenter.blind():
         return
+    flow.why_not(traces)
     export.menu(run)
     with st.expander("Where did the time go, and what did it cost?"):
         left, right = st.columns(2)

@@ -1,7 +1,7 @@
 """Why a result is what it is: fates of passages, parts of scores, tipping points, and where a passage was lost."""
 
 from .fate import Fate, fates, fates_json, summary
-from .flow import Lane, Place, lanes
+from .flow import FlowColumn, Lane, Place, flow_columns, lanes
 from .missed import Missed, WhyNot, why_not
 from .scores import Part, ScoreLine, decompose
 from .tipping import ControlTips, TippingPoint, tipping_points
@@ -9,6 +9,7 @@ from .tipping import ControlTips, TippingPoint, tipping_points
 __all__ = [
     "ControlTips",
     "Fate",
+    "FlowColumn",
     "Lane",
     "Missed",
     "Part",
@@ -19,6 +20,7 @@ __all__ = [
     "decompose",
     "fates",
     "fates_json",
+    "flow_columns",
     "lanes",
     "summary",
     "tipping_points",

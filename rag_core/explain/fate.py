@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ..stages import Mmr, ReciprocalRankFusion, Threshold, Top
 from ..values.trace import Step, Trace
 from ..values.types import Hit, Passage, Ranking
-from .flow import Lane, Place, lanes, last_hits, places
+from .flow import FlowColumn, Lane, Place, lanes, last_hits, places, ranks
 from .fusions import fusion_of
 
 FateKind = Literal[
@@ -62,6 +62,10 @@ class Fate:
     def used(self) -> bool:
         """Whether the answer is written from it, among others."""
         return self.kind == "used"
+
+    def ranks(self, columns: Sequence[FlowColumn]) -> tuple[int | None, ...]:
+        """Its best rank in each column of the rank flow; None where it is absent."""
+        return ranks(self.places, columns)
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON values, the passage by id and title."""

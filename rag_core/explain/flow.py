@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..values.trace import Trace
 from ..values.types import Hit, Ranking
+
+TITLES = {
+    "bm25": "BM25",
+    "Bm25": "BM25",
+    "dense": "Dense",
+    "ReciprocalRankFusion": "Fusion",
+    "WeightedFusion": "Fusion",
+    "MaxFusion": "Fusion",
+    "Top": "Cut",
+    "Mmr": "MMR",
+    "LlmRerank": "Judge",
+    "Blend": "S_final",
+    "Threshold": "θ",
+    "Generate": "Prompt",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +79,46 @@ def lanes(trace: Trace) -> tuple[Lane, ...]:
         for position, step in enumerate(trace.steps)
         for ranking in step.after.rankings
     )
+
+
+@dataclass(frozen=True, slots=True)
+class FlowColumn:
+    """One column of the rank flow: a search, or a stage after the searches with all its lists.
+
+    Args:
+        title: short, as in "Dense · synonyms", "MMR".
+        lanes: positions of its lists in `lanes`.
+    """
+
+    title: str
+    lanes: tuple[int, ...]
+
+
+def flow_columns(trace: Trace) -> tuple[FlowColumn, ...]:
+    """The columns of the rank flow, in the order of the stages; each search has its own."""
+    columns = []
+    listed = list(enumerate(lanes(trace)))
+    for _, group in itertools.groupby(listed, key=lambda pair: pair[1].position):
+        found = list(group)
+        if found[0][1].kind == "retrieve":
+            columns += [FlowColumn(_search(lane), (place,)) for place, lane in found]
+        else:
+            stage = found[0][1].stage
+            columns.append(FlowColumn(TITLES.get(stage, stage), tuple(place for place, _ in found)))
+    return tuple(columns)
+
+
+def ranks(where: Sequence[Place], columns: Sequence[FlowColumn]) -> tuple[int | None, ...]:
+    """A passage's best rank in each column; None where it is absent."""
+    by_lane = {place.lane: place.rank for place in where}
+    return tuple(
+        min((by_lane[lane] for lane in column.lanes if lane in by_lane), default=None) for column in columns
+    )
+
+
+def _search(lane: Lane) -> str:
+    name = TITLES.get(lane.retriever, lane.retriever)
+    return name if lane.origin == "question" else f"{name} · {lane.origin}"
 
 
 def rankings(trace: Trace) -> tuple[Ranking, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from ..stages import FusionStage, ReciprocalRankFusion, WeightedFusion
 from ..values.trace import Trace
 from ..values.types import Query, Ranking, Term
-from .flow import last_hits
+from .flow import TITLES, last_hits
 from .fusions import fusion_of
 
 
@@ -20,7 +20,7 @@ class Part:
 
     Args:
         name: a list ("bm25", "dense · synonyms") or a term ("cosine", "judge", "similarity").
-        formula: how `value` comes about: "1 / (60 + 3)", "0.4 · 0.7120".
+        formula: how `value` comes about: "1 / (60 + 3)", "0.4 · 0.7120"; empty for a score taken over as it is.
         value: its contribution to the score.
         counted: whether the score includes it; where the best part counts, the others do not.
         passage: id of the passage a similarity is to; otherwise empty.
@@ -38,11 +38,13 @@ class ScoreLine:
     """One vote, taken apart.
 
     Args:
+        title: the stage's short title, as in the rank flow.
         note: the judge's reason; otherwise empty.
         parts: the counted ones add up to the score; empty where a stage gives the score as a whole.
     """
 
     stage: str
+    title: str
     query: str
     origin: str
     rank: int
@@ -80,6 +82,7 @@ def decompose(trace: Trace, passage: str) -> tuple[ScoreLine, ...]:
     return tuple(
         ScoreLine(
             vote.stage,
+            TITLES.get(vote.stage, vote.stage),
             vote.query,
             origins.get(vote.query, "question"),
             vote.rank,
@@ -116,7 +119,7 @@ def _share(fusion: FusionStage, ranking: Ranking, rank: int, score: float) -> tu
             weight = fusion.weight(ranking.query.template_index)
             return f"{weight:g} · {score:.4f}", weight * max(0.0, score)
         case _:
-            return f"{score:.4f}", score
+            return "", score
 
 
 def _counted(fusion: FusionStage, values: Sequence[float]) -> list[bool]:

@@ -33,11 +33,13 @@ class TippingPoint:
         gained: (rank, passage) of those that are then used.
         lost: (rank, passage) of those that are then no longer used, by their current rank.
         text: all this as one line: "θ 0.5 → 0.47 admits “Anti-D” (rank 7)".
+        effect: its second half: "admits “Anti-D” (rank 7)".
     """
 
     value: Any
     beside: Any
     text: str
+    effect: str
     gained: tuple[tuple[int, Passage], ...]
     lost: tuple[tuple[int, Passage], ...]
 
@@ -149,7 +151,8 @@ def _point(replay: Replay, values: Values, value: object, beside: object, tips: 
     verbs = [f"admits {_listed(gained)}"] if gained else []
     verbs += [f"drops {_listed(lost)}"] if lost else []
     moved = f"{tips.symbol} {format_value(tips.current)} → {format_value(value)}"
-    return TippingPoint(value, beside, f"{moved} {' and '.join(verbs)}", gained, lost)
+    effect = " and ".join(verbs)
+    return TippingPoint(value, beside, f"{moved} {effect}", effect, gained, lost)
 
 
 def _listed(found: Sequence[tuple[int, Passage]]) -> str:

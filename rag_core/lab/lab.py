@@ -21,7 +21,7 @@ from ..values.errors import IndexDamaged, MissingResource, RagError, attach_call
 from ..values.profile import Profile
 from ..values.settings import Settings
 from ..values.trace import Trace
-from ..values.types import ModelCall
+from ..values.types import ModelCall, Passage
 from .engines import ROLES, Engines, vector_files
 
 if TYPE_CHECKING:
@@ -237,17 +237,22 @@ class Lab:
         """
         return tipping_points(trace, self.services(trace.country))
 
+    @property
+    def passages(self) -> Mapping[str, Passage]:
+        """Every passage of the corpus, by id."""
+        return self.index.passages
+
     def why_not(self, trace: Trace, passage: str) -> WhyNot:
         """Where a strategy lost a passage of this corpus, found or not; calls no model.
 
         Args:
-            passage: its id, a key of `index.passages`.
+            passage: its id, a key of `passages`.
 
         Raises:
             ConfigError: as for `tipping_points`.
             InputError: the corpus has no such passage.
         """
-        return why_not(trace, passage, self.services(trace.country), self.index.passages)
+        return why_not(trace, passage, self.services(trace.country), self.passages)
 
     def with_engines(self, engines: Engines) -> Lab:
         """The same corpus and index with other models."""
