@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         register,
         unregister,
     )
+    from .catalog.address import Configuration, from_address, to_address
     from .catalog.outline import OutlinedStage, outline
     from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
     from .lab.lab import Lab
@@ -111,6 +112,7 @@ __all__ = [
     "Answer",
     "Choice",
     "Citation",
+    "Configuration",
     "Control",
     "Cost",
     "Document",
@@ -176,6 +178,7 @@ __all__ = [
     "find_private",
     "format_docs",
     "format_value",
+    "from_address",
     "gives_orders",
     "helplines",
     "highlight",
@@ -200,6 +203,7 @@ __all__ = [
     "shared_passages",
     "source_names",
     "spent_so_far",
+    "to_address",
     "token_counts",
     "triage",
     "unregister",
@@ -209,6 +213,7 @@ __all__ = [
 
 _NAMES = {  # module: its names
     "catalog": "RECIPES Choice Control Number Preset Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
+    "catalog.address": "Configuration from_address to_address",
     "catalog.outline": "OutlinedStage outline",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
     "lab.lab": "Lab",

@@ -12,11 +12,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.shared import bills, charts, country, export, foreign, html, passages, private
+from pages.shared import bills, charts, country, export, foreign, html, keeping, passages, permalink, private
 from pages.shared.comparisons import comparisons
 from pages.shared.controls import settings, strategy_columns
 from pages.shared.engine import engine
-from pages.shared.live import Column, LiveRun
+from pages.shared.live import Column, Comparison, LiveRun
 
 GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
 TICK_S = 0.08  # between two redraws of a running comparison
@@ -30,6 +30,7 @@ def main() -> None:
     run = _current()
     if st.session_state.get("forgotten"):
         st.info("The comparison at this address is no longer stored on this server. Ask the question again.")
+    permalink.warn()
     with st.expander("Demo questions", expanded=run is None):
         _gallery()
     running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
@@ -54,16 +55,15 @@ def main() -> None:
         _results(run, strategies, running=running)
 
 
-def _current() -> LiveRun | None:
+def _current() -> Comparison | None:
     """The comparison to show: the one in the page's address, else the session's last. Restores its widgets."""
-    current: LiveRun | None = st.session_state.get("run")
+    current: Comparison | None = st.session_state.get("run")
     requested = st.query_params.get("run")
     # until the browser knows the address of a comparison just started, it still sends the one before
     just_started = current is not None and time.monotonic() - current.started < ADDRESS_S
     if requested and not just_started and (current is None or current.id != requested):
-        found = comparisons().find(requested)
+        found = keeping.find(requested)
         if found:
-            st.session_state.update(found.settings)
             _show(found)
             current = found
         else:
@@ -71,15 +71,16 @@ def _current() -> LiveRun | None:
             del st.query_params["run"]
     if current:
         comparisons().keep(current)
-        if st.query_params.get("run") != current.id:
-            st.query_params["run"] = current.id
+        permalink.put(current)
+    else:
+        permalink.take()
     return current
 
 
-def _show(run: LiveRun) -> None:
+def _show(run: Comparison) -> None:
     """Make this comparison the session's current one."""
     st.session_state["run"] = run
-    st.session_state["forgotten"] = False
+    st.session_state.update(forgotten=False, misread=())
     st.session_state["turn"] = 1 - st.session_state.get("turn", 0)
 
 
@@ -114,7 +115,7 @@ def _take(key: str, texts: dict[str, str]) -> None:
         st.session_state[key] = None
 
 
-def _question_box(run: LiveRun | None, *, running: bool) -> bool:
+def _question_box(run: Comparison | None, *, running: bool) -> bool:
     """The question and its buttons; whether Run was pressed.
 
     In a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page.
@@ -151,7 +152,7 @@ def _profile() -> rag_core.Profile | None:
         return None
 
 
-def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: LiveRun | None) -> None:
+def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: Comparison | None) -> None:
     """Start a comparison; after an invalid question the earlier one stays on screen."""
     try:
         checked = rag_core.check_question(question)
@@ -163,14 +164,16 @@ def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: Live
         return
     if earlier:
         earlier.stop()
-    _show(LiveRun(engine(), sent, strategies, earlier.traces if earlier else (), country.chosen()))
+    started = LiveRun(engine(), sent, strategies, earlier.traces if earlier else (), country.chosen())
+    _show(keeping.remember(started))
     _place()
     st.rerun()
 
 
-def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy], *, running: bool) -> None:
+def _results(run: Comparison, strategies: Sequence[rag_core.Strategy], *, running: bool) -> None:
     st.divider()
     foreign.draw(html.results_heading(run.question))
+    keeping.opened(run)
     _urgent(rag_core.triage(run.question))
     for entry in _demo():
         if entry["text"] == run.question:
@@ -208,7 +211,7 @@ def _urgent(triage: rag_core.Triage) -> None:
     foreign.draw(html.urgent(triage, country.numbers()))
 
 
-def _changed(run: LiveRun, position: int, strategies: Sequence[rag_core.Strategy]) -> bool:
+def _changed(run: Comparison, position: int, strategies: Sequence[rag_core.Strategy]) -> bool:
     """Whether the settings above a column differ from those it ran with."""
     if position >= len(strategies) or country.chosen() != run.country:
         return True
@@ -248,9 +251,10 @@ class _ColumnView:
                 foreign.draw(body)
 
 
-def _below(run: LiveRun) -> None:
+def _below(run: Comparison) -> None:
     """What covers all columns: shared passages, time, cost."""
     traces, cost = run.traces, bills.cost_note(run.calls)
+    keeping.unkept(run)
     export.menu(run)
     st.divider()
     if not traces:
