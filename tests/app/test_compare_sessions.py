@@ -59,6 +59,10 @@ def test_the_question_and_the_settings_survive_another_page_without_a_run(visit:
     expect(page.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
     tab(page, "Compare").click()
     expect(page.get_by_label("Question", exact=True)).to_have_value(SPANISH)
+    tab(page, "Documents").click()
+    expect(page.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_label("Question", exact=True)).to_have_value(SPANISH)
     page.get_by_role("button", name="Settings").first.click()
     expect(page.get_by_role("slider", name="k_final")).to_have_value("4")
 
