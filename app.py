@@ -13,6 +13,7 @@ if __name__ == "__main__":  # runs in every browser session
     page = st.navigation(
         [
             st.Page("pages/ask/compare.py", title="Compare", url_path="", default=True),
+            st.Page("pages/ask/questions.py", title="Questions", url_path="questions"),
             st.Page("pages/learn/guide.py", title="Strategies", url_path="strategies"),
             st.Page("pages/ask/documents.py", title="Documents", url_path="documents"),
             st.Page("pages/measure/run.py", title="Measure", url_path="measure"),

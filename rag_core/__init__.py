@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         register,
         unregister,
     )
+    from .catalog.address import Configuration, from_address, to_address
     from .catalog.outline import OutlinedStage, outline
     from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
     from .explain import (
@@ -129,6 +130,7 @@ __all__ = [
     "Answer",
     "Choice",
     "Citation",
+    "Configuration",
     "Control",
     "ControlTips",
     "Cost",
@@ -207,6 +209,7 @@ __all__ = [
     "flow_columns",
     "format_docs",
     "format_value",
+    "from_address",
     "gives_orders",
     "helplines",
     "highlight",
@@ -235,6 +238,7 @@ __all__ = [
     "spent_so_far",
     "summary_of_fates",
     "tipping_points",
+    "to_address",
     "token_counts",
     "triage",
     "unregister",
@@ -244,6 +248,7 @@ __all__ = [
 
 _NAMES = {  # module: its names
     "catalog": "RECIPES Choice Control Number Preset Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
+    "catalog.address": "Configuration from_address to_address",
     "catalog.outline": "OutlinedStage outline",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
     "explain": "ControlTips Fate FlowColumn Lane Missed Part Place ScoreLine TippingPoint WhyNot decompose fates flow_columns lanes summary_of_fates tipping_points",

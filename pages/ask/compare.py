@@ -19,15 +19,17 @@ from pages.shared import (
     flow,
     foreign,
     html,
+    keeping,
     overlap,
     passages,
+    permalink,
     presenter,
     private,
 )
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
-from pages.shared.live import Column, LiveRun
+from pages.shared.live import Column, Comparison, LiveRun
 from pages.shared.question import look_for, pick_demo, profile, question_box
 
 TICK_S = 0.08  # between two redraws of a running comparison
@@ -47,6 +49,7 @@ def main() -> None:
             st.info(
                 "The comparison at this address is no longer stored on this server. Ask the question again."
             )
+        permalink.warn()
     above = st.container()
     count = max(controls.columns(), len(run.columns) if run else 0)
     foreign.draw(html.switches(count))
@@ -92,7 +95,7 @@ class _Spots:
         return [*self.columns, self.above, self.below]
 
 
-def _ask(run: LiveRun | None, *, running: bool) -> bool:
+def _ask(run: Comparison | None, *, running: bool) -> bool:
     """One row: the question, Run and Stop, demo questions, country, number of columns; whether Run was pressed."""
     with st.container(key="ask"):
         left, right = st.columns([7, 5], gap="small")
@@ -123,7 +126,7 @@ def _head(position: int, card: DeltaGenerator) -> rag_core.Strategy:
         return controls.strategy_of(position)
 
 
-def _names(run: LiveRun | None, count: int) -> list[str]:
+def _names(run: Comparison | None, count: int) -> list[str]:
     """What the columns are called: a letter, and the strategy that ran there unless names are hidden."""
     ran = [rag_core.describe(column.strategy) for column in run.columns] if run else []
     names = []
@@ -144,16 +147,15 @@ def _changes(strategy: rag_core.Strategy) -> str:
     return "" if presenter.blind() else rag_core.describe_changes(strategy)
 
 
-def _current() -> LiveRun | None:
+def _current() -> Comparison | None:
     """The comparison to show: the one in the page's address, else the session's last. Restores its widgets."""
-    current: LiveRun | None = st.session_state.get("run")
+    current: Comparison | None = st.session_state.get("run")
     requested = st.query_params.get("run")
     # until the browser knows the address of a comparison just started, it still sends the one before
     just_started = current is not None and time.monotonic() - current.started < ADDRESS_S
     if requested and not just_started and (current is None or current.id != requested):
-        found = comparisons().find(requested)
+        found = keeping.find(requested)
         if found:
-            st.session_state.update(found.settings)
             _show(found)
             current = found
         else:
@@ -161,15 +163,16 @@ def _current() -> LiveRun | None:
             del st.query_params["run"]
     if current:
         comparisons().keep(current)
-        if st.query_params.get("run") != current.id:
-            st.query_params["run"] = current.id
+        permalink.put(current)
+    else:
+        permalink.take()
     return current
 
 
-def _show(run: LiveRun) -> None:
+def _show(run: Comparison) -> None:
     """Make this comparison the session's current one."""
     st.session_state["run"] = run
-    st.session_state.update(forgotten=False, upcoming=False)
+    st.session_state.update(forgotten=False, upcoming=False, misread=())
     st.session_state["turn"] = 1 - st.session_state.get("turn", 0)
 
 
@@ -184,7 +187,7 @@ def _place(spot: DeltaGenerator) -> DeltaGenerator:
 
 
 def _start(
-    question: str, strategies: Sequence[rag_core.Strategy], earlier: LiveRun | None, spots: _Spots
+    question: str, strategies: Sequence[rag_core.Strategy], earlier: Comparison | None, spots: _Spots
 ) -> None:
     """Start a comparison; after an invalid question the earlier one stays on screen."""
     try:
@@ -197,19 +200,23 @@ def _start(
         return
     if earlier:
         earlier.stop()
-    _show(LiveRun(engine(), sent, strategies, earlier.traces if earlier else (), country.chosen()))
+    started = LiveRun(engine(), sent, strategies, earlier.traces if earlier else (), country.chosen())
+    _show(keeping.remember(started))
     *_, above, _ = [_place(spot) for spot in spots.all]
     with above:
         _above(sent)  # what to do at once comes at once
     st.rerun()
 
 
-def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy], spots: _Spots, *, running: bool) -> None:
+def _results(
+    run: Comparison, strategies: Sequence[rag_core.Strategy], spots: _Spots, *, running: bool
+) -> None:
     *places, above, below = [
         _place(spot) for spot in spots.all
     ]  # all at once: old answers go before the new question comes
     with above:
         _above(run.question)
+        keeping.opened(run)
     also = overlap.also_in(run.columns) if run.over else [{} for _ in run.columns]
     views = [
         _ColumnView(column, position, place, strategies[position : position + 1], run, also[position])
@@ -265,7 +272,7 @@ class _ColumnView:
         position: int,
         place: DeltaGenerator,
         chosen: Sequence[rag_core.Strategy],
-        run: LiveRun,
+        run: Comparison,
         also: Mapping[str, str],
     ) -> None:
         self._column = column
@@ -323,9 +330,10 @@ def _stages(column: Column) -> None:
         foreign.draw(bills.bill(column.trace))
 
 
-def _below(run: LiveRun) -> None:
+def _below(run: Comparison) -> None:
     """What covers all columns: what each found that the others did not, time, cost."""
     traces, cost = run.traces, bills.cost_note(run.calls)
+    keeping.unkept(run)
     if not traces:
         st.caption(foreign.label(cost))
         return

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.shared.live import LiveRun
+from pages.shared.live import Comparison
 
 MOST_KEPT = 100
 KEPT_S = 12 * 3600.0  # after a page last showed it
@@ -27,24 +27,29 @@ class Comparisons:
         self, most: int = MOST_KEPT, seconds: float = KEPT_S, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._most, self._seconds, self._clock = most, seconds, clock
-        self._kept: OrderedDict[str, tuple[LiveRun, float]] = (
+        self._kept: OrderedDict[str, tuple[Comparison, float]] = (
             OrderedDict()
         )  # the most recently shown comes last
         self._lock = threading.Lock()
 
-    def keep(self, run: LiveRun) -> None:
+    def keep(self, run: Comparison) -> None:
         """Store a comparison, or note that it is still shown."""
         with self._lock:
             self._kept[run.id] = run, self._clock()
             self._kept.move_to_end(run.id)
             self._expire()
 
-    def find(self, name: str) -> LiveRun | None:
+    def find(self, name: str) -> Comparison | None:
         """The comparison with this id; None when there is none or it has expired."""
         with self._lock:
             self._expire()
             run, _ = self._kept.get(name, (None, 0.0))
             return run
+
+    def forget(self, name: str) -> None:
+        """Drop a comparison that was deleted."""
+        with self._lock:
+            self._kept.pop(name, None)
 
     def _expire(self) -> None:
         oldest = self._clock() - self._seconds

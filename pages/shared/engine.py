@@ -30,8 +30,11 @@ class Engine:
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """Hosts off this machine that questions are sent to."""
-        return self.settings.outside if self.settings else ()
+        """Hosts off this machine that questions are sent to, that of the history's database included."""
+        if self.settings is None:
+            return ()
+        hosts = (*self.settings.outside, self.settings.history_host)
+        return tuple(dict.fromkeys(host for host in hosts if host))
 
     @property
     def state(self) -> str:

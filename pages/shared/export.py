@@ -10,11 +10,11 @@ from functools import partial
 import streamlit as st
 
 import rag_core
-from pages.shared.live import LiveRun
+from pages.shared.live import Comparison
 from rag_core import sessions
 
 
-def menu(run: LiveRun) -> None:
+def menu(run: Comparison) -> None:
     """Draw the menu; nothing for a comparison without a result."""
     if not run.traces:
         return
@@ -35,11 +35,11 @@ def _file(title: str, name: str, kind: str, make: Callable[[], str | bytes]) -> 
     st.download_button(title, make, name, kind, key=f"download.{kind}", on_click="ignore", width="stretch")  # fmt: skip
 
 
-def _session(run: LiveRun) -> tuple[sessions.Saved, ...]:
+def _session(run: Comparison) -> tuple[sessions.Saved, ...]:
     return sessions.parse_session(sessions.session_json(run.traces))
 
 
-def _html(run: LiveRun) -> str:
+def _html(run: Comparison) -> str:
     failures = [
         f"{rag_core.describe(column.strategy)}: {column.error or column.stopped}"
         for column in run.columns
@@ -48,15 +48,15 @@ def _html(run: LiveRun) -> str:
     return sessions.report(_session(run), run.asked, failures)
 
 
-def _json(run: LiveRun) -> str:
+def _json(run: Comparison) -> str:
     return sessions.session_text(run.traces)
 
 
-def _csv(run: LiveRun) -> str:
+def _csv(run: Comparison) -> str:
     return sessions.passages_csv(_session(run))
 
 
-def _trec(run: LiveRun) -> str | bytes:
+def _trec(run: Comparison) -> str | bytes:
     """One run file; several in an archive."""
     runs = sessions.trec_runs(_session(run))
     if len(runs) == 1:

@@ -1,7 +1,8 @@
-"""A comparison that runs in the background and survives reruns of the page."""
+"""A comparison: one that runs in the background and survives reruns of the page, or one that ran earlier."""
 
 from __future__ import annotations
 
+import math
 import secrets
 import threading
 import time
@@ -70,17 +71,73 @@ class Column:
         return self.ranking is not None and all(stage.kind == "answer" for stage in remaining)
 
 
-class LiveRun:
-    """One question answered by several strategies, on a background thread.
+class Comparison:
+    """One question and its columns; this one is over.
+
+    Args:
+        identity: names it in the page's address; cannot be guessed.
+        asked: when, in UTC.
+        country: whose guidance leads; may be empty.
+        calls: the model calls it paid for.
+        left_out: a sentence for each column that can no longer be shown.
+
+    Attributes:
+        settings: the latest values of the page's widgets, restored when the page is reloaded.
+        started: on the monotonic clock.
+        kept: set once its storing in the history has succeeded or failed.
+        unkept: why it failed; empty otherwise.
+    """
+
+    def __init__(
+        self,
+        identity: str,
+        asked: datetime,
+        question: str,
+        columns: Sequence[Column],
+        country: str = "",
+        calls: tuple[rag_core.ModelCall, ...] = (),
+        left_out: Sequence[str] = (),
+    ) -> None:
+        self.id = identity
+        self.asked = asked
+        self.question = question
+        self.columns = list(columns)
+        self.country = country
+        self.left_out = left_out
+        self.settings: Mapping[str, object] = {}
+        self.started = -math.inf
+        self.kept = threading.Event()
+        self.unkept = ""
+        self._calls = calls
+
+    @property
+    def over(self) -> bool:
+        """Whether every column has settled."""
+        return True
+
+    @property
+    def traces(self) -> list[rag_core.Trace]:
+        """The traces of the columns that are done."""
+        return [column.trace for column in self.columns if column.trace]
+
+    @property
+    def calls(self) -> tuple[rag_core.ModelCall, ...]:
+        """The model calls of this comparison so far, failed and stopped columns included; each call once."""
+        return self._calls
+
+    def stop(self) -> None:
+        """Stop; finished stages are kept."""
+
+    def mark_watched(self) -> None:
+        """Record that a page shows this comparison."""
+
+
+class LiveRun(Comparison):
+    """A comparison that runs on a background thread.
 
     Args:
         earlier: traces whose stages may be reused.
         country: whose guidance leads; may be empty.
-
-    Attributes:
-        id: names it in the page's address; cannot be guessed.
-        asked: when it was started, in UTC.
-        settings: the latest values of the page's widgets, restored when the page is reloaded.
     """
 
     def __init__(
@@ -91,13 +148,9 @@ class LiveRun:
         earlier: Sequence[rag_core.Trace] = (),
         country: str = "",
     ) -> None:
-        self.id = secrets.token_urlsafe(16)
-        self.settings: Mapping[str, object] = {}
-        self.question = question
-        self.country = country
-        self.asked = datetime.now(UTC)
+        columns = [Column(strategy) for strategy in strategies]
+        super().__init__(secrets.token_urlsafe(16), datetime.now(UTC), question, columns, country)
         self.started = time.monotonic()
-        self.columns = [Column(strategy) for strategy in strategies]
         self._engine = engine
         self._earlier = earlier
         self._settled: list[rag_core.Done | rag_core.Failed | rag_core.StoppedEarly] = []
@@ -116,11 +169,6 @@ class LiveRun:
     def wait(self, seconds: float) -> bool:
         """Wait up to `seconds` for every column to settle; whether they have."""
         return self._over.wait(seconds)
-
-    @property
-    def traces(self) -> list[rag_core.Trace]:
-        """The traces of the columns that are done."""
-        return [column.trace for column in self.columns if column.trace]
 
     @property
     def calls(self) -> tuple[rag_core.ModelCall, ...]:

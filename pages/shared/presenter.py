@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared import foreign, question
-from pages.shared.live import LiveRun
+from pages.shared.live import Comparison
 
 KEYS = {"run": "G", "stop": "S", "next": "N", "reveal": "V", "back": "B", "enter": "F2"}
 
@@ -37,7 +37,7 @@ def button() -> None:
     )
 
 
-def bar(run: LiveRun | None, *, running: bool) -> bool:
+def bar(run: Comparison | None, *, running: bool) -> bool:
     """Draw the question and the few buttons of presenter mode; whether Run was pressed."""
     asked = st.session_state.get("question", "")
     foreign.draw(
@@ -77,7 +77,7 @@ def _reveal() -> None:
     st.session_state["revealed"] = blind()
 
 
-def _next(run: LiveRun | None) -> None:
+def _next(run: Comparison | None) -> None:
     if run:
         run.stop()
     question.take_next()

@@ -16,7 +16,7 @@ def cleared(question: str) -> str | None:
     """The question as it may be sent; None if the person has to choose first."""
     settings = engine().settings
     st.session_state.pop("held", None)
-    if settings is None or not settings.outside or settings.private == "send":
+    if settings is None or not engine().outside or settings.private == "send":
         return question
     if question == st.session_state.get("cleared") or not rag_core.find_private(question, country.chosen()):
         return question
@@ -40,11 +40,8 @@ def held() -> str | None:
 
 def ask(question: str) -> None:
     """Show the question that waits, and its choices."""
-    settings = engine().settings
-    if settings is None:
-        return
     spans = rag_core.find_private(question, country.chosen())
-    foreign.draw(_held(question, spans, settings.outside))
+    foreign.draw(_held(question, spans, engine().outside))
     left, right, _ = st.columns([2, 2, 6])
     redacted = rag_core.redact(question, country.chosen())
     left.button("Redact and run", type="primary", width="stretch", on_click=_choose, args=(redacted,))

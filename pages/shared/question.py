@@ -10,7 +10,7 @@ import streamlit as st
 
 import rag_core
 from pages.shared import foreign
-from pages.shared.live import LiveRun
+from pages.shared.live import Comparison
 
 GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
 
@@ -57,7 +57,7 @@ def take_next() -> None:
     st.session_state.update(question=texts[place], demo=place)
 
 
-def question_box(run: LiveRun | None, *, running: bool) -> bool:
+def question_box(run: Comparison | None, *, running: bool) -> bool:
     """Draw the box with Run and Stop; whether Run was pressed.
 
     In a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page.

@@ -228,7 +228,7 @@ class Templates(Control):
         if isinstance(value, str) and value.lstrip().startswith("["):
             try:
                 value = json.loads(value)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ConfigError(
                     f"{self.name} is not readable JSON: {error}.", "Check the quotes."
                 ) from error

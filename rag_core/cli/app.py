@@ -26,6 +26,7 @@ from . import show
 from .evaluate import answers, evaluate, results, sweep
 from .export import export
 from .forget import forget
+from .history import history
 from .interrupt import interruptible
 from .layout import complain, progress, say, say_json
 from .options import Country, Sets, Strategies, a_path, assignments, country_or_setting, parse_strategies
@@ -297,6 +298,7 @@ app.command()(trust)
 app.command()(results)
 app.command()(forget)
 app.command()(export)
+app.command()(history)
 
 
 @app.command()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..catalog import RECIPES, describe_changes
 from ..language.highlight import highlight
-from ..urgency.helplines import helplines
+from ..urgency.helplines import Helplines, helplines
 from ..urgency.triage import triage
 from ..urgency.words import urgent_notice
 from ..values.errors import SettingsError
@@ -68,17 +68,22 @@ def _title(trace: Saved) -> str:
     return _text(title if trace.name == trace.strategy else f"{trace.name}: {title}")
 
 
+def _lines(trace: Saved) -> Helplines | None:
+    """The phone numbers of the country whose guidance led."""
+    try:
+        return helplines(trace.country or "")
+    except SettingsError:  # a country of another version
+        return None
+
+
 def _country(trace: Saved) -> str:
-    return f" · guidance of {_text(trace.country)} leads" if trace.country else ""
+    lines = _lines(trace)
+    return f" · guidance for {_text(lines.country['en'])} leads" if lines else ""
 
 
 def _urgent(trace: Saved) -> str:
-    try:
-        lines = helplines(trace.country or "")
-    except SettingsError:  # a country of another version
-        lines = None
     found = triage(trace.question)
-    notice = urgent_notice(found, lines)
+    notice = urgent_notice(found, _lines(trace))
     if notice is None:
         return ""
     numbers = "".join(f"<li>{_text(number)}</li>" for number in notice.numbers)

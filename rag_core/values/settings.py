@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -55,12 +55,10 @@ class Server:
     def on_this_machine(self) -> bool:
         """Whether requests stay here: the host is a loopback address, and no proxy is in between."""
         host = urlsplit(self.url or "").hostname or ""
-        try:
-            loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return False
         proxies = getproxies()
-        return loopback and (not ({"http", "https", "all"} & proxies.keys()) or bool(proxy_bypass(host)))
+        return _is_loopback(host) and (
+            not ({"http", "https", "all"} & proxies.keys()) or bool(proxy_bypass(host))
+        )
 
     @property
     def address(self) -> str:
@@ -70,6 +68,13 @@ class Server:
         parts = urlsplit(self.url)
         shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         return without_url_secrets(shown).rstrip("/")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def host_of(url: str | None) -> str:
@@ -163,6 +168,13 @@ class Settings(BaseSettings):
         description="What happens to private data in a question before it leaves this machine: ask first, redact "
         "it, or send the question as typed.",
     )
+    history: Literal["on", "off"] = Field(
+        "on", description="Whether the app keeps every question asked, with its results, to open again."
+    )
+    database_url: SecretStr | None = Field(
+        None,
+        description="Database of the history, as SQLAlchemy writes its address; an SQLite file in the state folder if unset.",
+    )
     home: Path = Field(Path(".rag"), description="State folder.")
     data: Path = Field(
         ROOT / "data",
@@ -247,6 +259,15 @@ class Settings(BaseSettings):
                 return self.judge_model
             case "answer":
                 return self.answer_model
+
+    @property
+    def history_host(self) -> str:
+        """The host off this machine that keeps the questions asked in the app; empty if there is none."""
+        if self.history == "off" or self.database_url is None:
+            return ""
+        parts = urlsplit(self.database_url.get_secret_value())
+        host = parts.hostname or parse_qs(parts.query).get("host", [""])[0]
+        return "" if host.startswith("/") or _is_loopback(host) or not host else host  # "/": a local socket
 
     @property
     def outside(self) -> tuple[str, ...]:

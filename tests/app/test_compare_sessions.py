@@ -56,6 +56,10 @@ def test_the_question_and_the_settings_survive_another_page_without_a_run(visit:
     expect(page.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
     tab(page, "Compare").click()
     expect(page.get_by_label("Question", exact=True)).to_have_value(SPANISH)
+    tab(page, "Documents").click()
+    expect(page.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_label("Question", exact=True)).to_have_value(SPANISH)
     expect(visit.settings("A").get_by_role("slider", name="k_final")).to_have_value("4")
 
 
@@ -89,6 +93,47 @@ def test_another_session_sees_a_comparison_by_its_address_alone(browser: Browser
     expect(other.page.locator(".rl-passage")).to_have_count(15)
     other.assert_clean()
     other.context.close()
+
+
+def test_an_address_sets_the_question_the_strategies_and_their_controls(browser: Browser, app: str) -> None:
+    visit = Visit(browser, f"{app}/?q=When+is+anti-D+given%3F&s=bm25&s=hybrid_rrf&2.k_final=4&country=GB")
+    page = visit.page
+    expect(page.get_by_label("Question", exact=True)).to_have_value("When is anti-D given?")
+    expect(strategy_boxes(page)).to_have_count(2)
+    expect(page.get_by_text("In the address of this page")).to_have_count(0)
+    visit.run()
+    visit.wait_until_done(columns=2)
+    expect(page.locator(".rl-passages").last.locator(".rl-passage")).to_have_count(4)
+    address = page.url
+    assert "2.k_final=4" in address
+    assert "country=GB" in address
+    assert "run=" in address
+    again = Visit(browser, re.sub(r"run=[^&]+", "run=gone", address))  # as after the history was deleted
+    expect(again.page.get_by_text("no longer stored on this server")).to_be_visible()
+    expect(again.page.get_by_label("Question", exact=True)).to_have_value("When is anti-D given?")
+    again.run()
+    again.wait_until_done(columns=2)
+    expect(again.page.locator(".rl-passages").last.locator(".rl-passage")).to_have_count(4)
+    for one in (visit, again):
+        one.assert_clean()
+        one.context.close()
+
+
+def test_what_an_address_gets_wrong_is_named_and_replaced(browser: Browser, app: str) -> None:
+    wrong = f"q={'x' * 5000}&s=magic&s=bm25&2.k1=99&2.colour=red&country=XX"
+    visit = Visit(browser, f"{app}/?{wrong}")
+    named = visit.page.get_by_text("In the address of this page")
+    expect(named).to_have_count(5)
+    text = " ".join(named.all_inner_texts())
+    for part in ("5,000 characters", "'magic'", "k1 must be", "'colour'", "'XX'"):
+        assert part in text
+    expect(strategy_boxes(visit.page)).to_have_count(2)
+    visit.type(ENGLISH)
+    visit.run()
+    visit.wait_until_done(columns=2)
+    expect(named).to_have_count(0)
+    visit.assert_clean()
+    visit.context.close()
 
 
 def test_two_sessions_at_the_same_moment_never_see_each_other(browser: Browser, app: str) -> None:

@@ -112,6 +112,7 @@ class TestReport:
         urgent = asked(traces[0], "I am bleeding heavily at 30 weeks, what should I do?")
         page = Page(html_of([replace(urgent, engine={**urgent.engine, "country": "GB"})]))
         assert "999" in page.text
+        assert "guidance for United Kingdom leads" in page.text
         assert page.text.index("999") < page.text.index("Passages")
         assert "999" not in Page(html_of([asked(traces[0], QUESTION)])).text
 

@@ -33,6 +33,7 @@ FIELDS = {
     "abstain": ("RAG_ABSTAIN", "auto", "auto", "off", "auto"),
     "country": ("RAG_COUNTRY", "", "ES", "MX", "GB"),
     "private": ("RAG_PRIVATE", "ask", "redact", "send", "redact"),
+    "history": ("RAG_HISTORY", "on", "on", "off", "on"),
     "home": ("RAG_HOME", Path(".rag"), Path("a"), Path("e"), Path("t")),
     "data": ("RAG_DATA", Settings().data, Path("a"), Path("e"), Path("t")),
     "timeout": ("RAG_TIMEOUT", 30.0, 1.0, 2.0, 3.0),
@@ -45,6 +46,7 @@ KEYS = {
     "openai_api_key": "OPENAI_API_KEY",
     "rewriter_api_key": "RAG_REWRITER_API_KEY",
     "judge_api_key": "RAG_JUDGE_API_KEY",
+    "database_url": "RAG_DATABASE_URL",
 }
 
 

@@ -1,0 +1,139 @@
+"""Comparisons in the history: kept while they run, opened again without running anything."""
+
+from __future__ import annotations
+
+import threading
+
+import streamlit as st
+
+import rag_core
+from pages.shared import foreign
+from pages.shared.comparisons import comparisons
+from pages.shared.controls import preset_column
+from pages.shared.engine import engine
+from pages.shared.live import Column, Comparison, LiveRun
+from rag_core.history import Asked, AskedColumn, History, open_history
+
+KEPT_S = 2.0  # to wait for the history when a comparison is over; a slow database must not stop the page
+UPDATE_S = 2.0  # between two looks at which columns have settled
+CUT_SHORT = "No result was kept: this strategy was still running, or the app ended first."
+
+
+def history() -> History | None:
+    """The history of this app's settings; None when it is off.
+
+    Raises:
+        RagError: its database cannot be connected to with these settings.
+    """
+    settings = engine().settings
+    return open_history(settings) if settings else None
+
+
+def remember(run: LiveRun) -> LiveRun:
+    """Keep a comparison from its start, whenever a column settles, and when it is over; returns it."""
+    threading.Thread(target=_remember, args=(run,), daemon=True).start()
+    return run
+
+
+def _remember(run: LiveRun) -> None:
+    try:
+        kept = history()
+        if kept:
+            kept.add(_asked(run))
+            settled = 0
+            while not run.wait(UPDATE_S):
+                if settled != (settled := sum(column.settled for column in run.columns)):
+                    kept.update(_asked(run))
+            kept.update(_asked(run))
+    except rag_core.RagError as error:
+        run.unkept = str(error)
+    finally:
+        run.kept.set()
+
+
+def find(name: str) -> Comparison | None:
+    """The comparison with this id, from memory or else from the history; sets the page's widgets as they were."""
+    found = comparisons().find(name)
+    if found:
+        st.session_state.update(found.settings)
+        return found
+    try:
+        kept = history()
+        asked = kept.find(name) if kept else None
+    except rag_core.RagError as error:
+        st.warning(foreign.label(error))
+        return None
+    return _reopened(asked) if asked else None
+
+
+def opened(run: Comparison) -> None:
+    """Say of an earlier comparison when it was asked, and what of it is not shown."""
+    if not isinstance(run, LiveRun):
+        st.caption(
+            foreign.label(
+                f"From the history: asked on {run.asked:%d %B %Y at %H:%M} UTC. Nothing was run again."
+            )
+        )
+        for reason in run.left_out:
+            st.warning(foreign.label(reason))
+
+
+def unkept(run: Comparison) -> None:
+    """Warn that a comparison which is over is not in the history."""
+    if isinstance(run, LiveRun):
+        run.kept.wait(KEPT_S)
+        if run.unkept:
+            st.warning(foreign.label(f"This question is not in the history. {run.unkept}"))
+
+
+def _asked(run: LiveRun) -> Asked:
+    """The comparison as far as it has come."""
+    columns = tuple(map(_asked_column, run.columns))
+    return Asked(run.id, run.asked, run.question, columns, run.country, run.calls)
+
+
+def _asked_column(column: Column) -> AskedColumn:
+    error, cause = column.error, column.error and column.error.__cause__
+    shown = cause if isinstance(cause, rag_core.RagError) else error  # without strategy and stage
+    return AskedColumn(
+        column.strategy.name,
+        column.strategy.controls,
+        tuple(column.steps),
+        column.text,
+        column.trace,
+        shown.message if shown else "",
+        error.next_step if error else "",
+        column.stopped or ("" if column.settled else CUT_SHORT),
+        error.calls if error else (),
+    )
+
+
+def _reopened(asked: Asked) -> Comparison:
+    """An earlier comparison; the page's widgets are set as they were."""
+    columns, left_out = [], []
+    for one in asked.columns:
+        try:
+            columns.append(_column(one))
+        except rag_core.RagError as error:
+            left_out.append(f"{one.strategy} is left out. {error}")
+    st.session_state.update(question=asked.question, country=asked.country, columns=max(len(columns), 2))
+    for position, column in enumerate(columns):
+        preset_column(position, column.strategy.name, column.strategy.controls)
+    return Comparison(asked.id, asked.asked, asked.question, columns, asked.country, asked.calls, left_out)
+
+
+def _column(kept: AskedColumn) -> Column:
+    """A column as it ended.
+
+    Raises:
+        RagError: its strategy no longer exists or no longer takes these values.
+    """
+    error = rag_core.RagError(kept.error, kept.next_step, kept.failed_calls) if kept.error else None
+    return Column(
+        rag_core.build((kept.strategy, kept.controls)),
+        list(kept.steps),
+        text=kept.text,
+        trace=kept.trace,
+        error=error,
+        stopped=kept.stopped,
+    )

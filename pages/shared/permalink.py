@@ -1,0 +1,44 @@
+"""The address of Compare: which comparison it shows, and its question, strategies, controls and country."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import rag_core
+from pages.shared import foreign
+from pages.shared.controls import DEFAULT_COLUMNS, preset_column
+from pages.shared.live import Comparison
+
+
+def put(run: Comparison) -> None:
+    """Write the comparison that is shown into the address, in one step of the browser's history."""
+    strategies = [column.strategy for column in run.columns]
+    wanted = {**rag_core.to_address(run.question, strategies, run.country), "run": [run.id]}
+    if _parameters() != wanted:
+        st.query_params.from_dict(wanted)
+
+
+def take() -> None:
+    """Set the page's widgets as the address says, once for each address, when it names no comparison known here."""
+    parameters = {name: values for name, values in _parameters().items() if name != "run"}
+    if not parameters or st.session_state.get("address") == parameters:
+        return
+    st.session_state["address"] = parameters
+    found = rag_core.from_address(parameters, DEFAULT_COLUMNS)
+    if found is None:
+        return
+    st.session_state.update(
+        question=found.question, country=found.country, columns=len(found.strategies), misread=found.problems
+    )
+    for position, strategy in enumerate(found.strategies):
+        preset_column(position, strategy.name, strategy.controls)
+
+
+def warn() -> None:
+    """Name what in the address was not valid, until the next comparison."""
+    for problem in st.session_state.get("misread", ()):
+        st.warning(foreign.label(f"In the address of this page: {problem}"))
+
+
+def _parameters() -> dict[str, list[str]]:
+    return {name: st.query_params.get_all(name) for name in st.query_params}

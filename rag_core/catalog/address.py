@@ -1,0 +1,133 @@
+"""A comparison's configuration as the parameters of an address, and back.
+
+    ?q=When+is+anti-D+given%3F&s=bm25&s=hybrid_rrf&2.mmr_lambda=0.3&country=GB
+
+`s` names the strategies, and NUMBER.CONTROL sets a control of one of them, counted from 1. Controls at their defaults
+are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from ..language.questions import MAX_QUESTION
+from ..pipeline.strategy import Strategy
+from ..urgency.helplines import countries
+from ..values.errors import ConfigError
+from . import RECIPES
+from .recipe import Recipe
+
+LONGEST = 8_000  # characters of the parameters; servers refuse addresses from 8 or 16 KiB on
+SHOWN = 60  # characters of a wrong value that a message repeats
+_CONTROL = re.compile(r"(\d{1,3})\.(\w+)")
+
+Parameters = dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What an address says.
+
+    Args:
+        strategies: with their control values.
+        problems: a sentence for each value that is not valid, and was replaced by the default.
+    """
+
+    question: str
+    strategies: tuple[Strategy, ...]
+    country: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def to_address(question: str, strategies: Sequence[Strategy], country: str = "") -> Parameters:
+    """The parameters of a configuration; the longest are left out while they exceed `LONGEST` when encoded."""
+    parameters: Parameters = {"q": [question], "s": [one.name for one in strategies]}
+    if country:
+        parameters["country"] = [country]
+    for number, strategy in enumerate(strategies, start=1):
+        recipe = RECIPES.get(strategy.name)
+        for control in recipe.controls if recipe else ():
+            default = control.plain(control.parse(control.default))
+            value = strategy.controls.get(control.name, default)
+            if value != default:
+                parameters[f"{number}.{control.name}"] = [_written(value)]
+    while len(urlencode(parameters, doseq=True)) > LONGEST:
+        del parameters[max(parameters, key=lambda name: len(urlencode({name: parameters[name]}, doseq=True)))]
+    return parameters
+
+
+def from_address(
+    parameters: Mapping[str, Sequence[str]], defaults: Sequence[str], fewest: int = 2
+) -> Configuration | None:
+    """The configuration in the parameters of an address; None if they have none. Other parameters are ignored.
+
+    Args:
+        defaults: names of the strategies to use where none is named, by position; no more than these are taken.
+        fewest: the least number of strategies.
+    """
+    named = list(parameters.get("s", ()))
+    values = [found for name in parameters if (found := _CONTROL.fullmatch(name))]
+    if not (named or values or "q" in parameters or "country" in parameters):
+        return None
+    problems: list[str] = []
+    question = "".join(list(parameters.get("q", ("",)))[:1])
+    if len(question) > MAX_QUESTION:
+        problems.append(
+            f"The question has {len(question):,} characters; only the first {MAX_QUESTION:,} are used."
+        )
+        question = question[:MAX_QUESTION]
+    country = "".join(list(parameters.get("country", ("",)))[:1]).upper()
+    if country and country not in countries():
+        problems.append(f"There is no country {country[:SHOWN]!r}; none is chosen.")
+        country = ""
+    if len(named) > len(defaults):
+        problems.append(
+            f"{len(named)} strategies are named; only the first {len(defaults)} fit side by side."
+        )
+    chosen = []
+    for position, default in enumerate(defaults[: max(len(named), fewest)]):
+        name = named[position] if position < len(named) else default
+        if name not in RECIPES:
+            problems.append(f"There is no strategy {name[:SHOWN]!r}; {RECIPES[default].title} is used.")
+            name = default
+        chosen.append(RECIPES[name])
+    given: list[dict[str, str]] = [{} for _ in chosen]
+    for found in values:
+        number, name = int(found[1]), found[2]
+        if not 1 <= number <= len(chosen):
+            problems.append(f"{found[0][:SHOWN]} is for a strategy that is not there.")
+        else:
+            given[number - 1][name] = "".join(list(parameters[found[0]])[:1])
+    strategies = tuple(_built(recipe, texts, problems) for recipe, texts in zip(chosen, given, strict=True))
+    return Configuration(question, strategies, country, tuple(problems))
+
+
+def _built(recipe: Recipe, texts: Mapping[str, str], problems: list[str]) -> Strategy:
+    """The strategy with the values that are valid; what is wrong with the others goes to `problems`."""
+    known = {control.name: control for control in recipe.controls}
+    values: dict[str, Any] = {}
+    for name, text in texts.items():
+        if name not in known:
+            problems.append(f"{recipe.title} has no control {name[:SHOWN]!r}.")
+            continue
+        try:
+            values[name] = known[name].parse(text)
+        except ConfigError as error:
+            problems.append(f"{recipe.title}: {error.message[: SHOWN * 4]} {error.next_step}")
+    try:
+        return recipe.build(**values)
+    except ConfigError as error:  # values that do not go together
+        problems.append(f"{recipe.title}: {error.message} Its defaults are used.")
+        return recipe.build()
+
+
+def _written(value: object) -> str:
+    """A control's plain value as text that its `parse` reads back exactly."""
+    if isinstance(value, list) and all(isinstance(part, int | float) for part in value):
+        return ",".join(map(repr, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,101 @@
+"""Values as JSON and back, equal and as shared as they were: a trace that is kept is drawn like the one that ran.
+
+Every object is written once, after those it has, and referred to by its place: two steps that share a model call still
+share it afterwards, which billing counts by. Only the classes listed here are ever made.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from .answers import Answer, Citation
+from .errors import DataError
+from .grounding import Grounded
+from .remarks import Remark, Suggestion
+from .sources import Source
+from .trace import Step, Trace
+from .triage import Triage
+from .types import Hit, ModelCall, Passage, Query, Ranking, Relevance, State, Term, Vote
+from .visible import valid
+
+KINDS: Mapping[str, type] = {
+    one.__name__: one
+    for one in (
+        Answer, Citation, Grounded, Hit, ModelCall, Passage, Query, Ranking, Relevance, Remark, Source, State, Step,
+        Suggestion, Term, Trace, Triage, Vote,
+    )
+}  # fmt: skip
+_OBJECT, _TUPLE, _MAPPING = "#", "()", "{}"  # keys that mark what JSON cannot tell apart
+
+
+def pack(value: Any) -> str:
+    """JSON of a value made of the dataclasses in `KINDS`, tuples, lists, mappings with text keys, and plain values.
+
+    Raises:
+        TypeError: it has another part.
+    """
+    objects: list[list[Any]] = []
+    places: dict[int, int] = {}  # id -> place; `value` keeps the objects, and so their ids, alive
+
+    def put(one: Any) -> Any:
+        kind = type(one)
+        match one:
+            case None | bool() | int() | float():
+                return one
+            case str():
+                return valid(one)
+            case tuple():
+                return {_TUPLE: [put(part) for part in one]}
+            case list():
+                return [put(part) for part in one]
+            case Mapping():
+                return {_MAPPING: {str(key): put(part) for key, part in one.items()}}
+        if KINDS.get(kind.__name__) is not kind:
+            raise TypeError(f"{kind.__name__} cannot be packed")
+        if id(one) not in places:
+            fields = {field.name: put(getattr(one, field.name)) for field in dataclasses.fields(kind)}
+            places[id(one)] = len(objects)
+            objects.append([kind.__name__, fields])
+        return {_OBJECT: places[id(one)]}
+
+    root = put(value)
+    return json.dumps({"objects": objects, "value": root}, ensure_ascii=False, separators=(",", ":"))
+
+
+def unpack(text: str | bytes) -> Any:
+    """The value that `pack` wrote; fields that a class no longer has are left out, new ones get their default.
+
+    Raises:
+        DataError: the text is damaged, or another version wrote something that this one cannot read.
+    """
+    made: list[Any] = []
+
+    def take(one: Any) -> Any:
+        match one:
+            case {"#": int(place)}:
+                return made[place]
+            case {"()": list(parts)}:
+                return tuple(map(take, parts))
+            case {"{}": dict(parts)}:
+                return {key: take(part) for key, part in parts.items()}
+            case list():
+                return [take(part) for part in one]
+            case dict():
+                raise ValueError("an object of an unknown form")
+        return one
+
+    try:
+        data = json.loads(text)
+        for name, fields in data["objects"]:
+            kind = KINDS[name]
+            known = {field.name for field in dataclasses.fields(kind)}
+            made.append(kind(**{key: take(part) for key, part in fields.items() if key in known}))
+        return take(data["value"])
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
+        raise DataError(
+            f"What was stored cannot be read: {type(error).__name__}: {error}.",
+            "It is damaged, or another version wrote it.",
+        ) from error

@@ -1,0 +1,126 @@
+"""A configuration written into an address comes back; what is wrong in one is named and replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_core import RECIPES, build, from_address, to_address
+from rag_core.catalog import Choice, Control, Number, Switch, Templates, Weights
+from rag_core.catalog.address import LONGEST
+from rag_core.language.questions import MAX_QUESTION
+from rag_core.prompts.templates import READY
+from rag_core.values.errors import ConfigError
+
+DEFAULTS = ("simple_semantic", "bm25", "hybrid_rrf", "multi_query")
+
+
+def through_a_browser(parameters: dict[str, list[str]]) -> dict[str, list[str]]:
+    return parse_qs(urlencode(parameters, doseq=True), keep_blank_values=True)
+
+
+def values_of(control: Control) -> st.SearchStrategy[Any]:
+    match control:
+        case Number(whole=True):
+            return st.integers(int(control.min), int(control.max))
+        case Number():
+            return st.floats(control.min, control.max)
+        case Switch():
+            return st.booleans()
+        case Choice():
+            return st.sampled_from(control.choices)
+        case Weights():
+            return st.lists(st.floats(0.001, control.max), min_size=1, max_size=4)
+        case Templates():
+            own = st.fixed_dictionaries(
+                {"name": st.just("own"), "text": st.just("Say {question} again: [é&=#]")}
+            )
+            return st.lists(st.sampled_from(sorted(READY)) | own, min_size=1, max_size=3, unique_by=str)
+    raise TypeError(control)
+
+
+@st.composite
+def configurations(draw: st.DrawFn) -> Any:
+    chosen = []
+    for name in draw(st.lists(st.sampled_from(list(RECIPES)), min_size=2, max_size=4)):
+        drawn = {one.name: draw(values_of(one)) for one in RECIPES[name].controls if draw(st.booleans())}
+        try:
+            chosen.append(build((name, drawn)))
+        except ConfigError:  # values that do not go together
+            chosen.append(build(name))
+    text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
+    return draw(text), chosen, draw(st.sampled_from(["", "GB", "MX"]))
+
+
+@given(configurations())
+def test_what_is_written_comes_back_exactly(configuration: Any) -> None:
+    question, strategies, country = configuration
+    found = from_address(through_a_browser(to_address(question, strategies, country)), DEFAULTS)
+    assert found
+    assert (found.question, found.country, found.problems) == (question, country, ())
+    assert list(found.strategies) == strategies
+    assert [one.controls for one in found.strategies] == [one.controls for one in strategies]
+
+
+def test_only_what_differs_is_written() -> None:
+    strategies = [build("bm25"), build(("hybrid_rrf", {"mmr_lambda": 0.3, "rrf_k": 60}))]
+    assert to_address("When?", strategies) == {
+        "q": ["When?"],
+        "s": ["bm25", "hybrid_rrf"],
+        "2.mmr_lambda": ["0.3"],
+    }
+
+
+def test_an_address_without_a_configuration_has_none() -> None:
+    assert from_address({}, DEFAULTS) is None
+    assert from_address({"utm_source": ["x"], "document": ["a"]}, DEFAULTS) is None
+
+
+@pytest.mark.parametrize(
+    ("parameters", "names", "problem"),
+    [
+        ({"s": ["magic", "bm25"]}, ["simple_semantic", "bm25"], "no strategy 'magic'; Simple semantic is used"),
+        ({"s": ["bm25"]}, ["bm25", "bm25"], None),
+        ({"q": ["x"]}, ["simple_semantic", "bm25"], None),
+        ({"s": ["bm25"] * 6}, ["bm25"] * 4, "6 strategies are named; only the first 4"),
+        ({"s": ["bm25", "hyde"], "1.k1": ["99"]}, ["bm25", "hyde"], "k1 must be a number from"),
+        ({"s": ["bm25", "hyde"], "1.k1": ["nan"]}, ["bm25", "hyde"], "k1 must be a number from"),
+        ({"s": ["bm25", "hyde"], "1.colour": ["red"]}, ["bm25", "hyde"], "has no control 'colour'"),
+        ({"s": ["bm25", "hyde"], "7.k1": ["1"]}, ["bm25", "hyde"], "7.k1 is for a strategy that is not there"),
+        ({"s": ["bm25", "hyde"], "0.k1": ["1"]}, ["bm25", "hyde"], "0.k1 is for a strategy that is not there"),
+        ({"country": ["XX"]}, ["simple_semantic", "bm25"], "no country 'XX'; none is chosen"),
+        ({"s": ["multi_query", "bm25"], "1.templates": ["[" * 7000]}, ["multi_query", "bm25"], "not readable JSON"),
+        ({"q": ["x" * 5000]}, ["simple_semantic", "bm25"], "5,000 characters; only the first 2,000 are used"),
+    ],
+)  # fmt: skip
+def test_what_is_not_valid_is_named_and_replaced_by_the_default(
+    parameters: dict[str, list[str]], names: list[str], problem: str | None
+) -> None:
+    found = from_address(parameters, DEFAULTS)
+    assert found
+    assert [one.name for one in found.strategies] == names
+    assert found.strategies == tuple(map(build, names))
+    assert len(found.question) <= MAX_QUESTION
+    assert len(found.problems) == (problem is not None)
+    assert problem is None or problem in found.problems[0]
+    assert all(len(one) < 500 for one in found.problems)
+
+
+@given(st.dictionaries(st.text(max_size=12) | st.sampled_from(["q", "s", "1.k1", "2.mmr_lambda", "country"]),
+                       st.lists(st.text(max_size=30), max_size=5), max_size=5))  # fmt: skip
+def test_no_address_is_an_error(parameters: dict[str, list[str]]) -> None:
+    found = from_address(parameters, DEFAULTS)
+    assert found is None or 2 <= len(found.strategies) <= 4
+
+
+def test_an_address_stays_short_enough_for_servers() -> None:
+    own = [{"name": f"own {number}", "text": "{question} " + "é" * 1500} for number in range(3)]
+    strategies = [build(("multi_query", {"templates": own, "k_final": 3}))] * 2
+    written = to_address("ñ" * MAX_QUESTION, strategies)
+    assert len(urlencode(written, doseq=True)) <= LONGEST
+    assert written["s"] == ["multi_query", "multi_query"]
+    assert written["1.k_final"] == ["3"]
