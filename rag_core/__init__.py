@@ -34,8 +34,18 @@ if TYPE_CHECKING:
     )
     from .catalog.outline import OutlinedStage, outline
     from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
+    from .indexing.chunking import SIZES as CHUNK_SIZES
+    from .indexing.chunking import Chunking
+    from .indexing.store import CorpusIndex
+    from .indexing.uploads import MAX_FILE as MAX_UPLOAD
+    from .indexing.uploads import MAX_FILES as MAX_UPLOADS
+    from .indexing.uploads import UPLOADS, Upload
+    from .lab.adding import FileOutcome
+    from .lab.corpora import IndexedDocument, LabPool, corpus_names, indexed_documents, search_documents
     from .lab.lab import Lab
     from .lab.opening import builtin_files, index_path, open_lab
+    from .lab.removing import remove_corpus, remove_file
+    from .lab.vector_map import PlacedPassage, PlacedQuery, VectorMap, vector_map
     from .language.highlight import Segment, highlight
     from .language.questions import MAX_QUESTION, check_question, question_notice
     from .offline.safety import SafetyCheck, check_safety
@@ -101,30 +111,41 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUILTIN",
+    "CHUNK_SIZES",
     "GIVES_ORDERS",
     "HOW_GROUNDED",
     "MAX_QUESTION",
     "MAX_TEMPLATES",
+    "MAX_UPLOAD",
+    "MAX_UPLOADS",
     "NOTICE",
     "READY_TEMPLATES",
     "RECIPES",
+    "UPLOADS",
     "Answer",
     "Choice",
+    "Chunking",
     "Citation",
     "Control",
+    "CorpusIndex",
     "Cost",
     "Document",
     "Done",
     "Event",
     "Failed",
+    "FileOutcome",
     "Grounded",
     "Helplines",
     "Hit",
+    "IndexedDocument",
     "Lab",
+    "LabPool",
     "ModelCall",
     "Number",
     "OutlinedStage",
     "Passage",
+    "PlacedPassage",
+    "PlacedQuery",
     "Preset",
     "PrivateSpan",
     "Profile",
@@ -154,7 +175,9 @@ __all__ = [
     "Token",
     "Trace",
     "Triage",
+    "Upload",
     "UrgentNotice",
+    "VectorMap",
     "Vote",
     "Weights",
     "age_note",
@@ -168,6 +191,7 @@ __all__ = [
     "check_question",
     "check_safety",
     "collect",
+    "corpus_names",
     "countries",
     "custom_template",
     "describe",
@@ -179,6 +203,7 @@ __all__ = [
     "helplines",
     "highlight",
     "index_path",
+    "indexed_documents",
     "is_old",
     "kinds_in_words",
     "mmr_select",
@@ -194,8 +219,11 @@ __all__ = [
     "reciprocal_rank_fusion",
     "redact",
     "register",
+    "remove_corpus",
+    "remove_file",
     "results_by_query",
     "retrieve_hybrid_rrf",
+    "search_documents",
     "shared_passages",
     "source_names",
     "spent_so_far",
@@ -203,6 +231,7 @@ __all__ = [
     "triage",
     "unregister",
     "urgent_notice",
+    "vector_map",
     "visible",
 ]
 
@@ -210,8 +239,15 @@ _NAMES = {  # module: its names
     "catalog": "RECIPES Choice Control Number Preset Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
     "catalog.outline": "OutlinedStage outline",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
+    "indexing.chunking": "CHUNK_SIZES Chunking",
+    "indexing.store": "CorpusIndex",
+    "indexing.uploads": "MAX_UPLOAD MAX_UPLOADS UPLOADS Upload",
+    "lab.adding": "FileOutcome",
+    "lab.corpora": "IndexedDocument LabPool corpus_names indexed_documents search_documents",
     "lab.lab": "Lab",
     "lab.opening": "builtin_files index_path open_lab",
+    "lab.removing": "remove_corpus remove_file",
+    "lab.vector_map": "PlacedPassage PlacedQuery VectorMap vector_map",
     "language.highlight": "Segment highlight",
     "language.questions": "MAX_QUESTION check_question question_notice",
     "offline.safety": "SafetyCheck check_safety",
@@ -243,7 +279,13 @@ _NAMES = {  # module: its names
     "values.visible": "visible",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
-_RENAMED = {"READY_TEMPLATES": "READY", "source_names": "names"}
+_RENAMED = {
+    "READY_TEMPLATES": "READY",
+    "source_names": "names",
+    "CHUNK_SIZES": "SIZES",
+    "MAX_UPLOAD": "MAX_FILE",
+    "MAX_UPLOADS": "MAX_FILES",
+}
 
 
 def __getattr__(name: str) -> Any:

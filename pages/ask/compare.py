@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.shared import bills, charts, country, foreign, html, passages, private
+from pages.shared import bills, charts, corpora, country, foreign, html, passages, private
 from pages.shared.comparisons import comparisons
 from pages.shared.controls import settings, strategy_columns
 from pages.shared.engine import engine
@@ -30,11 +30,14 @@ def main() -> None:
     run = _current()
     if st.session_state.get("forgotten"):
         st.info("The comparison at this address is no longer stored on this server. Ask the question again.")
-    with st.expander("Demo questions", expanded=run is None):
-        _gallery()
+    if corpora.chosen() == rag_core.BUILTIN:
+        with st.expander("Demo questions", expanded=run is None):
+            _gallery()
     running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
     pressed = _question_box(run, running=running)
-    country.choose()
+    with st.container(horizontal=True):
+        country.choose()
+        corpora.choose()
     asking = st.container()
     strategies = strategy_columns(len(run.columns) if run else 0)
     question = st.session_state["question"] if pressed else private.chosen()
@@ -137,18 +140,9 @@ def _question_box(run: LiveRun | None, *, running: bool) -> bool:
 
 
 def _placeholder() -> str:
-    profile = _profile()
+    profile = corpora.profile(corpora.chosen())
     about = f"Ask about {profile.subject}" if profile and profile.subject else "Ask a question"
     return f"{about} (up to {rag_core.MAX_QUESTION:,} characters)"
-
-
-@st.cache_data
-def _profile() -> rag_core.Profile | None:
-    """What the collection is about; None when it cannot be read (the engine's status line says why)."""
-    try:
-        return rag_core.builtin_profile(rag_core.read_settings().data)
-    except rag_core.RagError:
-        return None
 
 
 def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: LiveRun | None) -> None:
@@ -163,7 +157,11 @@ def _start(question: str, strategies: Sequence[rag_core.Strategy], earlier: Live
         return
     if earlier:
         earlier.stop()
-    _show(LiveRun(engine(), sent, strategies, earlier.traces if earlier else (), country.chosen()))
+    _show(
+        LiveRun(
+            engine(), sent, strategies, earlier.traces if earlier else (), country.chosen(), corpora.chosen()
+        )
+    )
     _place()
     st.rerun()
 
@@ -173,9 +171,9 @@ def _results(run: LiveRun, strategies: Sequence[rag_core.Strategy], *, running: 
     foreign.draw(html.results_heading(run.question))
     _urgent(rag_core.triage(run.question))
     for entry in _demo():
-        if entry["text"] == run.question:
+        if entry["text"] == run.question and run.corpus == rag_core.BUILTIN:
             st.info(f"**What to look for.** {foreign.label(entry['look'])}")
-    profile = _profile()
+    profile = corpora.profile(run.corpus)
     if profile and (notice := rag_core.question_notice(run.question, profile.languages)):
         st.warning(foreign.label(notice))
     places = st.columns(max(len(run.columns), len(strategies)))
@@ -210,7 +208,7 @@ def _urgent(triage: rag_core.Triage) -> None:
 
 def _changed(run: LiveRun, position: int, strategies: Sequence[rag_core.Strategy]) -> bool:
     """Whether the settings above a column differ from those it ran with."""
-    if position >= len(strategies) or country.chosen() != run.country:
+    if position >= len(strategies) or (country.chosen(), corpora.chosen()) != (run.country, run.corpus):
         return True
     return strategies[position] != run.columns[position].strategy
 

@@ -43,8 +43,8 @@ def strategy_columns(shown: int) -> list[rag_core.Strategy]:
 
 
 def settings() -> dict[str, object]:
-    """Current values of the page's widgets: the question, the country, the strategies and all their controls."""
-    keys = ["question", "country", "columns"]
+    """Current values of the page's widgets: the question, the country, the corpus, the strategies and all their controls."""
+    keys = ["question", "country", "corpus", "columns"]
     for position in range(MOST_COLUMNS):
         keys.append(f"strategy.{position}")
         keys += [

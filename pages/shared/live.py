@@ -75,6 +75,7 @@ class LiveRun:
     Args:
         earlier: traces whose stages may be reused.
         country: whose guidance leads; may be empty.
+        corpus: the documents to search.
 
     Attributes:
         id: names it in the page's address; cannot be guessed.
@@ -88,11 +89,13 @@ class LiveRun:
         strategies: Sequence[rag_core.Strategy],
         earlier: Sequence[rag_core.Trace] = (),
         country: str = "",
+        corpus: str = rag_core.BUILTIN,
     ) -> None:
         self.id = secrets.token_urlsafe(16)
         self.settings: Mapping[str, object] = {}
         self.question = question
         self.country = country
+        self.corpus = corpus
         self.started = time.monotonic()
         self.columns = [Column(strategy) for strategy in strategies]
         self._engine = engine
@@ -136,7 +139,7 @@ class LiveRun:
 
     def _run(self) -> None:
         try:
-            lab = self._engine.wait()
+            lab = self._engine.wait(self.corpus)
             strategies = [column.strategy for column in self.columns]
             for event in lab.stream(
                 self.question, strategies, reuse=self._earlier, stop=self._stop, country=self.country

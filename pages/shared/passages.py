@@ -68,7 +68,7 @@ def passages(column: Column, position: int, question: str) -> str:
     answer = column.trace.answer if column.trace else None
     for citation in answer.citations if answer else ():
         cited.setdefault(citation.context_id, []).append(citation)
-    built_in = column.trace is not None and _is_built_in(column.trace)
+    corpus = _corpus(column.trace) if column.trace else ""
     hits = ranking.hits if column.ranked else ranking.hits[:final]
     ranks = {hit.id: rank for rank, hit in enumerate(hits, start=1)}
     rows = "".join(
@@ -80,7 +80,7 @@ def passages(column: Column, position: int, question: str) -> str:
             cited.get(hit.id, []),
             _quotes(answer, ranks[hit.id]) if answer else (),
             done=bool(column.trace),
-            built_in=built_in,
+            corpus=corpus,
             country=column.trace.country if column.trace else "",
         )
         for hit in hits
@@ -133,7 +133,7 @@ def _passage(
     quotes: Sequence[str],
     *,
     done: bool,
-    built_in: bool,
+    corpus: str,
     country: str,
 ) -> str:
     passage, rank = hit.passage, ranks[hit.id]
@@ -174,7 +174,7 @@ def _passage(
         f'<span class="rl-title">{escape(passage.full_title)}{ordered}</span>{_origin(passage)}</summary>'
         f'<div class="rl-body" id="c{position}-p{rank:d}" tabindex="-1">{orders}<p class="rl-text">'
         f"{_marked(passage, question, quotes)}</p>"
-        f"{_doubts(cited)}{_whole(passage, quotes) if built_in else ''}{context}{source}{_difference(passage, country)}"
+        f"{_doubts(cited)}{_whole(passage, quotes, corpus) if corpus else ''}{context}{source}{_difference(passage, country)}"
         f'<p class="rl-note">Passage {escape(hit.id)}, language {escape(passage.language)}</p>{reasons}'
         f'<table class="rl-table rl-votes"><thead><tr><th>Stage</th><th>Rank</th><th>Score</th>'
         f"{'<th>Query</th>' if several else ''}</tr></thead>"
@@ -223,14 +223,17 @@ def _quotes(answer: rag_core.Answer, n: int) -> list[str]:
     return list(dict.fromkeys((*cited, *behind)))
 
 
-def _is_built_in(trace: rag_core.Trace) -> bool:
-    """Whether its passages are of documents that the Documents page shows."""
-    return str(trace.engine.get("index")).partition(",")[0] == rag_core.BUILTIN
+def _corpus(trace: rag_core.Trace) -> str:
+    """The corpus that its passages are from."""
+    return str(trace.engine.get("index")).partition(",")[0]
 
 
-def _whole(passage: rag_core.Passage, quotes: Sequence[str]) -> str:
+def _whole(passage: rag_core.Passage, quotes: Sequence[str], corpus: str) -> str:
     """A link to the whole document, with the same sentences highlighted."""
-    address = urllib.parse.urlencode({"document": passage.doc_id, "quote": quotes[:MOST_QUOTES]}, doseq=True)
+    place = {"corpus": corpus} if corpus != rag_core.BUILTIN else {}
+    address = urllib.parse.urlencode(
+        {**place, "document": passage.doc_id, "quote": quotes[:MOST_QUOTES]}, doseq=True
+    )
     return f'<p class="rl-note"><a href="documents?{escape(address)}">Read it in the whole document</a></p>'
 
 
