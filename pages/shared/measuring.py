@@ -60,9 +60,20 @@ def under_way(kind: ev.JobKind) -> None:
     running = [job for job in jobs().all() if not job.over]
     if len(running) > 1:
         st.caption(f"{len(running)} jobs are running on this server, so each takes longer.")
-    for job in listed:
+    shown, earlier = _sorted(listed)
+    for job in shown:
         with st.container(border=True):
             _job(job)
+    if earlier:
+        with st.expander(f"Earlier ({len(earlier):d})"):
+            for job in earlier:
+                _job(job)
+
+
+def _sorted(listed: list[ev.Job]) -> tuple[list[ev.Job], list[ev.Job]]:
+    """The jobs to show, and those to fold: all uploads that ended but the latest, which would bury the form."""
+    foldable = [job for job in listed if job.over and job.kind in ("index", "reindex")][1:]
+    return [job for job in listed if job not in foldable], foldable
 
 
 def _redraw_when_one_ended(kind: ev.JobKind, listed: list[ev.Job]) -> None:
@@ -170,6 +181,8 @@ def choose_data(key: str, *, in_address: bool = False) -> str:
     kind = st.segmented_control(
         "Questions", [BUILTIN_LABEL, FOLDER_LABEL], default=BUILTIN_LABEL, key=f"{key}.kind", required=True,
         persist_state="session", bind=bind,
+        help="Measuring needs questions with judgements. To measure on your own documents, put them and your "
+        "judged questions into a BEIR folder.",
     )  # fmt: skip
     if kind == BUILTIN_LABEL:
         return ev.BUILTIN_DATA

@@ -94,13 +94,11 @@ def figure(found: rag_core.VectorMap) -> go.Figure:
             hovertemplate=f"<b>{mark(origin)}</b><br>{_wrapped(one.query.text)}<extra></extra>",
         )
     drawn.update_xaxes(title="first component", zeroline=False, showticklabels=False)
-    drawn.update_yaxes(
-        title="second component", zeroline=False, showticklabels=False, scaleanchor="x", scaleratio=1
-    )
+    drawn.update_yaxes(title="second component", zeroline=False, showticklabels=False)
     drawn.update_layout(
-        height=620,
+        height=540,
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        legend={"orientation": "h", "y": -0.12, "x": 0, "yanchor": "top"},
+        legend={"orientation": "h", "y": -0.1, "x": 0, "yanchor": "top"},
     )
     return drawn
 
