@@ -14,9 +14,12 @@ SMALL, LARGE = rag_core.CHUNK_SIZES
 
 
 def draw(corpus: str, lab: rag_core.Lab) -> None:
-    """Draw the form, with what is under way above it."""
+    """Draw the form, with what is under way above it; nothing for an index that is lost, which the status line says."""
     under_way("reindex")
-    now = lab.index.manifest.chunking
+    try:
+        now, enriched, cost = lab.index.manifest.chunking, lab.enriched is not None, _cost(lab)
+    except rag_core.RagError:
+        return
     built_in = corpus == rag_core.BUILTIN
     with st.expander("How they are cut into passages"), st.form("chunking", border=False):
         own_size = st.toggle(
@@ -34,13 +37,13 @@ def draw(corpus: str, lab: rag_core.Lab) -> None:
             key=f"chunks.overlap.{corpus}", help="Whole sentences, where a long section is cut.",
         )  # fmt: skip
         enrich = st.toggle(
-            "Add a context to each passage", value=lab.enriched is not None, disabled=built_in,
+            "Add a context to each passage", value=enriched, disabled=built_in,
             key=f"chunks.enrich.{corpus}",
             help="For the strategy Contextual. The built-in documents keep theirs; Contextual's own control leaves "
             "them out.",
         )  # fmt: skip
         pressed = st.form_submit_button("Index again")
-        st.caption(foreign.label(_cost(lab)))
+        st.caption(foreign.label(cost))
     if pressed:
         _start(corpus, rag_core.Chunking(size if own_size else 0, overlap), enrich=enrich or built_in)
 
