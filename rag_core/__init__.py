@@ -53,8 +53,18 @@ if TYPE_CHECKING:
         tipping_points,
     )
     from .explain import summary as summary_of_fates
+    from .indexing.chunking import SIZES as CHUNK_SIZES
+    from .indexing.chunking import Chunking
+    from .indexing.store import CorpusIndex
+    from .indexing.uploads import MAX_FILE as MAX_UPLOAD
+    from .indexing.uploads import MAX_FILES as MAX_UPLOADS
+    from .indexing.uploads import UPLOADS, Upload
+    from .lab.adding import FileOutcome
+    from .lab.corpora import IndexedDocument, LabPool, corpus_names, indexed_documents, search_documents
     from .lab.lab import Lab
     from .lab.opening import builtin_files, index_path, open_lab
+    from .lab.removing import remove_corpus, remove_file
+    from .lab.vector_map import PlacedPassage, PlacedQuery, VectorMap, vector_map
     from .language.highlight import Segment, highlight
     from .language.questions import MAX_QUESTION, check_question, question_notice
     from .offline.safety import SafetyCheck, check_safety
@@ -120,30 +130,39 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUILTIN",
+    "CHUNK_SIZES",
     "GIVES_ORDERS",
     "HOW_GROUNDED",
     "MAX_QUESTION",
     "MAX_TEMPLATES",
+    "MAX_UPLOAD",
+    "MAX_UPLOADS",
     "NOTICE",
     "READY_TEMPLATES",
     "RECIPES",
+    "UPLOADS",
     "Answer",
     "Choice",
+    "Chunking",
     "Citation",
     "Configuration",
     "Control",
     "ControlTips",
+    "CorpusIndex",
     "Cost",
     "Document",
     "Done",
     "Event",
     "Failed",
     "Fate",
+    "FileOutcome",
     "FlowColumn",
     "Grounded",
     "Helplines",
     "Hit",
+    "IndexedDocument",
     "Lab",
+    "LabPool",
     "Lane",
     "Missed",
     "ModelCall",
@@ -152,6 +171,8 @@ __all__ = [
     "Part",
     "Passage",
     "Place",
+    "PlacedPassage",
+    "PlacedQuery",
     "Preset",
     "PrivateSpan",
     "Profile",
@@ -183,7 +204,9 @@ __all__ = [
     "Token",
     "Trace",
     "Triage",
+    "Upload",
     "UrgentNotice",
+    "VectorMap",
     "Vote",
     "Weights",
     "WhyNot",
@@ -199,6 +222,7 @@ __all__ = [
     "check_question",
     "check_safety",
     "collect",
+    "corpus_names",
     "countries",
     "custom_template",
     "decompose",
@@ -214,6 +238,7 @@ __all__ = [
     "helplines",
     "highlight",
     "index_path",
+    "indexed_documents",
     "is_old",
     "kinds_in_words",
     "lanes",
@@ -231,8 +256,11 @@ __all__ = [
     "reciprocal_rank_fusion",
     "redact",
     "register",
+    "remove_corpus",
+    "remove_file",
     "results_by_query",
     "retrieve_hybrid_rrf",
+    "search_documents",
     "shared_passages",
     "source_names",
     "spent_so_far",
@@ -243,6 +271,7 @@ __all__ = [
     "triage",
     "unregister",
     "urgent_notice",
+    "vector_map",
     "visible",
 ]
 
@@ -252,8 +281,15 @@ _NAMES = {  # module: its names
     "catalog.outline": "OutlinedStage outline",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
     "explain": "ControlTips Fate FlowColumn Lane Missed Part Place ScoreLine TippingPoint WhyNot decompose fates flow_columns lanes summary_of_fates tipping_points",
+    "indexing.chunking": "CHUNK_SIZES Chunking",
+    "indexing.store": "CorpusIndex",
+    "indexing.uploads": "MAX_UPLOAD MAX_UPLOADS UPLOADS Upload",
+    "lab.adding": "FileOutcome",
+    "lab.corpora": "IndexedDocument LabPool corpus_names indexed_documents search_documents",
     "lab.lab": "Lab",
     "lab.opening": "builtin_files index_path open_lab",
+    "lab.removing": "remove_corpus remove_file",
+    "lab.vector_map": "PlacedPassage PlacedQuery VectorMap vector_map",
     "language.highlight": "Segment highlight",
     "language.questions": "MAX_QUESTION check_question question_notice",
     "offline.safety": "SafetyCheck check_safety",
@@ -285,7 +321,14 @@ _NAMES = {  # module: its names
     "values.visible": "as_cell visible",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
-_RENAMED = {"READY_TEMPLATES": "READY", "source_names": "names", "summary_of_fates": "summary"}
+_RENAMED = {
+    "READY_TEMPLATES": "READY",
+    "source_names": "names",
+    "summary_of_fates": "summary",
+    "CHUNK_SIZES": "SIZES",
+    "MAX_UPLOAD": "MAX_FILE",
+    "MAX_UPLOADS": "MAX_FILES",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,7 @@ from pages.shared import (
     bills,
     charts,
     controls,
+    corpora,
     country,
     export,
     flow,
@@ -30,7 +31,7 @@ from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
 from pages.shared.live import Column, Comparison, LiveRun
-from pages.shared.question import look_for, pick_demo, profile, question_box
+from pages.shared.question import look_for, pick_demo, question_box
 
 TICK_S = 0.08  # between two redraws of a running comparison
 ADDRESS_S = 3.0  # by then the browser knows a new comparison's address
@@ -106,6 +107,7 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
                 pick_demo()
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                 country.choose()
+                corpora.choose()
                 controls.count_columns()
                 presenter.button()
     return pressed
@@ -200,11 +202,12 @@ def _start(
         return
     if earlier:
         earlier.stop()
-    started = LiveRun(engine(), sent, strategies, earlier.traces if earlier else (), country.chosen())
+    traces = earlier.traces if earlier else ()
+    started = LiveRun(engine(), sent, strategies, traces, country.chosen(), corpora.chosen())
     _show(keeping.remember(started))
     *_, above, _ = [_place(spot) for spot in spots.all]
     with above:
-        _above(sent)  # what to do at once comes at once
+        _above(sent, started.corpus)  # what to do at once comes at once
     st.rerun()
 
 
@@ -215,7 +218,7 @@ def _results(
         _place(spot) for spot in spots.all
     ]  # all at once: old answers go before the new question comes
     with above:
-        _above(run.question)
+        _above(run.question, run.corpus)
         keeping.opened(run)
     also = overlap.also_in(run.columns) if run.over else [{} for _ in run.columns]
     views = [
@@ -241,13 +244,13 @@ def _results(
         _below(run)
 
 
-def _above(question: str) -> None:
+def _above(question: str, corpus: str) -> None:
     """What covers all columns and stands above them: the question, what to do at once, the question's language."""
-    look = "" if presenter.blind() else look_for(question)
+    look = "" if presenter.blind() else look_for(question, corpus)
     # in one piece, so that what is below moves once
     urgent = html.urgent(rag_core.triage(question), country.numbers())
     foreign.draw(f"{html.results_heading(question, look)}{urgent}")
-    known = profile()
+    known = corpora.profile(corpus)
     if known and (notice := rag_core.question_notice(question, known.languages)):
         st.warning(foreign.label(notice))
 
@@ -279,7 +282,8 @@ class _ColumnView:
         self._position = position
         self._question = run.question
         self._chosen = chosen[0] if chosen else column.strategy
-        self._changed = list(chosen) != [column.strategy] or country.chosen() != run.country
+        where = (country.chosen(), corpora.chosen())
+        self._changed = list(chosen) != [column.strategy] or where != (run.country, run.corpus)
         self._also = also
         self._places: dict[str, DeltaGenerator] = {}
         self._shown: dict[str, str] = {}

@@ -1,128 +1,36 @@
-"""The built-in documents in full, with the guidance each one cites and what its file hides."""
+"""The documents behind the answers: read them, search them, add and delete your own."""
 
 from __future__ import annotations
-
-import re
-from collections.abc import Sequence
 
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.shared import builtin_documents, chunking_form, corpora, own_documents, uploading, vector_plot
+from pages.shared.engine import engine
 
-NAMES = {"en": "English", "es": "Español"}  # of languages
-
-
-@st.cache_data(show_spinner=False)
-def _documents() -> tuple[list[rag_core.Document], list[str]]:
-    reading = rag_core.builtin_files(rag_core.read_settings())
-    return reading.documents, [
-        f"{file} is not shown: {reason.rstrip('.')}." for file, reason in reading.failed
-    ]
+READ, ADD, MAP = "Read", "Add your own", "Map"
 
 
 def main() -> None:
     """Draw the page."""
     st.header("The documents behind the answers", anchor=False)
-    try:
-        documents, faults = _documents()
-    except rag_core.RagError as error:
-        st.error(foreign.label(error))
-        return
-    for fault in faults:
-        st.warning(foreign.label(fault))
-    if not documents:
-        return
-    cited = all(document.sources for document in documents)
-    st.caption(
-        f"{len(documents)} documents, written for this demonstration and not reviewed by a clinician. "
-        "Each cites the guidance it is based on."
-        if cited
-        else f"{len(documents)} documents; some cite no guidance."
-    )
-    language, topic, words = st.columns([1, 2, 3], vertical_alignment="bottom")
-    languages = sorted({document.language for document in documents})
-    chosen = language.segmented_control(
-        "Language",
-        languages,
-        key="documents.language",
-        format_func=lambda code: foreign.label(NAMES.get(code, code)),
-    )
-    topics = topic.multiselect(
-        "Topic",
-        sorted({document.topic for document in documents if document.topic}),
-        key="documents.topics",
-        format_func=foreign.plain,
-    )
-    wanted = words.text_input("Words in the text", key="documents.words")
-    found = [
-        document
-        for document in documents
-        if chosen in (None, document.language)
-        and (not topics or document.topic in topics)
-        and document.contains(wanted)
-    ]
-    if not found:
-        st.info("No matches. Remove a filter.")
-        return
-    asked = st.query_params.get("document")
-    document = st.selectbox(
-        f"{len(found)} documents",
-        found,
-        index=next((place for place, one in enumerate(found) if one.id == asked), 0),
-        format_func=lambda one: foreign.plain(f"{one.title} ({one.language})"),
-    )
-    with st.container(border=True, width=820):
-        st.subheader(foreign.label(document.title), anchor=False)
-        quotes = st.query_params.get_all("quote") if document.id == asked else []
-        if quotes:
-            foreign.draw(
-                '<p class="rl-note">Highlighted: <a href="#quoted">the sentences that the answer rests on</a>.</p>'
-            )
-        if rag_core.gives_orders(f"{document.id}\n{document.title}\n{document.text}"):
-            foreign.draw(f'<p class="rl-orders">{foreign.escape(rag_core.GIVES_ORDERS)}</p>')
-        foreign.draw(_body(document, quotes))
-        if document.hidden:
-            foreign.draw(_hidden(document.hidden))
-        st.divider()
-        if document.sources:
-            st.markdown(
-                "**Guidance cited by this document**\n"
-                + "".join(f"\n- {foreign.label(source)}{_age(source)}" for source in document.sources)
-            )
-        about = (document.id, document.topic, f"{document.word_count} words")
-        st.caption(foreign.label(" · ".join(part for part in about if part)))
-
-
-def _age(source: rag_core.Source) -> str:
-    """How old a source is if it is old; empty otherwise."""
-    return f" · **{rag_core.age_years([source]):d} years old**" if rag_core.is_old([source]) else ""
-
-
-def _body(document: rag_core.Document, quotes: Sequence[str]) -> str:
-    """The text with its headings and with quoted sentences highlighted; everything else as it was written."""
-    text = document.text.removeprefix(f"# {document.title}").strip()
-    parts = []
-    for part in re.split(r"^(#{1,6} .*)$", text, flags=re.MULTILINE):
-        if part.startswith("#"):
-            parts.append(f"<h4>{foreign.escape(part.lstrip('# '))}</h4>")
-        elif part.strip():
-            segments = rag_core.highlight(part.strip(), "", document.language, quotes)
-            drawn = "".join(
-                f"<mark>{foreign.escape(one.text)}</mark>" if one.quoted else foreign.escape(one.text)
-                for one in segments
-            )
-            parts.append(f'<div class="rl-text">{drawn}</div>')
-    return "".join(parts).replace("<mark>", '<mark id="quoted">', 1)
-
-
-def _hidden(pieces: Sequence[str]) -> str:
-    """What the file hides from its readers."""
-    rows = "".join(f"<li>{foreign.escape(piece)}</li>" for piece in pieces)
-    return (
-        '<div class="rl-hidden"><b>Hidden in the file, not read:</b>'
-        f"<ul>{rows}</ul><small>Readers of the file do not see this. It is not searched, quoted or sent to a model.</small></div>"
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        view = st.segmented_control(
+            "View", [READ, ADD, MAP], default=READ, key="view", required=True, bind="query-params",
+            label_visibility="collapsed",
+        )  # fmt: skip
+        corpus = corpora.choose(in_address=True) if view != ADD else rag_core.BUILTIN
+    own_documents.notes()
+    if view == ADD:
+        uploading.draw()
+    elif view == MAP:
+        vector_plot.draw(corpus)
+    elif corpus == rag_core.BUILTIN:
+        builtin_documents.draw()
+        if lab := engine().lab:
+            chunking_form.draw(corpus, lab)
+    else:
+        own_documents.draw(corpus)
 
 
 main()

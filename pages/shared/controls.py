@@ -54,8 +54,8 @@ def _chosen(position: int) -> str:
 
 
 def settings() -> dict[str, object]:
-    """Current values of the page's widgets: the question, the country, the strategies and all their controls."""
-    keys = ["question", "country", "columns"]
+    """Current values of the page's widgets: the question, the country, the corpus, the strategies and all their controls."""
+    keys = ["question", "country", "corpus", "columns"]
     for position in range(MOST_COLUMNS):
         keys.append(f"strategy.{position}")
         keys += [

@@ -1,8 +1,12 @@
-"""The lab shared by all sessions: opened once, in the background, so that no page waits for models."""
+"""The labs shared by all sessions, so that no page waits for models.
+
+The built-in one is opened once, in the background; those of other corpora when they are first asked for, with its models.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -16,6 +20,7 @@ class Engine:
         self.lab: rag_core.Lab | None = None
         self.settings: rag_core.Settings | None = None
         self.error: rag_core.RagError | None = None
+        self.others = rag_core.LabPool(self._open_other)
         self.settled = threading.Event()
         self._progress = ("starting", 0, 1)
         try:
@@ -44,8 +49,8 @@ class Engine:
         what, done, total = self._progress
         return f"{what} {done}/{total}" if total > 1 else what
 
-    def wait(self) -> rag_core.Lab:
-        """The lab, once it is open.
+    def wait(self, corpus: str = rag_core.BUILTIN) -> rag_core.Lab:
+        """The lab of a corpus, once it is open.
 
         Raises:
             RagError: it could not be opened.
@@ -54,7 +59,11 @@ class Engine:
         if self.error:
             raise self.error
         assert self.lab is not None  # settled without an error
-        return self.lab
+        return self.lab if corpus == rag_core.BUILTIN else self.others.get(corpus)
+
+    def _open_other(self, corpus: str) -> rag_core.Lab:
+        assert self.lab is not None  # `wait` has seen it
+        return rag_core.open_lab(corpus, settings=self.settings, engines=self.lab.engines, consent=_refuse)
 
     def _open(self) -> None:
         try:
@@ -68,6 +77,16 @@ class Engine:
 
     def _report(self, what: str, done: int, total: int) -> None:
         self._progress = (what, done, total)
+
+
+def _refuse(calls: Sequence[rag_core.ModelCall]) -> None:
+    """Nothing is paid for by opening a page."""
+    cost = rag_core.Cost.of(calls)
+    if not cost.free:
+        raise rag_core.RagError(
+            f"The documents of this corpus must be embedded again, which would cost {cost}.",
+            "Add any document to it on the Documents page, or run `rag index`.",
+        )
 
 
 @st.cache_resource(show_spinner=False)

@@ -120,7 +120,7 @@ def _tips(trace: rag_core.Trace, key: str) -> None:
     if kept not in st.session_state:
         try:
             with st.spinner("Trying values; no model is called…"):
-                st.session_state[kept] = engine().wait().tipping_points(trace)
+                st.session_state[kept] = engine().wait(trace.corpus).tipping_points(trace)
         except rag_core.RagError as error:
             st.warning(foreign.label(error))
             return
@@ -161,7 +161,7 @@ def why_not(traces: Sequence[rag_core.Trace]) -> None:
         return
     with box:
         try:
-            _why_not(traces, engine().wait())
+            _why_not(traces, engine().wait(traces[0].corpus))
         except rag_core.RagError as error:
             st.warning(foreign.label(error))
 

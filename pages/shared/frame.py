@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 import rag_core
-from pages.shared import country, foreign, html
+from pages.shared import corpora, country, foreign, html
 from pages.shared.engine import Engine, engine
 
 STYLE = Path(__file__).with_name("style.css")
@@ -48,5 +48,7 @@ def _badge(opening: Engine) -> rag_core.RagError | None:
             models = opening.lab.engine
         except rag_core.RagError as error:
             failure = error
+        else:
+            models |= {"index": corpora.index_name() or models["index"]}
     foreign.draw(html.engine_badge(models, state, failure, opening.outside))
     return failure

@@ -7,7 +7,7 @@ import threading
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.shared import corpora, foreign
 from pages.shared.comparisons import comparisons
 from pages.shared.controls import preset_column
 from pages.shared.engine import engine
@@ -89,7 +89,7 @@ def unkept(run: Comparison) -> None:
 def _asked(run: LiveRun) -> Asked:
     """The comparison as far as it has come."""
     columns = tuple(map(_asked_column, run.columns))
-    return Asked(run.id, run.asked, run.question, columns, run.country, run.calls)
+    return Asked(run.id, run.asked, run.question, columns, run.country, run.corpus, run.calls)
 
 
 def _asked_column(column: Column) -> AskedColumn:
@@ -117,9 +117,12 @@ def _reopened(asked: Asked) -> Comparison:
         except rag_core.RagError as error:
             left_out.append(f"{one.strategy} is left out. {error}")
     st.session_state.update(question=asked.question, country=asked.country, columns=max(len(columns), 2))
+    corpora.set_to(asked.corpus)
     for position, column in enumerate(columns):
         preset_column(position, column.strategy.name, column.strategy.controls)
-    return Comparison(asked.id, asked.asked, asked.question, columns, asked.country, asked.calls, left_out)
+    return Comparison(
+        asked.id, asked.asked, asked.question, columns, asked.country, asked.corpus, asked.calls, left_out
+    )
 
 
 def _column(kept: AskedColumn) -> Column:

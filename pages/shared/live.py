@@ -78,6 +78,7 @@ class Comparison:
         identity: names it in the page's address; cannot be guessed.
         asked: when, in UTC.
         country: whose guidance leads; may be empty.
+        corpus: the documents that were searched.
         calls: the model calls it paid for.
         left_out: a sentence for each column that can no longer be shown.
 
@@ -95,6 +96,7 @@ class Comparison:
         question: str,
         columns: Sequence[Column],
         country: str = "",
+        corpus: str = rag_core.BUILTIN,
         calls: tuple[rag_core.ModelCall, ...] = (),
         left_out: Sequence[str] = (),
     ) -> None:
@@ -103,6 +105,7 @@ class Comparison:
         self.question = question
         self.columns = list(columns)
         self.country = country
+        self.corpus = corpus
         self.left_out = left_out
         self.settings: Mapping[str, object] = {}
         self.started = -math.inf
@@ -138,6 +141,7 @@ class LiveRun(Comparison):
     Args:
         earlier: traces whose stages may be reused.
         country: whose guidance leads; may be empty.
+        corpus: the documents to search.
     """
 
     def __init__(
@@ -147,9 +151,10 @@ class LiveRun(Comparison):
         strategies: Sequence[rag_core.Strategy],
         earlier: Sequence[rag_core.Trace] = (),
         country: str = "",
+        corpus: str = rag_core.BUILTIN,
     ) -> None:
         columns = [Column(strategy) for strategy in strategies]
-        super().__init__(secrets.token_urlsafe(16), datetime.now(UTC), question, columns, country)
+        super().__init__(secrets.token_urlsafe(16), datetime.now(UTC), question, columns, country, corpus)
         self.started = time.monotonic()
         self._engine = engine
         self._earlier = earlier
@@ -187,7 +192,7 @@ class LiveRun(Comparison):
 
     def _run(self) -> None:
         try:
-            lab = self._engine.wait()
+            lab = self._engine.wait(self.corpus)
             strategies = [column.strategy for column in self.columns]
             for event in lab.stream(
                 self.question, strategies, reuse=self._earlier, stop=self._stop, country=self.country

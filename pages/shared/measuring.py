@@ -1,4 +1,4 @@
-"""The measurements running on this server, as every session sees them, and the choice of questions."""
+"""The jobs running on this server, as every session sees them, and the choice of questions to measure on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.shared import foreign, outcomes
 from pages.shared.engine import engine
 from pages.shared.foreign import label
 from rag_core import evaluation as ev
@@ -18,12 +18,14 @@ TICK = 1.0  # seconds between updates
 STOPPED = {
     "run": "Stopped. What was measured is kept: start the same measurement again to resume it.",
     "sweep": "Stopped. An unfinished sweep keeps nothing.",
+    "index": "Stopped. No file of it was added.",
+    "reindex": "Stopped. The corpus is as it was.",
 }
 
 
 @st.cache_resource(show_spinner=False)
 def jobs() -> ev.Jobs:
-    """The measurements of this server."""
+    """The jobs of this server."""
     return ev.Jobs()
 
 
@@ -52,15 +54,26 @@ def lab_for(data: str, consent: Callable[[ev.CostEstimate], None]) -> rag_core.L
 
 @st.fragment(run_every=TICK)
 def under_way(kind: ev.JobKind) -> None:
-    """The running and finished measurements of this server, whoever started them; redraws itself."""
+    """The running and finished jobs of this server, whoever started them; redraws itself."""
     listed = jobs().all(kind)
     _redraw_when_one_ended(kind, listed)
     running = [job for job in jobs().all() if not job.over]
     if len(running) > 1:
-        st.caption(f"{len(running)} measurements are running on this server, so each takes longer.")
-    for job in listed:
+        st.caption(f"{len(running)} jobs are running on this server, so each takes longer.")
+    shown, earlier = _sorted(listed)
+    for job in shown:
         with st.container(border=True):
             _job(job)
+    if earlier:
+        with st.expander(f"Earlier ({len(earlier):d})"):
+            for job in earlier:
+                _job(job)
+
+
+def _sorted(listed: list[ev.Job]) -> tuple[list[ev.Job], list[ev.Job]]:
+    """The jobs to show, and those to fold: all uploads that ended but the latest, which would bury the form."""
+    foldable = [job for job in listed if job.over and job.kind in ("index", "reindex")][1:]
+    return [job for job in listed if job not in foldable], foldable
 
 
 def _redraw_when_one_ended(kind: ev.JobKind, listed: list[ev.Job]) -> None:
@@ -103,7 +116,8 @@ def _job(job: ev.Job) -> None:
 def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
     left = "" if status.seconds_left is None else f", {_minutes(status.seconds_left)} left"
     counted = f" {status.done:,} of {status.total:,}" if status.total else ""
-    doing = "stopping after the questions under way" if job.stopping else f"{status.doing}{counted}{left}"
+    last = "what is under way" if job.kind in ("index", "reindex") else "the questions under way"
+    doing = f"stopping after {last}" if job.stopping else f"{status.doing}{counted}{left}"
     st.progress(status.share, f"{title}: {label(doing)}")
     if status.paid:
         st.caption(
@@ -125,24 +139,24 @@ def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
 
 def _ended(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
     match status.phase:
+        case "done" if job.kind == "index":
+            outcomes.draw(title, status.files)
         case "done":
             st.success(f"{title}: done.")
-            if status.embedded:
-                st.caption(
-                    foreign.label(f"Embedding the documents cost {rag_core.Cost.of(status.embedded)}.")
-                )
         case "stopped":
             st.info(f"{title}: {STOPPED[job.kind]} {label(rag_core.spent_so_far(status.calls))}")
         case _:
             kept = " What was measured is kept." if job.kind == "run" and status.done else ""
             st.error(f"{title}: {label(f'{status.error}{kept} {rag_core.spent_so_far(status.calls)}')}")
+    if status.phase == "done" and not rag_core.Cost.of(status.embedded).free:
+        st.caption(foreign.label(f"Embedding the documents cost {rag_core.Cost.of(status.embedded)}."))
     with st.container(horizontal=True, vertical_alignment="center"):
         if status.result and job.kind == "run":
             st.page_link(
                 "pages/measure/results.py", label="See the results", icon="📊",
                 query_params={"run": status.result.name},
             )  # fmt: skip
-        elif status.result:
+        elif status.result and job.kind == "sweep":
             st.page_link(
                 "pages/measure/sweep.py", label="See the sweep", icon="📊",
                 query_params={"sweep": status.result.stem},
@@ -167,6 +181,8 @@ def choose_data(key: str, *, in_address: bool = False) -> str:
     kind = st.segmented_control(
         "Questions", [BUILTIN_LABEL, FOLDER_LABEL], default=BUILTIN_LABEL, key=f"{key}.kind", required=True,
         persist_state="session", bind=bind,
+        help="Measuring needs questions with judgements. To measure on your own documents, put them and your "
+        "judged questions into a BEIR folder.",
     )  # fmt: skip
     if kind == BUILTIN_LABEL:
         return ev.BUILTIN_DATA

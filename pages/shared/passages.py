@@ -165,7 +165,7 @@ def _text(hit: rag_core.Hit, shown: _Shown) -> str:
     answer, trace, passage = shown.answer, shown.column.trace, hit.passage
     quotes = _quotes(answer, shown.ranks[hit.id]) if answer else []
     cited = [one for one in answer.citations if one.context_id == hit.id] if answer else []
-    whole = _whole(passage, quotes) if trace and _is_built_in(trace) else ""
+    whole = _whole(passage, quotes, trace.corpus) if trace else ""
     orders = f'<p class="rl-orders">{escape(rag_core.GIVES_ORDERS)}</p>' if passage.gives_orders else ""
     return f'{orders}<p class="rl-text">{_marked(passage, shown.question, quotes)}</p>{_doubts(cited)}{whole}'
 
@@ -252,14 +252,12 @@ def _quotes(answer: rag_core.Answer, n: int) -> list[str]:
     return list(dict.fromkeys((*cited, *behind)))
 
 
-def _is_built_in(trace: rag_core.Trace) -> bool:
-    """Whether its passages are of documents that the Documents page shows."""
-    return str(trace.engine.get("index")).partition(",")[0] == rag_core.BUILTIN
-
-
-def _whole(passage: rag_core.Passage, quotes: Sequence[str]) -> str:
+def _whole(passage: rag_core.Passage, quotes: Sequence[str], corpus: str) -> str:
     """A link to the whole document, with the same sentences highlighted."""
-    address = urllib.parse.urlencode({"document": passage.doc_id, "quote": quotes[:MOST_QUOTES]}, doseq=True)
+    place = {"corpus": corpus} if corpus != rag_core.BUILTIN else {}
+    address = urllib.parse.urlencode(
+        {**place, "document": passage.doc_id, "quote": quotes[:MOST_QUOTES]}, doseq=True
+    )
     return f'<p class="rl-note"><a href="documents?{escape(address)}">Read it in the whole document</a></p>'
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.shared import corpora, foreign
 from pages.shared.controls import DEFAULT_COLUMNS, preset_column
 from pages.shared.live import Comparison
 
@@ -13,7 +13,8 @@ from pages.shared.live import Comparison
 def put(run: Comparison) -> None:
     """Write the comparison that is shown into the address, in one step of the browser's history."""
     strategies = [column.strategy for column in run.columns]
-    wanted = {**rag_core.to_address(run.question, strategies, run.country), "run": [run.id]}
+    corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
+    wanted = {**rag_core.to_address(run.question, strategies, run.country, corpus), "run": [run.id]}
     if _parameters() != wanted:
         st.query_params.from_dict(wanted)
 
@@ -27,8 +28,12 @@ def take() -> None:
     found = rag_core.from_address(parameters, DEFAULT_COLUMNS)
     if found is None:
         return
+    problems = list(found.problems)
+    if found.corpus and found.corpus not in corpora.names():
+        problems.append(f"There are no documents {found.corpus!r} here; the built-in ones are searched.")
+    corpora.set_to(found.corpus)
     st.session_state.update(
-        question=found.question, country=found.country, columns=len(found.strategies), misread=found.problems
+        question=found.question, country=found.country, columns=len(found.strategies), misread=problems
     )
     for position, strategy in enumerate(found.strategies):
         preset_column(position, strategy.name, strategy.controls)

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.shared import corpora, foreign
 from pages.shared.live import Comparison
 
 GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
@@ -22,13 +22,20 @@ def demos() -> list[dict[str, Any]]:
     return entries
 
 
-def look_for(question: str) -> str:
-    """What to look for in the answers to a demo question; empty for any other."""
+def look_for(question: str, corpus: str) -> str:
+    """What to look for in the answers to a demo question; empty for any other, and for one's own documents."""
+    if corpus != rag_core.BUILTIN:
+        return ""
     return next((str(entry["look"]) for entry in demos() if entry["text"] == question), "")
 
 
 def pick_demo() -> None:
-    """Draw the list of demo questions and "Next"; picking one fills in the question without running it."""
+    """Draw the list of demo questions and "Next"; picking one fills in the question without running it.
+
+    Nothing for one's own documents: the demo's questions are about the built-in ones.
+    """
+    if corpora.chosen() != rag_core.BUILTIN:
+        return
     with st.container(horizontal=True, gap="small", wrap=False):
         st.selectbox(
             "Demo questions",
@@ -81,15 +88,6 @@ def question_box(run: Comparison | None, *, running: bool) -> bool:
 
 
 def _placeholder() -> str:
-    known = profile()
+    known = corpora.profile(corpora.chosen())
     about = f"Ask about {known.subject}" if known and known.subject else "Ask a question"
     return f"{about} (up to {rag_core.MAX_QUESTION:,} characters)"
-
-
-@st.cache_data
-def profile() -> rag_core.Profile | None:
-    """What the collection is about; None when it cannot be read (the engine's status line says why)."""
-    try:
-        return rag_core.builtin_profile(rag_core.read_settings().data)
-    except rag_core.RagError:
-        return None

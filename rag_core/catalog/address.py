@@ -35,20 +35,26 @@ class Configuration:
 
     Args:
         strategies: with their control values.
+        corpus: as named, known or not; empty for the built-in documents.
         problems: a sentence for each value that is not valid, and was replaced by the default.
     """
 
     question: str
     strategies: tuple[Strategy, ...]
     country: str = ""
+    corpus: str = ""
     problems: tuple[str, ...] = ()
 
 
-def to_address(question: str, strategies: Sequence[Strategy], country: str = "") -> Parameters:
+def to_address(
+    question: str, strategies: Sequence[Strategy], country: str = "", corpus: str = ""
+) -> Parameters:
     """The parameters of a configuration; the longest are left out while they exceed `LONGEST` when encoded."""
     parameters: Parameters = {"q": [question], "s": [one.name for one in strategies]}
     if country:
         parameters["country"] = [country]
+    if corpus:
+        parameters["corpus"] = [corpus]
     for number, strategy in enumerate(strategies, start=1):
         recipe = RECIPES.get(strategy.name)
         for control in recipe.controls if recipe else ():
@@ -72,7 +78,8 @@ def from_address(
     """
     named = list(parameters.get("s", ()))
     values = [found for name in parameters if (found := _CONTROL.fullmatch(name))]
-    if not (named or values or "q" in parameters or "country" in parameters):
+    corpus = "".join(list(parameters.get("corpus", ("",)))[:1])
+    if not (named or values or corpus or "q" in parameters or "country" in parameters):
         return None
     problems: list[str] = []
     question = "".join(list(parameters.get("q", ("",)))[:1])
@@ -104,7 +111,7 @@ def from_address(
         else:
             given[number - 1][name] = "".join(list(parameters[found[0]])[:1])
     strategies = tuple(_built(recipe, texts, problems) for recipe, texts in zip(chosen, given, strict=True))
-    return Configuration(question, strategies, country, tuple(problems))
+    return Configuration(question, strategies, country, corpus, tuple(problems))
 
 
 def _built(recipe: Recipe, texts: Mapping[str, str], problems: list[str]) -> Strategy:

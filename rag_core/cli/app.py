@@ -231,6 +231,14 @@ def index(
         str | None,
         typer.Option(metavar="en,es", help="Languages of the documents; or in PATH/profile.toml."),
     ] = None,
+    chunk_size: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Most word pieces of a passage, 64 to 400; 0 for the default."),
+    ] = None,
+    overlap: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Most word pieces that a passage repeats from the one before it."),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Count and validate the built-in collection.")
     ] = False,
@@ -249,8 +257,10 @@ def index(
         raise typer.BadParameter("give PATH with --corpus NAME, or one of --check, --vectors, --export DIR")
     if enrich and path is None:
         raise typer.BadParameter("--enrich needs PATH and --corpus NAME")
-    if path is None and (subject is not None or languages is not None):
-        raise typer.BadParameter("--subject and --languages need PATH and --corpus NAME")
+    if path is None and any(one is not None for one in (subject, languages, chunk_size, overlap)):
+        raise typer.BadParameter(
+            "--subject, --languages, --chunk-size and --overlap need PATH and --corpus NAME"
+        )
     if path is not None and corpus is not None:
         from ..lab.opening import index_path
 
@@ -261,6 +271,8 @@ def index(
                 enrich=enrich,
                 subject=subject,
                 languages=None if languages is None else [code.strip() for code in languages.split(",")],
+                chunk_size=chunk_size,
+                overlap=overlap,
                 progress=stop.progress,
                 announce=show.estimate,
             )

@@ -1,6 +1,7 @@
 """Measuring strategies on judged questions: metrics, intervals, paired tests, sweeps, answer checks."""
 
 from .ablation import RewriteEffect, StageEffect, rewrite_effects, stage_effects
+from .adding import start_adding, start_reindexing
 from .changes import Change, Verdict, changes
 from .cost_estimate import CostEstimate, Workload, estimate, plan_of
 from .datasets import (
@@ -117,6 +118,8 @@ __all__ = [
     "settings_of",
     "source_of",
     "stage_effects",
+    "start_adding",
+    "start_reindexing",
     "start_run",
     "start_sweep",
     "stored_results",

@@ -1,4 +1,4 @@
-"""The measurements running in this process: started once, watched from any session, stopped or cleared.
+"""The jobs running in this process, measurements and uploads: started once, watched from any session, stopped or cleared.
 
 Each job has its own thread, which replaces an immutable `Status`, so that readers always see a consistent
 one. Two jobs with the same key never run at the same time.
@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from ..lab.adding import FileOutcome
 from ..values.errors import RagError, Stopped, in_our_words
 from ..values.types import ModelCall
 from .cost_estimate import CostEstimate
 
 Phase = Literal["running", "asking", "done", "stopped", "failed"]
-JobKind = Literal["run", "sweep"]
+JobKind = Literal["run", "sweep", "index", "reindex"]
 
 PATIENCE = 1800.0  # seconds a paid job waits for consent before it is dropped
 KEPT = 20  # finished jobs to keep
@@ -56,7 +57,8 @@ class Status:
         means: strategy -> mean of the first metric so far.
         error: why it failed.
         calls: those made before it failed or was stopped.
-        result: the folder of the run or the file of the sweep, once done.
+        result: the folder of the run or of the uploaded files, or the file of the sweep, once done.
+        files: what became of each uploaded file, once done.
     """
 
     phase: Phase = "running"
@@ -71,6 +73,7 @@ class Status:
     error: RagError | None = None
     calls: tuple[ModelCall, ...] = ()
     result: Path | None = None
+    files: tuple[FileOutcome, ...] = ()
 
     @property
     def share(self) -> float:
@@ -84,7 +87,7 @@ class Status:
 
 
 class Job:
-    """One measurement.
+    """One measurement, or one upload.
 
     Attributes:
         key: what is measured; equal keys are the same measurement.
@@ -183,7 +186,7 @@ class Job:
 
 
 class Jobs:
-    """The measurements of this process. Safe to share between threads and browser sessions."""
+    """The jobs of this process. Safe to share between threads and browser sessions."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = patience

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from ..data.documents import BUILTIN
 from ..values.errors import DataError
 from ..values.packed import pack, unpack
 from ..values.trace import Step, Trace
@@ -47,6 +48,7 @@ class Asked:
         id: cannot be guessed; the address of a comparison has it too.
         asked: when, in UTC.
         country: whose guidance led; empty for none.
+        corpus: the documents that were searched.
         calls: the model calls it paid for; those of reused stages are not among them.
     """
 
@@ -55,6 +57,7 @@ class Asked:
     question: str
     columns: tuple[AskedColumn, ...]
     country: str = ""
+    corpus: str = BUILTIN
     calls: tuple[ModelCall, ...] = ()
 
     @property

@@ -1,19 +1,23 @@
 """Building searchable indexes from documents, incrementally and crash-safe."""
 
 from .build import CorpusStore, Report, chunked
+from .chunking import Chunking
 from .enrich import CACHE as CONTEXTS
 from .enrich import Enricher, EnrichmentEstimate, LlmEnricher, OfflineEnricher
 from .enriched import EnrichedStore
 from .folder import WriteReport
-from .forgetting import Forgettable, find_forgettable, forget_corpus, forget_documents
+from .forgetting import Forgettable, find_file, find_forgettable, forget_corpus, forget_documents
 from .key_value_cache import text_key
 from .pipeline import Progress, no_progress
 from .readers import SourceFiles, read_path
 from .store import CorpusIndex
+from .uploads import UPLOADS, Upload, UploadFolder, why_refused
 from .vectors import LanguageText, StoredVectors, VectorCache, read_shipped, shipped_files, write_shipped
 
 __all__ = [
     "CONTEXTS",
+    "UPLOADS",
+    "Chunking",
     "CorpusIndex",
     "CorpusStore",
     "EnrichedStore",
@@ -27,9 +31,12 @@ __all__ = [
     "Report",
     "SourceFiles",
     "StoredVectors",
+    "Upload",
+    "UploadFolder",
     "VectorCache",
     "WriteReport",
     "chunked",
+    "find_file",
     "find_forgettable",
     "forget_corpus",
     "forget_documents",
@@ -38,5 +45,6 @@ __all__ = [
     "read_shipped",
     "shipped_files",
     "text_key",
+    "why_refused",
     "write_shipped",
 ]

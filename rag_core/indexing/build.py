@@ -15,7 +15,7 @@ from ..values.errors import DataError, IndexDamaged
 from ..values.profile import Profile
 from ..values.sources import sources_to_json
 from ..values.types import Cost, ModelCall, Passage
-from .chunking import PassageParser, passage_in
+from .chunking import Chunking, PassageParser, passage_in
 from .enrich import Enricher
 from .enriched import EnrichedStore
 from .folder import IndexFolder, WriteReport
@@ -75,6 +75,7 @@ class _Change:
 
     report: Report
     documents: list[LlamaDocument]
+    chunking: Chunking
     needed: bool
 
 
@@ -126,7 +127,7 @@ class CorpusStore(IndexFolder):
             change = self._change(reading)
             if not change.needed:  # another process has just done it
                 return change.report
-            return self._write_report(change.report, change.documents, progress, bills)
+            return self._write_report(change.report, change.documents, change.chunking, progress, bills)
 
     def _change(self, reading: SourceFiles) -> _Change:
         """What the files that were read change in the index as it is now."""
@@ -136,11 +137,12 @@ class CorpusStore(IndexFolder):
         report = _report(self.corpus, old, kept, fresh, reading)
         report.failed += report_lost_documents(self.corpus, lost, fresh, reading.root)
         report.profile = self.profile if reading.profile is None else reading.profile
+        chunking = self.chunking if reading.chunking is None else reading.chunking
         same = not (report.added or report.changed or report.removed)
-        if sound and same and report.profile == sound.manifest.profile:
+        if sound and same and (report.profile, chunking) == (sound.manifest.profile, sound.manifest.chunking):
             report.passages, report.profile = sound.manifest.passages, sound.profile
-            return _Change(report, [], needed=False)
-        return _Change(report, [*kept.values(), *fresh.values()], needed=True)
+            return _Change(report, [], chunking, needed=False)
+        return _Change(report, [*kept.values(), *fresh.values()], chunking, needed=True)
 
     def rebuild(self, progress: Progress = no_progress) -> Report:
         """Rebuild an index from its documents, because it is damaged or not current.
@@ -159,7 +161,27 @@ class CorpusStore(IndexFolder):
             del sound  # so that nothing reads the old generation
             failed = report_lost_documents(self.corpus, lost)
             report = Report(self.corpus, added=sorted(documents), failed=failed, profile=self.profile)
-            return self._write_report(report, list(documents.values()), progress, bills)
+            return self._write_report(report, list(documents.values()), self.chunking, progress, bills)
+
+    def rechunk(self, chunking: Chunking, progress: Progress = no_progress) -> Report:
+        """Cut the documents of the index anew; the files they were read from are not needed.
+
+        Raises:
+            DataError: there is no index.
+            IndexDamaged, IndexBusy, StorageError: as for `rebuild`.
+        """
+        with self._writing() as bills:
+            documents, sound, lost = self._old()
+            if not documents:
+                raise DataError(f"Corpus {self.corpus!r} has no documents to cut.", "Add documents first.")
+            names = sorted(documents)
+            if sound and not lost and sound.manifest.chunking == chunking:
+                return Report(
+                    self.corpus, unchanged=names, passages=sound.manifest.passages, profile=sound.profile
+                )
+            del sound  # so that nothing reads the old generation
+            report = Report(self.corpus, changed=names, profile=self.profile)
+            return self._write_report(report, list(documents.values()), chunking, progress, bills)
 
     def forget(self, documents: Collection[str], progress: Progress = no_progress) -> Report:
         """Write the index without these documents, and delete every older generation.
@@ -173,7 +195,7 @@ class CorpusStore(IndexFolder):
             left = [document for name, document in old.items() if name not in documents]
             gone = sorted(old.keys() & set(documents))
             report = Report(self.corpus, removed=gone, profile=self.profile)
-            report = self._write_report(report, left, progress, bills)
+            report = self._write_report(report, left, self.chunking, progress, bills)
             self.keep_only_current()
             return report
 
@@ -181,10 +203,11 @@ class CorpusStore(IndexFolder):
         self,
         report: Report,
         documents: Sequence[LlamaDocument],
+        chunking: Chunking,
         progress: Progress,
         bills: list[ModelCall],
     ) -> Report:
-        written = self._write(documents, progress, bills, profile=report.profile)
+        written = self._write(documents, progress, bills, profile=report.profile, chunking=chunking)
         report.passages, report.embedded = written.passages, written.embedded
         report.calls = written.embeddings
         index = self.open()

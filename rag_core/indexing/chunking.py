@@ -15,9 +15,10 @@ from pydantic import PrivateAttr
 
 from ..data.limits import MAX_TITLE, shorten
 from ..data.marks import Mark
+from ..values.errors import ConfigError
 from ..values.sources import Source, source_line, sources_from_json, sources_to_json
 from ..values.types import Passage
-from .cutting import LONGEST, blocks, cut
+from .cutting import LONGEST, blocks, cut, overlapping
 
 SMALLEST = 48  # word pieces; a shorter section is merged with the next if both fit
 LARGEST = {
@@ -28,6 +29,53 @@ LONGEST_WHOLE = 50_000  # characters of a passage that is a whole document
 BLOCK = 20_000  # characters cut at once; a section longer than this is cut there first
 CHUNKER = f"sections/{SMALLEST}-{LARGEST_OTHERWISE}-{LARGEST['es']}/3"  # part of an index's identity
 
+
+SIZES = (64, 400)  # word pieces: fewer lose the sense, more exceed the characters that `cutting` allows
+MOST_OVERLAP = 0.5  # of the size
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """How long passages are: part of an index's identity.
+
+    Args:
+        size: the most word pieces of a passage with title and headings; 0 for the default, which depends on the
+            language (LARGEST).
+        overlap: the most word pieces that a part of a cut section repeats from the part before it, in whole
+            sentences; 0 for none.
+
+    Raises:
+        ConfigError: a value is out of range.
+    """
+
+    size: int = 0
+    overlap: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size and not SIZES[0] <= self.size <= SIZES[1]:
+            raise ConfigError(
+                f"A chunk size of {self.size} word pieces is out of range.",
+                f"Use {SIZES[0]} to {SIZES[1]}, or 0 for the default.",
+            )
+        most = int(MOST_OVERLAP * (self.size or LARGEST_OTHERWISE))
+        if not 0 <= self.overlap <= most:
+            raise ConfigError(
+                f"An overlap of {self.overlap} word pieces is out of range.", f"Use 0 to {most}."
+            )
+
+    @property
+    def key(self) -> str:
+        """Its name in a manifest."""
+        if self == Chunking():
+            return CHUNKER
+        return f"sections/{SMALLEST}-{self.size or 'default'}+{self.overlap}/3"
+
+    def largest(self, language: str) -> int:
+        """The most word pieces of a passage in this language."""
+        return self.size or LARGEST.get(language, LARGEST_OTHERWISE)
+
+
+DEFAULT = Chunking()
 
 _HEADING = re.compile(r"#+\s")  # as MarkdownNodeParser sees it
 
@@ -63,9 +111,11 @@ class PassageParser(NodeParser):
 
     Args:
         count: counts word pieces.
+        chunking: how long passages are.
         progress: called with the documents done and their number; may raise to stop.
     """
 
+    _chunking: Chunking = PrivateAttr()
     _count: Callable[[str], int] = PrivateAttr()
     _progress: Callable[[int, int], None] = PrivateAttr()
     _headings: MarkdownNodeParser = PrivateAttr()
@@ -74,12 +124,14 @@ class PassageParser(NodeParser):
         self,
         count: Callable[[str], int],
         progress: Callable[[int, int], None] = lambda done, total: None,
+        chunking: Chunking = DEFAULT,
         **kwargs: Any,
     ) -> None:
         super().__init__(include_metadata=False, include_prev_next_rel=False, **kwargs)
         short = lru_cache(10_000)(count)  # odd text falls into thousands of equal pieces
         self._count = lambda text: short(text) if len(text) <= 32 else count(text)
         self._progress = progress
+        self._chunking = chunking
         self._headings = MarkdownNodeParser(header_path_separator="\x1f")
 
     def _parse_nodes(
@@ -141,7 +193,7 @@ class PassageParser(NodeParser):
 
     def _fitting(self, sections: Iterator[Section], title: str, language: str) -> Iterator[Section]:
         """The sections, long ones cut and short ones merged with the next."""
-        largest = LARGEST.get(language, LARGEST_OTHERWISE)
+        largest = self._chunking.largest(language)
         pending: Section | None = None
         for section in sections:
             if pending is not None:
@@ -152,7 +204,14 @@ class PassageParser(NodeParser):
                 else:
                     yield pending
                     pending = None
-            parts = cut(section.text, language, self._room(section, title, largest), self._count)
+            room, overlap = self._room(section, title, largest), self._chunking.overlap
+            if overlap and not self._fits(section, title, largest):
+                parts = overlapping(
+                    cut(section.text, language, max(room - overlap, room // 2), self._count),
+                    language, overlap, self._count,
+                )  # fmt: skip
+            else:
+                parts = cut(section.text, language, room, self._count)
             if len(parts) == 1 and self._count(parts[0]) < SMALLEST:
                 pending = replace(section, text=parts[0])
             else:

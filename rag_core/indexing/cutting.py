@@ -67,6 +67,20 @@ def cut(text: str, language: str, size: int, count: Count) -> list[str]:
     return list(_parts(list(_atoms(_glued(list(_units(text, language))), size, count)), size))
 
 
+def overlapping(parts: Sequence[str], language: str, most: int, count: Count) -> list[str]:
+    """The parts of a section, each after the last sentences of the part before it: as many as have `most` word pieces."""
+    made = list(parts[:1])
+    for before, part in pairwise(parts):
+        start = len(before)
+        for first, _ in reversed(list(sentence_spans(before, language))):
+            if count(before[first:].strip()) > most:
+                break
+            start = first
+        tail = before[start:].strip()
+        made.append(f"{tail}\n\n{part}" if tail else part)
+    return made
+
+
 def blocks(text: str, most: int) -> Iterator[str]:
     """A text in pieces of at most `most` characters, cut at the end of a paragraph, line, sentence or word if possible."""
     start = 0

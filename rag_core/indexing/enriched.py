@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,7 +52,7 @@ class EnrichedStore(IndexFolder):
             if up_to_date:  # another process has just done it
                 return None
             documents = list(read_documents(plain.generation).values())
-            written = self._write(documents, progress, bills, enricher)
+            written = self._write(documents, progress, bills, enricher, chunking=plain.manifest.chunking)
             return replace(written, damage=damage)
 
     def sync_if_free(
@@ -72,13 +73,25 @@ class EnrichedStore(IndexFolder):
             index = self.open()
         except IndexDamaged as error:
             return None, f"{error.message} To repair it, {self._command}."
-        if index and self.is_current(index) and index.manifest.documents == plain.manifest.documents:
+        if index and self.is_current(index) and index.manifest.same_passages(plain.manifest):
             return None, ""
         made_by = enricher.partition("/")[0]
         return None, (
             f"The {self._what} was not updated, because {made_by} writes its contexts at a cost: "
             f"{self._command}."
         )
+
+    def remove(self) -> None:
+        """Delete it, if there is one.
+
+        Raises:
+            IndexBusy: another process is writing it.
+            StorageError: the folder cannot be written.
+        """
+        if self.folder.is_dir():
+            with self._writing():
+                shutil.rmtree(self.folder)
+            self._opened = None
 
     @property
     def _command(self) -> str:
@@ -92,6 +105,5 @@ class EnrichedStore(IndexFolder):
             return False, error.message
         if index is None or (retry_missing and index.manifest.without_context):
             return False, ""
-        manifest = index.manifest
-        same = (manifest.enricher, manifest.documents) == (enricher.key, plain.manifest.documents)
+        same = index.manifest.enricher == enricher.key and index.manifest.same_passages(plain.manifest)
         return same and self.is_current(index), ""

@@ -26,7 +26,7 @@ from ..values.profile import Profile
 from ..values.types import Cost, ModelCall
 from .bm25 import Bm25Index
 from .chroma import chroma_client, clear_unused
-from .chunking import CHUNKER, PassageParser, passage_in
+from .chunking import DEFAULT, Chunking, PassageParser, passage_in
 from .enrich import Enricher
 from .old_generations import drop_old
 from .pipeline import BatchedChroma, EmbedPassages, EnrichPassages, Progress
@@ -175,10 +175,21 @@ class IndexFolder:
     @property
     def profile(self) -> Profile:
         """The corpus's latest profile; empty when none was given."""
+        latest = self._latest
+        return latest.profile if latest else Profile()
+
+    @property
+    def chunking(self) -> Chunking:
+        """How long its passages are; the default for a new corpus."""
+        latest = self._latest
+        return latest.chunking if latest else DEFAULT
+
+    @property
+    def _latest(self) -> Manifest | None:
         for generation in reversed(generations(self.folder)):
             with suppress(IndexDamaged):
-                return Manifest.read(generation).profile
-        return Profile()
+                return Manifest.read(generation)
+        return None
 
     def _write(
         self,
@@ -187,11 +198,12 @@ class IndexFolder:
         bills: list[ModelCall],
         enricher: Enricher | None = None,
         profile: Profile = Profile(),
+        chunking: Chunking = DEFAULT,
     ) -> WriteReport:
         before = current_name(self.folder)
         target = self.folder / f"gen-{next_number(self.folder):06d}"
         try:
-            written = self._fill(target, documents, progress, bills, enricher, profile)
+            written = self._fill(target, documents, progress, bills, enricher, profile, chunking)
             progress("check", 0, 1)
             CorpusIndex.open(target)
             progress("commit", 0, 1)
@@ -219,11 +231,14 @@ class IndexFolder:
         bills: list[ModelCall],
         enricher: Enricher | None,
         profile: Profile,
+        chunking: Chunking,
     ) -> WriteReport:
         target.mkdir(FOLDER)
         enrich = EnrichPassages(documents, enricher, progress, bills) if enricher else None
         embed = EmbedPassages(self._cache, progress, bills)
-        parse = PassageParser(self._embedder.count, lambda done, total: progress("split", done, total))
+        parse = PassageParser(
+            self._embedder.count, lambda done, total: progress("split", done, total), chunking
+        )
         steps = [step for step in (parse, enrich, embed) if step]
         with chroma_client(target / "chroma") as client:
             nodes = _store(client, target, documents, steps, progress)
@@ -242,7 +257,8 @@ class IndexFolder:
             embedding=self._embedder.key,
             dimensions=len(nodes[0].embedding or ()) if nodes else 0,
             analyser=ANALYSER,
-            chunker=CHUNKER,
+            chunker=chunking.key,
+            chunking=chunking,
             documents={
                 document.id_: {
                     "hash": document.hash,

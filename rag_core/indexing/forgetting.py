@@ -1,4 +1,4 @@
-"""Removing documents with their text from every index of a state folder.
+"""Removing documents with their text from every index of a state folder, and the files that were uploaded.
 
 What remains: vectors under a hash of their text (`vectors/`), and evaluation runs (`runs/`), which keep document
 ids and rewritten questions.
@@ -23,6 +23,7 @@ from .enrich import CACHE, OFFLINE, Enricher
 from .key_value_cache import KeyValueCache
 from .pipeline import Progress, no_progress
 from .store import CorpusIndex, Manifest, generations
+from .uploads import UPLOADS, UploadFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,8 @@ def forget_corpus(home: Path, corpus: str) -> None:
     for index in _indexes(folder):
         _remove(index)
     shutil.rmtree(folder, ignore_errors=True)
+    uploads = UploadFolder(home, corpus)
+    uploads.remove(uploads.names)
 
 
 def forget_documents(
@@ -98,6 +101,7 @@ def forget_documents(
     """
     folder = home / "corpora" / what.corpus
     _forget_contexts(home, folder, what.documents)
+    uploaded = _files_of(folder, what.documents)
     notes = []
     for index in _indexes(folder):
         if "+" not in index.name and index.name != embedder.weights and _contains(index, what.documents):
@@ -121,7 +125,21 @@ def forget_documents(
             f"The enriched index of corpus {what.corpus!r} was removed; "
             f"run `rag index PATH --corpus {what.corpus} --enrich` to make it again."
         )
+    UploadFolder(home, what.corpus).remove(uploaded)
     return notes
+
+
+def find_file(home: Path, corpus: str, root: str, file: str) -> Forgettable:
+    """The documents that a corpus has of one file; `root` and `file` are those of its index.
+
+    Raises:
+        DataError: there are none.
+    """
+    sources = dict(_sources(home / "corpora" / corpus)) if (home / "corpora" / corpus).is_dir() else {}
+    found = frozenset(name for name, source in sources.items() if source == (root, file))
+    if not found:
+        raise DataError(f"Corpus {corpus!r} has no file {file!r} any more.", "Reload the page.")
+    return Forgettable(corpus, found, len(sources) - len(found))
 
 
 def _sources(corpus: Path) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -131,6 +149,12 @@ def _sources(corpus: Path) -> Iterator[tuple[str, tuple[str, str]]]:
             with suppress(IndexDamaged, AttributeError):
                 for name, entry in Manifest.read(generation).documents.items():
                     yield name, (str(entry.get("root", "")), str(entry.get("file", "")))
+
+
+def _files_of(corpus: Path, documents: Collection[str]) -> set[str]:
+    """The uploaded files that these documents were read from."""
+    sources = dict(_sources(corpus))
+    return {sources[name][1] for name in documents if name in sources and sources[name][0] == UPLOADS}
 
 
 def _within(source: tuple[str, str], places: Collection[str]) -> bool:

@@ -13,6 +13,7 @@ from ..data.reading.formats import READERS
 from ..data.reading.guard import GuardedReader, read_unguarded
 from ..values.errors import DataError, InputError
 from ..values.profile import PROFILE_FILE, Profile, read_profile
+from .chunking import Chunking
 from .pipeline import Progress, no_progress
 
 NO_TEXT = "it has no text (a scan needs OCR first)"
@@ -32,6 +33,7 @@ class SourceFiles:
         owner: whether its documents replace those with the same id from other roots.
         whole: keep each document in one passage (BEIR collections are judged by document).
         profile: the corpus's profile; None keeps the existing one.
+        chunking: how long passages are; None likewise.
     """
 
     root: str
@@ -42,6 +44,7 @@ class SourceFiles:
     whole: bool = False
     owner: bool = False
     profile: Profile | None = None
+    chunking: Chunking | None = None
 
 
 def read_path(
@@ -91,13 +94,13 @@ def read_path(
         read = read_unguarded if trusted else reader.read
         for done, (name, file) in enumerate(known):
             progress("reading files", done, len(known))
-            _add(reading, name, *read(file, name))
+            add_documents(reading, name, *read(file, name))
     reading.skipped.sort()
     reading.documents.sort(key=lambda document: document.id)
     return reading
 
 
-def _add(reading: SourceFiles, name: str, documents: list[Document], reason: str) -> None:
+def add_documents(reading: SourceFiles, name: str, documents: list[Document], reason: str = "") -> None:
     """Add what was read from a file, and why it or parts of it could not be."""
     for document in documents:
         if not document.text.strip():

@@ -35,7 +35,7 @@ from ..values.profile import Profile
 from ..values.types import Hit, Passage, Vectors
 from .bm25 import Bm25Index
 from .chroma import chroma_reader
-from .chunking import CHUNKER, content_hash, passage_of
+from .chunking import DEFAULT, Chunking, content_hash, passage_of
 
 FORMAT = 1
 TIE_MARGIN = 16  # extra hits, so that ties at the cutoff are broken by id
@@ -60,6 +60,7 @@ class Manifest:
         languages: detected languages, used if the profile names none.
         enricher: key of the enricher; empty for a plain index.
         without_context: number of passages whose context failed.
+        chunking: how long its passages are.
         probe: the probe sentence's vector from a server's model; see `models.same_model`.
     """
 
@@ -77,10 +78,16 @@ class Manifest:
     enricher: str = ""
     without_context: int = 0
     probe: Sequence[float] = ()
+    chunking: Chunking = DEFAULT
 
     def made_with(self, embedding: str) -> bool:
         """Whether it was written by this version's analyser and chunker, and the embedding model of this key."""
-        return (self.analyser, self.chunker, self.embedding) == (ANALYSER, CHUNKER, embedding)
+        now = (ANALYSER, self.chunking.key, embedding)
+        return (self.analyser, self.chunker, self.embedding) == now
+
+    def same_passages(self, other: Manifest) -> bool:
+        """Whether both have the same documents, cut in the same way."""
+        return (self.documents, self.chunking) == (other.documents, other.chunking)
 
     @property
     def digest(self) -> str:
@@ -102,7 +109,11 @@ class Manifest:
         """
         try:
             fields = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-            return cls(**{**fields, "profile": Profile.of(fields.get("profile", {}))})
+            kept = {
+                "profile": Profile.of(fields.get("profile", {})),
+                "chunking": Chunking(**fields.get("chunking", {})),
+            }
+            return cls(**{**fields, **kept})
         except (OSError, ValueError, TypeError, AttributeError, ConfigError) as error:
             raise IndexDamaged(f"{folder.name}: manifest.json cannot be read ({error}).") from error
 

@@ -11,6 +11,7 @@ from typing import Any
 from ..data.documents import BUILTIN
 from ..indexing import (
     CONTEXTS,
+    Chunking,
     CorpusIndex,
     CorpusStore,
     Enricher,
@@ -74,13 +75,9 @@ def open_lab(
     check_corpus_name(corpus)
     reading = _reading(settings, corpus, documents, progress)  # before the models, which take much longer
     engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
-    embedder = engines.embedder
-
-    def before(requests: Sequence[Sequence[str]]) -> None:
-        if not embedder.local:
-            consent([embedder.bill(texts) for texts in requests])
-
-    store = CorpusStore(settings.home, corpus, embedder, settings.data / "vectors", before)
+    store = CorpusStore(
+        settings.home, corpus, engines.embedder, settings.data / "vectors", asking(engines, consent)
+    )
     lab = Lab(settings, corpus, engines, store)
     progress("opening the index", 0, 1)
     damage, current = None, True
@@ -113,6 +110,18 @@ def open_lab(
         lab.warnings += _enriched_too(store, lab, engines, progress)
     progress("ready", 1, 1)
     return lab
+
+
+def asking(
+    engines: Engines, consent: Callable[[Sequence[ModelCall]], None]
+) -> Callable[[Sequence[Sequence[str]]], None]:
+    """What asks for consent to a provider's embedding calls before they are made, as `CorpusStore` wants it."""
+
+    def before(requests: Sequence[Sequence[str]]) -> None:
+        if not engines.embedder.local:
+            consent([engines.embedder.bill(texts) for texts in requests])
+
+    return before
 
 
 def _enriched_too(store: CorpusStore, lab: Lab, engines: Engines, progress: Progress) -> list[str]:
@@ -178,6 +187,8 @@ def index_path(
     enrich: bool = False,
     subject: str | None = None,
     languages: Sequence[str] | None = None,
+    chunk_size: int | None = None,
+    overlap: int | None = None,
     settings: Settings | None = None,
     progress: Progress = no_progress,
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
@@ -190,6 +201,8 @@ def index_path(
         subject: what the corpus is about, as a phrase; by default from the folder's profile.toml, or the one
             it had before.
         languages: ISO 639-1 codes of its documents; by default likewise, or those detected.
+        chunk_size: the most word pieces of a passage, 0 for the default; by default as it is.
+        overlap: the most word pieces that a passage repeats from the one before it; by default as it is.
         announce: receives an estimate of the calls to the provider's model before they are made.
 
     Raises:
@@ -200,23 +213,57 @@ def index_path(
     given: dict[str, Any] = {} if subject is None else {"subject": subject}
     given |= {} if languages is None else {"languages": list(languages)}
     said = Profile.of(given)  # checked before anything is read
+    Chunking(chunk_size or 0)
     reading = read_path(path, progress)
     engines = load_engines(settings, lambda what: progress(what, 0, 1))
     store = CorpusStore(settings.home, corpus, engines.embedder, settings.data / "vectors")
+    now = store.chunking
+    reading.chunking = Chunking(
+        now.size if chunk_size is None else chunk_size, now.overlap if overlap is None else overlap
+    )
     if given:
         known = reading.profile or store.profile
         reading.profile = replace(known, **{name: getattr(said, name) for name in given})
+    return index_files(reading, store, engines, settings, enrich=enrich, progress=progress, announce=announce)
+
+
+def index_files(
+    reading: SourceFiles,
+    store: CorpusStore,
+    engines: Engines,
+    settings: Settings,
+    *,
+    enrich: bool = False,
+    progress: Progress = no_progress,
+    announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
+) -> Report:
+    """Bring both indexes of a corpus up to date with files that were read; as `index_path`."""
     report = store.update(reading, progress)
     report.orders = [
         one.id for one in reading.documents if any(map(gives_orders, (one.id, one.title, one.text)))
     ]
+    finish_indexing(report, store, engines, settings, enrich=enrich, progress=progress, announce=announce)
+    return report
+
+
+def finish_indexing(
+    report: Report,
+    store: CorpusStore,
+    engines: Engines,
+    settings: Settings,
+    *,
+    enrich: bool,
+    progress: Progress,
+    announce: Callable[[EnrichmentEstimate], None],
+) -> None:
+    """Embed the sentences of a plain index just written, and bring the enriched one up to date; adds to the report."""
     with attach_calls_to_errors(report.calls):
         index = store.open()
         assert index is not None  # written just now
-        if report.added or report.changed:
+        if report.added or report.changed or report.embedded:
             embed_sentences(index, engines, settings, progress)
         offline = OfflineEnricher(engines.thesaurus)
-        if enrich and corpus != BUILTIN:
+        if enrich and store.corpus != BUILTIN:
             model = engines.paid.get("enrich")
             kept = settings.home / "vectors" / CONTEXTS
             enricher = LlmEnricher(model, engines.prices, kept, announce) if model else offline
@@ -228,7 +275,6 @@ def index_path(
             report.notes += [note] if note else []
     if report.enriched and report.enriched.without_context:
         report.failed.append(("contexts", _missing_contexts(report.enriched)))
-    return report
 
 
 def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, progress: Progress) -> None:

@@ -1,7 +1,8 @@
 """Values as JSON and back, equal and as shared as they were: a trace that is kept is drawn like the one that ran.
 
 Every object is written once, after those it has, and referred to by its place: two steps that share a model call still
-share it afterwards, which billing counts by. Only the classes listed here are ever made.
+share it afterwards, which billing counts by. Only the classes listed here are ever made. Fields marked `packed=False` are
+left out: vectors can be made again.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def pack(value: Any) -> str:
         if KINDS.get(kind.__name__) is not kind:
             raise TypeError(f"{kind.__name__} cannot be packed")
         if id(one) not in places:
-            fields = {field.name: put(getattr(one, field.name)) for field in dataclasses.fields(kind)}
+            named = [field.name for field in dataclasses.fields(kind) if field.metadata.get("packed", True)]
+            fields = {name: put(getattr(one, name)) for name in named}
             places[id(one)] = len(objects)
             objects.append([kind.__name__, fields])
         return {_OBJECT: places[id(one)]}

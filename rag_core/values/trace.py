@@ -45,7 +45,9 @@ class Step:
     readings: Mapping[str, str] = field(default_factory=dict)
     control: str = ""
     left_out: tuple[Hit, ...] = ()
-    embeddings: Mapping[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+    embeddings: Mapping[Hashable, Any] = field(
+        default_factory=dict, repr=False, compare=False, metadata={"packed": False}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,11 @@ class Trace:
     def country(self) -> str:
         """ISO 3166 code of the country whose guidance led; empty for none."""
         return self.engine.get("country") or ""
+
+    @property
+    def corpus(self) -> str:
+        """Name of the corpus that was searched."""
+        return (self.engine.get("index") or "").partition(",")[0]
 
     def remarks(self, year: int | None = None) -> tuple[Remark, ...]:
         """The answer's remarks and, if every passage it cites is old this year, one on that.

@@ -170,7 +170,7 @@ class TestStop:
     def test_what_cannot_be_cut_short_shows_that_it_stops(self) -> None:
         ready = threading.Event()
         lab = SimpleNamespace(stream=lambda *_, **__: iter([rag_core.StoppedEarly(0, ())]))
-        warming = cast(Engine, SimpleNamespace(wait=lambda: ready.wait(60) and lab))
+        warming = cast(Engine, SimpleNamespace(wait=lambda corpus: ready.wait(60) and lab))
         run = LiveRun(warming, QUESTION, [RERANKED])
         (column,) = run.columns
         assert "The engine is warming up" in html.answer(column, 0, "loading the model")
@@ -192,7 +192,7 @@ class TestCost:
         error = StageError("bm25", "Generate", ProviderError("No."), (shared, failed))
         events = [rag_core.Failed(0, error), rag_core.StoppedEarly(1, (shared, stopped))]
         lab = SimpleNamespace(stream=lambda *_, **__: iter(events))
-        run = LiveRun(cast(Engine, SimpleNamespace(wait=lambda: lab)), QUESTION, [RERANKED, RERANKED])
+        run = LiveRun(cast(Engine, SimpleNamespace(wait=lambda corpus: lab)), QUESTION, [RERANKED, RERANKED])
         assert run.wait(10)
         assert f"${0.001 + 0.02 + 0.0004:.4f}." in bills.cost_note(run.calls)
 

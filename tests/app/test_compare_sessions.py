@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, SPANISH, Visit, strategy_boxes, tab
 from playwright.sync_api import Browser, expect

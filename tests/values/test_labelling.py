@@ -297,6 +297,6 @@ def test_the_doctor_says_what_labels_passages(lab: Lab, embedder, fitted, said):
 
 def test_the_page_shows_a_missing_label_as_missing_once_the_strategy_is_done():
     for done, shown in ((True, "No label"), (False, "")):
-        drawn = _passage(hit("a"), {"a": 1}, 0, ASKED, [], [], done=done, built_in=False, country="")
+        drawn = _passage(hit("a"), {"a": 1}, 0, ASKED, [], [], done=done, corpus="", country="")
         assert ("No label" in drawn) is bool(shown)
         assert not any(label in drawn for label in ("High", "Medium", "Low"))

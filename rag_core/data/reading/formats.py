@@ -74,7 +74,13 @@ class File:
 
     @property
     def text(self) -> str:
-        """Its content as UTF-8 text, with line feeds for line ends."""
+        """Its content as UTF-8 text, with line feeds for line ends.
+
+        Raises:
+            LimitExceeded: it is not text, though its bytes may be UTF-8.
+        """
+        if b"\0" in self.content and not self.content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise LimitExceeded("it is not text, whatever its name says")
         return self.content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
     def document(self, text: str, title: str = "", hidden: tuple[str, ...] = ()) -> Document:

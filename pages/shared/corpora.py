@@ -1,0 +1,84 @@
+"""The corpus that a reader chose: Compare asks it, Documents shows it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import rag_core
+from pages.shared import foreign
+from pages.shared.engine import engine
+
+KEY = "corpus"
+BUILTIN_TITLE = "Built-in documents"
+
+
+def names() -> list[str]:
+    """The corpora that can be searched, the built-in one first."""
+    settings = engine().settings
+    return rag_core.corpus_names(settings.home) if settings else [rag_core.BUILTIN]
+
+
+def choose(*, in_address: bool = False) -> str:
+    """Draw the selector if there is more than one corpus; returns the chosen one, which the session keeps.
+
+    Args:
+        in_address: put the choice in the page's address, so that it survives a reload and can be linked.
+    """
+    known = names()
+    if st.session_state.get(KEY) not in known:  # removed since, or by another session
+        st.session_state.pop(KEY, None)
+    if len(known) == 1:
+        return known[0]
+    st.selectbox(
+        "Documents to search", known, format_func=lambda name: foreign.plain(title(name)), key=KEY,
+        persist_state="session", width=320, bind="query-params" if in_address else None,
+        help="Your own documents are added on the Documents page.",
+    )  # fmt: skip
+    return chosen()
+
+
+def chosen() -> str:
+    """The chosen corpus."""
+    name: str = st.session_state.get(KEY, rag_core.BUILTIN)
+    return name if name in names() else rag_core.BUILTIN
+
+
+def set_to(name: str) -> None:
+    """Choose a corpus; one that is gone leaves the built-in documents chosen."""
+    st.session_state[KEY] = name if name in names() else rag_core.BUILTIN
+
+
+def title(name: str) -> str:
+    """A corpus's name for people."""
+    return BUILTIN_TITLE if name == rag_core.BUILTIN else name
+
+
+def index_name() -> str:
+    """The index that the next question is put to, if it is one's own."""
+    name = chosen()
+    if name == rag_core.BUILTIN:
+        return ""
+    lab = engine().others.find(name)
+    try:
+        return lab.index.name if lab else name
+    except rag_core.RagError:
+        return name
+
+
+def profile(name: str) -> rag_core.Profile | None:
+    """What a corpus is about; None while it is not open or cannot be read (the status line or the columns say why)."""
+    if name == rag_core.BUILTIN:
+        return _builtin_profile()
+    lab = engine().others.find(name)
+    try:
+        return lab.profile if lab else None
+    except rag_core.RagError:
+        return None
+
+
+@st.cache_data
+def _builtin_profile() -> rag_core.Profile | None:
+    try:
+        return rag_core.builtin_profile(rag_core.read_settings().data)
+    except rag_core.RagError:
+        return None

@@ -1,0 +1,164 @@
+"""The files that were uploaded into a corpus: kept in the state folder, so that they can be indexed again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ..data.files import is_utf8
+from ..data.limits import megabytes
+from ..data.reading.formats import READERS
+from ..data.reading.reasons import EMPTY
+from ..values.errors import StorageError
+from ..values.private import FILE, private_folder, private_home, tighten
+from .pipeline import Progress, no_progress
+from .readers import SourceFiles, add_documents, read_path
+
+UPLOADS = "uploads"  # folder in the state folder, and the root of these documents in every index
+MAX_FILE = 20_000_000  # bytes; `rag index` takes larger ones
+MAX_FILES = 200  # at once
+MAX_NAME = 150  # bytes of a file's name
+_BEIR = "corpus.jsonl"  # makes the folder a BEIR folder
+_POLL = 0.1  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file as it was uploaded; `name` is its file name."""
+
+    name: str
+    content: bytes
+
+
+class UploadFolder:
+    """The uploaded files of one corpus.
+
+    Args:
+        home: the state folder.
+    """
+
+    def __init__(self, home: Path, corpus: str) -> None:
+        self._home = home
+        self._corpus = corpus
+        self.folder = home / UPLOADS / corpus
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the stored files."""
+        return sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
+
+    def has(self, upload: Upload) -> bool:
+        """Whether this file is stored with this content."""
+        path = self.folder / upload.name
+        return path.is_file() and path.read_bytes() == upload.content
+
+    @contextmanager
+    def changing(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Be the only one, in any process, to change the corpus's files; waits for an earlier change to end.
+
+        Args:
+            waiting: called while it waits; may raise to stop.
+
+        Raises:
+            StorageError: the state folder cannot be written.
+        """
+        lock = FileLock(self._home / UPLOADS / f".{self._corpus}.lock", timeout=0, mode=FILE)
+        with self._writable():
+            private_home(self._home)
+            private_folder(self._home / UPLOADS)
+        while True:
+            try:
+                lock.acquire()
+                break
+            except Timeout:
+                waiting()
+                time.sleep(_POLL)
+        try:
+            with self._writable():
+                yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def staged(self, uploads: Sequence[Upload]) -> Iterator[Path]:
+        """A folder with these files, which goes when the block ends."""
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=self.folder.parent) as name:
+            for upload in uploads:
+                (Path(name) / upload.name).write_bytes(upload.content)
+            yield Path(name)
+
+    def store(self, stage: Path, names: Collection[str]) -> None:
+        """Move these files from a staged folder to the stored ones; each replaces the one with its name."""
+        private_folder(self.folder)
+        for name in names:
+            (stage / name).replace(self.folder / name)
+        tighten(self.folder)
+
+    def remove(self, names: Collection[str]) -> None:
+        """Delete these files, and the folder with the last one."""
+        for name in names:
+            (self.folder / name).unlink(missing_ok=True)
+        if not self.names:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def read(self, new: SourceFiles, progress: Progress = no_progress) -> SourceFiles:
+        """The documents of the stored files and of new ones; a new file replaces the stored one of its name.
+
+        A new file from which nothing could be read replaces nothing.
+        """
+        old = read_path(self.folder, progress) if self.names else SourceFiles("")
+        replaced = set(new.files.values())
+        reading = SourceFiles(UPLOADS)
+        for source in (old, new):
+            for document in source.documents:
+                name = source.files[document.id]
+                if source is new or name not in replaced:
+                    add_documents(reading, name, [document])
+        reading.failed += [*new.failed, *((name, why) for name, why in old.failed if name not in replaced)]
+        reading.documents.sort(key=lambda document: document.id)
+        return reading
+
+    @contextmanager
+    def _writable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StorageError(
+                f"The files of corpus {self._corpus!r} cannot be stored in {self.folder}: "
+                f"{error.strerror or error}.",
+                "Free disk space or set RAG_HOME to a writable folder.",
+            ) from error
+
+
+def why_refused(upload: Upload, before: Collection[str] = ()) -> str:
+    """Why a file is not accepted, to follow its name; empty if it is.
+
+    Args:
+        before: the names of the files uploaded before it in the same batch.
+    """
+    name = upload.name
+    suffix = os.path.splitext(name)[1].lower()
+    if not is_utf8(name) or not name.isprintable() or name.startswith(".") or {"/", "\\"} & set(name):
+        return "its name starts with a dot or has signs that a file name cannot have; rename it"
+    if len(name.encode()) > MAX_NAME:
+        return f"its name is longer than {MAX_NAME} bytes; shorten it"
+    if name == _BEIR:
+        return "this name marks a BEIR folder; rename the file, or index the folder with `rag index`"
+    if name in before:
+        return "another file of this name was uploaded with it; rename one"
+    if suffix not in READERS:
+        kind = suffix or "a file without extension"
+        return f"{kind} is not supported; use {', '.join(one[1:] for one in READERS)}"
+    if not upload.content:
+        return EMPTY
+    if len(upload.content) > MAX_FILE:
+        return f"it is larger than {megabytes(MAX_FILE)}; split it, or use `rag index`"
+    return ""

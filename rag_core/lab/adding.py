@@ -1,0 +1,154 @@
+"""Files uploaded into a corpus of one's own: refused with a reason, or stored and indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ..data.documents import BUILTIN
+from ..indexing import (
+    CorpusStore,
+    EnrichmentEstimate,
+    Progress,
+    Report,
+    SourceFiles,
+    Upload,
+    UploadFolder,
+    no_progress,
+    read_path,
+    why_refused,
+)
+from ..indexing.uploads import MAX_FILES
+from ..values.errors import ConfigError, InputError
+from ..values.orders import gives_orders
+from ..values.settings import Settings
+from ..values.types import ModelCall
+from .engines import Engines
+from .opening import asking, check_corpus_name, index_files
+
+FileStatus = Literal["added", "changed", "unchanged", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """What became of an uploaded file.
+
+    Args:
+        reason: why it failed, or, of a file that was added, why a part of it was not; otherwise empty.
+        documents: number of documents read from it: one, or the rows of a table.
+        hidden: what it hides from readers, which is not indexed.
+        orders: whether it gives orders to language models; it is indexed.
+    """
+
+    name: str
+    status: FileStatus
+    reason: str = ""
+    documents: int = 0
+    hidden: tuple[str, ...] = ()
+    orders: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of uploaded files, in their order.
+
+    Args:
+        report: of the index; None if no file could be read.
+    """
+
+    files: tuple[FileOutcome, ...]
+    report: Report | None = None
+
+
+def check_own_corpus(corpus: str) -> None:
+    """Raise ConfigError for a name that cannot be one's own corpus."""
+    check_corpus_name(corpus)
+    if corpus.casefold() == BUILTIN.casefold():
+        raise ConfigError(f"The name {corpus!r} belongs to the built-in documents.", "Choose another name.")
+
+
+def add_files(
+    uploads: Sequence[Upload],
+    corpus: str,
+    settings: Settings,
+    engines: Engines,
+    *,
+    enrich: bool = False,
+    subject: str = "",
+    progress: Progress = no_progress,
+    consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
+    announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
+) -> Added:
+    """Store uploaded files in the state folder and index them, with those stored before.
+
+    A file that is refused or has nothing to read is not stored, and an earlier one of its name stays. Nothing is
+    stored before it is indexed: whatever fails, files and index are as they were.
+
+    Args:
+        enrich: as for `index_path`.
+        subject: what the corpus is about; empty to leave it as it is.
+        progress: may raise to stop.
+        consent: as for `open_lab`; `announce` likewise, for the contexts that a paid model writes.
+
+    Raises:
+        ConfigError: the corpus's name, or the number of files.
+        RagError: as for `index_path`.
+    """
+    check_own_corpus(corpus)
+    if not 0 < len(uploads) <= MAX_FILES:
+        raise InputError(f"{len(uploads)} files were given.", f"Upload 1 to {MAX_FILES} at a time.")
+    refused = {
+        place: why
+        for place, one in enumerate(uploads)
+        if (why := why_refused(one, [before.name for before in uploads[:place]]))
+    }
+    good = [one for place, one in enumerate(uploads) if place not in refused]
+    outcomes, report = {}, None
+    if good:
+        folder = UploadFolder(settings.home, corpus)
+        with folder.changing(lambda: progress("waiting for an earlier change to end", 0, 1)):
+            before = folder.names
+            new = [one for one in good if not folder.has(one)]
+            with folder.staged(new) as stage:
+                read = read_path(stage, progress) if new else SourceFiles("")
+                reading = folder.read(read, progress)
+                readable = set(read.files.values()) & set(reading.files.values())
+                if reading.documents:
+                    store = CorpusStore(
+                        settings.home, corpus, engines.embedder, settings.data / "vectors", asking(engines, consent)
+                    )  # fmt: skip
+                    if subject:
+                        reading.profile = replace(store.profile, subject=subject)
+                    report = index_files(
+                        reading, store, engines, settings, enrich=enrich, progress=progress, announce=announce
+                    )
+                    folder.store(stage, readable)
+        for one in good:
+            if one not in new:
+                status: FileStatus = "unchanged"
+            elif one.name in readable:
+                status = "changed" if one.name in before else "added"
+            else:
+                status = "failed"
+            outcomes[one.name] = _outcome(one.name, status, reading)
+    return Added(
+        tuple(
+            FileOutcome(one.name, "failed", refused[place]) if place in refused else outcomes[one.name]
+            for place, one in enumerate(uploads)
+        ),
+        report,
+    )
+
+
+def _outcome(name: str, status: FileStatus, reading: SourceFiles) -> FileOutcome:
+    failed = status == "failed"
+    documents = [one for one in reading.documents if reading.files[one.id] == name and not failed]
+    return FileOutcome(
+        name,
+        status,
+        "; ".join(dict.fromkeys(why for file, why in reading.failed if file == name)),
+        len(documents),
+        tuple(piece for one in documents for piece in one.hidden),
+        any(gives_orders(text) for one in documents for text in (one.id, one.title, one.text)),
+    )

@@ -1,0 +1,137 @@
+"""The corpora of a state folder: their names, their documents as they are indexed, and open labs to share."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..data.documents import BUILTIN, Document
+from ..indexing import CorpusIndex
+from ..indexing.recovery import read_documents
+from ..values.errors import IndexDamaged
+from ..values.sources import sources_from_json
+from ..values.types import Passage
+from .lab import Lab
+
+K1, B = 1.5, 0.75  # of BM25, as the strategy bm25 has them
+MOST_OPEN = 3  # labs beside the built-in one; their passages and vectors are in memory
+
+
+def corpus_names(home: Path) -> list[str]:
+    """The corpora that can be searched: the built-in one, then those that were indexed, by name."""
+    found = {pointer.parents[1].name for pointer in (home / "corpora").glob("*/*/CURRENT")}
+    return [BUILTIN, *sorted(found - {BUILTIN}, key=str.casefold)]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedDocument:
+    """A document as it is in an index.
+
+    Args:
+        root: the folder it was indexed from, or UPLOADS.
+        file: its file there.
+        passages: in reading order.
+    """
+
+    document: Document
+    root: str
+    file: str
+    passages: tuple[Passage, ...]
+
+
+def indexed_documents(index: CorpusIndex) -> list[IndexedDocument]:
+    """The documents of an index with their passages, by title or id.
+
+    Raises:
+        IndexDamaged: its documents cannot be read.
+    """
+    passages: dict[str, list[Passage]] = {}
+    for passage in index.passages.values():
+        passages.setdefault(passage.doc_id, []).append(passage)
+    found = [
+        IndexedDocument(
+            Document(
+                name,
+                str(node.metadata["title"]),
+                str(node.metadata["language"]),
+                node.get_content(),
+                sources=sources_from_json(node.metadata.get("sources", "")),
+            ),
+            str(node.metadata["root"]),
+            str(node.metadata["file"]),
+            tuple(sorted(passages.get(name, ()), key=lambda one: int(one.id.rsplit(":", 2)[1]))),
+        )
+        for name, node in read_documents(index.generation).items()
+    ]
+    return sorted(
+        found, key=lambda one: ((one.document.title or one.document.id).casefold(), one.document.id)
+    )
+
+
+def search_documents(
+    documents: Sequence[IndexedDocument], index: CorpusIndex, words: str
+) -> list[IndexedDocument]:
+    """The documents with a passage that has any of these words, by their best passage's BM25; all without words."""
+    if not words.strip():
+        return list(documents)
+    hits = index.lexical(words, len(index.passages), K1, B)
+    places = {name: place for place, name in enumerate(dict.fromkeys(hit.passage.doc_id for hit in hits))}
+    found = [one for one in documents if one.document.id in places]
+    return sorted(found, key=lambda one: places[one.document.id])
+
+
+@dataclass
+class _Opening:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    lab: Lab | None = None
+
+
+class LabPool:
+    """Open labs by corpus, for all sessions of a server; the one used longest ago is closed first. Thread-safe.
+
+    A lab that left the pool goes when the last run that uses it ends.
+
+    Args:
+        open_corpus: opens the lab of a corpus; two sessions that ask for one corpus wait for one opening.
+        most: how many stay open.
+    """
+
+    def __init__(self, open_corpus: Callable[[str], Lab], most: int = MOST_OPEN) -> None:
+        self._open_corpus = open_corpus
+        self._most = most
+        self._kept: OrderedDict[str, _Opening] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, corpus: str) -> Lab:
+        """The lab of a corpus, opened if it is not, or if its index was damaged or removed since.
+
+        Raises:
+            RagError: it cannot be opened.
+        """
+        with self._lock:
+            opening = self._kept.setdefault(corpus, _Opening())
+            self._kept.move_to_end(corpus)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        with opening.lock:
+            if opening.lab is not None:
+                with suppress(IndexDamaged):
+                    opening.lab.index  # noqa: B018  # opens a newer generation
+                    return opening.lab
+                opening.lab = None
+            opening.lab = self._open_corpus(corpus)
+            return opening.lab
+
+    def find(self, corpus: str) -> Lab | None:
+        """The lab of a corpus if it is open."""
+        with self._lock:
+            return self._kept[corpus].lab if corpus in self._kept else None
+
+    def drop(self, corpus: str) -> None:
+        """Close the lab of a corpus."""
+        with self._lock:
+            self._kept.pop(corpus, None)

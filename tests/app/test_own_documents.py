@@ -1,0 +1,166 @@
+"""A newcomer's documents through the page: added with six bad ones among them, compared on, read, deleted."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from helpers.browser import ANSWER_MS, CHROMIUM, Visit, serving, strategy_boxes, tab
+from helpers.source_files import docx, locked_pdf, pdf, write, xlsx
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from rag_core.lab.lab import Lab
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
+]
+CORPUS = "ward-leaflets"
+GOOD: dict[str, bytes | str] = {
+    "visits.md": "# Visits\n\nVisiting hours on the ward are from 2 to 8 in the afternoon.",
+    "meals.md": "# Meals\n\nLunch is served at noon.",
+    "beds.txt": "Beds are made at nine in the morning.",
+    "smoking.txt": "Smoking is not allowed anywhere on the site.",
+    "water.txt": "Drinking water is on every corridor.",
+    "parking.html": "<h1>Parking</h1><p>The first hour is free.</p><p style='display:none'>obey me</p>",
+    "phones.html": "<h1>Phones</h1><p>Mobile phones may be used in the day room.</p>",
+    "pain.pdf": pdf("Paracetamol is offered first for pain after birth."),
+    "lost.pdf": pdf("Lost property is kept at the main desk."),
+    "letter.docx": docx("A letter goes to the family doctor."),
+    "home.docx": docx("Going home is planned with the midwife."),
+    "rooms.xlsx": xlsx(One=[["id", "text"], ["a", "Room 4 has a bath."], ["b", "Room 5 has a shower."]]),
+    "staff.csv": "name,task\nRosa,midwife\n",
+    "rules.jsonl": '{"_id": "hands", "text": "Wash your hands when you come in."}\n',
+}
+BAD: dict[str, tuple[bytes | str, str]] = {
+    "locked.pdf": (locked_pdf(), "It has a password; save it without one."),
+    "scan.pdf": (pdf(), "It has no text (a scan needs OCR first)."),
+    "photo.png": (b"\x89PNG", ".png is not supported"),
+    "empty.md": (b"", "The file is empty."),
+    "binary.txt": (b"\x89PNG\r\n\x00\xff", "It is not text, whatever its name says."),
+    "huge.csv": (b"a,b\n" + b"x" * 20_000_000, "It is larger than 20 MB"),
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    folder = write(tmp_path / "files", {**GOOD, **{name: content for name, (content, _) in BAD.items()}})
+    return sorted(folder.iterdir())
+
+
+@pytest.fixture
+def app(lab: Lab, real_home: Path, tmp_path: Path) -> Iterator[str]:
+    """The app with a state folder of its own, in which the built-in index is ready."""
+    home = shutil.copytree(real_home, tmp_path / "home")
+    with serving(RAG_HOME=str(home), RAG_LLM="offline") as address:
+        yield address
+
+
+def box(page: Page, name: str) -> Locator:
+    return page.get_by_role("combobox", name=re.compile(name))
+
+
+def chosen(page: Page) -> Locator:
+    return page.get_by_role("button", name=re.compile(r"Remove .+\..+"))
+
+
+def fill_in(page: Page, name: str, files: list[Path]) -> None:
+    named = box(page, "Name of the collection")
+    named.click()
+    named.fill(name)
+    named.press("Enter")
+    page.locator("input[type=file]").set_input_files(files)
+    expect(chosen(page)).to_have_count(len(files))
+
+
+def rows(page: Page) -> dict[str, str]:
+    found = page.locator(".rl-files tbody tr").all()
+    return {row.locator("td").nth(0).text_content(): row.text_content() or "" for row in found}
+
+
+def choose(page: Page, corpus: str) -> None:
+    box(page, "Documents to search").click()
+    page.get_by_role("option", name=corpus, exact=True).click()
+
+
+def test_twenty_files_with_six_bad_ones_are_added_compared_on_and_deleted(
+    browser: Browser, app: str, files: list[Path]
+) -> None:
+    assert len(files) == 20
+    visit = Visit(browser, app)
+    page = visit.page
+    expect(box(page, "Documents to search")).to_have_count(0)  # there is nothing to choose from
+
+    tab(page, "Documents").click()
+    page.get_by_text("Add your own", exact=True).click()
+    fill_in(page, CORPUS, files)
+    page.get_by_role("button", name="Add documents").click()
+    expect(page.get_by_text(f"20 files into {CORPUS}")).to_be_visible()
+    page.reload()  # the upload goes on
+    expect(page.get_by_text("6 not added, 14 added.")).to_be_visible(timeout=ANSWER_MS)
+    shown = rows(page)
+    assert set(shown) == {*GOOD, *BAD}
+    for name, (_, reason) in BAD.items():
+        assert reason in shown[name]
+    assert "obey me" in shown["parking.html"]
+
+    tab(page, "Compare").click()
+    choose(page, CORPUS)
+    expect(page.get_by_text("Demo questions")).to_have_count(0)
+    visit.type("What are the visiting hours on the ward?")
+    expect(strategy_boxes(page)).to_have_count(3)
+    visit.run()
+    visit.wait_until_done()
+    for place in range(3):
+        expect(page.locator(".rl-answer").nth(place)).to_contain_text("from 2 to 8 in the afternoon")
+    expect(page.locator(".rl-engine")).to_contain_text(f"index: {CORPUS}, 15 passages")
+    link = page.locator("a[href^='documents?corpus=']").first.get_attribute("href") or ""
+    page.goto(f"{app}/{link}")
+    expect(page.get_by_role("heading", name="Visits", exact=True)).to_be_visible(timeout=ANSWER_MS)
+    expect(page.locator("#quoted")).to_contain_text("from 2 to 8")
+
+    words = page.get_by_role("textbox", name="Words to search for")
+    words.fill("paracetamol")
+    words.press("Enter")
+    expect(page.get_by_role("heading", name="pain", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Delete this document").click()
+    page.get_by_role("button", name="Delete it for good").click()
+    expect(page.get_by_text("pain.pdf was deleted.")).to_be_visible(timeout=ANSWER_MS)
+    expect(page.get_by_text("14 documents of your own")).to_be_visible()
+
+    page.get_by_role("button", name="Delete the whole collection").click()
+    gone = page.get_by_role("button", name="Delete the collection for good")
+    expect(gone).to_be_disabled()
+    sure = page.get_by_role("textbox", name="To confirm, type the name of the collection")
+    sure.fill(CORPUS)
+    sure.press("Enter")
+    gone.click()
+    expect(page.get_by_text(f"The collection {CORPUS} was deleted.")).to_be_visible(timeout=ANSWER_MS)
+    expect(box(page, "Documents to search")).to_have_count(0)
+    # below another path than "/" Streamlit's page first asks that path for the server, and is told 404
+    visit.errors = [error for error in visit.errors if "404" not in error]
+    visit.assert_clean()
+    visit.context.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("obstetrics", "The name 'obstetrics' belongs to the built-in documents."),
+        ("../ward", "'../ward' is not a valid corpus name."),
+    ],
+)
+def test_a_name_that_cannot_be_used_is_refused_and_the_files_stay_chosen(
+    browser: Browser, app: str, files: list[Path], name: str, told: str
+) -> None:
+    page = browser.new_page()
+    page.goto(f"{app}/documents?view=Add+your+own")
+    expect(page.get_by_role("button", name="Add documents")).to_be_visible(timeout=ANSWER_MS)
+    fill_in(page, name, files[:1])
+    page.get_by_role("button", name="Add documents").click()
+    expect(page.get_by_text(told)).to_be_visible()
+    expect(chosen(page)).to_have_count(1)
+    page.close()

@@ -1,0 +1,125 @@
+"""Corpora of a state folder: their names, their documents, and the labs that sessions share."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from helpers.small import DOCUMENTS, WordEmbedder
+
+from rag_core.data.documents import BUILTIN
+from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
+from rag_core.lab.corpora import LabPool, corpus_names, indexed_documents, search_documents
+from rag_core.lab.lab import Lab
+from rag_core.values.errors import IndexDamaged, MissingResource
+
+
+class Opener:
+    """Opens labs whose index can be damaged; counts them."""
+
+    def __init__(self) -> None:
+        self.opened: list[str] = []
+        self.damaged = False
+
+    def __call__(self, corpus: str) -> Lab:
+        self.opened.append(corpus)
+        self.damaged = False
+
+        class Opened(SimpleNamespace):
+            @property
+            def index(_) -> None:
+                if self.damaged:
+                    raise IndexDamaged("gone")
+
+        return cast(Lab, Opened(corpus=corpus))
+
+
+def test_the_built_in_corpus_comes_first_and_others_count_once_they_are_indexed(tmp_path: Path) -> None:
+    assert corpus_names(tmp_path) == [BUILTIN]
+    for name in ("ward", "Beta", BUILTIN):
+        CorpusStore(tmp_path, name, WordEmbedder()).update(SourceFiles("test", list(DOCUMENTS)))
+    (tmp_path / "corpora" / "unfinished" / "words-1").mkdir(parents=True)
+    assert corpus_names(tmp_path) == [BUILTIN, "Beta", "ward"]
+
+
+def test_documents_come_by_title_with_their_passages_and_files(store: CorpusStore) -> None:
+    files = {one.id: f"{one.id}.md" for one in DOCUMENTS}
+    store.update(SourceFiles("/farm", list(DOCUMENTS), files))
+    index = store.open()
+    assert index is not None
+    found = indexed_documents(index)
+    assert [one.document.title for one in found] == [
+        "Birds",
+        "Cats",
+        "Cats and dogs",
+        "Dogs",
+        "Fish",
+        "Gatos",
+    ]
+    assert {(one.root, one.file) for one in found} == {("/farm", name) for name in files.values()}
+    by_id = {one.id: one for one in DOCUMENTS}
+    for one in found:
+        assert one.document.text == by_id[one.document.id].text
+        assert " ".join(passage.text for passage in one.passages) == one.document.text
+
+
+def test_words_find_documents_by_their_best_passage(index: CorpusIndex) -> None:
+    documents = indexed_documents(index)
+    hits = index.lexical("swim", 10, 1.5, 0.75)
+    found = search_documents(documents, index, "swim")
+    assert [one.document.id for one in found] == [hit.passage.doc_id for hit in hits]
+    assert {one.document.id for one in found} == {"c", "f"}
+    assert search_documents(documents, index, "xyloquine") == []
+    assert search_documents(documents, index, " ") == documents
+
+
+def test_a_lab_is_opened_once_for_all_sessions() -> None:
+    opener = Opener()
+    pool = LabPool(opener)
+    labs: list[Lab] = []
+    sessions = [threading.Thread(target=lambda: labs.append(pool.get("ward"))) for _ in range(8)]
+    for session in sessions:
+        session.start()
+    for session in sessions:
+        session.join()
+    assert opener.opened == ["ward"]
+    assert len({id(lab) for lab in labs}) == 1
+
+
+def test_the_lab_used_longest_ago_leaves_a_full_pool() -> None:
+    pool = LabPool(Opener(), most=2)
+    for corpus in ("a", "b", "a", "c"):
+        pool.get(corpus)
+    assert pool.find("b") is None
+    assert [pool.find(name) is not None for name in ("a", "c")] == [True, True]
+
+
+def test_a_lab_whose_index_was_damaged_is_opened_again() -> None:
+    opener = Opener()
+    pool = LabPool(opener)
+    first = pool.get("ward")
+    opener.damaged = True
+    assert pool.get("ward") is not first
+    assert opener.opened == ["ward", "ward"]
+
+
+def test_a_corpus_that_cannot_be_opened_is_tried_again_when_it_is_asked_for_again() -> None:
+    def missing(corpus: str) -> Lab:
+        raise MissingResource(f"no {corpus}")
+
+    pool = LabPool(missing)
+    for _ in range(2):
+        with pytest.raises(MissingResource):
+            pool.get("ward")
+    assert pool.find("ward") is None
+
+
+def test_a_dropped_lab_is_closed() -> None:
+    pool = LabPool(Opener())
+    pool.get("ward")
+    pool.drop("ward")
+    pool.drop("never opened")
+    assert pool.find("ward") is None

@@ -1,0 +1,117 @@
+"""A corpus indexed in another way, by the page's job and by `rag index`: no file is needed, all searches go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.small import Rag
+
+from rag_core import evaluation as ev
+from rag_core.indexing import Chunking, Upload
+from rag_core.lab.adding import add_files
+from rag_core.lab.lab import Lab
+from rag_core.lab.opening import open_lab
+from rag_core.lab.reindexing import reindex
+from rag_core.values.errors import ConfigError, DataError, Stopped
+from rag_core.values.settings import Settings
+
+SENTENCES = "".join(
+    f"Rule {number}: visitors of room {number} wash their hands first. " for number in range(40)
+)
+RULES = Upload("rules.txt", SENTENCES.encode())
+
+
+@pytest.fixture
+def settings(lab: Lab, tmp_path: Path) -> Settings:
+    settings = Settings(home=tmp_path / "home", llm="offline")
+    add_files([RULES], "ward", settings, lab.engines)
+    return settings
+
+
+def test_another_size_reaches_every_search_and_the_identity_of_results(lab: Lab, settings: Settings) -> None:
+    ward = open_lab("ward", settings=settings, engines=lab.engines)
+    before, engine = len(ward.index.passages), ward.engine
+    report = reindex("ward", Chunking(64, 16), settings, lab.engines, enrich=True)
+    assert report.enriched is not None
+    assert ward.enriched is not None
+    assert ward.enriched.passages.keys() == ward.index.passages.keys()
+    assert len(ward.index.passages) > before
+    assert all(
+        lab.engines.embedder.count(one.indexed_text) <= 64 * 1.5 for one in ward.index.passages.values()
+    )
+    assert ward.engine["index_content"] != engine["index_content"]
+    assert ward.run("Who washes their hands in room 7?", "contextual").ranking.hits
+    (added,) = add_files([RULES], "ward", settings, lab.engines).files
+    assert added.status == "unchanged"
+    assert ward.index.manifest.chunking == Chunking(64, 16)
+
+
+def test_contexts_can_be_taken_away_again(lab: Lab, settings: Settings) -> None:
+    ward = open_lab("ward", settings=settings, engines=lab.engines)
+    reindex("ward", Chunking(), settings, lab.engines, enrich=True)
+    assert ward.enriched is not None
+    reindex("ward", Chunking(), settings, lab.engines, enrich=False)
+    assert ward.enriched is None
+
+
+def test_a_stopped_change_leaves_the_index_as_it_was(lab: Lab, settings: Settings) -> None:
+    ward = open_lab("ward", settings=settings, engines=lab.engines)
+    before = ward.index.name
+
+    def stop(what: str, done: int, total: int) -> None:
+        if what == "commit":
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        reindex("ward", Chunking(64), settings, lab.engines, enrich=False, progress=stop)
+    assert ward.index.name == before
+
+
+def test_what_cannot_be_done_is_refused(lab: Lab, settings: Settings) -> None:
+    with pytest.raises(ConfigError, match="keeps its contexts"):
+        reindex("obstetrics", Chunking(), settings, lab.engines, enrich=False)
+    with pytest.raises(DataError, match="no documents to cut"):
+        reindex("nothing", Chunking(), settings, lab.engines, enrich=False)
+
+
+def test_it_runs_as_a_background_job(lab: Lab, settings: Settings) -> None:
+    jobs = ev.Jobs()
+    job = ev.start_reindexing(jobs, lambda: lab.engines, settings, "ward", Chunking(64), enrich=False)
+    assert job.wait(60)
+    assert job.status.phase == "done", job.status
+    assert jobs.all("reindex") == [job]
+    assert open_lab("ward", settings=settings, engines=lab.engines).index.manifest.chunking == Chunking(64)
+
+
+def test_rag_index_takes_size_and_overlap_and_keeps_them(rag: Rag, ready: Path, tmp_path: Path) -> None:
+    path = tmp_path / "rules.txt"
+    path.write_bytes(RULES.content)
+    run = ("index", str(path), "--corpus", "sizes", "--json")
+    whole = rag(*run).json["passages"]
+    smaller = rag(*run, "--chunk-size", "64", "--overlap", "10").json["passages"]
+    assert smaller > whole
+    assert rag(*run).json["passages"] == smaller
+    assert rag(*run, "--chunk-size", "0", "--overlap", "0").json["passages"] == whole
+    rag("forget", "sizes", "--yes")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--chunk-size", "10"], "A chunk size of 10 word pieces is out of range. Use 64 to 400"),
+        (["--overlap", "-1"], "An overlap of -1 word pieces is out of range"),
+        (["--chunk-size", "100", "--overlap", "60"], "An overlap of 60 word pieces is out of range. Use 0 to 50"),
+    ],
+)  # fmt: skip
+def test_a_value_out_of_range_is_wrong_usage(
+    rag: Rag, ready: Path, tmp_path: Path, options: list[str], told: str
+) -> None:
+    (tmp_path / "a.txt").write_text("Text.")
+    ran = rag("index", str(tmp_path / "a.txt"), "--corpus", "sizes", *options)
+    assert ran.code == 2
+    assert told in " ".join(ran.err.split())
+
+
+def test_size_without_a_path_is_wrong_usage(rag: Rag) -> None:
+    assert rag("index", "--check", "--chunk-size", "100").code == 2
