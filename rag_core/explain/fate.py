@@ -97,7 +97,7 @@ def _ended(fate: Fate) -> str:
 def fates(trace: Trace) -> tuple[Fate, ...]:
     """One fate for each passage that any stage returned: the used ones in order, then those that came furthest.
 
-    Works for stages of any package; one that only this package knows tells less.
+    Works for stages of any package; those whose reasons are unknown here get the fate "dropped".
 
     Example:
         >>> from rag_core.catalog import build

@@ -5,24 +5,22 @@ from __future__ import annotations
 import json
 import random
 import socket
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from helpers.controls import every_recipe
 from helpers.fakes import QUESTION
 from helpers.questions import random_questions
+from helpers.silenced import silenced
 
 from rag_core.catalog import RECIPES, Choice, Control, Number, Recipe, Switch, Weights, build
 from rag_core.explain import ControlTips, tipping_points
 from rag_core.explain.replay import NeedsModel, Replay
 from rag_core.explain.tipping import CALLS
-from rag_core.prompts.prompt import Prompt
 from rag_core.runtime.services import Services
 from rag_core.values.errors import ConfigError
 from rag_core.values.trace import Trace
-from rag_core.values.types import Hit, ModelCall
 
 # Settings in which every control that can act does.
 SETTINGS: list[tuple[str, dict[str, object]]] = [
@@ -52,43 +50,6 @@ FREE = {
     "ensemble": {"rerank", "k_final"},
 }  # fmt: skip
 settings = pytest.mark.parametrize(("name", "values"), SETTINGS, ids=lambda given: str(given))
-
-
-class Raises:
-    """A model that must not be called."""
-
-    name = key = "raises"
-    offline = False
-
-    def stream(self, prompt: Prompt, stop: object) -> Sequence[str | ModelCall]:
-        raise AssertionError(f"a language model was asked: {prompt.template.name}")
-
-    def score(self, query: str, hits: Sequence[Hit]) -> object:
-        raise AssertionError("the reranker was asked")
-
-
-@dataclass(frozen=True)
-class Deaf:
-    """An embedding model that names itself and must not be called."""
-
-    real: object
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.real, name)
-
-    def embed(self, *_: object) -> object:
-        raise AssertionError("the embedding model was asked")
-
-
-def silenced(services: Services) -> Services:
-    """The same services with models that raise."""
-    silent = Raises()
-    return replace(
-        services,
-        llms=dict.fromkeys(services.llms, silent),
-        embedder=Deaf(services.embedder),  # type: ignore[arg-type]
-        reranker=silent,  # type: ignore[arg-type]
-    )
 
 
 @pytest.fixture

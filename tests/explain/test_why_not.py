@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from explain.test_tipping import silenced
 from helpers.controls import every_recipe
 from helpers.fakes import QUESTION
+from helpers.silenced import silenced
 
 from rag_core.catalog import Recipe, build
 from rag_core.explain import fates, why_not
@@ -40,7 +40,8 @@ def test_every_passage_of_the_collection_has_a_reason_and_no_model_is_called(
         assert told.passage.id == identity
         assert told.fate == retrieved.get(identity)
         assert told.text.endswith(".")
-        assert json.loads(json.dumps(told.as_json())) == json.loads(json.dumps(told.as_json()))
+        shown = told.as_json()
+        assert json.loads(json.dumps(shown)) == shown
         if told.fate is None:
             searches = [ranking for step in trace.steps if step.kind == "retrieve" for ranking in step.after.rankings]  # fmt: skip
             assert [(one.retriever, one.query) for one in told.searches] == [
