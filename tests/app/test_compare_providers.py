@@ -10,6 +10,7 @@ import pytest
 from helpers.behaviours import Drop, Endless, Hang, Reply, Status
 from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, serving, strategy_boxes, tab
 from helpers.openai_server import OpenAIServer, role_of, serve
+from helpers.relay import relayed
 from playwright.sync_api import Browser, expect
 
 from rag_core.lab.lab import Lab
@@ -81,6 +82,26 @@ def test_a_running_comparison_survives_other_pages_and_reloads(
     expect(page.locator(".rl-answer", has_text="Go in at once")).to_have_count(2)
     expect(paid_visit.settings("A").get_by_role("slider", name="k_final")).to_have_value("4")
     assert len(provider.requests) == 2  # one answer a column: no reload asked again
+
+
+def test_a_lost_connection_loses_nothing(browser: Browser, paid: str, provider: OpenAIServer) -> None:
+    provider.requests.clear()
+    provider.choose = lambda body: Reply("Go in at once [1].", seconds=6)
+    with relayed(paid) as network:
+        visit = Visit(browser, network.address)
+        page = visit.page
+        visit.type(ENGLISH)
+        visit.run()
+        expect(page.locator(".rl-passage")).to_have_count(15, timeout=ANSWER_MS)
+        assert network.cut() > 0
+        page.wait_for_timeout(8_000)  # the answers are complete on the server by then
+        expect(page.locator(".rl-passage")).to_have_count(15)  # what was drawn stays while nothing comes
+        network.mend()
+        visit.wait_until_done()
+        expect(page.locator(".rl-answer", has_text="Go in at once")).to_have_count(3)
+        expect(page.get_by_label("Question", exact=True)).to_have_value(ENGLISH)
+        assert len(provider.requests) == 3  # one answer a column: nothing was asked again
+        visit.context.close()
 
 
 def test_what_was_streamed_before_the_server_died_stays(paid_visit: Visit, provider: OpenAIServer) -> None:
