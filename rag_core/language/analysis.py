@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib.util
 import re
@@ -204,6 +205,8 @@ def without_tilde(word: str) -> str:
 
 def _fold(word: str) -> str:
     """A word without accents; ñ stays because it is a separate letter ("año" is not "ano")."""
+    if word.isascii():
+        return word
     decomposed = unicodedata.normalize("NFKD", word)
     kept = (
         char
@@ -258,9 +261,10 @@ def _nltk() -> Any:
 @functools.cache
 def _detector(languages: tuple[str, ...]) -> Any:
     """A detector for these languages, or for all it knows; probabilities sum to 1."""
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    if not languages:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    detector = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    if languages:
-        detector.set_languages([code for code in languages if code in detector.nb_classes])
+        return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    detector = copy.copy(_detector(()))  # shares the model of 70 MB; the languages are its own
+    detector.set_languages([code for code in languages if code in detector.nb_classes])
     return detector

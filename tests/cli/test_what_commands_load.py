@@ -1,11 +1,17 @@
-"""Commands that need no model load no model library: they answer at once."""
+"""Commands load no library they do not need: without a model they answer at once, and the default needs no torch."""
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from rag_core.catalog import RECIPES
+from rag_core.lab.lab import Lab
 
 HEAVY = {"torch", "transformers", "chromadb", "llama_index", "scipy", "sklearn", "pandas", "streamlit"}
 
@@ -30,3 +36,24 @@ def test_a_command_without_a_model_loads_no_model_library(arguments: list[str], 
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout
     assert ran.stderr == ""
+
+
+def test_no_strategy_of_the_offline_engine_needs_torch(lab: Lab, real_home: Path) -> None:
+    names = list(RECIPES)
+    asked = ["compare", "When is anti-D given?", "--strategies", ",".join(names), "--json"]
+    program = (
+        "import sys\n"
+        "from rag_core.cli import main\n"
+        "try:\n"
+        f"    main({asked!r})\n"
+        "finally:\n"
+        '    sys.stderr.write(f\' loaded {sorted({"torch", "transformers"} & sys.modules.keys())}\')\n'
+    )
+    environment = {**os.environ, "RAG_HOME": str(real_home), "RAG_LLM": "offline"}
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False
+    )
+    assert ran.stderr.endswith(" loaded []"), ran.stderr
+    traces = json.loads(ran.stdout)["traces"]
+    assert [trace["strategy"] for trace in traces] == names
+    assert all(trace["answer"]["text"] for trace in traces)
