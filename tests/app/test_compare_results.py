@@ -23,7 +23,7 @@ def test_a_visitor_compares_three_strategies_and_opens_a_citation(visit: Visit, 
     expect(page.locator(".rl-passage")).to_have_count(15)
     expect(page.locator(".rl-stages .rl-done")).to_have_count(2 + 2 + 5)
 
-    citation = page.locator("button.rl-cite").last
+    citation = page.locator(".rl-answer button.rl-cite").last
     card = page.locator(f"#{citation.get_attribute('popovertarget')}")
     expect(card).to_be_hidden()
     before = citation.bounding_box()
