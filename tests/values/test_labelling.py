@@ -16,7 +16,7 @@ from helpers.plane import Plane, cos, hit
 from helpers.provider_lab import QUESTION, listed, obliging, provider_lab
 from helpers.small import DOCUMENTS, ScriptedLlm
 
-from pages.shared.passages import _passage
+from pages.shared.passages import _label
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.lab.doctor import _labels
 from rag_core.lab.lab import Lab
@@ -297,6 +297,6 @@ def test_the_doctor_says_what_labels_passages(lab: Lab, embedder, fitted, said):
 
 def test_the_page_shows_a_missing_label_as_missing_once_the_strategy_is_done():
     for done, shown in ((True, "No label"), (False, "")):
-        drawn = _passage(hit("a"), {"a": 1}, 0, ASKED, [], [], done=done, corpus="", country="")
+        drawn = _label(hit("a"), done=done)
         assert ("No label" in drawn) is bool(shown)
         assert not any(label in drawn for label in ("High", "Medium", "Low"))

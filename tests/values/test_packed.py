@@ -33,7 +33,11 @@ def facts(value: Any, seen: dict[int, int]) -> Any:
             kind = type(value)
             return (
                 kind.__name__,
-                *(facts(getattr(value, one.name), seen) for one in dataclasses.fields(kind)),
+                *(
+                    facts(getattr(value, one.name), seen)
+                    for one in dataclasses.fields(kind)
+                    if one.metadata.get("packed", True)
+                ),
             )
     return (type(value).__name__, value)
 
