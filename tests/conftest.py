@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from helpers.fakes import MANY, WordReranker, talker
 from helpers.openai_server import OpenAIServer, serve
@@ -24,6 +25,12 @@ from rag_core.runtime.services import Services
 from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
+
+# A busy machine generates examples slowly; only what is found may fail a test.
+hypothesis.settings.register_profile(
+    "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session")

@@ -58,7 +58,7 @@ def test_strategies_as_json_are_the_catalog(rag: Rag) -> None:
         assert all(set(stage) == {"stage", "kind"} for stage in row["stages"])
         for control in row["controls"]:
             assert set(control) == {
-                "name", "type", "default", "min", "max", "step", "unit", "choices", "help",
+                "name", "label", "type", "default", "min", "max", "step", "unit", "choices", "help",
             }  # fmt: skip
             if control["type"] in ("int", "float"):
                 assert control["min"] <= control["default"] <= control["max"]
