@@ -133,14 +133,14 @@ def _moves(tips: Sequence[rag_core.ControlTips]) -> str:
     fixed: dict[str, list[str]] = {}
     for one in tips:
         if one.why_not:
-            fixed.setdefault(one.why_not, []).append(one.control)
+            fixed.setdefault(one.why_not, []).append(one.label)
             continue
         points = "".join(
             f"<li><b>→ {escape(rag_core.format_value(point.value))}</b> {escape(point.effect)}</li>"
             for point in one.points
         )
         rows.append(
-            f"<dt>{escape(one.control)} {escape(rag_core.format_value(one.current))}</dt><dd>{f'<ul>{points}</ul>' if points else ''}"
+            f"<dt>{escape(one.label)} {escape(rag_core.format_value(one.current))} <small>{escape(one.control)}</small></dt><dd>{f'<ul>{points}</ul>' if points else ''}"
             f"{f'<small>{escape(one.unmoved)}</small>' if one.unmoved else ''}</dd>"
         )
     rows += [

@@ -58,13 +58,15 @@ class ControlTips:
 
     Args:
         control: its name; with a number where it is one weight of several: "query_weights[2]".
-        symbol: short for it; the name again if it has none.
+        label: what people call it.
+        symbol: short for it.
         points: the nearest value below and the nearest above; for a choice every other value that changes something.
         unmoved: the range without effect, as a sentence; empty if there are points on both sides.
         why_not: why its points are not known, as a sentence: it is idle, or moving it calls a model; otherwise empty.
     """
 
     control: str
+    label: str
     symbol: str
     current: Any
     points: tuple[TippingPoint, ...] = ()
@@ -100,7 +102,7 @@ def tipping_points(trace: Trace, services: Services) -> tuple[ControlTips, ...]:
 
 def _tips(replay: Replay, control: Control) -> Iterator[ControlTips]:
     current = replay.trace.controls[control.name]
-    tips = ControlTips(control.name, control.symbol or control.name, current)
+    tips = ControlTips(control.name, control.title, control.short, current)
     if idle := control.idle(replay.trace.controls):
         yield replace(tips, why_not=idle)
         return
@@ -113,7 +115,7 @@ def _tips(replay: Replay, control: Control) -> Iterator[ControlTips]:
                 unit = Number(control.name, control.default, control.help, max=control.max)
                 for place, weight in enumerate(current):
                     one = replace(tips, control=f"{control.name}[{place + 1}]", current=weight)
-                    one = replace(one, symbol=one.control)
+                    one = replace(one, label=f"{control.title}: {place + 1}", symbol=one.control)
                     yield _Move(replay, unit, _weight_at(control.name, current, place), weight).tips(one)
             case Choice() | Switch():
                 values = control.choices if isinstance(control, Choice) else (True, False)

@@ -38,7 +38,7 @@ def assert_one_line(ran: Ran, *words: str, code: int = 1) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["rag_core.catalog", "typer", "llama_index", "rag_core.lab.opening", "torch"]
+    "module", ["rag_core.catalog", "typer", "llama_index", "rag_core.lab.opening", "onnxruntime"]
 )
 def test_ctrl_c_during_an_import_ends_the_command_without_a_traceback(module: str, tmp_path: Path) -> None:
     done = subprocess.run(

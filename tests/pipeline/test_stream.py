@@ -62,6 +62,7 @@ class Endless:
     """Talks until it is told to stop."""
 
     name = key = "endless"
+    offline = False
 
     def __init__(self) -> None:
         self.stopped = threading.Semaphore(0)
