@@ -60,6 +60,8 @@ def test_a_visitor_sees_why_passages_were_used_or_lost(visit: Visit):
     expect(page.locator(".js-plotly-plot")).to_have_count(2)  # nothing is drawn in a closed box
     page.get_by_text("How it got here").nth(2).click()
     box = page.get_by_test_id("stExpander").filter(has_text="How it got here").nth(2)
+    expect(box.get_by_text("Dense", exact=False).first).to_be_visible()  # the stages come first
+    box.get_by_text("Rank flow", exact=True).click()
     expect(box.locator(".js-plotly-plot")).to_be_visible()
     expect(box.locator(".js-plotly-plot .xtick")).to_have_text(
         ["1. BM25", "2. Dense", "3. Fusion", "4. Cut", "5. MMR", "6. Prompt"]
@@ -71,7 +73,7 @@ def test_a_visitor_sees_why_passages_were_used_or_lost(visit: Visit):
     box.get_by_text("Scores", exact=True).click()
     expect(box.locator(".rl-parts").first).to_contain_text("/ (60 + ")
     box.get_by_text("Tipping points", exact=True).click()
-    expect(box.locator(".rl-tips")).to_contain_text("k_final 5")
+    expect(box.locator(".rl-tips")).to_contain_text("Passages used 5")
     expect(box.locator(".rl-tips")).to_contain_text("→ 6")
 
     page.get_by_text("Why not this one?").click()
