@@ -21,7 +21,6 @@ def test_a_visitor_compares_three_strategies_and_opens_a_citation(visit: Visit, 
     for title in ("Simple semantic", "BM25 keywords", "Hybrid RRF + MMR"):
         expect(page.get_by_role("heading", name=title)).to_be_visible()
     expect(page.locator(".rl-passage")).to_have_count(15)
-    expect(page.locator(".rl-stages .rl-done")).to_have_count(2 + 2 + 5)
 
     citation = page.locator(".rl-answer button.rl-cite").last
     card = page.locator(f"#{citation.get_attribute('popovertarget')}")
@@ -40,6 +39,7 @@ def test_a_visitor_compares_three_strategies_and_opens_a_citation(visit: Visit, 
     expect(page.locator(".rl-label [role=tooltip]").first).to_contain_text("judged passages")
     expect(page.get_by_text("What did one find that another did not?")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    expect(visit.open_stages().locator(".rl-done")).to_have_count(2 + 2 + 5)
     visit.assert_clean()
 
 
@@ -64,7 +64,7 @@ def test_results_survive_reruns_and_a_changed_control_runs_only_what_must(visit:
     visit.run()
     expect(page.locator(".rl-changed")).to_have_count(0)
     visit.wait_until_done()
-    stages = page.locator(".rl-stages")
+    stages = visit.open_stages()
     expect(stages).to_have_count(3)
     reused = [text.count("reused") for text in stages.all_text_contents()]
     assert reused == [2, 2, 3]  # MMR and the answer ran again

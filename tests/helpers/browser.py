@@ -109,6 +109,14 @@ class Visit:
     def run(self) -> None:
         self.run_button.click()
 
+    def open_stages(self, columns: int = 3) -> Locator:
+        """The stages of every column, opened."""
+        for position in range(columns):
+            box = self.page.get_by_test_id("stExpander").filter(has_text="How it got here").nth(position)
+            box.get_by_text("How it got here").click()
+            expect(box.locator(".rl-stages")).to_be_visible()
+        return self.page.locator(".rl-stages")
+
     def wait_until_done(self, columns: int = 3) -> None:
         """Every column shows an answer, an abstention or a failure, warned of or not, and Stop is off again."""
         settled = self.page.locator(".rl-answer:not(.rl-live), div.rl-box:not(.rl-answer + .rl-box)")
