@@ -185,7 +185,9 @@ def test_a_k_admits_and_drops_one_passage(full: Services):
     trace = retrieve(full, "bm25")
     (k, *_) = tipping_points(trace, full)
     assert [(point.value, len(point.gained), len(point.lost)) for point in k.points] == [(4, 0, 1), (6, 1, 0)]
-    assert k.points[0].text == f"passages used 5 → 4 drops “{trace.ranking.hits[4].passage.full_title}” (rank 5)"
+    assert (
+        k.points[0].text == f"passages used 5 → 4 drops “{trace.ranking.hits[4].passage.full_title}” (rank 5)"
+    )
 
 
 def test_a_result_of_other_models_cannot_be_replayed(full: Services):
