@@ -17,7 +17,7 @@ LIST = ROOT / "data" / "gloss" / "es.tsv"
 ENTRIES = read_entries(LIST)
 GLOSS = Gloss(ENTRIES, Thesaurus.read(ROOT / "data" / "thesaurus.toml"))
 NO_PHRASES = Gloss({form: english for form, english in ENTRIES.items() if " " not in form})
-LONGEST = 4  # English words for one Spanish word, at the most
+LONGEST = max(len(english.split()) for form, english in ENTRIES.items() if " " not in form)  # for one word
 
 spanish = st.lists(st.sampled_from(sorted(ENTRIES)), max_size=8).map(" ".join)
 NEGATIONS = {
