@@ -76,8 +76,10 @@ def fill_in(page: Page, name: str, files: list[Path]) -> None:
     expect(chosen(page)).to_have_count(len(files))
 
 
-def rows(page: Page) -> dict[str, str]:
-    found = page.locator(".rl-files tbody tr").all()
+def rows(page: Page, count: int) -> dict[str, str]:
+    listed = page.locator(".rl-files tbody tr")
+    expect(listed).to_have_count(count)
+    found = listed.all()
     return {row.locator("td").nth(0).text_content(): row.text_content() or "" for row in found}
 
 
@@ -101,7 +103,7 @@ def test_twenty_files_with_six_bad_ones_are_added_compared_on_and_deleted(
     expect(page.get_by_text(f"20 files into {CORPUS}")).to_be_visible()
     page.reload()  # the upload goes on
     expect(page.get_by_text("6 not added, 14 added.")).to_be_visible(timeout=ANSWER_MS)
-    shown = rows(page)
+    shown = rows(page, len(files))
     assert set(shown) == {*GOOD, *BAD}
     for name, (_, reason) in BAD.items():
         assert reason in shown[name]

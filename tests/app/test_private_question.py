@@ -38,7 +38,9 @@ def external(browser: Browser, lab: Lab, real_home: Path, provider: OpenAIServer
     """The app with a model at 0.0.0.0: this machine, but no loopback address, and so external."""
     provider.requests.clear()
     url = provider.url.replace("127.0.0.1", "0.0.0.0")
-    with serving(RAG_HOME=str(real_home), OPENAI_BASE_URL=url, OPENAI_API_KEY="test") as address:
+    # a question declined on weak evidence would send nothing
+    keys = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "test", "RAG_ABSTAIN": "off"}
+    with serving(RAG_HOME=str(real_home), **keys) as address:
         visit = Visit(browser, address)
         yield visit
         visit.context.close()
