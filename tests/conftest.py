@@ -15,7 +15,9 @@ from helpers.provider_lab import obliging
 from helpers.small import DOCUMENTS, ENVIRONMENT, ROOT, Rag, Ran, ScriptedLlm, WordEmbedder
 
 from rag_core.cli import main
+from rag_core.data.documents import BUILTIN
 from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
+from rag_core.lab.corpora import corpus_names
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.language.thesaurus import Thesaurus
@@ -142,8 +144,8 @@ def lab(real_home: Path) -> Lab:
 
 
 @pytest.fixture
-def ready(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The real lab, its models loaded and its built-in corpus opened once for all tests."""
+def ready(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The real lab, its models loaded and its built-in corpus opened once for all tests; no other corpus stays."""
     for module in ("lab.doctor", "sessions"):  # commands load these late, and would keep what is patched here
         importlib.import_module(f"rag_core.{module}")
     monkeypatch.setenv("RAG_HOME", str(real_home))
@@ -152,7 +154,8 @@ def ready(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "rag_core.lab.opening.open_lab",
         lambda corpus, **options: lab if corpus == lab.corpus else open_lab(corpus, **options),
     )
-    return real_home
+    yield real_home
+    assert corpus_names(real_home) == [BUILTIN], "the corpora of real_home are every test's: index elsewhere"
 
 
 QUERIES = {"q1": "cats sleep", "q2": "dogs guard the house", "q3": "birds that swim"}

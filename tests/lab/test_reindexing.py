@@ -84,7 +84,10 @@ def test_it_runs_as_a_background_job(lab: Lab, settings: Settings) -> None:
     assert open_lab("ward", settings=settings, engines=lab.engines).index.manifest.chunking == Chunking(64)
 
 
-def test_rag_index_takes_size_and_overlap_and_keeps_them(rag: Rag, ready: Path, tmp_path: Path) -> None:
+def test_rag_index_takes_size_and_overlap_and_keeps_them(
+    rag: Rag, ready: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
     path = tmp_path / "rules.txt"
     path.write_bytes(RULES.content)
     run = ("index", str(path), "--corpus", "sizes", "--json")
@@ -93,7 +96,6 @@ def test_rag_index_takes_size_and_overlap_and_keeps_them(rag: Rag, ready: Path, 
     assert smaller > whole
     assert rag(*run).json["passages"] == smaller
     assert rag(*run, "--chunk-size", "0", "--overlap", "0").json["passages"] == whole
-    rag("forget", "sizes", "--yes")
 
 
 @pytest.mark.parametrize(
