@@ -99,6 +99,11 @@ class Prompt:
         fields: dict[str, Any] = {name: _shown(value) for name, value in self.fields.items()}
         return PromptTemplate(self.template.text).format(**fields)
 
+    @property
+    def filled(self) -> dict[str, str]:
+        """Field -> what fills it in, in a few words: passages by number and title."""
+        return {name: _in_words(value) for name, value in self.fields.items()}
+
 
 class Block(str):
     """Multi-line text that keeps its line breaks in a prompt."""
@@ -115,6 +120,12 @@ def _shown(value: object) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(without_invisible(text).split())
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, Sources):
+        return "\n".join(f"[{n}] {hit.passage.full_title}" for n, hit in enumerate(value, start=1))
+    return str(value).strip()
 
 
 @dataclass(frozen=True, slots=True)
