@@ -55,7 +55,7 @@ def _exchange(one: rag_core.Exchange) -> str:
         else ""
     )
     summary = (
-        f"<b>{escape(_purpose(one.purpose))}</b>: {escape(one.prompt.replace('_', ' '))} "
+        f"<b>{escape(_purpose(one.purpose))}</b>: {escape(_called(one))} "
         f"<small>{escape(one.model)} · {escape(_tokens(one))}</small>{failed}"
     )
     sent = (
@@ -69,6 +69,11 @@ def _exchange(one: rag_core.Exchange) -> str:
     fields = f'<h5>{escape(t("Fields filled in"))}</h5><dl class="rl-fields">{rows}</dl>'
     body = "".join([*sent, _text(t("Reply"), one.reply), fields])
     return f'<details class="rl-prompt"><summary>{summary}</summary>{body}</details>'
+
+
+def _called(one: rag_core.Exchange) -> str:
+    name = one.prompt.replace("_", " ")
+    return t("{name}, again ({n})", name=name, n=one.sample + 1) if one.sample else name
 
 
 def _purpose(purpose: str) -> str:

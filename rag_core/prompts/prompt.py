@@ -63,11 +63,13 @@ class Prompt:
 
     Args:
         profile: the corpus's profile.
+        sample: which of several replies to the same text this one asks for, from 0.
     """
 
     template: Template
     fields: Mapping[str, Any]
     profile: Profile = Profile()
+    sample: int = 0
 
     def about(self, profile: Profile) -> Prompt:
         """The same prompt for a corpus with this profile."""
@@ -76,6 +78,10 @@ class Prompt:
     def asking(self, question: str) -> Prompt:
         """The same prompt with another wording of the question."""
         return replace(self, fields={**self.fields, "question": question})
+
+    def samples(self, count: int) -> list[Prompt]:
+        """The prompt as often as replies are wanted; equal prompts would be sent only once."""
+        return [replace(self, sample=sample) for sample in range(count)]
 
     @property
     def purpose(self) -> str:

@@ -198,7 +198,7 @@ class Context:
         model = self.services.llm(prompt.purpose)
         if model.offline and "question" in prompt.fields:
             prompt = prompt.asking(self.as_read(prompt.fields["question"]))
-        key = ("complete", model.key, prompt.template, prompt.system, prompt.render())
+        key = ("complete", model.key, prompt.template, prompt.system, prompt.render(), prompt.sample)
         self.run.budget.start_call(self.services.limits)
         reply, first = self.run.shared.get(key, ask)
         self.meter.exchanges.append(reply.exchange)
@@ -296,4 +296,5 @@ def _exchange(
         model.offline,
         tuple(bills),
         reason,
+        prompt.sample,
     )

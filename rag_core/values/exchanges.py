@@ -23,6 +23,7 @@ class Exchange:
         offline: whether the offline engine replied: it reads `prompt` and the fields instead of a text.
         calls: what it was billed, by the model's own count or ours; empty when the provider refused it.
         error: why there is no complete reply; empty when there is one.
+        sample: which of several replies to the same prompt this is, from 0.
     """
 
     prompt: str
@@ -35,16 +36,18 @@ class Exchange:
     offline: bool = False
     calls: tuple[ModelCall, ...] = field(default=(), compare=False)
     error: str = ""
+    sample: int = 0
 
     @property
-    def place(self) -> tuple[str, ...]:
+    def place(self) -> tuple[object, ...]:
         """Where it stands among the others of its stage, whose calls end in any order."""
-        return (self.prompt, *self.fields.values(), self.text)
+        return self.prompt, tuple(self.fields.values()), self.text, self.sample
 
     def as_json(self) -> dict[str, Any]:
         """The shape `rag query --json --show-prompts` prints; texts that were not sent are null."""
         return {
             "prompt": self.prompt,
+            "sample": self.sample,
             "purpose": self.purpose,
             "model": self.model,
             "offline": self.offline,

@@ -102,6 +102,24 @@ def test_the_history_keeps_the_prompts_and_the_json_session_leaves_them_out(aski
     assert "using numbered sources" not in text  # of the answer's system message
 
 
+def test_each_hypothesis_is_a_call_of_its_own(asking, server):
+    trace = asking.run(QUESTION, ("hyde", {"hypotheses": 3, "rewriter_temperature": 0.7}))
+    sent = [request for request in server.requests if request.role == "rewrite"]
+    assert [request.body["temperature"] for request in sent] == [0.7, 0.7, 0.7]
+    assert [(one.prompt, one.sample) for one in sent_of(trace)] == [
+        ("hypothetical", 0), ("hypothetical", 1), ("hypothetical", 2), ("answer", 0),
+    ]  # fmt: skip
+    assert "hypothetical, again (3)" in prompts(trace)
+
+
+def test_the_offline_engine_takes_other_sentences_for_each_hypothesis(lab: Lab):
+    asked = ("hyde", {"hypotheses": 3})
+    passages = lab.run("When is anti-D given?", asked).final.queries[0].passages
+    assert len(set(passages)) == 3
+    assert passages == lab.run("When is anti-D given?", asked).final.queries[0].passages
+    assert passages[0] == lab.run("When is anti-D given?", "hyde").final.queries[0].text
+
+
 def test_a_reused_stage_keeps_its_prompts(asking, server):
     first = asking.run(QUESTION, "hyde")
     before = len(server.requests)
