@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from .urgency.words import UrgentNotice, urgent_notice
     from .values.answers import Answer, Citation
     from .values.errors import RagError, StageError
+    from .values.exchanges import Exchange
     from .values.grounding import HOW_GROUNDED, Grounded
     from .values.notice import NOTICE
     from .values.orders import GIVES_ORDERS, gives_orders
@@ -153,6 +154,7 @@ __all__ = [
     "Document",
     "Done",
     "Event",
+    "Exchange",
     "Failed",
     "Fate",
     "FileOutcome",
@@ -307,6 +309,7 @@ _NAMES = {  # module: its names
     "urgency.words": "UrgentNotice urgent_notice",
     "values.answers": "Answer Citation",
     "values.errors": "RagError StageError",
+    "values.exchanges": "Exchange",
     "values.grounding": "HOW_GROUNDED Grounded",
     "values.orders": "GIVES_ORDERS gives_orders",
     "values.notice": "NOTICE",

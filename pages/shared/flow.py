@@ -1,4 +1,4 @@
-"""How a result came about: rank flow, fates, scores taken apart, tipping points, and "Why not this one?"."""
+"""How a result came about: rank flow, fates, scores taken apart, tipping points, prompts, and "Why not this one?"."""
 
 from __future__ import annotations
 
@@ -12,10 +12,18 @@ from pages.shared import foreign
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
 from pages.shared.passages import SCALES
+from pages.shared.prompts import prompts
 from pages.shared.rank_flow import MOST, rank_flow
 
 TITLE = "How it got here"
-STAGES, FLOW, FATES, SCORES, TIPS = "Stages", "Rank flow", "Fates", "Scores", "Tipping points"
+STAGES, FLOW, FATES, SCORES, TIPS, PROMPTS = (
+    "Stages",
+    "Rank flow",
+    "Fates",
+    "Scores",
+    "Tipping points",
+    "Prompts",
+)
 FIRST_WORDS = 60  # characters that tell passages with the same title apart
 
 
@@ -32,12 +40,14 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
         return
     with box:
         shown = st.segmented_control(
-            "Show", (STAGES, FLOW, FATES, SCORES, TIPS), default=STAGES, required=True, key=f"how.part.{key}",
+            "Show", (STAGES, FLOW, FATES, SCORES, TIPS, PROMPTS), default=STAGES, required=True, key=f"how.part.{key}",
             label_visibility="collapsed",
         )  # fmt: skip
         found = rag_core.fates(trace)
         if shown == STAGES:
             stages()
+        elif shown == PROMPTS:
+            foreign.draw(prompts(trace))
         elif not found:
             st.caption("No passage was found.")
         elif shown == FLOW:

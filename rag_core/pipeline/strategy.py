@@ -168,4 +168,5 @@ def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
         control=stage.control if isinstance(stage, SelectStage) else "",
         left_out=tuple(ctx.meter.left_out),
         embeddings=ctx.meter.embeddings,
+        exchanges=tuple(sorted(ctx.meter.exchanges, key=lambda one: one.place)),
     )
