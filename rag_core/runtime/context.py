@@ -6,7 +6,7 @@ import contextvars
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..prompts.prompt import Block, Prompt, Template
@@ -28,10 +28,12 @@ class Meter:
     """What one stage did: the model calls it made or shared, its warnings, and how its queries were read.
 
     Args:
+        made: those of the calls that it made itself.
         left_out, embeddings: see `Step`.
     """
 
     calls: list[ModelCall] = field(default_factory=list)
+    made: set[ModelCall] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
     readings: dict[str, str] = field(default_factory=dict)
     left_out: list[Hit] = field(default_factory=list)
@@ -90,16 +92,22 @@ class Context:
             self.note_readings(texts)
             texts = [self.as_read(text) for text in texts]
         key = ("embed", embedder.key, kind, tuple(texts), tuple(languages))
+
+        def embed() -> tuple[Vectors, tuple[ModelCall, ...]]:
+            started = self.run.elapsed()
+            vectors, calls = embedder.embed(texts, kind, languages)
+            return vectors, self._timed(calls, started) if len(calls) == 1 else calls
+
         try:
             with using_stop_flag(self.run.is_stopped):
-                embedded, _ = self.run.shared.get(key, lambda: embedder.embed(texts, kind, languages))
+                embedded, first = self.run.shared.get(key, embed)
         except RagError as error:
             self._pay(error.calls)
             self.run.check_stop()
             raise
         self.meter.embeddings[key] = embedded
         vectors, calls = embedded
-        self._pay(calls)
+        self._pay(calls, made=first)
         return vectors
 
     def note_readings(self, queries: Sequence[str]) -> None:
@@ -129,8 +137,14 @@ class Context:
             raise ConfigError("No reranker is set.", "Pass one to Services.")
         query = self.as_read(query)
         key = ("rerank", reranker.key, query, tuple(hit.passage for hit in hits))
-        (scores, call), _ = self.run.shared.get(key, lambda: reranker.score(query, hits))
-        self._pay((call,))
+
+        def score() -> tuple[Sequence[float], tuple[ModelCall, ...]]:
+            started = self.run.elapsed()
+            scores, call = reranker.score(query, hits)
+            return scores, self._timed((call,), started)
+
+        (scores, calls), first = self.run.shared.get(key, score)
+        self._pay(calls, made=first)
         if len(scores) != len(hits) or not all(math.isfinite(score) for score in scores):
             raise ProviderError(f"{reranker.name} gave no usable score for each of {len(hits)} passages.")
         return scores, reranker.scale
@@ -178,6 +192,7 @@ class Context:
         def ask() -> _Reply:
             pieces: list[str] = []
             bills: list[ModelCall] = []
+            started = self.run.elapsed()
             try:
                 with using_stop_flag(self.run.is_stopped):
                     for item in model.stream(prompt, self.run.is_stopped):
@@ -188,8 +203,9 @@ class Context:
                             emit(item)
                 self.run.check_stop()
             except BaseException as error:  # raised below to all who wait, once its calls are counted
-                return _Reply("", tuple(bills), Stopped() if self.run.is_stopped() else error)
-            return _Reply("".join(pieces), tuple(bills))
+                failure = Stopped() if self.run.is_stopped() else error
+                return _Reply("", self._timed(bills, started), failure)
+            return _Reply("".join(pieces), self._timed(bills, started))
 
         self.run.check_stop()
         prompt = prompt.about(self.services.profile)
@@ -199,7 +215,7 @@ class Context:
         key = ("complete", model.key, prompt.template, prompt.system, prompt.render())
         self.run.budget.start_call(self.services.limits)
         reply, first = self.run.shared.get(key, ask)
-        self._pay(reply.calls)
+        self._pay(reply.calls, made=first)
         if reply.error:
             raise reply.error
         if not first:
@@ -265,8 +281,20 @@ class Context:
             runs = [pool.submit(contextvars.copy_context().run, function, item) for item in items]
             return [run.result() for run in runs]
 
-    def _pay(self, calls: Sequence[ModelCall]) -> None:
+    def _timed(self, calls: Sequence[ModelCall], started: float) -> tuple[ModelCall, ...]:
+        """The calls, the last one, whose reply was waited for, with its start and duration until now."""
+        seconds = self.run.elapsed() - started
+        return (*calls[:-1], *(replace(call, started=started, seconds=seconds) for call in calls[-1:]))
+
+    def _pay(self, calls: Sequence[ModelCall], *, made: bool = True) -> None:
+        """Note calls, and what they cost.
+
+        Args:
+            made: they were made here, not found among the work that is shared.
+        """
         self.meter.calls.extend(calls)
+        if made:
+            self.meter.made.update(calls)
         self.run.budget.spend(calls)
         for call in calls:
             if call.note:
