@@ -6,7 +6,7 @@ import contextvars
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..prompts.prompt import Block, Prompt, Template
@@ -29,10 +29,12 @@ class Meter:
     """What one stage did: the model calls it made or shared, its warnings, and how its queries were read.
 
     Args:
+        made: those of the calls that it made itself.
         left_out, embeddings, exchanges: see `Step`.
     """
 
     calls: list[ModelCall] = field(default_factory=list)
+    made: set[ModelCall] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
     readings: dict[str, str] = field(default_factory=dict)
     left_out: list[Hit] = field(default_factory=list)
@@ -91,16 +93,22 @@ class Context:
             self.note_readings(texts)
             texts = [self.as_read(text) for text in texts]
         key = ("embed", embedder.key, kind, tuple(texts), tuple(languages))
+
+        def embed() -> tuple[Vectors, tuple[ModelCall, ...]]:
+            started = self.run.elapsed()
+            vectors, calls = embedder.embed(texts, kind, languages)
+            return vectors, self._timed(calls, started) if len(calls) == 1 else calls
+
         try:
             with using_stop_flag(self.run.is_stopped):
-                embedded, _ = self.run.shared.get(key, lambda: embedder.embed(texts, kind, languages))
+                embedded, first = self.run.shared.get(key, embed)
         except RagError as error:
             self._pay(error.calls)
             self.run.check_stop()
             raise
         self.meter.embeddings[key] = embedded
         vectors, calls = embedded
-        self._pay(calls)
+        self._pay(calls, made=first)
         return vectors
 
     def note_readings(self, queries: Sequence[str]) -> None:
@@ -130,8 +138,14 @@ class Context:
             raise ConfigError("No reranker is set.", "Pass one to Services.")
         query = self.as_read(query)
         key = ("rerank", reranker.key, query, tuple(hit.passage for hit in hits))
-        (scores, call), _ = self.run.shared.get(key, lambda: reranker.score(query, hits))
-        self._pay((call,))
+
+        def score() -> tuple[Sequence[float], tuple[ModelCall, ...]]:
+            started = self.run.elapsed()
+            scores, call = reranker.score(query, hits)
+            return scores, self._timed((call,), started)
+
+        (scores, calls), first = self.run.shared.get(key, score)
+        self._pay(calls, made=first)
         if len(scores) != len(hits) or not all(math.isfinite(score) for score in scores):
             raise ProviderError(f"{reranker.name} gave no usable score for each of {len(hits)} passages.")
         return scores, reranker.scale
@@ -179,6 +193,7 @@ class Context:
         def ask() -> _Reply:
             pieces: list[str] = []
             bills: list[ModelCall] = []
+            started = self.run.elapsed()
             try:
                 with using_stop_flag(self.run.is_stopped):
                     for item in model.stream(prompt, self.run.is_stopped):
@@ -190,8 +205,8 @@ class Context:
                 self.run.check_stop()
             except BaseException as error:  # raised below to all who wait, once its calls are counted
                 failure = Stopped() if self.run.is_stopped() else error
-                return _Reply(_exchange(prompt, model, pieces, bills, failure), failure)
-            return _Reply(_exchange(prompt, model, pieces, bills))
+                return _Reply(_exchange(prompt, model, pieces, self._timed(bills, started), failure), failure)
+            return _Reply(_exchange(prompt, model, pieces, self._timed(bills, started)))
 
         self.run.check_stop()
         prompt = prompt.about(self.services.profile)
@@ -202,7 +217,7 @@ class Context:
         self.run.budget.start_call(self.services.limits)
         reply, first = self.run.shared.get(key, ask)
         self.meter.exchanges.append(reply.exchange)
-        self._pay(reply.exchange.calls)
+        self._pay(reply.exchange.calls, made=first)
         if reply.error:
             raise reply.error
         if not first:
@@ -268,8 +283,20 @@ class Context:
             runs = [pool.submit(contextvars.copy_context().run, function, item) for item in items]
             return [run.result() for run in runs]
 
-    def _pay(self, calls: Sequence[ModelCall]) -> None:
+    def _timed(self, calls: Sequence[ModelCall], started: float) -> tuple[ModelCall, ...]:
+        """The calls, the last one, whose reply was waited for, with its start and duration until now."""
+        seconds = self.run.elapsed() - started
+        return (*calls[:-1], *(replace(call, started=started, seconds=seconds) for call in calls[-1:]))
+
+    def _pay(self, calls: Sequence[ModelCall], *, made: bool = True) -> None:
+        """Note calls, and what they cost.
+
+        Args:
+            made: they were made here, not found among the work that is shared.
+        """
         self.meter.calls.extend(calls)
+        if made:
+            self.meter.made.update(calls)
         self.run.budget.spend(calls)
         for call in calls:
             if call.note:
