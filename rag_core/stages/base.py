@@ -151,9 +151,13 @@ class FusionStage(Stage):
                 first.setdefault(hit.id, hit)
                 votes[hit.id] = votes.get(hit.id, ()) + hit.votes
         hits = []
-        for identity, score in self.fuse(state.rankings).items():  # one new hit each: a slider makes thousands
+        for identity, score in self.fuse(
+            state.rankings
+        ).items():  # one new hit each: a slider makes thousands
             found = first[identity]
-            hits.append(Hit(found.passage, score, self.scale or found.scale, votes[identity], found.relevance))
+            hits.append(
+                Hit(found.passage, score, self.scale or found.scale, votes[identity], found.relevance)
+            )
         return replace(state, rankings=(Ranking.sort(state.question, hits, self.name),))
 
     @abstractmethod

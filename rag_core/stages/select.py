@@ -203,7 +203,8 @@ def similarities(
 
 def _cosines(exact: NDArray[np.float64], vector: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """(n,) cosines of n rows to a vector, rounded as in `similarities`."""
-    return np.round(exact @ vector.astype(float), DECIMALS)
+    cosines: NDArray[np.float64] = np.round(exact @ vector.astype(float), DECIMALS)
+    return cosines
 
 
 def mmr_split(
