@@ -13,12 +13,13 @@ if __name__ == "__main__":  # runs in every browser session
     page = st.navigation(
         [
             st.Page("pages/ask/compare.py", title="Compare", url_path="", default=True),
+            st.Page("pages/ask/tune.py", title="Tune", url_path="tune"),
             st.Page("pages/ask/questions.py", title="Questions", url_path="questions"),
             st.Page("pages/learn/guide.py", title="Strategies", url_path="strategies"),
             st.Page("pages/ask/documents.py", title="Documents", url_path="documents"),
             st.Page("pages/measure/run.py", title="Measure", url_path="measure"),
             st.Page("pages/measure/results.py", title="Results", url_path="results"),
-            st.Page("pages/measure/sweep.py", title="Tune", url_path="tune"),
+            st.Page("pages/measure/sweep.py", title="Search settings", url_path="search-settings"),
             st.Page("pages/measure/history.py", title="History", url_path="history"),
         ],
         position="top",

@@ -19,7 +19,7 @@ KEPT = {"persist_state": "session"}
 
 def main() -> None:
     """Draw the page."""
-    st.header("Tune a strategy", anchor=False)
+    st.header("Search settings", anchor=False)
     st.markdown(
         "Every setting is measured on every dev question; the best one is then reported on the test questions, which "
         "played no part in choosing it. All settings share their retrievals."
@@ -29,7 +29,7 @@ def main() -> None:
     st.divider()
     result = _choose_sweep()
     if result is None:
-        st.info("Nothing has been tuned yet.")
+        st.info("Nothing has been searched yet.")
         return
     _result(result)
 
@@ -92,7 +92,7 @@ def _form() -> None:
     )  # fmt: skip
     how = "all of them" if total <= most else f"a random {most:,} of them"
     if bottom[2].button(
-        f"Tune: {total:,} combinations, {how}" if total else "Choose what to vary",
+        f"Search: {total:,} combinations, {how}" if total else "Choose what to vary",
         type="primary", disabled=not total, width="stretch", key="sweep.start",  # one button, whatever its label
     ):  # fmt: skip
         before = jobs().all("sweep")
