@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from .values.answers import Answer, Citation
     from .values.errors import RagError, StageError
     from .values.grounding import HOW_GROUNDED, Grounded
+    from .values.message import Message
     from .values.notice import NOTICE
     from .values.orders import GIVES_ORDERS, gives_orders
     from .values.profile import Profile
@@ -164,6 +165,7 @@ __all__ = [
     "Lab",
     "LabPool",
     "Lane",
+    "Message",
     "Missed",
     "ModelCall",
     "Number",
@@ -309,6 +311,7 @@ _NAMES = {  # module: its names
     "values.errors": "RagError StageError",
     "values.grounding": "HOW_GROUNDED Grounded",
     "values.orders": "GIVES_ORDERS gives_orders",
+    "values.message": "Message",
     "values.notice": "NOTICE",
     "values.profile": "Profile",
     "values.provenance": "QueryResults SharedPassage only_in results_by_query shared_passages",

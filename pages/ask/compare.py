@@ -30,6 +30,7 @@ from pages.shared import (
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
+from pages.shared.i18n import problem
 from pages.shared.live import Column, Comparison, LiveRun
 from pages.shared.question import look_for, pick_demo, question_box
 
@@ -195,7 +196,7 @@ def _start(
     try:
         checked = rag_core.check_question(question)
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
         return
     sent = private.cleared(checked)
     if sent is None:

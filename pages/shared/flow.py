@@ -11,6 +11,7 @@ import rag_core
 from pages.shared import foreign
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
+from pages.shared.i18n import problem
 from pages.shared.passages import SCALES
 from pages.shared.rank_flow import MOST, rank_flow
 
@@ -122,7 +123,7 @@ def _tips(trace: rag_core.Trace, key: str) -> None:
             with st.spinner("Trying values; no model is called…"):
                 st.session_state[kept] = engine().wait(trace.corpus).tipping_points(trace)
         except rag_core.RagError as error:
-            st.warning(foreign.label(error))
+            st.warning(foreign.label(problem(error)))
             return
     foreign.draw(_moves(st.session_state[kept]))
 
@@ -163,7 +164,7 @@ def why_not(traces: Sequence[rag_core.Trace]) -> None:
         try:
             _why_not(traces, engine().wait(traces[0].corpus))
         except rag_core.RagError as error:
-            st.warning(foreign.label(error))
+            st.warning(foreign.label(problem(error)))
 
 
 def _why_not(traces: Sequence[rag_core.Trace], lab: rag_core.Lab) -> None:
