@@ -67,7 +67,7 @@ def _choose_run() -> ev.RunFolder | None:
     if wanted in names and st.session_state.get("results.linked") != wanted:
         st.session_state["results.run"] = st.session_state["results.linked"] = wanted
     name = st.selectbox(
-        t("Run"), names, format_func=lambda name: foreign.plain(ev.run_title(runs[names.index(name)])), key="results.run",
+        t("Measured run"), names, format_func=lambda name: foreign.plain(ev.run_title(runs[names.index(name)])), key="results.run",
         label_visibility="collapsed",
     )  # fmt: skip
     try:

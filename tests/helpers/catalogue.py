@@ -67,6 +67,7 @@ def _declared() -> Iterator[tuple[str, str]]:
             texts += [part.summary for stage in outlined for part in stage.parts]
         for text in filter(None, texts):
             yield text, f"strategy {recipe.name}"
+    yield rag_core.builtin_profile(ROOT / "data").subject, "profile"
     for label in LABELS:
         yield label, "label"
     for metric in (*ev.DEFAULT_METRICS, "recall@100"):
