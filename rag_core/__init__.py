@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from .values.errors import RagError, StageError
     from .values.exchanges import Exchange
     from .values.grounding import HOW_GROUNDED, Grounded
+    from .values.message import Message
     from .values.notice import NOTICE
     from .values.orders import GIVES_ORDERS, gives_orders
     from .values.profile import Profile
@@ -173,6 +174,7 @@ __all__ = [
     "Lab",
     "LabPool",
     "Lane",
+    "Message",
     "Missed",
     "ModelCall",
     "Move",
@@ -326,6 +328,7 @@ _NAMES = {  # module: its names
     "values.exchanges": "Exchange",
     "values.grounding": "HOW_GROUNDED Grounded",
     "values.orders": "GIVES_ORDERS gives_orders",
+    "values.message": "Message",
     "values.notice": "NOTICE",
     "values.profile": "Profile",
     "values.provenance": "QueryResults SharedPassage only_in results_by_query shared_passages",
