@@ -9,6 +9,7 @@ from pages.shared.answers import finished
 from pages.shared.bills import seconds
 from pages.shared.controls import LETTERS
 from pages.shared.foreign import escape
+from pages.shared.i18n import t
 from pages.shared.live import Column
 
 ROOM = '<small class="rl-room" aria-hidden="true">{}</small>'
@@ -260,7 +261,7 @@ def _spent(error: rag_core.RagError) -> str:
 
 
 def rewrites(column: Column) -> str:
-    """The queries a strategy wrote, and how the model read them; empty when it read the question as typed."""
+    """The queries a strategy wrote, and how the model read them; empty without any but the question."""
     if not column.steps:
         return ""
     queries = column.steps[-1].after.queries
@@ -274,10 +275,9 @@ def rewrites(column: Column) -> str:
         "",
     )
     decided = f'<p class="rl-note">Query analysis: {escape(analysed)}.</p>' if analysed else ""
-    readings = {text: read for step in column.steps for text, read in step.readings.items()}
     if all(query.origin == "question" for query in queries):
-        read = next((readings[query.text] for query in queries if query.text in readings), "")
-        return f"{decided}{_reading(read)}"
+        return decided  # what was read stands above the answer
+    readings = _readings(column)
     searches = next((step.after.rankings for step in column.steps if step.kind == "retrieve"), ())
     found = rag_core.results_by_query(searches)
     rows = "".join(
@@ -287,9 +287,18 @@ def rewrites(column: Column) -> str:
     return f'<div class="rl-rewrites"><b>Queries</b>{decided}<ul>{rows}</ul></div>'
 
 
+def read_as(column: Column, question: str) -> str:
+    """What a strategy read in place of the question: its gloss, its spelling, its abbreviations; else empty."""
+    return _reading(_readings(column).get(question, ""))
+
+
+def _readings(column: Column) -> dict[str, str]:
+    return {text: read for step in column.steps for text, read in step.readings.items()}
+
+
 def _reading(read: str) -> str:
     """What the embedding model read in place of a query; empty when it read the query itself."""
-    return f'<p class="rl-note">Read as: {escape(read)}</p>' if read else ""
+    return f'<p class="rl-note">{escape(t("Read as: {text}", text=read))}</p>' if read else ""
 
 
 def _rewrite(
