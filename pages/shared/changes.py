@@ -71,3 +71,17 @@ def answers(before: rag_core.Answer, after: rag_core.Answer) -> str:
     ]
     said = t("The answer differs from the baseline’s")
     return f'<details class="rl-differs"><summary>{escape(said)}</summary>{"".join(parts)}</details>'
+
+
+def fates(found: Sequence[rag_core.Fate]) -> str:
+    """Every passage that any stage returned, and what became of it."""
+    rows = "".join(
+        f'<tr class="rl-{"used" if fate.used else "lost"}"><td>{escape(fate.text)}</td>'
+        f"<td>{escape(fate.passage.full_title)}</td></tr>"
+        for fate in found
+    )
+    return (
+        f'<p class="rl-note">{escape(rag_core.summary_of_fates(found))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
+        f'role="region" aria-label="{escape(t("Fates"))}"><table class="rl-table"><thead><tr><th scope="col">{escape(t("Fate"))}</th>'
+        f'<th scope="col">{escape(t("Passage"))}</th></tr></thead><tbody>{rows}</tbody></table></div>'
+    )
