@@ -235,7 +235,8 @@ def _setting(trace: rag_core.Trace) -> str:
 
 def _result(bench: tuning.Bench) -> None:
     """The passages with their moves, then the answer and what changed in it."""
-    foreign.draw(changes.ranks(rag_core.rank_changes(bench.pinned, bench.shown)))
+    moved = rag_core.rank_changes(bench.pinned, bench.shown)
+    foreign.draw(changes.ranks(moved, bench.shown.fingerprint))
     answered = bench.answered()
     trace = answered or bench.base
     column = Column(rag_core.build((trace.strategy, trace.controls)), list(trace.steps), trace=trace)

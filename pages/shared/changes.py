@@ -21,12 +21,16 @@ def in_short(changes: Sequence[rag_core.RankChange]) -> str:
     return ", ".join(filter(None, parts)) or t("same passages, same order")
 
 
-def ranks(changes: Sequence[rag_core.RankChange]) -> str:
-    """The passages used, each with its move, and below them those no longer used, with their fates."""
+def ranks(changes: Sequence[rag_core.RankChange], setting: str) -> str:
+    """The passages used, each with its move, and below them those no longer used, with their fates.
+
+    Args:
+        setting: fingerprint of the setting, for who waits for it to be drawn.
+    """
     used = "".join(_used(one) for one in changes if one.after)
     left = "".join(_left(one) for one in changes if not one.after)
     gone = f'<p class="rl-note">{escape(t("No longer used"))}</p><ul>{left}</ul>' if left else ""
-    return f'<div class="rl-changes" role="region" aria-label="{escape(t("Passages used"))}"><ol>{used}</ol>{gone}</div>'
+    return f'<div class="rl-changes" data-setting="{escape(setting)}" role="region" aria-label="{escape(t("Passages used"))}"><ol>{used}</ol>{gone}</div>'
 
 
 def _used(change: rag_core.RankChange) -> str:

@@ -166,6 +166,6 @@ def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
         warnings,
         readings=ctx.meter.readings,
         control=stage.control if isinstance(stage, SelectStage) else "",
-        left_out=tuple(ctx.meter.left_out),
+        outranked=tuple(ctx.meter.outranked),
         embeddings=ctx.meter.embeddings,
     )
