@@ -5,6 +5,7 @@ The built-in one is opened once, in the background; those of other corpora when 
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Sequence
 
@@ -68,6 +69,7 @@ class Engine:
     def _open(self) -> None:
         try:
             self.lab = rag_core.open_lab(settings=self.settings, progress=self._report)
+            gc.freeze()  # models and indexes stay: else every full collection walks them, in the middle of a slider's move
         except rag_core.RagError as error:
             self.error = error
         except Exception as error:
