@@ -14,6 +14,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .bill import (
+        TYPED,
+        Bill,
+        BillLine,
+        Projection,
+        Quote,
+        Span,
+        bill_of,
+        cost_at,
+        of_offline_engine,
+        project,
+        quotes,
+        spans,
+    )
     from .catalog import (
         RECIPES,
         Choice,
@@ -50,6 +64,7 @@ if TYPE_CHECKING:
         fates,
         flow_columns,
         lanes,
+        stage_title,
         tipping_points,
     )
     from .explain import summary as summary_of_fates
@@ -105,6 +120,7 @@ if TYPE_CHECKING:
     from .values.grounding import HOW_GROUNDED, Grounded
     from .values.notice import NOTICE
     from .values.orders import GIVES_ORDERS, gives_orders
+    from .values.pricing import Price, PriceList
     from .values.profile import Profile
     from .values.provenance import QueryResults, SharedPassage, only_in, results_by_query, shared_passages
     from .values.remarks import Remark, Suggestion
@@ -140,8 +156,11 @@ __all__ = [
     "NOTICE",
     "READY_TEMPLATES",
     "RECIPES",
+    "TYPED",
     "UPLOADS",
     "Answer",
+    "Bill",
+    "BillLine",
     "Choice",
     "Chunking",
     "Citation",
@@ -174,10 +193,14 @@ __all__ = [
     "PlacedPassage",
     "PlacedQuery",
     "Preset",
+    "Price",
+    "PriceList",
     "PrivateSpan",
     "Profile",
+    "Projection",
     "Query",
     "QueryResults",
+    "Quote",
     "RagError",
     "Ranking",
     "Recipe",
@@ -188,6 +211,7 @@ __all__ = [
     "Settings",
     "SharedPassage",
     "Source",
+    "Span",
     "StageError",
     "StageFinished",
     "StageStarted",
@@ -213,6 +237,7 @@ __all__ = [
     "age_note",
     "age_years",
     "as_cell",
+    "bill_of",
     "build",
     "builtin_documents",
     "builtin_files",
@@ -223,6 +248,7 @@ __all__ = [
     "check_safety",
     "collect",
     "corpus_names",
+    "cost_at",
     "countries",
     "custom_template",
     "decompose",
@@ -243,14 +269,17 @@ __all__ = [
     "kinds_in_words",
     "lanes",
     "mmr_select",
+    "of_offline_engine",
     "only_in",
     "open_lab",
     "outline",
     "perhaps_you_meant",
     "process_hybrid_rrf_query",
     "process_rewriter_query",
+    "project",
     "query_for_evaluation",
     "question_notice",
+    "quotes",
     "ragas_samples",
     "read_settings",
     "reciprocal_rank_fusion",
@@ -263,7 +292,9 @@ __all__ = [
     "search_documents",
     "shared_passages",
     "source_names",
+    "spans",
     "spent_so_far",
+    "stage_title",
     "summary_of_fates",
     "tipping_points",
     "to_address",
@@ -276,11 +307,12 @@ __all__ = [
 ]
 
 _NAMES = {  # module: its names
+    "bill": "TYPED Bill BillLine Projection Quote Span bill_of cost_at of_offline_engine project quotes spans",
     "catalog": "RECIPES Choice Control Number Preset Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
     "catalog.address": "Configuration from_address to_address",
     "catalog.outline": "OutlinedStage outline",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
-    "explain": "ControlTips Fate FlowColumn Lane Missed Part Place ScoreLine TippingPoint WhyNot decompose fates flow_columns lanes summary_of_fates tipping_points",
+    "explain": "ControlTips Fate FlowColumn Lane Missed Part Place ScoreLine TippingPoint WhyNot decompose fates flow_columns lanes stage_title summary_of_fates tipping_points",
     "indexing.chunking": "CHUNK_SIZES Chunking",
     "indexing.store": "CorpusIndex",
     "indexing.uploads": "MAX_UPLOAD MAX_UPLOADS UPLOADS Upload",
@@ -310,6 +342,7 @@ _NAMES = {  # module: its names
     "values.grounding": "HOW_GROUNDED Grounded",
     "values.orders": "GIVES_ORDERS gives_orders",
     "values.notice": "NOTICE",
+    "values.pricing": "Price PriceList",
     "values.profile": "Profile",
     "values.provenance": "QueryResults SharedPassage only_in results_by_query shared_passages",
     "values.remarks": "Remark Suggestion",

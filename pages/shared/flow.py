@@ -9,6 +9,7 @@ import streamlit as st
 
 import rag_core
 from pages.shared import foreign
+from pages.shared.costs import cost_and_time
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
 from pages.shared.passages import SCALES
@@ -16,6 +17,7 @@ from pages.shared.rank_flow import MOST, rank_flow
 
 TITLE = "How it got here"
 STAGES, FLOW, FATES, SCORES, TIPS = "Stages", "Rank flow", "Fates", "Scores", "Tipping points"
+COST = "Cost and time"
 FIRST_WORDS = 60  # characters that tell passages with the same title apart
 
 
@@ -32,12 +34,14 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
         return
     with box:
         shown = st.segmented_control(
-            "Show", (STAGES, FLOW, FATES, SCORES, TIPS), default=STAGES, required=True, key=f"how.part.{key}",
+            "Show", (STAGES, FLOW, FATES, SCORES, TIPS, COST), default=STAGES, required=True, key=f"how.part.{key}",
             label_visibility="collapsed",
         )  # fmt: skip
         found = rag_core.fates(trace)
         if shown == STAGES:
             stages()
+        elif shown == COST:
+            cost_and_time(trace, key)
         elif not found:
             st.caption("No passage was found.")
         elif shown == FLOW:

@@ -9,6 +9,7 @@ from pages.shared.answers import finished
 from pages.shared.bills import seconds
 from pages.shared.controls import LETTERS
 from pages.shared.foreign import escape
+from pages.shared.i18n import t
 from pages.shared.live import Column
 
 ROOM = '<small class="rl-room" aria-hidden="true">{}</small>'
@@ -226,7 +227,16 @@ def answer(column: Column, position: int, engine_state: str) -> str:
             f'{partial}<div class="rl-box rl-thin">{what}{escape(column.stopped)} '
             "Finished results are kept.</div>"
         )
-    return f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div></div>'
+    coming = ""
+    if engine_state != "ready" and not (column.steps or column.running):
+        sentence = t(
+            "The answer will stand here, each sentence with its source. The passages behind it follow below."
+        )
+        coming = f'<p class="rl-hint">{escape(sentence)}</p>'
+    return (
+        f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div>'
+        f"{coming}</div>"
+    )
 
 
 def _reason(error: rag_core.RagError) -> str:

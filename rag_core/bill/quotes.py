@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ..models.tokenizer import FALLBACK, encoding_name
+from ..offline.engine import NAME as OFFLINE
 from ..values.pricing import Price
 from ..values.types import Cost, ModelCall, token_counts
 
@@ -49,35 +50,43 @@ def quotes(calls: Sequence[ModelCall], prices: Mapping[str, Price]) -> tuple[Quo
         >>> [(quote.model, quote.cost_usd, quote.tokeniser) for quote in quotes([call], {"gpt-4.1": price})]
         [('gpt-4.1', 0.0028, 'same')]
     """
-    language = [call for call in calls if call.of_language_model]
-    rest = Cost.of(call for call in calls if not call.of_language_model).usd
-    sent, received = token_counts(language)
     found = [
-        Quote(
-            model,
-            price,
-            None if rest is None else math.fsum((price.cost_usd(sent, received), rest)),
-            _tokeniser(model, language),
-        )
+        Quote(model, price, cost_at(calls, price), _tokeniser(model, calls))
         for model, price in prices.items()
     ]
-    return tuple(
-        sorted(
-            found,
-            key=lambda quote: (
-                math.inf if quote.cost_usd is None else quote.cost_usd,
-                quote.price.input,
-                quote.model,
-            ),
-        )
-    )
+    return tuple(sorted(found, key=_cheapest_first))
 
 
-def _tokeniser(model: str, calls: Sequence[ModelCall]) -> Tokeniser:
+def cost_at(calls: Iterable[ModelCall], price: Price | None) -> float | None:
+    """US dollars of calls, the language model calls among them at this price; None if a price is unknown.
+
+    Args:
+        price: None for what they cost as they were made.
+    """
+    once = tuple(dict.fromkeys(calls))
+    if price is None:
+        return Cost.of(once).usd
+    rest = Cost.of(call for call in once if not call.of_language_model).usd
+    at_price = price.cost_usd(*token_counts(call for call in once if call.of_language_model))
+    return None if rest is None else at_price + rest
+
+
+def of_offline_engine(calls: Iterable[ModelCall]) -> bool:
+    """Whether the offline engine replied to any of them, so that its replies stand for a model's."""
+    return any(call.model == OFFLINE for call in calls)
+
+
+def _cheapest_first(quote: Quote) -> tuple[float, float, str]:
+    return math.inf if quote.cost_usd is None else quote.cost_usd, quote.price.input, quote.model
+
+
+def _tokeniser(model: str, calls: Iterable[ModelCall]) -> Tokeniser:
     """How the counts of the calls relate to the tokeniser of a model."""
     own = encoding_name(model)
     counted = {
-        encoding_name(call.model) or (FALLBACK if call.counted_by == "tokenizer" else None) for call in calls
+        encoding_name(call.model) or (FALLBACK if call.counted_by == "tokenizer" else None)
+        for call in calls
+        if call.of_language_model
     }
     if own is None or None in counted:
         return "unknown"

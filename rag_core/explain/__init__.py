@@ -1,7 +1,7 @@
 """Why a result is what it is: fates of passages, parts of scores, tipping points, and where a passage was lost."""
 
 from .fate import Fate, fates, fates_json, summary
-from .flow import FlowColumn, Lane, Place, flow_columns, lanes
+from .flow import FlowColumn, Lane, Place, flow_columns, lanes, stage_title
 from .missed import Missed, WhyNot, why_not
 from .scores import Part, ScoreLine, decompose
 from .tipping import ControlTips, TippingPoint, tipping_points
@@ -22,6 +22,7 @@ __all__ = [
     "fates_json",
     "flow_columns",
     "lanes",
+    "stage_title",
     "summary",
     "tipping_points",
     "why_not",
