@@ -96,11 +96,13 @@ def cost_note(calls: Sequence[rag_core.ModelCall]) -> str:
     """What all calls of a comparison cost."""
     cost = rag_core.Cost.of(calls)
     if cost.free:
-        return "Cost of this comparison: $0. No paid model was called."
-    missing = " (no price in data/prices.toml)" if cost.unpriced else ""
-    return (
-        f"Cost of this comparison: {cost}{missing}. Failed and stopped strategies are included; "
-        "calls shared by several strategies count once."
+        return t("Cost of this comparison: $0. No paid model was called.")
+    missing = t(" (no price in data/prices.toml)") if cost.unpriced else ""
+    return t(
+        "Cost of this comparison: {cost}{missing}. Failed and stopped strategies are included; "
+        "calls shared by several strategies count once.",
+        cost=cost,
+        missing=missing,
     )
 
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 import rag_core
 from pages.shared.foreign import mark
+from pages.shared.i18n import said, t
 
 COLOURS = {
     "transform": "#8e6bbf",
@@ -37,9 +38,11 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
         calls = [groups.get(purpose, ()) for groups in grouped]
         values = [rag_core.Cost.of(one).known if billed else sum(rag_core.token_counts(one)) for one in calls]
         colour = PURPOSES.get(purpose, "#777777")
-        figure.add_bar(y=names, x=values, orientation="h", name=mark(purpose), marker_color=colour)
+        figure.add_bar(y=names, x=values, orientation="h", name=mark(said(purpose)), marker_color=colour)
     figure.update_layout(barmode="stack")
-    figure.update_xaxes(title="US dollars" if billed else "tokens (nothing is billed)", rangemode="tozero")
+    figure.update_xaxes(
+        title=t("US dollars") if billed else t("tokens (nothing is billed)"), rangemode="tozero"
+    )
     return _dressed(figure, len(names))
 
 

@@ -120,12 +120,13 @@ def _called(model: str) -> str:
 def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, rag_core.Price]) -> str:
     """One row a model, the cheapest first, with a cost per column."""
     calls = [call for trace in traces.values() for call in trace.calls]
+    texts = {call: said for trace in traces.values() for call, said in rag_core.texts_of(trace).items()}
     by_column = {
-        name: {quote.model: quote for quote in rag_core.quotes(trace.calls, prices)}
+        name: {quote.model: quote for quote in rag_core.quotes(trace.calls, prices, rag_core.texts_of(trace))}
         for name, trace in traces.items()
     }
     rows = []
-    for quote in rag_core.quotes(calls, prices):
+    for quote in rag_core.quotes(calls, prices, texts):
         costs = "".join(f"<td>{money(found[quote.model].cost_usd)}</td>" for found in by_column.values())
         typed = " class='rl-total'" if quote.model == rag_core.TYPED else ""
         rows.append(
@@ -168,6 +169,7 @@ def _dated(quote: rag_core.Quote) -> str:
 def _tokeniser(quote: rag_core.Quote) -> str:
     return {
         "same": t("same tokeniser"),
+        "counted again": t("counted again with its tokeniser"),
         "another": t("the original's; its tokeniser differs"),
         "unknown": t("the original's; its tokeniser is not known"),
     }[quote.tokeniser]

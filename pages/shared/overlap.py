@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import rag_core
 from pages.shared.controls import LETTERS
 from pages.shared.foreign import escape
+from pages.shared.i18n import plural, t
 from pages.shared.live import Column
 from pages.shared.passages import opener, same
 
@@ -33,8 +34,8 @@ def table(columns: Sequence[Column], names: Sequence[str]) -> str:
         for row in rows
     )
     return (
-        '<div class="rl-scroll"><table class="rl-table"><thead><tr><th>Passage</th>'
-        f"{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        '<div class="rl-scroll"><table class="rl-table"><thead><tr>'
+        f"<th>{t('Passage')}</th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
@@ -43,8 +44,7 @@ def pairs(columns: Sequence[Column]) -> str:
     rows = rows_of(columns)
     done = [position for position, column in enumerate(columns) if column.trace]
     lines = "".join(
-        f"<li><b>{escape(LETTERS[first])} and {escape(LETTERS[second])}</b> share {_shared(rows, first, second)}. "
-        f"{_only(rows, first, second)} {_only(rows, second, first)}</li>"
+        f"<li>{_shared(rows, first, second)} {_only(rows, first, second)} {_only(rows, second, first)}</li>"
         for first, second in itertools.combinations(done, 2)
     )
     return f'<ul class="rl-pairs">{lines}</ul>' if lines else ""
@@ -55,7 +55,10 @@ def also_in(columns: Sequence[Column]) -> list[dict[str, str]]:
     rows = rows_of(columns)
     return [
         {
-            row.passage.id: "also in " + ", ".join(LETTERS[other] for other in row.ranks if other != position)
+            row.passage.id: t(
+                "also in {columns}",
+                columns=", ".join(LETTERS[other] for other in row.ranks if other != position),
+            )
             for row in rows
             if position in row.ranks and len(row.ranks) > 1
         }
@@ -68,7 +71,7 @@ def lights(columns: Sequence[Column]) -> str:
     shared = [same(row.passage.id) for row in rows_of(columns) if len(row.ranks) > 1]
     rules = "".join(
         f".stMain:has(.{escape(one)}:is(:hover, :focus-within)) .{escape(one)} "
-        "{ outline: 2px solid #0f6b6b; background: #0f6b6b14; }"
+        "{ outline: 2px solid var(--rl-accent); background: var(--rl-accent-faint); }"
         for one in shared
     )
     return f"<style>{rules}</style>"
@@ -78,12 +81,20 @@ def _rank(row: rag_core.SharedPassage, position: int) -> str:
     if position not in row.ranks:
         return '<td class="rl-rank rl-absent">–</td>'
     rank = row.ranks[position]
-    return f'<td class="rl-rank">{opener(position, rank, f"#{rank:d}", "rl-open", f"Open passage {rank:d} of {escape(LETTERS[position])}")}</td>'
+    return f'<td class="rl-rank">{opener(position, rank, f"#{rank:d}", "rl-open", t("Open passage {rank:d} of {column}", rank=rank, column=escape(LETTERS[position])))}</td>'
 
 
 def _shared(rows: Sequence[rag_core.SharedPassage], first: int, second: int) -> str:
     count = sum(first in row.ranks and second in row.ranks for row in rows)
-    return f"{count:d} passage{'' if count == 1 else 's'}" if count else "no passage"
+    names = {"first": escape(LETTERS[first]), "second": escape(LETTERS[second])}
+    if not count:
+        return t("<b>{first} and {second}</b> share no passage.", **names)
+    return plural(
+        "<b>{first} and {second}</b> share {count:d} passage.",
+        "<b>{first} and {second}</b> share {count:d} passages.",
+        count,
+        **names,
+    )
 
 
 def _only(rows: Sequence[rag_core.SharedPassage], first: int, second: int) -> str:
@@ -92,17 +103,22 @@ def _only(rows: Sequence[rag_core.SharedPassage], first: int, second: int) -> st
     for row in rag_core.only_in(rows, first, second):
         documents.setdefault(row.passage.title or row.passage.full_title, []).append(row)
     if not documents:
-        return f"{escape(LETTERS[first])} found nothing that {escape(LETTERS[second])} did not."
+        return t(
+            "{first} found nothing that {second} did not.",
+            first=escape(LETTERS[first]),
+            second=escape(LETTERS[second]),
+        )
     parts = []
     for title, found in documents.items():
         numbers = "".join(_number(row, first) for row in found)
         parts.append(f"{escape(title)} {numbers}")
-    return f"Only {escape(LETTERS[first])}: {' · '.join(parts)}."
+    return t("Only {column}: {found}.", column=escape(LETTERS[first]), found=" · ".join(parts))
 
 
 def _number(row: rag_core.SharedPassage, position: int) -> str:
     rank = row.ranks[position]
-    name = f"Open passage {rank:d} of {LETTERS[position]}, {row.passage.full_title}"
+    opened = t("Open passage {rank:d} of {column}", rank=rank, column=LETTERS[position])
+    name = f"{opened}, {row.passage.full_title}"
     return opener(position, rank, f"{rank:d}", "rl-cite", name)
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 import rag_core
 from pages.shared import corpora, foreign
 from pages.shared.controls import DEFAULT_COLUMNS, preset_column
+from pages.shared.i18n import PARAMETER, said, t
 from pages.shared.live import Comparison
 
 
@@ -15,13 +16,15 @@ def put(run: Comparison) -> None:
     strategies = [column.strategy for column in run.columns]
     corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
     wanted = {**rag_core.to_address(run.question, strategies, run.country, corpus), "run": [run.id]}
+    if PARAMETER in st.query_params:
+        wanted[PARAMETER] = [st.query_params[PARAMETER]]
     if _parameters() != wanted:
         st.query_params.from_dict(wanted)
 
 
 def take() -> None:
     """Set the page's widgets as the address says, once for each address, when it names no comparison known here."""
-    parameters = {name: values for name, values in _parameters().items() if name != "run"}
+    parameters = {name: values for name, values in _parameters().items() if name not in ("run", PARAMETER)}
     if not parameters or st.session_state.get("address") == parameters:
         return
     st.session_state["address"] = parameters
@@ -30,7 +33,12 @@ def take() -> None:
         return
     problems = list(found.problems)
     if found.corpus and found.corpus not in corpora.names():
-        problems.append(f"There are no documents {found.corpus!r} here; the built-in ones are searched.")
+        problems.append(
+            t(
+                "There are no documents {corpus} here; the built-in ones are searched.",
+                corpus=repr(found.corpus),
+            )
+        )
     corpora.set_to(found.corpus)
     st.session_state.update(
         question=found.question, country=found.country, columns=len(found.strategies), misread=problems
@@ -42,7 +50,7 @@ def take() -> None:
 def warn() -> None:
     """Name what in the address was not valid, until the next comparison."""
     for problem in st.session_state.get("misread", ()):
-        st.warning(foreign.label(f"In the address of this page: {problem}"))
+        st.warning(foreign.label(t("In the address of this page: {problem}", problem=said(problem))))
 
 
 def _parameters() -> dict[str, list[str]]:

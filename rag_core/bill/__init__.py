@@ -2,7 +2,7 @@
 
 from .lines import Bill, BillLine, Counting, bill_of
 from .monthly import DAYS, Projection, project
-from .quotes import TYPED, Quote, Tokeniser, cost_at, of_offline_engine, quotes
+from .quotes import TYPED, Quote, Tokeniser, cost_at, of_offline_engine, quotes, texts_of
 from .spans import Span, spans
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "project",
     "quotes",
     "spans",
+    "texts_of",
 ]

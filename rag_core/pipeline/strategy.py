@@ -167,6 +167,7 @@ def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
         control=stage.control if isinstance(stage, SelectStage) else "",
         left_out=tuple(ctx.meter.left_out),
         embeddings=ctx.meter.embeddings,
+        exchanges=tuple(sorted(ctx.meter.exchanges, key=lambda one: one.place)),
         started=started,
         shared=tuple(call for call in dict.fromkeys(ctx.meter.calls) if call not in ctx.meter.made),
     )

@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 from ..prompts.prompt import Block, Prompt, Template
 from ..prompts.replies import COMPLETE
 from ..values.errors import ConfigError, LimitReached, MissingResource, ProviderError, RagError, Stopped
+from ..values.exchanges import Exchange
 from ..values.types import Hit, ModelCall, Scale, Vectors
 from .run import Run, using_stop_flag
-from .services import Index, Services, TextKind
+from .services import Index, Llm, Services, TextKind
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -29,7 +30,7 @@ class Meter:
 
     Args:
         made: those of the calls that it made itself.
-        left_out, embeddings: see `Step`.
+        left_out, embeddings, exchanges: see `Step`.
     """
 
     calls: list[ModelCall] = field(default_factory=list)
@@ -38,20 +39,20 @@ class Meter:
     readings: dict[str, str] = field(default_factory=dict)
     left_out: list[Hit] = field(default_factory=list)
     embeddings: dict[Hashable, Any] = field(default_factory=dict)
+    exchanges: list[Exchange] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """A model's reply and its bills; with an error when it failed, since its calls are billed all the same."""
+    """What was sent and received; with an error when it failed, since its calls are billed all the same."""
 
-    text: str
-    calls: tuple[ModelCall, ...]
+    exchange: Exchange
     error: BaseException | None = None
 
     @property
     def finish(self) -> str:
         """Why it ended; see `ModelCall`."""
-        return self.calls[-1].finish if self.calls else COMPLETE
+        return self.exchange.calls[-1].finish if self.exchange.calls else COMPLETE
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,23 +205,24 @@ class Context:
                 self.run.check_stop()
             except BaseException as error:  # raised below to all who wait, once its calls are counted
                 failure = Stopped() if self.run.is_stopped() else error
-                return _Reply("", self._timed(bills, started), failure)
-            return _Reply("".join(pieces), self._timed(bills, started))
+                return _Reply(_exchange(prompt, model, pieces, self._timed(bills, started), failure), failure)
+            return _Reply(_exchange(prompt, model, pieces, self._timed(bills, started)))
 
         self.run.check_stop()
         prompt = prompt.about(self.services.profile)
         model = self.services.llm(prompt.purpose)
         if model.offline and "question" in prompt.fields:
             prompt = prompt.asking(self.as_read(prompt.fields["question"]))
-        key = ("complete", model.key, prompt.template, prompt.system, prompt.render())
+        key = ("complete", model.key, prompt.template, prompt.system, prompt.render(), prompt.sample)
         self.run.budget.start_call(self.services.limits)
         reply, first = self.run.shared.get(key, ask)
-        self._pay(reply.calls, made=first)
+        self.meter.exchanges.append(reply.exchange)
+        self._pay(reply.exchange.calls, made=first)
         if reply.error:
             raise reply.error
         if not first:
-            emit(reply.text)
-        return reply.text, reply.finish
+            emit(reply.exchange.reply)
+        return reply.exchange.reply, reply.finish
 
     def complete_all(self, prompts: Sequence[Prompt]) -> list[str | RagError]:
         """Replies to prompts sent at the same time, in order; a failed call gives its error instead.
@@ -299,3 +301,27 @@ class Context:
         for call in calls:
             if call.note:
                 self.warn(f"{call.model}: {call.note}.")
+
+
+def _exchange(
+    prompt: Prompt,
+    model: Llm,
+    pieces: Sequence[str],
+    bills: Sequence[ModelCall],
+    error: BaseException | None = None,
+) -> Exchange:
+    """What a model was sent; the offline engine is sent no text."""
+    reason = "" if error is None else error.message if isinstance(error, RagError) else type(error).__name__
+    return Exchange(
+        prompt.template.name,
+        prompt.purpose,
+        model.name,
+        "" if model.offline else prompt.system,
+        "" if model.offline else prompt.render(),
+        prompt.filled,
+        "".join(pieces),
+        model.offline,
+        tuple(bills),
+        reason,
+        prompt.sample,
+    )

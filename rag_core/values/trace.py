@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .answers import Answer
+from .exchanges import Exchange
 from .notice import NOTICE
 from .remarks import Remark
 from .sources import OLD_YEARS, age_years, is_old
@@ -30,6 +31,7 @@ class Step:
         reused: taken from an earlier run or a parallel strategy, at no extra cost.
         readings: the queries that were read in English, and what was read.
         control: what sets the limit of a selection, as users call it; empty for other stages.
+        exchanges: the prompts it sent and their replies, refused ones included.
         left_out: hits it left out, with the scores they lost with; only stages that compare hits tell.
         embeddings: the vectors it used, with their calls, by key; a what-if embeds none of them again.
         started: seconds after the run began; None when unknown, or when an earlier run did it.
@@ -47,6 +49,7 @@ class Step:
     readings: Mapping[str, str] = field(default_factory=dict)
     control: str = ""
     left_out: tuple[Hit, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
     embeddings: Mapping[Hashable, Any] = field(
         default_factory=dict, repr=False, compare=False, metadata={"packed": False}
     )
