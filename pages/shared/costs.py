@@ -146,7 +146,7 @@ def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, rag_core.
 def _basis(calls: Sequence[rag_core.ModelCall]) -> str:
     """What the costs rest on."""
     same = t(
-        "The same tokens for every model, the cheapest first. Embeddings keep their cost. A model's own replies would be "
+        "The same texts for every model, the cheapest first. Embeddings keep their cost. A model's own replies would be "
         "longer or shorter."
     )
     if rag_core.of_offline_engine(calls):
