@@ -168,7 +168,7 @@ def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
     reach = bench.tuner.reach if bench else {}
     tips = bench.tipping.found if bench and bench.tipping else None
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, rag_core.Templates)):
-        idle = control.idle(values)
+        idle = recipe.idle(control, values)
         with st.container(gap=None):
             controls.widget(control, tuning.prefix(recipe.name), idle)
             works = reach.get(control.name) if bench else None

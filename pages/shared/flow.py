@@ -9,6 +9,7 @@ import streamlit as st
 
 import rag_core
 from pages.shared import changes, foreign
+from pages.shared.costs import cost_and_time
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import declared, problem, said, t
@@ -19,6 +20,7 @@ from pages.shared.rank_flow import MOST, rank_flow
 TITLE = declared("How it got here")
 STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("Fates")
 SCORES, TIPS, PROMPTS = declared("Scores"), declared("Tipping points"), declared("Prompts")
+COST = declared("Cost and time")
 FIRST_WORDS = 60  # characters that tell passages with the same title apart
 
 
@@ -35,13 +37,15 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
         return
     with box:
         shown = st.segmented_control(
-            t("Show"), (STAGES, FLOW, FATES, SCORES, TIPS, PROMPTS), default=STAGES, required=True, format_func=said,
-            key=f"how.part.{key}",
+            t("Show"), (STAGES, FLOW, FATES, SCORES, TIPS, PROMPTS, COST), default=STAGES, required=True,
+            format_func=said, key=f"how.part.{key}",
             label_visibility="collapsed",
         )  # fmt: skip
         found = rag_core.fates(trace)
         if shown == STAGES:
             stages()
+        elif shown == COST:
+            cost_and_time(trace, key)
         elif shown == PROMPTS:
             foreign.draw(prompts(trace))
         elif not found:

@@ -121,7 +121,7 @@ def test_which_controls_move_without_a_model(full: Services, recipe: Recipe):
     tips = tipping_points(retrieve(full, recipe.name), silenced(full))
     assert {one.control for one in tips if not one.why_not} == FREE[recipe.name]
     assert {one.why_not for one in tips if one.control not in FREE[recipe.name]} <= {
-        CALLS, *(control.idle(recipe.parse_values({})) for control in recipe.controls),
+        CALLS, *(recipe.idle(control, recipe.parse_values({})) for control in recipe.controls),
     }  # fmt: skip
 
 
