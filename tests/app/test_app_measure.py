@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,9 +45,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def app(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app on a state folder of its own, where nothing has been measured."""
-    with serving(RAG_HOME=str(tmp_path_factory.mktemp("measuring")), RAG_LLM="offline") as address:
+def app(lab: Lab, real_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app on a state folder of its own, where the built-in index is ready and nothing has been measured."""
+    home = tmp_path_factory.mktemp("measuring")
+    shutil.copytree(real_home / "corpora", home / "corpora")
+    with serving(RAG_HOME=str(home), RAG_LLM="offline") as address:
         yield address
 
 
