@@ -27,7 +27,7 @@ from pages.shared import (
     tuning_notes,
 )
 from pages.shared.engine import engine
-from pages.shared.foreign import escape
+from pages.shared.foreign import escape, label
 from pages.shared.i18n import plural, t
 from pages.shared.live import Column, Comparison, LiveRun
 from pages.shared.question import pick_demo, question_box
@@ -41,7 +41,7 @@ def main() -> None:
     if "sweep" in st.query_params:  # this address was the sweep page's
         st.switch_page("pages/measure/sweep.py", query_params={"sweep": st.query_params["sweep"]})
     with st.container(key="unseen"):
-        st.header(t("Tune one strategy, live"), anchor=False)
+        st.header(label(t("Tune one strategy, live")), anchor=False)
     tuning.restore()
     run: Comparison | None = st.session_state.get(tuning.RUN)
     running = run is not None and not run.over
@@ -72,7 +72,7 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
             with st.container(horizontal=True, gap="small", wrap=False):
                 names = list(rag_core.RECIPES)
                 st.selectbox(
-                    t("Strategy"), names, index=names.index(tuning.DEFAULT), key=tuning.STRATEGY,
+                    label(t("Strategy")), names, index=names.index(tuning.DEFAULT), key=tuning.STRATEGY,
                     format_func=lambda name: foreign.plain(rag_core.RECIPES[name].title),
                     label_visibility="collapsed", persist_state="session",
                 )  # fmt: skip
@@ -175,7 +175,7 @@ def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
             foreign.draw(tuning_notes.note(idle, works, (tips or {}).get(control.name)))
     if bench and bench.tipping and tips is not None:
         bench.tipping.drawn = True
-    st.button(t("Reset to defaults"), key="tune.reset", on_click=_reset, args=(recipe,))
+    st.button(label(t("Reset to defaults")), key="tune.reset", on_click=_reset, args=(recipe,))
 
 
 def _reset(recipe: rag_core.Recipe) -> None:
@@ -192,19 +192,23 @@ def _summary(bench: tuning.Bench | None, move: rag_core.Move | None, failure: st
     foreign.draw(_counter(bench, move))
     with st.container(key="tune-buttons", horizontal=True, gap="small", vertical_alignment="center"):
         if st.button(
-            t("Run this setting"), key="tune.run-again", type="primary", on_click=_again,
+            label(t("Run this setting")), key="tune.run-again", type="primary", on_click=_again,
             disabled=move.trace is not None and bench.answered() is not None,
         ):  # fmt: skip
             st.rerun()  # the whole page: this part cannot show a run
-        st.button(t("Pin as baseline"), key="tune.pin", on_click=bench.pin, disabled=move.trace is None)
+        st.button(
+            label(t("Pin as baseline")), key="tune.pin", on_click=bench.pin, disabled=move.trace is None
+        )
         full = len(tuning.kept()) >= controls.MOST_COLUMNS
         st.button(
-            t("Keep as a column"), key="tune.keep", on_click=tuning.keep, disabled=full,
-            help=t("Compare shows {most} columns at most.", most=controls.MOST_COLUMNS) if full
-            else t("Compare gets a column with this strategy and setting, and the question."),
+            label(t("Keep as a column")), key="tune.keep", on_click=tuning.keep, disabled=full,
+            help=label(
+                t("Compare shows {most} columns at most.", most=controls.MOST_COLUMNS) if full
+                else t("Compare gets a column with this strategy and setting, and the question.")
+            ),
         )  # fmt: skip
         if tuning.kept():
-            st.page_link("pages/ask/compare.py", label=_columns(len(tuning.kept())))
+            st.page_link("pages/ask/compare.py", label=label(_columns(len(tuning.kept()))))
 
 
 def _columns(count: int) -> str:
@@ -248,7 +252,7 @@ def _result(bench: tuning.Bench) -> None:
     if trace.answer and bench.pinned.answer:
         foreign.draw(changes.answers(bench.pinned.answer, trace.answer))
     foreign.draw(passages.passages(column, 0, trace.question))
-    with st.expander(t("Every passage that was found, and its fate")):
+    with st.expander(label(t("Every passage that was found, and its fate"))):
         foreign.draw(changes.fates(rag_core.fates(bench.shown)))
     _warn(column)
 

@@ -35,7 +35,7 @@ def ranks(changes: Sequence[rag_core.RankChange], setting: str) -> str:
 
 def _used(change: rag_core.RankChange) -> str:
     return (
-        f'<li class="rl-{change.kind}"><span class="rl-n">{change.after or 0:d}</span>{_badge(change)}'
+        f'<li class="rl-{escape(change.kind)}"><span class="rl-n">{change.after or 0:d}</span>{_badge(change)}'
         f'<span class="rl-cut-title" title="{escape(change.passage.full_title)}">{escape(change.passage.full_title)}</span></li>'
     )
 
@@ -56,25 +56,25 @@ def _badge(change: rag_core.RankChange) -> str:
         "up": (f"▲ {by}", t("up {by}", by=by), "rl-high"),
         "down": (f"▼ {by}", t("down {by}", by=by), "rl-medium"),
     }.get(change.kind, ("=", t("unchanged"), "rl-low"))
-    return f'<span class="rl-label {css}" aria-label="{escape(spoken)}">{escape(shown)}</span>'
+    return f'<span class="rl-label {escape(css)}" aria-label="{escape(spoken)}">{escape(shown)}</span>'
 
 
 def answers(before: rag_core.Answer, after: rag_core.Answer) -> str:
     """What changed in the answer, sentence by sentence."""
     changes = rag_core.answer_changes(before, after)
-    new, gone = (
-        "".join(f"<li>{escape(one.text)}</li>" for one in changes if one.kind == kind)
-        for kind in ("new", "gone")
-    )
-    if not new and not gone:
+    if all(one.kind == "same" for one in changes):
         return f'<p class="rl-note">{escape(t("The answer says the same as the baseline’s."))}</p>'
-    parts = [
-        f"<p><b>{escape(title)}</b></p><ul>{rows}</ul>"
-        for title, rows in ((t("New in this answer"), new), (t("Only in the baseline’s answer"), gone))
-        if rows
-    ]
     title = t("The answer differs from the baseline’s")
-    return f'<details class="rl-differs"><summary>{escape(title)}</summary>{"".join(parts)}</details>'
+    return (
+        f'<details class="rl-differs"><summary>{escape(title)}</summary>'
+        f"{_sentences(changes, 'new', t('New in this answer'))}"
+        f"{_sentences(changes, 'gone', t('Only in the baseline’s answer'))}</details>"
+    )
+
+
+def _sentences(changes: Sequence[rag_core.SentenceChange], kind: str, title: str) -> str:
+    rows = "".join(f"<li>{escape(one.text)}</li>" for one in changes if one.kind == kind)
+    return f"<p><b>{escape(title)}</b></p><ul>{rows}</ul>" if rows else ""
 
 
 def fates(found: Sequence[rag_core.Fate]) -> str:
