@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from .catalog.address import Configuration, from_address, to_address
     from .catalog.outline import OutlinedStage, outline
+    from .catalog.setup import Setup, SetupSpec, set_up, titles_of
     from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
     from .explain import (
         ControlTips,
@@ -103,6 +104,7 @@ if TYPE_CHECKING:
     from .values.answers import Answer, Citation
     from .values.errors import RagError, StageError
     from .values.grounding import HOW_GROUNDED, Grounded
+    from .values.model_choice import OFFLINE_MODEL, ModelChoice
     from .values.notice import NOTICE
     from .values.orders import GIVES_ORDERS, gives_orders
     from .values.profile import Profile
@@ -138,6 +140,7 @@ __all__ = [
     "MAX_UPLOAD",
     "MAX_UPLOADS",
     "NOTICE",
+    "OFFLINE_MODEL",
     "READY_TEMPLATES",
     "RECIPES",
     "UPLOADS",
@@ -166,6 +169,7 @@ __all__ = [
     "Lane",
     "Missed",
     "ModelCall",
+    "ModelChoice",
     "Number",
     "OutlinedStage",
     "Part",
@@ -186,6 +190,8 @@ __all__ = [
     "ScoreLine",
     "Segment",
     "Settings",
+    "Setup",
+    "SetupSpec",
     "SharedPassage",
     "Source",
     "StageError",
@@ -261,11 +267,13 @@ __all__ = [
     "results_by_query",
     "retrieve_hybrid_rrf",
     "search_documents",
+    "set_up",
     "shared_passages",
     "source_names",
     "spent_so_far",
     "summary_of_fates",
     "tipping_points",
+    "titles_of",
     "to_address",
     "token_counts",
     "triage",
@@ -279,6 +287,7 @@ _NAMES = {  # module: its names
     "catalog": "RECIPES Choice Control Number Preset Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
     "catalog.address": "Configuration from_address to_address",
     "catalog.outline": "OutlinedStage outline",
+    "catalog.setup": "Setup SetupSpec set_up titles_of",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
     "explain": "ControlTips Fate FlowColumn Lane Missed Part Place ScoreLine TippingPoint WhyNot decompose fates flow_columns lanes summary_of_fates tipping_points",
     "indexing.chunking": "CHUNK_SIZES Chunking",
@@ -309,6 +318,7 @@ _NAMES = {  # module: its names
     "values.errors": "RagError StageError",
     "values.grounding": "HOW_GROUNDED Grounded",
     "values.orders": "GIVES_ORDERS gives_orders",
+    "values.model_choice": "OFFLINE_MODEL ModelChoice",
     "values.notice": "NOTICE",
     "values.profile": "Profile",
     "values.provenance": "QueryResults SharedPassage only_in results_by_query shared_passages",

@@ -15,6 +15,7 @@ from ..runtime.services import Services
 from ..stages import Flow, SelectStage, Stage
 from ..urgency.triage import triage
 from ..values.errors import ConfigError, StageError, Stopped
+from ..values.model_choice import ModelChoice
 from ..values.trace import Step, Trace
 from ..values.types import ModelCall, State
 from .shortages import shortages
@@ -71,6 +72,12 @@ class Strategy:
         """Id of the stages and their parameters, 12 hexadecimal digits: for caches and result files."""
         return hashlib.sha256(repr((self.name, self.stages)).encode()).hexdigest()[:12]
 
+    def fingerprint_on(self, models: ModelChoice) -> str:
+        """The same of the strategy on these language models; its own `fingerprint` where none was chosen."""
+        if not models:
+            return self.fingerprint
+        return hashlib.sha256(repr((self.fingerprint, models)).encode()).hexdigest()[:12]
+
     def without_answer(self) -> Strategy:
         """The same strategy without its answer stage: retrieval alone, without the cost of an answer."""
         return replace(self, stages=tuple(stage for stage in self.stages if stage.kind != "answer"))
@@ -121,11 +128,12 @@ class Strategy:
             question,
             self.name,
             self.controls,
-            self.fingerprint,
+            self.fingerprint_on(services.models),
             tuple(steps),
             services.engine,
             once,
             triage(question),
+            services.models,
         )
 
     def prefix(self, question: str, position: int, services: Services) -> Hashable:

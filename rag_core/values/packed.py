@@ -15,6 +15,7 @@ from typing import Any
 from .answers import Answer, Citation
 from .errors import DataError
 from .grounding import Grounded
+from .model_choice import ModelChoice
 from .remarks import Remark, Suggestion
 from .sources import Source
 from .trace import Step, Trace
@@ -25,8 +26,8 @@ from .visible import valid
 KINDS: Mapping[str, type] = {
     one.__name__: one
     for one in (
-        Answer, Citation, Grounded, Hit, ModelCall, Passage, Query, Ranking, Relevance, Remark, Source, State, Step,
-        Suggestion, Term, Trace, Triage, Vote,
+        Answer, Citation, Grounded, Hit, ModelCall, ModelChoice, Passage, Query, Ranking, Relevance, Remark, Source, State,
+        Step, Suggestion, Term, Trace, Triage, Vote,
     )
 }  # fmt: skip
 _OBJECT, _TUPLE, _MAPPING = "#", "()", "{}"  # keys that mark what JSON cannot tell apart

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .answers import Answer
+from .model_choice import AS_SET, ModelChoice
 from .notice import NOTICE
 from .remarks import Remark
 from .sources import OLD_YEARS, age_years, is_old
@@ -56,9 +57,10 @@ class Trace:
 
     Args:
         controls: every control of the strategy and its value in this run.
-        fingerprint: id of the stages and their parameters.
+        fingerprint: id of the stages, their parameters, and the models chosen.
         engine: names of the models and the index behind this run.
         triage: how urgent the question is.
+        models: the language models chosen for this run in place of the settings'; `engine` has those that ran.
     """
 
     question: str
@@ -69,6 +71,7 @@ class Trace:
     engine: Mapping[str, str | None] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     triage: Triage = field(default_factory=lambda: Triage("routine"))
+    models: ModelChoice = AS_SET
 
     @property
     def final(self) -> State:
@@ -245,6 +248,7 @@ class Trace:
             "seconds": self.seconds,
             "warnings": list(self.warnings),
             "engine": dict(self.engine),
+            "models": dict(self.models.named),
             "triage": self.triage.as_json(),
             "country": self.country or None,
             "notice": NOTICE,
