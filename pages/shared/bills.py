@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import rag_core
 from pages.shared.foreign import escape
+from pages.shared.i18n import t
 
 
 def bill(trace: rag_core.Trace) -> str:
@@ -26,6 +27,13 @@ def bill(trace: rag_core.Trace) -> str:
         f"<th>out</th><th>Cost</th></tr></thead><tbody>{rows}{total}</tbody></table></div>"
         f"<p class='rl-note'>{escape(note)}</p>"
     )
+
+
+def made_by(trace: rag_core.Trace) -> str:
+    """The language model and the index behind a result."""
+    model, index = trace.engine.get("llm") or "", trace.engine.get("index") or ""
+    said = t("Answered by: {model}. Searched: {index}.", model=model, index=index)
+    return f'<p class="rl-note">{escape(said)}</p>'
 
 
 def cost_note(calls: Sequence[rag_core.ModelCall]) -> str:

@@ -63,11 +63,14 @@ class Engine:
 
     def _open_other(self, corpus: str) -> rag_core.Lab:
         assert self.lab is not None  # `wait` has seen it
-        return rag_core.open_lab(corpus, settings=self.settings, engines=self.lab.engines, consent=_refuse)
+        lab = rag_core.open_lab(corpus, settings=self.settings, engines=self.lab.engines, consent=_refuse)
+        lab.others = self.wait
+        return lab
 
     def _open(self) -> None:
         try:
             self.lab = rag_core.open_lab(settings=self.settings, progress=self._report)
+            self.lab.others = self.wait
         except rag_core.RagError as error:
             self.error = error
         except Exception as error:

@@ -11,6 +11,7 @@ import rag_core
 from pages.shared import foreign
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
+from pages.shared.i18n import t
 from pages.shared.passages import SCALES
 from pages.shared.rank_flow import MOST, rank_flow
 
@@ -155,19 +156,19 @@ def _moves(tips: Sequence[rag_core.ControlTips]) -> str:
 
 @st.fragment
 def why_not(traces: Sequence[rag_core.Trace]) -> None:
-    """Any passage of the collection, and where each strategy lost it."""
+    """Any passage of the collections, and where each strategy lost it."""
     box = st.expander("Why not this one?", key="why_not", on_change="rerun")
     if not box.open:
         return
     with box:
         try:
-            _why_not(traces, engine().wait(traces[0].corpus))
+            _why_not(traces, {trace.corpus: engine().wait(trace.corpus) for trace in traces})
         except rag_core.RagError as error:
             st.warning(foreign.label(error))
 
 
-def _why_not(traces: Sequence[rag_core.Trace], lab: rag_core.Lab) -> None:
-    passages = lab.passages
+def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab]) -> None:
+    passages = {name: one for lab in labs.values() for name, one in lab.passages.items()}
     chosen = st.selectbox(
         "A passage of the collection", sorted(passages, key=lambda name: passages[name].full_title), index=None,
         key="why_not.passage", placeholder="Type words of its title",
@@ -175,11 +176,16 @@ def _why_not(traces: Sequence[rag_core.Trace], lab: rag_core.Lab) -> None:
     )  # fmt: skip
     if chosen:
         rows = "".join(
-            f"<dt>{escape(rag_core.describe((trace.strategy, trace.controls)))}</dt>"
-            f"<dd>{escape(lab.why_not(trace, chosen).text)}</dd>"
-            for trace in traces
+            f"<dt>{escape(title)}</dt><dd>{escape(_lost(trace, chosen, labs[trace.corpus]))}</dd>"
+            for title, trace in zip(rag_core.titles_of(traces), traces, strict=True)
         )
         foreign.draw(f'<dl class="rl-tips">{rows}</dl>')
+
+
+def _lost(trace: rag_core.Trace, passage: str, lab: rag_core.Lab) -> str:
+    if passage not in lab.passages:
+        return t("It is not among the documents that were searched.")
+    return lab.why_not(trace, passage).text
 
 
 def _called(passage: rag_core.Passage) -> str:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, foreign
-from pages.shared.controls import DEFAULT_COLUMNS, preset_column
+from pages.shared import corpora, foreign, setups
+from pages.shared.controls import DEFAULT_COLUMNS
+from pages.shared.i18n import t
 from pages.shared.live import Comparison
 
 
 def put(run: Comparison) -> None:
     """Write the comparison that is shown into the address, in one step of the browser's history."""
-    strategies = [column.strategy for column in run.columns]
+    columns = [column.setup for column in run.columns]
     corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
-    wanted = {**rag_core.to_address(run.question, strategies, run.country, corpus), "run": [run.id]}
+    wanted = {**rag_core.to_address(run.question, columns, run.country, corpus), "run": [run.id]}
     if _parameters() != wanted:
         st.query_params.from_dict(wanted)
 
@@ -31,12 +32,17 @@ def take() -> None:
     problems = list(found.problems)
     if found.corpus and found.corpus not in corpora.names():
         problems.append(f"There are no documents {found.corpus!r} here; the built-in ones are searched.")
+    problems += [
+        t("There are no documents {name!r} here; the page's own are searched.", name=column.corpus)
+        for column in found.columns
+        if column.corpus and column.corpus not in corpora.names()
+    ]
     corpora.set_to(found.corpus)
     st.session_state.update(
-        question=found.question, country=found.country, columns=len(found.strategies), misread=problems
+        question=found.question, country=found.country, columns=len(found.columns), misread=problems
     )
-    for position, strategy in enumerate(found.strategies):
-        preset_column(position, strategy.name, strategy.controls)
+    for position, setup in enumerate(found.columns):
+        setups.put(position, setup)
 
 
 def warn() -> None:
