@@ -7,19 +7,22 @@ from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
 from pages.shared.frame import frame
+from pages.shared.i18n import settle, t
 
 if __name__ == "__main__":  # runs in every browser session
     st.set_page_config(page_title="Obstetrics RAG lab", page_icon="🤰", layout="wide")
+    settle()
     page = st.navigation(
         [
-            st.Page("pages/ask/compare.py", title="Compare", url_path="", default=True),
-            st.Page("pages/ask/questions.py", title="Questions", url_path="questions"),
-            st.Page("pages/learn/guide.py", title="Strategies", url_path="strategies"),
-            st.Page("pages/ask/documents.py", title="Documents", url_path="documents"),
-            st.Page("pages/measure/run.py", title="Measure", url_path="measure"),
-            st.Page("pages/measure/results.py", title="Results", url_path="results"),
-            st.Page("pages/measure/sweep.py", title="Tune", url_path="tune"),
-            st.Page("pages/measure/history.py", title="History", url_path="history"),
+            st.Page("pages/ask/compare.py", title=t("Compare"), url_path="", default=True),
+            st.Page("pages/ask/tune.py", title=t("Tune"), url_path="tune"),
+            st.Page("pages/ask/questions.py", title=t("Questions"), url_path="questions"),
+            st.Page("pages/learn/guide.py", title=t("Strategies"), url_path="strategies"),
+            st.Page("pages/ask/documents.py", title=t("Documents"), url_path="documents"),
+            st.Page("pages/measure/run.py", title=t("Measure"), url_path="measure"),
+            st.Page("pages/measure/results.py", title=t("Results"), url_path="results"),
+            st.Page("pages/measure/sweep.py", title=t("Search settings"), url_path="search-settings"),
+            st.Page("pages/measure/history.py", title=t("History"), url_path="history"),
         ],
         position="top",
     )

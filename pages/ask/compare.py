@@ -31,6 +31,7 @@ from pages.shared import (
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
+from pages.shared.i18n import problem, said, t
 from pages.shared.live import Column, Comparison, LiveRun
 from pages.shared.question import look_for, pick_demo, question_box
 
@@ -41,7 +42,7 @@ ADDRESS_S = 3.0  # by then the browser knows a new comparison's address
 def main() -> None:
     """Draw the page."""
     with st.container(key="unseen"):
-        st.header("Which retrieval strategy answers best?", anchor=False)
+        st.header(t("Which retrieval strategy answers best?"), anchor=False)
     run = _current()
     running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
     pressed = presenter.bar(run, running=running) if presenter.on() else _ask(run, running=running)
@@ -49,7 +50,9 @@ def main() -> None:
     with asking:
         if st.session_state.get("forgotten"):
             st.info(
-                "The comparison at this address is no longer stored on this server. Ask the question again."
+                t(
+                    "The comparison at this address is no longer stored on this server. Ask the question again."
+                )
             )
         permalink.warn()
     above = st.container()
@@ -62,7 +65,7 @@ def main() -> None:
     ]
     columns = [_head(position, card) for position, card in enumerate(cards[: controls.columns()])]
     for card in cards[len(columns) :]:
-        card.caption("Not in the next run.")
+        card.caption(t("Not in the next run."))
     spots = _Spots(above, [card.container() for card in cards], st.container())
     question = st.session_state["question"] if pressed else private.chosen()
     if question is not None:
@@ -140,8 +143,8 @@ def _names(run: Comparison | None, count: int) -> list[str]:
 def _empty(setup: rag_core.Setup) -> None:
     """A card before the first run."""
     foreign.draw(html.idle_status(_changes(setup), _runs_on(setup)))
-    summary = "" if presenter.blind() else rag_core.RECIPES[setup.strategy.name].summary
-    foreign.draw(f'<p class="rl-hint">{escape(summary)} Press <b>Run</b> to see its answer.</p>')
+    summary = "" if presenter.blind() else said(rag_core.RECIPES[setup.strategy.name].summary)
+    foreign.draw(f'<p class="rl-hint">{escape(summary)} {t("Press <b>Run</b> to see its answer.")}</p>')
 
 
 def _changes(setup: rag_core.Setup) -> str:
@@ -198,7 +201,7 @@ def _start(
     try:
         checked = rag_core.check_question(question)
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
         return
     sent = private.cleared(checked)
     if sent is None:
@@ -253,7 +256,7 @@ def _above(question: str, corpus: str) -> None:
     foreign.draw(f"{html.results_heading(question, look)}{urgent}")
     known = corpora.profile(corpus)
     if known and (notice := rag_core.question_notice(question, known.languages)):
-        st.warning(foreign.label(notice))
+        st.warning(foreign.label(said(notice)))
 
 
 def _urgent(triage: rag_core.Triage) -> None:
@@ -295,7 +298,7 @@ class _ColumnView:
             if column.trace:
                 flow.how_it_got_here(column.trace, f"{run.id}.{position}", lambda: _stages(column))
             else:
-                with st.expander(flow.TITLE):
+                with st.expander(said(flow.TITLE)):
                     self._draw_stages()
 
     def draw(self) -> None:
@@ -315,6 +318,7 @@ class _ColumnView:
             column, position, shown, _changes(setup), changed=self._changed, runs_on=_runs_on(setup)
         )
         self._put("status", status)
+        self._put("read", html.read_as(column, self._question))
         self._put("answer", html.answer(column, position, engine().state))
         self._put("warnings", html.warnings(column))
         self._put("passages", passages.passages(column, position, self._question, self._also, blind=blind))
@@ -346,24 +350,24 @@ def _below(run: Comparison) -> None:
         return
     names = _names(run, len(run.columns))
     if rag_core.triage(run.question).urgent:
-        st.subheader("Did they say what to do now?", anchor=False)
+        st.subheader(t("Did they say what to do now?"), anchor=False)
         checks = [
             (name, rag_core.check_safety(column.trace))
             for name, column in zip(names, run.columns, strict=True)
             if column.trace
         ]
         foreign.draw(html.safety(checks))
-    st.subheader("What did one find that another did not?", anchor=False)
+    st.subheader(t("What did one find that another did not?"), anchor=False)
     foreign.draw(overlap.lights(run.columns))
     foreign.draw(overlap.pairs(run.columns))
-    with st.expander("Which passages did they share?"):
+    with st.expander(t("Which passages did they share?")):
         foreign.draw(overlap.table(run.columns, names))
     st.caption(foreign.label(cost))
     if presenter.blind():
         return
     flow.why_not(traces)
     export.menu(run)
-    with st.expander("Where did the time go, and what did it cost?"):
+    with st.expander(t("Where did the time go, and what did it cost?")):
         left, right = st.columns(2)
         with left:
             foreign.chart(charts.waterfall(traces), "waterfall")

@@ -7,16 +7,17 @@ import streamlit as st
 import rag_core
 from pages.shared import builtin_documents, chunking_form, corpora, own_documents, uploading, vector_plot
 from pages.shared.engine import engine
+from pages.shared.i18n import declared, said, t
 
-READ, ADD, MAP = "Read", "Add your own", "Map"
+READ, ADD, MAP = declared("Read"), declared("Add your own"), declared("Map")
 
 
 def main() -> None:
     """Draw the page."""
-    st.header("The documents behind the answers", anchor=False)
+    st.header(t("The documents behind the answers"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view = st.segmented_control(
-            "View", [READ, ADD, MAP], default=READ, key="view", required=True, bind="query-params",
+            t("View"), [READ, ADD, MAP], default=READ, key="view", format_func=said, required=True, bind="query-params",
             label_visibility="collapsed",
         )  # fmt: skip
         corpus = corpora.choose(in_address=True) if view != ADD else rag_core.BUILTIN

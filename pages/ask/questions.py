@@ -9,50 +9,53 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign
 from pages.shared.comparisons import comparisons
+from pages.shared.i18n import plural, problem, said, t, when
 from pages.shared.keeping import history
 from rag_core.history import Entry, History
 
 AT_ONCE = 20
-ANY = "Any strategy"
 
 
 def main() -> None:
     """Draw the page."""
-    st.header("Questions asked", anchor=False)
+    st.header(t("Questions asked"), anchor=False)
     try:
         kept = history()
         if kept is None:
-            st.info("No history is kept: RAG_HISTORY is off.")
+            st.info(t("No history is kept: RAG_HISTORY is off."))
         else:
             _questions(kept)
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
 
 
 def _questions(kept: History) -> None:
     total = kept.count()
     st.caption(
-        f"Every question asked on Compare is kept with its results in {foreign.label(kept.where)}. Whoever can open this app "
-        "can read, open and delete them. To keep none, start the app with RAG_HISTORY=off."
+        t(
+            "Every question asked on Compare is kept with its results in {where}. Whoever can open this app "
+            "can read, open and delete them. To keep none, start the app with RAG_HISTORY=off.",
+            where=foreign.label(kept.where),
+        )
     )
     if not total:
-        st.info("No question has been asked yet.")
-        st.page_link("pages/ask/compare.py", label="Ask one", icon=":material/play_arrow:")
+        st.info(t("No question has been asked yet."))
+        st.page_link("pages/ask/compare.py", label=t("Ask one"), icon=":material/play_arrow:")
         return
     words, strategy, days = _filters()
     shown: int = st.session_state.setdefault("questions.shown", AT_ONCE)
     since, until = (*days, None, None)[:2]
     found = kept.search(words, strategy, since, until, shown + 1)
     if not found:
-        st.info("No question fits. Remove a filter.")
+        st.info(t("No question fits. Remove a filter."))
     for entry in found[:shown]:
         _row(kept, entry)
     if len(found) > shown:
-        st.button("Show more", on_click=_show_more)
-    with st.popover("Delete all"):
-        st.markdown("The questions and their results are deleted for good, for everybody.")
+        st.button(t("Show more"), on_click=_show_more)
+    with st.popover(t("Delete all")):
+        st.markdown(t("The questions and their results are deleted for good, for everybody."))
         st.button(
-            f"Delete {total:,} question{'' if total == 1 else 's'}",
+            plural("Delete {count:,} question", "Delete {count:,} questions", total),
             type="primary",
             on_click=_delete_all,
             args=(kept,),
@@ -62,37 +65,51 @@ def _questions(kept: History) -> None:
 def _filters() -> tuple[str, str, tuple[date, ...]]:
     """Words, a strategy's name or "", and no day, one or two."""
     left, middle, right = st.columns([3, 2, 2])
-    words = left.text_input("Words in the question", key="questions.words", persist_state="session")
+    words = left.text_input(t("Words in the question"), key="questions.words", persist_state="session")
     strategy = middle.selectbox(
-        "Strategy",
+        t("Strategy"),
         ["", *rag_core.RECIPES],
-        format_func=lambda name: foreign.plain(rag_core.RECIPES[name].title if name else ANY),
+        format_func=lambda name: foreign.plain(
+            said(rag_core.RECIPES[name].title) if name else t("Any strategy")
+        ),
         key="questions.strategy",
         persist_state="session",
     )
-    days = right.date_input("From and to (UTC)", value=(), key="questions.days", persist_state="session")
+    days = right.date_input(t("From and to (UTC)"), value=(), key="questions.days", persist_state="session")
     return words, strategy, days
 
 
 def _row(kept: History, entry: Entry) -> None:
     with st.container(border=True, gap=None):
         st.markdown(foreign.label(entry.question))
-        st.caption(foreign.label(f"{entry.asked:%d %B %Y, %H:%M} UTC · {_strategies(entry)}"))
+        st.caption(
+            foreign.label(
+                t(
+                    "{when} UTC · {strategies}",
+                    when=when(entry.asked),
+                    strategies=_strategies(entry),
+                )
+            )
+        )
         with st.container(horizontal=True):
             if st.button(
-                "Open again", key=f"open.{entry.id}", help=foreign.label(f"Open “{entry.question}”")
+                t("Open again"),
+                key=f"open.{entry.id}",
+                help=foreign.label(t("Open “{question}”", question=entry.question)),
             ):
                 st.switch_page("pages/ask/compare.py", query_params={"run": entry.id})
             st.button(
-                "Delete", key=f"delete.{entry.id}", help=foreign.label(f"Delete “{entry.question}”"),
+                t("Delete"), key=f"delete.{entry.id}", help=foreign.label(t("Delete “{question}”", question=entry.question)),
                 type="tertiary", on_click=_delete, args=(kept, entry.id),
             )  # fmt: skip
 
 
 def _strategies(entry: Entry) -> str:
-    titles = [rag_core.RECIPES[name].title if name in rag_core.RECIPES else name for name in entry.strategies]
+    titles = [
+        said(rag_core.RECIPES[name].title) if name in rag_core.RECIPES else name for name in entry.strategies
+    ]
     missing = len(titles) - entry.finished
-    return ", ".join(titles) + (f" · {missing} without a result" if missing else "")
+    return ", ".join(titles) + (t(" · {count} without a result", count=missing) if missing else "")
 
 
 def _show_more() -> None:
@@ -103,7 +120,7 @@ def _delete(kept: History, identity: str) -> None:
     try:
         kept.delete(identity)
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
         return
     _forget(identity)
 
@@ -113,7 +130,7 @@ def _delete_all(kept: History) -> None:
         identities = [entry.id for entry in kept.search()]
         kept.delete_all()
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
         return
     for identity in identities:
         _forget(identity)

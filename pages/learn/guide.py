@@ -9,15 +9,16 @@ from pages.shared import claims, foreign
 from pages.shared.controls import preset_column
 from pages.shared.diagram import diagram
 from pages.shared.foreign import escape, label
+from pages.shared.i18n import said, t
 
 
 def main() -> None:
     """Draw the page."""
-    st.header("How each strategy works", anchor=False)
-    st.caption("Generated from the definitions that the app, the command line and the tests use.")
+    st.header(t("How each strategy works"), anchor=False)
+    st.caption(t("Generated from the definitions that the app, the command line and the tests use."))
     names = list(rag_core.RECIPES)
     for name, tab in zip(
-        names, st.tabs([label(rag_core.RECIPES[name].title) for name in names]), strict=True
+        names, st.tabs([label(said(rag_core.RECIPES[name].title)) for name in names]), strict=True
     ):
         with tab:
             _strategy(rag_core.RECIPES[name])
@@ -26,41 +27,43 @@ def main() -> None:
 
 
 def _strategy(recipe: rag_core.Recipe) -> None:
-    st.markdown(label(recipe.summary))
+    st.markdown(label(said(recipe.summary)))
     preset = None
     if recipe.presets:
         preset = st.segmented_control(
-            "Preset",
+            t("Preset"),
             [preset.name for preset in recipe.presets],
             key=f"guide.{recipe.name}",
             format_func=label,
-            help="\n\n".join(f"**{label(preset.name)}**: {label(preset.help)}" for preset in recipe.presets),
+            help="\n\n".join(
+                f"**{label(preset.name)}**: {label(said(preset.help))}" for preset in recipe.presets
+            ),
         )
     values = next((one.values for one in recipe.presets if one.name == preset), {})
     foreign.draw(diagram(recipe.build(**values)))
     left, right = st.columns(2)
-    left.markdown(f"**Good for.** {label(recipe.helps)}")
-    right.markdown(f"**Not good for.** {label(recipe.hurts)}")
-    calls = " + ".join(f"{count} {purpose}" for purpose, count in recipe.calls.items())
-    left.markdown(f"**Cost.** Language model calls per question, at most: {label(calls)}.")
-    right.markdown(f"**Source.** {label(recipe.source)}")
-    with st.expander("Controls and their defaults"):
+    left.markdown(t("**Good for.** {helps}", helps=label(said(recipe.helps))))
+    right.markdown(t("**Not good for.** {hurts}", hurts=label(said(recipe.hurts))))
+    calls = " + ".join(f"{count} {said(purpose)}" for purpose, count in recipe.calls.items())
+    left.markdown(t("**Cost.** Language model calls per question, at most: {calls}.", calls=label(calls)))
+    right.markdown(t("**Source.** {source}", source=label(said(recipe.source))))
+    with st.expander(t("Controls and their defaults")):
         foreign.draw(_controls(recipe))
-    if st.button("Try it on the Compare page", key=f"guide.try.{recipe.name}"):
+    if st.button(t("Try it on the Compare page"), key=f"guide.try.{recipe.name}"):
         preset_column(0, recipe.name, values)
         st.switch_page("pages/ask/compare.py")
 
 
 def _controls(recipe: rag_core.Recipe) -> str:
     rows = "".join(
-        f"<tr><td>{escape(control.title)}<br><small>{escape(control.name)}</small></td>"
+        f"<tr><td>{escape(said(control.title))}<br><small>{escape(control.name)}</small></td>"
         f"<td>{escape(rag_core.format_value(control.plain(control.parse(control.default))))}</td>"
-        f"<td>{escape(_range(control))}</td><td>{escape(control.help)}</td></tr>"
+        f"<td>{escape(_range(control))}</td><td>{escape(said(control.help))}</td></tr>"
         for control in recipe.controls
     )
     return (
-        '<div class="rl-scroll"><table class="rl-table"><thead><tr><th>Control</th><th>Default</th>'
-        f"<th>Range</th><th>What it does</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        '<div class="rl-scroll"><table class="rl-table"><thead><tr>'
+        f"<th>{t('Control')}</th><th>{t('Default')}</th><th>{t('Range')}</th><th>{t('What it does')}</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
@@ -69,33 +72,43 @@ def _range(control: rag_core.Control) -> str:
     if shape["choices"]:
         return ", ".join(shape["choices"])
     if shape["min"] is None:
-        return "on, off"
-    return f"{shape['min']:g} to {shape['max']:g}, step {shape['step']:g} {shape['unit']}".strip()
+        return t("on, off")
+    unit = said(shape["unit"])
+    return t("{min:g} to {max:g}, step {step:g} {unit}", **{**shape, "unit": unit}).strip()
 
 
 def _claims() -> None:
     results = claims.measured()
-    st.subheader("Published claims and our own measurements", anchor=False)
+    st.subheader(t("Published claims and our own measurements"), anchor=False)
     st.caption(
-        f"Grey: as published. Below or beside it: our results on {results.queries:,} built-in test questions with "
-        "the offline engine (mean and 95 % interval over questions, from `make results`)."
+        t(
+            "Grey: as published. Below or beside it: our results on {queries:,} built-in test questions with "
+            "the offline engine (mean and 95 % interval over questions, from `make results`).",
+            queries=results.queries,
+        )
     )
     st.markdown(
-        "**Multi-query and its alternatives** (Multi-Query Rewriter RAG, Comparison with Other Architectures)"
+        t(
+            "**Multi-query and its alternatives** (Multi-Query Rewriter RAG, Comparison with Other Architectures)"
+        )
     )
     foreign.draw(claims.comparison(results))
-    st.markdown("**RAG-MSR's ablation** (its README, Experiment Results)")
+    st.markdown(t("**RAG-MSR's ablation** (its README, Experiment Results)"))
     foreign.draw(claims.ablation(results))
     st.caption(
-        "The README's figures are for ten selected questions, with yes-or-no relevance and the ideal order taken "
-        "from the retrieved list itself. That metric is 1 whenever the relevant results come first, however many "
-        "were missed. The last column uses graded judgements for both."
+        t(
+            "The README's figures are for ten selected questions, with yes-or-no relevance and the ideal order taken "
+            "from the retrieved list itself. That metric is 1 whenever the relevant results come first, however many "
+            "were missed. The last column uses graded judgements for both."
+        )
     )
     st.markdown(
-        "**Error rate of the reformulations** (RAG-MSR README, Reformulation Error Analysis: the share of irrelevant passages they add)"
+        t(
+            "**Error rate of the reformulations** (RAG-MSR README, Reformulation Error Analysis: the share of irrelevant passages they add)"
+        )
     )
     foreign.draw(claims.error_rates(results))
-    st.caption("Unjudged passages count as irrelevant, so these rates are upper bounds.")
+    st.caption(t("Unjudged passages count as irrelevant, so these rates are upper bounds."))
 
 
 main()

@@ -7,37 +7,38 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign
 from pages.shared.foreign import label
+from pages.shared.i18n import problem, said, t
 from rag_core import evaluation as ev
 
 
 def main() -> None:
     """Draw the page."""
-    st.header("History of runs", anchor=False)
+    st.header(t("History of runs"), anchor=False)
     folders = ev.past_runs(rag_core.read_settings())
     if not folders:
-        st.info("Nothing has been measured yet.")
-        st.page_link("pages/measure/run.py", label="Measure strategies", icon="▶️")
+        st.info(t("Nothing has been measured yet."))
+        st.page_link("pages/measure/run.py", label=t("Measure strategies"), icon="▶️")
         return
     runs = []
     for folder in folders:
         try:
             runs.append(ev.RunFolder.open(folder))
         except rag_core.RagError as error:
-            st.error(foreign.label(error))
-    st.caption("Choose one run to see its results, or two to compare them.")
+            st.error(foreign.label(problem(error)))
+    st.caption(t("Choose one run to see its results, or two to compare them."))
     event = st.dataframe(
         foreign.cells(map(_row, runs)), hide_index=True, on_select="rerun", selection_mode="multi-row", key="history",
         placeholder="",
-        column_config={"best": st.column_config.NumberColumn(format="%.3f")},
+        column_config=_columns(),
     )  # fmt: skip
     picked = [runs[row] for row in event["selection"]["rows"] if row < len(runs)]
     if len(picked) == 1:
-        if st.button("See its results", type="primary"):
+        if st.button(t("See its results"), type="primary"):
             st.switch_page("pages/measure/results.py", query_params={"run": picked[0].folder.name})
     elif len(picked) == 2:
         _compare(picked[1], picked[0])
     elif picked:
-        st.info("Choose two runs.")
+        st.info(t("Choose two runs."))
 
 
 def _row(run: ev.RunFolder) -> dict[str, object]:
@@ -48,8 +49,8 @@ def _row(run: ev.RunFolder) -> dict[str, object]:
         "when": manifest.minute,
         "questions": f"{manifest.data} {manifest.split} ({manifest.questions})",
         "strategies": ", ".join(names.values()),
-        "depth": str(manifest.depth or "as configured"),
-        "metric": ev.parse_metric(results.primary).title if results else "not finished",
+        "depth": str(manifest.depth or t("as configured")),
+        "metric": said(ev.parse_metric(results.primary).title) if results else t("not finished"),
         "leader": names[leader] if leader else "",
         "best": results.primary_means[leader] if results and leader else None,
         "embeddings": manifest.engine["embedding"],
@@ -57,33 +58,47 @@ def _row(run: ev.RunFolder) -> dict[str, object]:
     }
 
 
+def _columns() -> dict[str, object]:
+    titles = {
+        "when": t("when"),
+        "questions": t("questions"),
+        "strategies": t("strategies"),
+        "depth": t("depth"),
+        "metric": t("metric"),
+        "leader": t("leader"),
+        "embeddings": t("embeddings"),
+        "language model": t("language model"),
+    }
+    return {**titles, "best": st.column_config.NumberColumn(t("best"), format="%.3f")}
+
+
 def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
     """Every strategy of both runs, on the questions they share."""
-    st.subheader("Comparison", anchor=False)
+    st.subheader(t("Comparison"), anchor=False)
     for warning in ev.differences(older, newer):
-        st.warning(foreign.label(warning))
+        st.warning(foreign.label(said(warning)))
     names = [*ev.DEFAULT_METRICS, "recall@100"]
     metric = ev.parse_metric(
         st.selectbox(
-            "Metric",
+            t("Metric"),
             names,
-            format_func=lambda name: foreign.plain(ev.parse_metric(name).title),
+            format_func=lambda name: foreign.plain(said(ev.parse_metric(name).title)),
             key="history.metric",
         )
     )
     found = ev.compare_runs(older, newer, metric)
-    number = st.column_config.NumberColumn(format="%.3f")
+    number = st.column_config.NumberColumn
     st.dataframe(
         foreign.cells(
             {
                 "strategy": row.title,
                 "older": row.older,
                 "newer": row.newer,
-                "in": "both"
+                "in": t("both")
                 if row.comparison
-                else "the older only"
+                else t("the older only")
                 if row.newer is None
-                else "the newer only",
+                else t("the newer only"),
                 "questions in both": row.comparison.n if row.comparison else None,
                 "wins of the newer": row.comparison.wins if row.comparison else None,
                 "losses": row.comparison.losses if row.comparison else None,
@@ -92,16 +107,20 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
         ),
         hide_index=True,
         column_config={
-            "older": number,
-            "newer": number,
-            "strategy": st.column_config.TextColumn(width="large"),
+            "older": number(t("older"), format="%.3f"),
+            "newer": number(t("newer"), format="%.3f"),
+            "strategy": st.column_config.TextColumn(t("strategy"), width="large"),
+            "in": t("in"),
+            "questions in both": t("questions in both"),
+            "wins of the newer": t("wins of the newer"),
+            "losses": t("losses"),
         },
     )
     compared = [row.comparison for row in found if row.comparison]
     if not compared:
-        st.info("The runs have no strategy with the same settings in common.")
+        st.info(t("The runs have no strategy with the same settings in common."))
     for pair in compared:
-        st.markdown(f"- {label(pair.verdict)}")
+        st.markdown(f"- {label(said(pair.verdict))}")
 
 
 main()

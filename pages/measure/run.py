@@ -8,6 +8,7 @@ import streamlit as st
 
 import rag_core
 from pages.shared import foreign
+from pages.shared.i18n import problem, said, t
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, under_way
 from rag_core import evaluation as ev
 
@@ -22,10 +23,12 @@ KEPT = {
 
 def main() -> None:
     """Draw the page."""
-    st.header("Measure strategies on judged questions", anchor=False)
+    st.header(t("Measure strategies on judged questions"), anchor=False)
     st.markdown(
-        "Every question has documents judged relevant. This measures retrieval only: no answers are written "
-        "and no answer model is called."
+        t(
+            "Every question has documents judged relevant. This measures retrieval only: no answers are written "
+            "and no answer model is called."
+        )
     )
     under_way("run")  # first, so that a phone shows it without scrolling
     _form()
@@ -36,32 +39,37 @@ def _form() -> None:
     with left:
         data = choose_data("run", in_address=True)
         split = st.text_input(
-            "Split", "test", key="split", help="Which judgements: dev to tune on, test to report on.", **KEPT
+            t("Split"),
+            "test",
+            key="split",
+            help=t("Which judgements: dev to tune on, test to report on."),
+            **KEPT,
         ).strip()
         judged_by(data, split)
     with right:
         names = st.multiselect(
-            "Strategies", list(rag_core.RECIPES), default=[name for name in DEFAULT if name in rag_core.RECIPES],
-            format_func=lambda name: foreign.plain(rag_core.RECIPES[name].title), key="strategies", **KEPT,
+            t("Strategies"), list(rag_core.RECIPES), default=[name for name in DEFAULT if name in rag_core.RECIPES],
+            placeholder=t("Choose"),
+            format_func=lambda name: foreign.plain(said(rag_core.RECIPES[name].title)), key="strategies", **KEPT,
         )  # fmt: skip
         compared = _compared()
         also = st.multiselect(
-            "As set on the Compare page", list(compared), format_func=lambda label: foreign.plain(rag_core.describe(compared[label])),
-            help="The columns of the last comparison, with their settings.", key="run.compared",
-            placeholder="Choose columns" if compared else "Compare a question first",
+            t("As set on the Compare page"), list(compared), format_func=lambda label: foreign.plain(said(rag_core.describe(compared[label]))),
+            help=t("The columns of the last comparison, with their settings."), key="run.compared",
+            placeholder=t("Choose columns") if compared else t("Compare a question first"),
             disabled=not compared, persist_state="session",
         )  # fmt: skip
-    with st.expander("Depth and metrics"):
+    with st.expander(t("Depth and metrics")):
         deep = st.toggle(
-            "Deep rankings (100 passages)", key="deep",
-            help="Raises every count of passages to 100, as deep metrics require. "
-            "Otherwise, strategies run as configured.", **KEPT,
+            t("Deep rankings (100 passages)"), key="deep",
+            help=t("Raises every count of passages to 100, as deep metrics require. "
+            "Otherwise, strategies run as configured."), **KEPT,
         )  # fmt: skip
         metrics = st.multiselect(
-            "Metrics; comparisons use the first", OFFERED, default=list(ev.DEFAULT_METRICS),
-            format_func=lambda name: foreign.plain(ev.parse_metric(name).title), key="metrics", **KEPT,
+            t("Metrics; comparisons use the first"), OFFERED, default=list(ev.DEFAULT_METRICS), placeholder=t("Choose"),
+            format_func=lambda name: foreign.plain(said(ev.parse_metric(name).title)), key="metrics", **KEPT,
         )  # fmt: skip
-    if st.button("Measure", type="primary", disabled=not (names or also)):
+    if st.button(t("Measure"), type="primary", disabled=not (names or also)):
         chosen: dict[str, rag_core.StrategySpec] = {name: name for name in names}
         chosen |= {label: compared[label] for label in also}
         _start(data, split, chosen, 100 if deep else None, metrics)
@@ -83,10 +91,10 @@ def _start(
             metrics,
         )
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
         return
     if job in before:
-        st.toast("This measurement is already running on this server; here is its progress.")
+        st.toast(t("This measurement is already running on this server; here is its progress."))
     st.rerun()
 
 

@@ -8,6 +8,7 @@ import rag_core
 from pages.shared import foreign, plots
 from pages.shared.controls import preset_column
 from pages.shared.foreign import label
+from pages.shared.i18n import problem, said, t
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, under_way
 from rag_core import evaluation as ev
 
@@ -19,17 +20,19 @@ KEPT = {"persist_state": "session"}
 
 def main() -> None:
     """Draw the page."""
-    st.header("Tune a strategy", anchor=False)
+    st.header(t("Search settings"), anchor=False)
     st.markdown(
-        "Every setting is measured on every dev question; the best one is then reported on the test questions, which "
-        "played no part in choosing it. All settings share their retrievals."
+        t(
+            "Every setting is measured on every dev question; the best one is then reported on the test questions, which "
+            "played no part in choosing it. All settings share their retrievals."
+        )
     )
     under_way("sweep")
     _form()
     st.divider()
     result = _choose_sweep()
     if result is None:
-        st.info("Nothing has been tuned yet.")
+        st.info(t("Nothing has been searched yet."))
         return
     _result(result)
 
@@ -43,13 +46,13 @@ def _choose_sweep() -> ev.SweepResult | None:
         st.session_state["sweep.past"] = wanted
         del st.query_params["sweep"]
     name = st.selectbox(
-        "Sweep", list(past), key="sweep.past", label_visibility="collapsed",
+        t("Sweep"), list(past), key="sweep.past", label_visibility="collapsed",
         format_func=lambda name: foreign.plain(ev.sweep_title(past[name])),
     )  # fmt: skip
     try:
         return ev.read_sweep(past[name])
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
         return None
 
 
@@ -57,8 +60,8 @@ def _form() -> None:
     left, right = st.columns([1, 2])
     with left:
         name = st.selectbox(
-            "Strategy", list(rag_core.RECIPES), index=list(rag_core.RECIPES).index("hybrid_rrf"),
-            format_func=lambda name: foreign.plain(rag_core.RECIPES[name].title), key="sweep.strategy", **KEPT,
+            t("Strategy"), list(rag_core.RECIPES), index=list(rag_core.RECIPES).index("hybrid_rrf"),
+            format_func=lambda name: foreign.plain(said(rag_core.RECIPES[name].title)), key="sweep.strategy", **KEPT,
         )  # fmt: skip
         data = choose_data("sweep")
         judged_by(data, "dev")
@@ -68,31 +71,33 @@ def _form() -> None:
     with right:
         others = [one for one in controls if one not in counts]
         varied = st.multiselect(
-            "Vary", others, format_func=foreign.plain, default=[one for one in TUNED_FIRST if one in others][:3],
-            key=f"sweep.vary.{name}", **KEPT,
+            t("Vary"), others, format_func=foreign.plain, default=[one for one in TUNED_FIRST if one in others][:3],
+            placeholder=t("Choose"), key=f"sweep.vary.{name}", **KEPT,
         )  # fmt: skip
         varied += st.multiselect(
-            "Vary counts of passages too", counts, format_func=foreign.plain, default=[], key=f"sweep.counts.{name}",
-            placeholder="Kept as they are", **KEPT,
+            t("Vary counts of passages too"), counts, format_func=foreign.plain, default=[], key=f"sweep.counts.{name}",
+            placeholder=t("Kept as they are"), **KEPT,
         )  # fmt: skip
         st.caption(
-            "Counts are kept as they are unless you add them: more passages alone raise nDCG@10 and recall. "
-            "If k_final varies, the result shows how much of the gain comes from that."
+            t(
+                "Counts are kept as they are unless you add them: more passages alone raise nDCG@10 and recall. "
+                "If k_final varies, the result shows how much of the gain comes from that."
+            )
         )
         axes = {one: _axis(recipe, controls[one]) for one in varied}
     total = ev.grid_size(axes)
     bottom = st.columns([1, 1, 2], vertical_alignment="bottom")
     metric = bottom[0].selectbox(
-        "Metric", ["ndcg@10", "recall@10", "mrr", "map", "hit@5"],
-        format_func=lambda name: foreign.plain(ev.parse_metric(name).title), key="sweep.metric", **KEPT,
+        t("Metric"), ["ndcg@10", "recall@10", "mrr", "map", "hit@5"],
+        format_func=lambda name: foreign.plain(said(ev.parse_metric(name).title)), key="sweep.metric", **KEPT,
     )  # fmt: skip
     most = bottom[1].selectbox(
-        "At most", MOST, index=2, format_func=lambda count: f"{count:,} settings",
-        help="If there are more combinations, a random sample is tried.", key="sweep.most", **KEPT,
+        t("At most"), MOST, index=2, format_func=lambda count: t("{count:,} settings", count=count),
+        help=t("If there are more combinations, a random sample is tried."), key="sweep.most", **KEPT,
     )  # fmt: skip
-    how = "all of them" if total <= most else f"a random {most:,} of them"
+    how = t("all of them") if total <= most else t("a random {count:,} of them", count=most)
     if bottom[2].button(
-        f"Tune: {total:,} combinations, {how}" if total else "Choose what to vary",
+        t("Search: {total:,} combinations, {how}", total=total, how=how) if total else t("Choose what to vary"),
         type="primary", disabled=not total, width="stretch", key="sweep.start",  # one button, whatever its label
     ):  # fmt: skip
         before = jobs().all("sweep")
@@ -108,10 +113,10 @@ def _form() -> None:
                 metric,
             )
         except rag_core.RagError as error:
-            st.error(foreign.label(error))
+            st.error(foreign.label(problem(error)))
             return
         if job in before:
-            st.toast("This sweep is already running on this server; here is its progress.")
+            st.toast(t("This sweep is already running on this server; here is its progress."))
         st.rerun()
 
 
@@ -127,11 +132,13 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
             number = int if control.whole else float
             low, high = st.slider(
                 label(control.name), number(control.min), number(control.max), (number(control.min), number(_high(control))),
-                step=number(control.step), help=label(control.help), key=key, **KEPT,
+                step=number(control.step), help=label(said(control.help)), key=key, **KEPT,
             )  # fmt: skip
             return ev.axis_values(control, low, high)
         case rag_core.Switch():
-            st.caption(f"{label(control.name)}: on and off. {label(control.help)}")
+            st.caption(
+                t("{name}: on and off. {help}", name=label(control.name), help=label(said(control.help)))
+            )
             return (True, False)
         case rag_core.Choice():
             return tuple(
@@ -141,20 +148,20 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
                     format_func=label,
                     default=control.choices,
                     selection_mode="multi",
-                    help=label(control.help),
+                    help=label(said(control.help)),
                     key=key,
                     **KEPT,
                 )
             )
     text = st.text_input(
-        f"{label(control.name)}: values, separated by semicolons",
+        t("{name}: values, separated by semicolons", name=label(control.name)),
         f"{foreign.plain(rag_core.format_value(control.default))};",
-        help=label(control.help), key=key, **KEPT,
+        help=label(said(control.help)), key=key, **KEPT,
     )  # fmt: skip
     try:
         return ev.parse_axis(recipe, f"{control.name}={text.strip().strip(';')};")[1]
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
         return ()
 
 
@@ -166,63 +173,84 @@ def _high(control: rag_core.Number) -> float:
 def _result(result: ev.SweepResult) -> None:
     title = ev.parse_metric(result.metric).title
     st.subheader(
-        f"{label(rag_core.RECIPES[result.strategy].title)}: {len(result.settings):,} settings in "
-        f"{result.seconds:.0f} s", anchor=False,
+        t("{title}: {count:,} settings in {seconds:.0f} s", title=label(said(rag_core.RECIPES[result.strategy].title)), count=len(result.settings), seconds=result.seconds), anchor=False,
     )  # fmt: skip
     _scores(result)
     _winner(result)
     if not result.varied:
-        st.info("All settings were the same, so there is nothing to plot.")
+        st.info(t("All settings were the same, so there is nothing to plot."))
         return
     left, right = st.columns(2)
     with left:
-        control = st.selectbox("Along one control", result.varied, format_func=foreign.plain, key="sweep.x")
+        control = st.selectbox(
+            t("Along one control"), result.varied, format_func=foreign.plain, key="sweep.x"
+        )
         foreign.chart(plots.curve(result.best_along(control), control, title), "curve")
-        st.caption("The best score at each value, over all other controls, with its 95 % interval.")
+        st.caption(t("The best score at each value, over all other controls, with its 95 % interval."))
     with right:
         others = [name for name in result.varied if name != control]
         if others:
-            other = st.selectbox("Against another", others, format_func=foreign.plain, key="sweep.y")
+            other = st.selectbox(t("Against another"), others, format_func=foreign.plain, key="sweep.y")
             best = result.best_along(control, other)
             foreign.chart(plots.heat(best, control, other, title), "heat")
-    st.subheader("Quality, time and cost", anchor=False)
+    st.subheader(t("Quality, time and cost"), anchor=False)
     points = result.front()
     foreign.chart(plots.pareto(points, title), "pareto")
     st.caption(
-        f"{len(points)} settings, from best to worst, were run again from scratch, one at a time, to time them; "
-        f"{result.reproduced:,} of {len(points)} gave exactly the scores of the sweep."
+        t(
+            "{count} settings, from best to worst, were run again from scratch, one at a time, to time them; "
+            "{reproduced:,} of {count} gave exactly the scores of the sweep.",
+            count=len(points),
+            reproduced=result.reproduced,
+        )
     )
 
 
 def _scores(result: ev.SweepResult) -> None:
     tuned_on, reported_on = label(result.tune.split), label(result.report.split)
     cells = st.columns(4)
-    cells[0].metric(f"Best on {tuned_on}", f"{result.best.tuned.mean:.3f}", border=True)
+    cells[0].metric(t("Best on {tuned_on}", tuned_on=tuned_on), f"{result.best.tuned.mean:.3f}", border=True)
     cells[1].metric(
-        f"The same on {reported_on}", f"{result.best.reported.mean:.3f}",
-        f"{result.gain:+.3f} over the defaults", border=True,
+        t("The same on {reported_on}", reported_on=reported_on), f"{result.best.reported.mean:.3f}",
+        t("{gain:+.3f} over the defaults", gain=result.gain), border=True,
     )  # fmt: skip
-    cells[2].metric(f"Defaults on {reported_on}", f"{result.default.reported.mean:.3f}", border=True)
+    cells[2].metric(
+        t("Defaults on {reported_on}", reported_on=reported_on),
+        f"{result.default.reported.mean:.3f}",
+        border=True,
+    )
     cells[3].metric(
-        "Tuned minus reported", f"{result.best.gap:+.3f}", border=True,
-        help=f"Overfitting to {tuned_on}, or harder questions in {reported_on}.",
+        t("Tuned minus reported"), f"{result.best.gap:+.3f}", border=True,
+        help=t("Overfitting to {tuned_on}, or harder questions in {reported_on}.", tuned_on=tuned_on, reported_on=reported_on),
     )  # fmt: skip
 
 
 def _winner(result: ev.SweepResult) -> None:
     best, default = result.best.controls, result.default.controls
     st.markdown(
-        f"**Winner:** {label(result.title_of(best))}\n\n**Compared with:** {label(result.title_of(default))}"
+        t(
+            "**Winner:** {best}\n\n**Compared with:** {default}",
+            best=label(result.title_of(best)),
+            default=label(result.title_of(default)),
+        )
     )
-    names = {"best": "the winner", "default": "the other"}
-    st.markdown(label(f"On {result.report.split}: {ev.verdict_with_titles(result.comparison, names)}"))
+    names = {"best": t("the winner"), "default": t("the other")}
+    st.markdown(
+        label(
+            t(
+                "On {split}: {verdict}",
+                split=result.report.split,
+                verdict=ev.verdict_with_titles(result.comparison, names),
+            )
+        )
+    )
     if result.equal_k:
-        st.warning(foreign.label(result.equal_k.sentence))
+        st.warning(foreign.label(said(result.equal_k.sentence)))
     if result.judged_by:
-        st.caption(foreign.label(result.judged_by))
+        st.caption(foreign.label(said(result.judged_by)))
     if result.cost is not None:
-        st.caption(foreign.label(f"Cost of the whole sweep: {result.cost}."))
-    if st.button("Open the winner in Compare", type="primary"):
+        st.caption(foreign.label(t("Cost of the whole sweep: {cost}.", cost=result.cost)))
+    if st.button(t("Open the winner in Compare"), type="primary"):
         preset_column(0, result.strategy, best)
         preset_column(1, result.strategy, default)
         st.session_state["columns"] = 2  # a third one would be neither

@@ -10,10 +10,16 @@ from collections.abc import Iterable
 
 import rag_core
 from pages.shared.foreign import escape
+from pages.shared.i18n import declared, plural, said, t
 from pages.shared.passages import opener, tip
 
-VERDICTS = {True: "", False: "unsupported", None: "unclear"}  # of a citation
-SUPPORT = {"supported": "Supported", "weak": "Weak support", "unsupported": "Unsupported"}
+VERDICTS = {True: "", False: declared("unsupported"), None: declared("unclear")}  # of a citation
+SUPPORT = {
+    "supported": declared("Supported"),
+    "weak": declared("Weak support"),
+    "unsupported": declared("Unsupported"),
+}
+KINDS = {"weak": declared("weak"), "unsupported": declared("unsupported")}  # in a sentence
 LONG = 3000  # characters of an answer; a longer one scrolls in its own frame
 _MARKER = re.compile(r"\[(\d+)\]")
 
@@ -28,7 +34,7 @@ def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> s
             f"{escape(_sentence(answer.reason))}{near}</div>"
         )
     frame = (
-        '<div class="rl-answer rl-long" tabindex="0" role="region" aria-label="Answer">'
+        f'<div class="rl-answer rl-long" tabindex="0" role="region" aria-label="{t("Answer")}">'
         if len(answer.written) > LONG
         else '<div class="rl-answer">'
     )
@@ -71,10 +77,17 @@ def _support(answer: rag_core.Answer) -> str:
     if not answer.sentences:
         return ""
     counts = {kind: sum(one.support == kind for one in answer.sentences) for kind in SUPPORT}
-    others = "".join(f" · {counts[kind]} {kind}" for kind in ("weak", "unsupported") if counts[kind])
+    others = "".join(
+        f" · {counts[kind]} {said(KINDS[kind])}" for kind in ("weak", "unsupported") if counts[kind]
+    )
     total = len(answer.sentences)
-    said = f"{counts['supported']} of {total} sentence{'s' if total > 1 else ''} supported by the passages shown{others}"
-    return f'<p class="rl-support">{tip(said, rag_core.HOW_GROUNDED, "rl-how")}</p>'
+    shown = plural(
+        "{supported} of {count} sentence supported by the passages shown",
+        "{supported} of {count} sentences supported by the passages shown",
+        total,
+        supported=counts["supported"],
+    )
+    return f'<p class="rl-support">{tip(shown + others, said(rag_core.HOW_GROUNDED), "rl-how")}</p>'
 
 
 def _written(answer: rag_core.Answer, position: int) -> str:
@@ -96,24 +109,24 @@ def _written(answer: rag_core.Answer, position: int) -> str:
 
 def _marked(sentence: rag_core.Grounded, drawn: str) -> str:
     """A drawn sentence that shows its support; a weak or unsupported one is visibly so."""
-    named = f" {escape(sentence.support)}" if sentence.support != "supported" else ""
+    named = f" {escape(said(KINDS[sentence.support]))}" if sentence.support != "supported" else ""
     mark = f'<small class="rl-mark">{named}</small>' if named else ""
-    by = f" by {_numbers(sentence.by)}" if sentence.support == "supported" else ""
-    reason = f" {escape(sentence.reason)}" if sentence.reason else ""
+    by = t(" by {passages}", passages=_numbers(sentence.by)) if sentence.support == "supported" else ""
+    reason = f" {escape(said(sentence.reason))}" if sentence.reason else ""
     quote = (
-        f"<br><small>Passage {sentence.n:d}: “{escape(' … '.join(sentence.quote))}”</small>"
+        f"<br><small>{t('Passage {number:d}: “{quote}”', number=sentence.n, quote=escape(' … '.join(sentence.quote)))}</small>"
         if sentence.quote
         else ""
     )
     return (
         f'<span class="rl-tip rl-sentence rl-{escape(sentence.support)}" tabindex="0">{drawn}{mark}'
-        f'<span role="tooltip"><b>{SUPPORT[sentence.support]}{by}.</b>{reason}{quote}</span></span>'
+        f'<span role="tooltip"><b>{said(SUPPORT[sentence.support])}{by}.</b>{reason}{quote}</span></span>'
     )
 
 
 def _numbers(passages: Iterable[int]) -> str:
     numbers = [f"{n:d}" for n in passages]
-    return f"passage{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+    return plural("passage {numbers}", "passages {numbers}", len(numbers), numbers=", ".join(numbers))
 
 
 def _linked(
@@ -129,8 +142,10 @@ def _linked(
 
 def _link(number: int, citation: rag_core.Citation | None, position: int, marked: bool) -> str:
     """What opens the cited passage, with the verdict on it unless its sentence is marked."""
-    verdict = VERDICTS[citation.supported] if citation else ""
+    verdict = said(VERDICTS[citation.supported]) if citation else ""
     spoken = f", {verdict}" if verdict else ""
     shown = f" <small>{verdict}</small>" if verdict and not marked else ""
     css = "rl-cite rl-doubt" if verdict else "rl-cite"
-    return opener(position, number, f"{number:d}{shown}", css, f"Open passage {number:d}{spoken}")
+    return opener(
+        position, number, f"{number:d}{shown}", css, t("Open passage {number:d}", number=number) + spoken
+    )

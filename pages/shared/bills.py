@@ -11,20 +11,21 @@ from pages.shared.i18n import t
 
 def bill(trace: rag_core.Trace) -> str:
     """Time, tokens and cost of every stage, and who counted the tokens."""
+    reused = f" <small>{t('reused')}</small>"
     rows = "".join(
-        f"<tr><td>{escape(step.stage)}{' <small>reused</small>' if step.reused else ''}</td>"
+        f"<tr><td>{escape(step.stage)}{reused if step.reused else ''}</td>"
         f"<td>{seconds(step.seconds)}</td>{_tokens(step.calls)}<td>{dollars(step.calls)}</td></tr>"
         for step in trace.steps
     )
     total = (
-        f"<tr class='rl-total'><td>Total</td><td>{seconds(trace.seconds)}</td>{_tokens(trace.calls)}"
+        f"<tr class='rl-total'><td>{t('Total')}</td><td>{seconds(trace.seconds)}</td>{_tokens(trace.calls)}"
         f"<td>{dollars(trace.calls)}</td></tr>"
     )
     counters = ", ".join(sorted({call.counted_by for call in trace.calls}))
-    note = f"Tokens counted by: {counters}." if counters else "No model was called."
+    note = t("Tokens counted by: {names}.", names=counters) if counters else t("No model was called.")
     return (
-        '<div class="rl-scroll"><table class="rl-table"><thead><tr><th>Stage</th><th>Time</th><th>Tokens in</th>'
-        f"<th>out</th><th>Cost</th></tr></thead><tbody>{rows}{total}</tbody></table></div>"
+        '<div class="rl-scroll"><table class="rl-table"><thead><tr>'
+        f"<th>{t('Stage')}</th><th>{t('Time')}</th><th>{t('Tokens in')}</th><th>{t('out')}</th><th>{t('Cost')}</th></tr></thead><tbody>{rows}{total}</tbody></table></div>"
         f"<p class='rl-note'>{escape(note)}</p>"
     )
 
@@ -40,11 +41,13 @@ def cost_note(calls: Sequence[rag_core.ModelCall]) -> str:
     """What all calls of a comparison cost."""
     cost = rag_core.Cost.of(calls)
     if cost.free:
-        return "Cost of this comparison: $0. No paid model was called."
-    missing = " (no price in data/prices.toml)" if cost.unpriced else ""
-    return (
-        f"Cost of this comparison: {cost}{missing}. Failed and stopped strategies are included; "
-        "calls shared by several strategies count once."
+        return t("Cost of this comparison: $0. No paid model was called.")
+    missing = t(" (no price in data/prices.toml)") if cost.unpriced else ""
+    return t(
+        "Cost of this comparison: {cost}{missing}. Failed and stopped strategies are included; "
+        "calls shared by several strategies count once.",
+        cost=cost,
+        missing=missing,
     )
 
 

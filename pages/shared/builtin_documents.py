@@ -8,6 +8,7 @@ import streamlit as st
 
 import rag_core
 from pages.shared import foreign, whole_document
+from pages.shared.i18n import problem, said, t
 
 NAMES = {"en": "English", "es": "Español"}  # of languages
 
@@ -16,7 +17,8 @@ NAMES = {"en": "English", "es": "Español"}  # of languages
 def _documents() -> tuple[list[rag_core.Document], list[str]]:
     reading = rag_core.builtin_files(rag_core.read_settings())
     return reading.documents, [
-        f"{file} is not shown: {reason.rstrip('.')}." for file, reason in reading.failed
+        rag_core.Message("{file} is not shown: {reason}.", file=file, reason=reason.rstrip("."))
+        for file, reason in reading.failed
     ]
 
 
@@ -25,34 +27,38 @@ def draw() -> None:
     try:
         documents, faults = _documents()
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
         return
     for fault in faults:
-        st.warning(foreign.label(fault))
+        st.warning(foreign.label(said(fault)))
     if not documents:
         return
     cited = all(document.sources for document in documents)
     st.caption(
-        f"{len(documents)} documents, written for this demonstration and not reviewed by a clinician. "
-        "Each cites the guidance it is based on."
+        t(
+            "{count} documents, written for this demonstration and not reviewed by a clinician. Each cites "
+            "the guidance it is based on.",
+            count=len(documents),
+        )
         if cited
-        else f"{len(documents)} documents; some cite no guidance."
+        else t("{count} documents; some cite no guidance.", count=len(documents))
     )
     language, topic, words = st.columns([1, 2, 3], vertical_alignment="bottom")
     languages = sorted({document.language for document in documents})
     chosen = language.segmented_control(
-        "Language",
+        t("Language"),
         languages,
         key="documents.language",
         format_func=lambda code: foreign.label(NAMES.get(code, code)),
     )
     topics = topic.multiselect(
-        "Topic",
+        t("Topic"),
         sorted({document.topic for document in documents if document.topic}),
         key="documents.topics",
+        placeholder=t("Choose"),
         format_func=foreign.plain,
     )
-    wanted = words.text_input("Words in the text", key="documents.words")
+    wanted = words.text_input(t("Words in the text"), key="documents.words")
     found = [
         document
         for document in documents
@@ -61,11 +67,11 @@ def draw() -> None:
         and document.contains(wanted)
     ]
     if not found:
-        st.info("No matches. Remove a filter.")
+        st.info(t("No matches. Remove a filter."))
         return
     asked = st.query_params.get("document")
     document = st.selectbox(
-        f"{len(found)} documents",
+        t("{count} documents", count=len(found)),
         found,
         index=next((place for place, one in enumerate(found) if one.id == asked), 0),
         format_func=lambda one: foreign.plain(f"{one.title} ({one.language})"),
@@ -78,22 +84,27 @@ def draw() -> None:
         st.divider()
         if document.sources:
             st.markdown(
-                "**Guidance cited by this document**\n"
+                t("**Guidance cited by this document**")
+                + "\n"
                 + "".join(f"\n- {foreign.label(source)}{_age(source)}" for source in document.sources)
             )
-        about = (document.id, document.topic, f"{document.word_count} words")
+        about = (document.id, document.topic, t("{count} words", count=document.word_count))
         st.caption(foreign.label(" · ".join(part for part in about if part)))
 
 
 def _age(source: rag_core.Source) -> str:
     """How old a source is if it is old; empty otherwise."""
-    return f" · **{rag_core.age_years([source]):d} years old**" if rag_core.is_old([source]) else ""
+    return (
+        t(" · **{count:d} years old**", count=rag_core.age_years([source]))
+        if rag_core.is_old([source])
+        else ""
+    )
 
 
 def _hidden(pieces: Sequence[str]) -> str:
     """What the file hides from its readers."""
     rows = "".join(f"<li>{foreign.escape(piece)}</li>" for piece in pieces)
     return (
-        '<div class="rl-hidden"><b>Hidden in the file, not read:</b>'
-        f"<ul>{rows}</ul><small>Readers of the file do not see this. It is not searched, quoted or sent to a model.</small></div>"
+        f'<div class="rl-hidden"><b>{t("Hidden in the file, not read:")}</b><ul>{rows}</ul><small>'
+        f"{t('Readers of the file do not see this. It is not searched, quoted or sent to a model.')}</small></div>"
     )

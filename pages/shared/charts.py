@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 import rag_core
 from pages.shared.foreign import mark
+from pages.shared.i18n import said, t
 
 COLOURS = {
     "transform": "#8e6bbf",
@@ -40,13 +41,13 @@ def waterfall(traces: Sequence[rag_core.Trace]) -> go.Figure:
                 base=[start],
                 orientation="h",
                 marker_color=COLOURS[step.kind],
-                name=mark(step.kind),
+                name=mark(said(step.kind)),
                 legendgroup=step.kind,
                 showlegend=step.kind not in {shown.legendgroup for shown in figure.data},
                 hovertemplate=f"{mark(step.stage)}: {1000 * step.seconds:.1f} ms<extra>{name}</extra>",
             )
             start += step.seconds
-    figure.update_xaxes(title="seconds", rangemode="tozero")
+    figure.update_xaxes(title=t("seconds"), rangemode="tozero")
     return _dressed(figure, len(names))
 
 
@@ -60,9 +61,11 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
         calls = [groups.get(purpose, ()) for groups in grouped]
         values = [rag_core.Cost.of(one).known if billed else sum(rag_core.token_counts(one)) for one in calls]
         colour = PURPOSES.get(purpose, "#777777")
-        figure.add_bar(y=names, x=values, orientation="h", name=mark(purpose), marker_color=colour)
+        figure.add_bar(y=names, x=values, orientation="h", name=mark(said(purpose)), marker_color=colour)
     figure.update_layout(barmode="stack")
-    figure.update_xaxes(title="US dollars" if billed else "tokens (nothing is billed)", rangemode="tozero")
+    figure.update_xaxes(
+        title=t("US dollars") if billed else t("tokens (nothing is billed)"), rangemode="tozero"
+    )
     return _dressed(figure, len(names))
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign
 from pages.shared.engine import engine
+from pages.shared.i18n import problem, t
 from pages.shared.measuring import jobs, under_way
 from rag_core import evaluation as ev
 
@@ -21,28 +22,28 @@ def draw(corpus: str, lab: rag_core.Lab) -> None:
     except rag_core.RagError:
         return
     built_in = corpus == rag_core.BUILTIN
-    with st.expander("How they are cut into passages"), st.form("chunking", border=False):
+    with st.expander(t("How they are cut into passages")), st.form("chunking", border=False):
         own_size = st.toggle(
-            "Choose the size", value=bool(now.size), key=f"chunks.own.{corpus}",
-            help="Otherwise a passage is one section, as far as the bundled embedding model reads: 254 word pieces, "
-            "320 in Spanish.",
+            t("Choose the size"), value=bool(now.size), key=f"chunks.own.{corpus}",
+            help=t("Otherwise a passage is one section, as far as the bundled embedding model reads: 254 word pieces, "
+            "320 in Spanish."),
         )  # fmt: skip
         size = st.slider(
-            "Most word pieces of a passage", SMALL, LARGE, now.size or 254, 2, key=f"chunks.size.{corpus}",
-            help="With its title and headings. Counts only while the size is chosen. An embedding model reads no "
-            "further than its window, 254 word pieces for the bundled one; keyword search reads all.",
+            t("Most word pieces of a passage"), SMALL, LARGE, now.size or 254, 2, key=f"chunks.size.{corpus}",
+            help=t("With its title and headings. Counts only while the size is chosen. An embedding model reads no "
+            "further than its window, 254 word pieces for the bundled one; keyword search reads all."),
         )  # fmt: skip
         overlap = st.slider(
-            "Most word pieces repeated from the passage before", 0, SMALL // 2, now.overlap, 2,
-            key=f"chunks.overlap.{corpus}", help="Whole sentences, where a long section is cut.",
+            t("Most word pieces repeated from the passage before"), 0, SMALL // 2, now.overlap, 2,
+            key=f"chunks.overlap.{corpus}", help=t("Whole sentences, where a long section is cut."),
         )  # fmt: skip
         enrich = st.toggle(
-            "Add a context to each passage", value=enriched, disabled=built_in,
+            t("Add a context to each passage"), value=enriched, disabled=built_in,
             key=f"chunks.enrich.{corpus}",
-            help="For the strategy Contextual. The built-in documents keep theirs; Contextual's own control leaves "
-            "them out.",
+            help=t("For the strategy Contextual. The built-in documents keep theirs; Contextual's own control leaves "
+            "them out."),
         )  # fmt: skip
-        pressed = st.form_submit_button("Index again")
+        pressed = st.form_submit_button(t("Index again"))
         st.caption(foreign.label(cost))
     if pressed:
         _start(corpus, rag_core.Chunking(size if own_size else 0, overlap), enrich=enrich or built_in)
@@ -56,7 +57,7 @@ def _start(corpus: str, chunking: rag_core.Chunking, *, enrich: bool) -> None:
             jobs(), lambda: engine().wait().engines, settings, corpus, chunking, enrich=enrich
         )
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
         return
     st.rerun()
 
@@ -65,11 +66,14 @@ def _cost(lab: rag_core.Lab) -> str:
     """What it costs to index again."""
     count = len(lab.index.passages)
     if lab.engines.embedder.local:
-        return (
-            f"Its {count:,} passages are embedded again on this server, which takes a minute or two per thousand. "
-            "Questions use the current index until then."
+        return t(
+            "Its {count:,} passages are embedded again on this server, which takes a minute or two per thousand. "
+            "Questions use the current index until then.",
+            count=count,
         )
-    return (
-        f"Its {count:,} passages are embedded again by {lab.engines.embedder.name}. You see the cost and agree to "
-        "it before anything is sent."
+    return t(
+        "Its {count:,} passages are embedded again by {model}. You see the cost and agree to "
+        "it before anything is sent.",
+        count=count,
+        model=lab.engines.embedder.name,
     )

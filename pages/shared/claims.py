@@ -7,6 +7,7 @@ from pathlib import Path
 
 import rag_core
 from pages.shared.foreign import escape
+from pages.shared.i18n import declared, plural, said, t
 from rag_core import evaluation as ev
 from rag_core.evaluation.tables import cell
 
@@ -14,15 +15,23 @@ RESULTS = Path(__file__).parents[2] / "data" / "results.json"
 COMPARED = ("simple_semantic", "hyde", "multi_query")
 # Multi-Query Rewriter RAG, Comparison with Other Architectures: row -> what it says of COMPARED.
 CLAIMED: Mapping[str, Sequence[str]] = {
-    "Query processing": ("direct", "one hypothesis", "three variants"),
-    "Language model calls": ("1", "2", "4"),
-    "Retrieval passes": ("1", "1", "3"),
-    "Final passages": ("5", "5", "8"),
-    "Best for": ("clear queries", "a vocabulary gap", "ambiguous queries"),
-    "Recall": ("good", "good", "excellent"),
-    "Precision": ("good", "variable", "variable"),
-    "Cost": ("lowest", "medium", "highest"),
-    "Latency": ("about 2 s", "about 5 s", "about 6 s"),
+    declared("Query processing"): (
+        declared("direct"),
+        declared("one hypothesis"),
+        declared("three variants"),
+    ),
+    declared("Language model calls"): ("1", "2", "4"),
+    declared("Retrieval passes"): ("1", "1", "3"),
+    declared("Final passages"): ("5", "5", "8"),
+    declared("Best for"): (
+        declared("clear queries"),
+        declared("a vocabulary gap"),
+        declared("ambiguous queries"),
+    ),
+    declared("Recall"): (declared("good"), declared("good"), declared("excellent")),
+    declared("Precision"): (declared("good"), declared("variable"), declared("variable")),
+    declared("Cost"): (declared("lowest"), declared("medium"), declared("highest")),
+    declared("Latency"): (declared("about 2 s"), declared("about 5 s"), declared("about 6 s")),
 }
 # RAG-MSR, README, Experiment Results: label in data/results.json -> (its name there, its nDCG@10).
 ABLATION = {
@@ -46,12 +55,12 @@ def measured() -> ev.Results:
 
 def comparison(results: ev.Results) -> str:
     """The comparison of multi-query with its rivals: its source's words, and below them what holds or was measured here."""
-    head = "".join(f"<th>{escape(rag_core.RECIPES[name].title)}</th>" for name in COMPARED)
+    head = "".join(f"<th>{escape(said(rag_core.RECIPES[name].title))}</th>" for name in COMPARED)
     rows = "".join(
-        f"<tr><td>{row}</td>"
+        f"<tr><td>{said(row)}</td>"
         + "".join(
-            f'<td><span class="rl-claim">{escape(said)}</span><br>{escape(_here(row, name, results))}</td>'
-            for name, said in zip(COMPARED, claims, strict=True)
+            f'<td><span class="rl-claim">{escape(said(claim))}</span><br>{escape(_here(row, name, results))}</td>'
+            for name, claim in zip(COMPARED, claims, strict=True)
         )
         + "</tr>"
         for row, claims in CLAIMED.items()
@@ -67,8 +76,12 @@ def ablation(results: ev.Results) -> str:
         for label, (name, claim) in ABLATION.items()
     )
     return _table(
-        "<th>Ablation</th><th>README: nDCG@10 of 10 questions of NFCorpus</th>"
-        "<th>Here, by RAG-MSR's measure</th><th>Here, nDCG@10 by trec_eval</th>",
+        _heads(
+            t("Ablation"),
+            t("README: nDCG@10 of 10 questions of NFCorpus"),
+            t("Here, by RAG-MSR's measure"),
+            t("Here, nDCG@10 by trec_eval"),
+        ),
         rows,
     )
 
@@ -83,8 +96,12 @@ def error_rates(results: ev.Results) -> str:
         if origin in found
     )
     return _table(
-        "<th>Reformulation</th><th>README: error rate</th><th>Here: error rate</th>"
-        "<th>Relevant documents only it found</th>",
+        _heads(
+            t("Reformulation"),
+            t("README: error rate"),
+            t("Here: error rate"),
+            t("Relevant documents only it found"),
+        ),
         rows,
     )
 
@@ -96,7 +113,7 @@ def _here(row: str, name: str, results: ev.Results) -> str:
         case "Query processing":
             return recipe.build().stages[0].name
         case "Language model calls":
-            return " + ".join(f"{count} {purpose}" for purpose, count in recipe.calls.items())
+            return " + ".join(f"{count} {said(purpose)}" for purpose, count in recipe.calls.items())
         case "Retrieval passes":
             return str(recipe.calls.get("rewrite", 1))
         case "Final passages":
@@ -109,9 +126,12 @@ def _here(row: str, name: str, results: ev.Results) -> str:
             return f"Precision@5 {_mean(results, name, 'precision@5')}"
         case "Cost":
             calls = sum(recipe.calls.values())
-            return f"{calls} call{'s' if calls > 1 else ''}; $0 with the offline engine"
+            return plural(
+                "{count} call; $0 with the offline engine", "{count} calls; $0 with the offline engine", calls
+            )
         case _:
-            return f"{results.strategies[name].seconds_per_query or 0:.2f} s to the passages, offline"
+            seconds = results.strategies[name].seconds_per_query or 0
+            return t("{seconds:.2f} s to the passages, offline", seconds=seconds)
 
 
 def _best_kind(results: ev.Results, name: str) -> str:
@@ -122,13 +142,22 @@ def _best_kind(results: ev.Results, name: str) -> str:
         return "–"
     kind, score = found
     if baseline is None:
-        return f"does best on {kind} ({score:.2f} nDCG@10)"
-    return f"gains most on {kind} ({score:+.2f} nDCG@10 over {baseline})"
+        return t("does best on {kind} ({score:.2f} nDCG@10)", kind=said(kind), score=score)
+    return t(
+        "gains most on {kind} ({score:+.2f} nDCG@10 over {baseline})",
+        kind=said(kind),
+        score=score,
+        baseline=baseline,
+    )
 
 
 def _mean(results: ev.Results, label: str, metric: str) -> str:
     row = results.strategies.get(label)
     return cell(row.metrics[metric] if row else None)
+
+
+def _heads(*names: str) -> str:
+    return "".join(f"<th>{escape(name)}</th>" for name in names)
 
 
 def _table(head: str, rows: str) -> str:

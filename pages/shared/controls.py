@@ -9,6 +9,7 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign
 from pages.shared.foreign import label
+from pages.shared.i18n import problem, said, t
 from pages.shared.templates import templates_editor
 
 DEFAULT_COLUMNS = ("simple_semantic", "bm25", "hybrid_rrf", "multi_query")
@@ -20,7 +21,7 @@ LETTERS = "ABCD"  # of the columns
 def count_columns() -> None:
     """The widget that says how many strategies stand side by side."""
     st.segmented_control(
-        "Number of strategies",
+        t("Number of strategies"),
         list(range(2, MOST_COLUMNS + 1)),
         default=SHOWN_COLUMNS,
         key="columns",
@@ -81,16 +82,16 @@ def strategy_box(position: int, runs_on: Callable[[int], None]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         foreign.draw(f'<span class="rl-letter">{foreign.escape(letter)}</span>')
         st.selectbox(
-            f"Strategy {position + 1:d}",
+            t("Strategy {number:d}", number=position + 1),
             names,
             index=names.index(DEFAULT_COLUMNS[position]),
-            format_func=lambda name: foreign.plain(rag_core.RECIPES[name].title),
+            format_func=lambda name: foreign.plain(said(rag_core.RECIPES[name].title)),
             key=f"strategy.{position}",
             label_visibility="collapsed",
             persist_state="session",
         )
         st.button(
-            f"Settings {label(letter)}",
+            t("Settings {letter}", letter=label(letter)),
             key=f"settings.{position}",
             on_click=_open_panel,
             args=(None if _panel() == position else position,),
@@ -104,9 +105,9 @@ def strategy_of(position: int) -> rag_core.Strategy:
     """A column's strategy as set; with its defaults, and the reason on screen, where the values are not valid."""
     recipe = recipe_of(position)
     try:
-        return recipe.build(**_current_values(recipe, f"{position}.{recipe.name}"))
+        return recipe.build(**current_values(recipe, f"{position}.{recipe.name}"))
     except rag_core.RagError as error:
-        st.error(label(f"{error} Until this is fixed, the defaults are used."))
+        st.error(label(t("{error} Until this is fixed, the defaults are used.", error=problem(error))))
         return recipe.build()
 
 
@@ -124,19 +125,19 @@ def _draw_panel(position: int, runs_on: Callable[[int], None]) -> None:
     recipe = recipe_of(position)
     prefix = f"{position}.{recipe.name}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{label(LETTERS[position])} · {label(recipe.title)}**")
-        st.button("Close", key="panel.close", shortcut="Esc", on_click=_open_panel, args=(None,))
-    st.markdown(label(recipe.summary))
+        st.markdown(f"**{label(LETTERS[position])} · {label(said(recipe.title))}**")
+        st.button(t("Close"), key="panel.close", shortcut="Esc", on_click=_open_panel, args=(None,))
+    st.markdown(label(said(recipe.summary)))
     _presets(recipe, prefix)
     # the template editor is long, so it comes last
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, rag_core.Templates)):
-        widget(control, prefix, control.idle(_current_values(recipe, prefix)))
+        widget(control, prefix, control.idle(current_values(recipe, prefix)))
     runs_on(position)
-    st.button("Reset to defaults", key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
-    st.caption(f"Source: {label(recipe.source)}")
+    st.button(t("Reset to defaults"), key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
+    st.caption(t("Source: {source}", source=label(said(recipe.source))))
 
 
-def _current_values(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
+def current_values(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
     """The widgets' values, or the defaults of widgets not drawn yet."""
     return {
         control.name: st.session_state.get(f"{prefix}.{control.name}", control.default)
@@ -148,13 +149,13 @@ def _presets(recipe: rag_core.Recipe, prefix: str) -> None:
     if recipe.presets:
         helps = {preset.name: preset.help for preset in recipe.presets}
         st.pills(
-            "Presets",
+            t("Presets"),
             list(helps),
             key=f"{prefix}.preset",
             format_func=label,
             on_change=_take_preset,
             args=(recipe, prefix),
-            help="\n\n".join(f"**{label(name)}**: {label(text)}" for name, text in helps.items()),
+            help="\n\n".join(f"**{label(name)}**: {label(said(text))}" for name, text in helps.items()),
         )
 
 
@@ -163,15 +164,15 @@ def _take_preset(recipe: rag_core.Recipe, prefix: str) -> None:
     if chosen:
         _reset(recipe, prefix)
         values = next(preset.values for preset in recipe.presets if preset.name == chosen)
-        _put(recipe, prefix, values)
+        put(recipe, prefix, values)
         st.session_state[f"{prefix}.preset"] = None
 
 
 def widget(control: rag_core.Control, prefix: str, idle: str = "") -> None:
     """Draw a control's widget. `idle` says why the control has no effect, and disables it."""
     key = f"{prefix}.{control.name}"
-    title = f"{label(control.title)} `{label(control.name)}`"
-    shared = {"key": key, "help": label(f"{control.help} {idle}"), "disabled": bool(idle)}
+    title = f"{label(said(control.title))} `{label(control.name)}`"
+    shared = {"key": key, "help": label(f"{said(control.help)} {said(idle)}"), "disabled": bool(idle)}
     match control:
         case rag_core.Number():
             number = int if control.whole else float
@@ -191,13 +192,13 @@ def widget(control: rag_core.Control, prefix: str, idle: str = "") -> None:
             )
         case rag_core.Weights():
             st.text_input(
-                f"{title} (comma-separated)",
+                t("{title} (comma-separated)", title=title),
                 foreign.plain(rag_core.format_value(control.default)),
                 persist_state="session",
                 **shared,
             )
         case rag_core.Templates():
-            st.markdown(title, help=label(control.help))
+            st.markdown(title, help=label(said(control.help)))
             templates_editor(control, key)
         case _:
             raise TypeError(f"no widget for {type(control).__name__}")
@@ -206,10 +207,10 @@ def widget(control: rag_core.Control, prefix: str, idle: str = "") -> None:
 def preset_column(position: int, strategy: str, values: Mapping[str, object]) -> None:
     """Set a column of the Compare page to a strategy and its values, before that page is drawn."""
     st.session_state[f"strategy.{position}"] = strategy
-    _put(rag_core.RECIPES[strategy], f"{position}.{strategy}", values)
+    put(rag_core.RECIPES[strategy], f"{position}.{strategy}", values)
 
 
-def _put(recipe: rag_core.Recipe, prefix: str, values: Mapping[str, object]) -> None:
+def put(recipe: rag_core.Recipe, prefix: str, values: Mapping[str, object]) -> None:
     """Write control values into the session state of their widgets."""
     for control in recipe.controls:
         if control.name in values:

@@ -7,9 +7,9 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign
 from pages.shared.engine import engine
+from pages.shared.i18n import t
 
 KEY = "corpus"
-BUILTIN_TITLE = "Built-in documents"
 
 
 def names() -> list[str]:
@@ -30,9 +30,9 @@ def choose(*, in_address: bool = False) -> str:
     if len(known) == 1:
         return known[0]
     st.selectbox(
-        "Documents to search", known, format_func=lambda name: foreign.plain(title(name)), key=KEY,
+        t("Documents to search"), known, format_func=lambda name: foreign.plain(title(name)), key=KEY,
         persist_state="session", width=320, bind="query-params" if in_address else None,
-        help="Your own documents are added on the Documents page.",
+        help=t("Your own documents are added on the Documents page."),
     )  # fmt: skip
     return chosen()
 
@@ -50,7 +50,7 @@ def set_to(name: str) -> None:
 
 def title(name: str) -> str:
     """A corpus's name for people."""
-    return BUILTIN_TITLE if name == rag_core.BUILTIN else name
+    return t("Built-in documents") if name == rag_core.BUILTIN else name
 
 
 def index_name() -> str:

@@ -7,26 +7,24 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign
 from pages.shared.engine import engine
-
-LABEL = "Country: its guidance leads and its numbers are shown"
-NONE = "No country chosen"
+from pages.shared.i18n import language, problem, t
 
 
 def choose() -> None:
     """Draw the selector; the choice is kept for the session."""
-    names = rag_core.countries()
+    names = rag_core.countries(language())
     try:
         default = _setting()
         rag_core.helplines(default)
     except rag_core.RagError as error:
-        st.warning(foreign.label(error))
+        st.warning(foreign.label(problem(error)))
         default = ""
     codes = ["", *names]
     st.selectbox(
-        LABEL,
+        t("Country: its guidance leads and its numbers are shown"),
         codes,
         index=codes.index(default),
-        format_func=lambda code: foreign.plain(names.get(code, NONE)),
+        format_func=lambda code: foreign.plain(names.get(code) or t("No country chosen")),
         key="country",
         label_visibility="collapsed",
         persist_state="session",

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import rag_core
 from pages.shared.foreign import escape
+from pages.shared.i18n import declared, said, t
 
 KINDS = {
-    "transform": "writes queries",
-    "retrieve": "searches",
-    "fuse": "merges the lists",
-    "rerank": "rescores",
-    "select": "selects",
-    "answer": "writes the answer",
+    "transform": declared("writes queries"),
+    "retrieve": declared("searches"),
+    "fuse": declared("merges the lists"),
+    "rerank": declared("rescores"),
+    "select": declared("selects"),
+    "answer": declared("writes the answer"),
 }
 
 
 def diagram(strategy: rag_core.Strategy) -> str:
     """The stages in order, each with its parameters and one sentence."""
     steps = "".join(_step(stage) for stage in rag_core.outline(strategy))
-    return f'<ol class="rl-flow" aria-label="Stages of {escape(strategy.name)}">{steps}</ol>'
+    return f'<ol class="rl-flow" aria-label="{t("Stages of {strategy}", strategy=escape(strategy.name))}">{steps}</ol>'
 
 
 def _step(stage: rag_core.OutlinedStage) -> str:
     boxes = "".join(
-        f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(part.name)}</b>'
-        f"<small>{escape(part.params)}</small><p>{escape(part.summary)}</p></div>"
+        f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(said(part.name))}</b>'
+        f"<small>{escape(part.params)}</small><p>{escape(said(part.summary))}</p></div>"
         for part in stage.parts
     )
-    return f'<li><span class="rl-flow-kind">{KINDS[stage.kind]}</span>{boxes}</li>'
+    return f'<li><span class="rl-flow-kind">{said(KINDS[stage.kind])}</span>{boxes}</li>'

@@ -10,6 +10,7 @@ from functools import partial
 import streamlit as st
 
 from pages.shared import setups
+from pages.shared.i18n import t
 from pages.shared.live import Comparison
 from rag_core import sessions
 
@@ -20,14 +21,16 @@ def menu(run: Comparison) -> None:
         return
     several = len(run.traces) > 1
     name = f"comparison-{run.asked:%Y-%m-%d-%H%M}"
-    with st.popover("Download", icon=":material/download:", width="content"):
-        _file("Report (HTML, opens offline)", f"{name}.html", "text/html", partial(_html, run))
-        _file("Session (JSON, for `rag replay`)", f"{name}.json", "application/json", partial(_json, run))
-        _file("Passages (CSV)", f"{name}.csv", "text/csv", partial(_csv, run))
+    with st.popover(t("Download"), icon=":material/download:", width="content"):
+        _file(t("Report (HTML, opens offline)"), f"{name}.html", "text/html", partial(_html, run))
+        _file(t("Session (JSON, for `rag replay`)"), f"{name}.json", "application/json", partial(_json, run))
+        _file(t("Passages (CSV)"), f"{name}.csv", "text/csv", partial(_csv, run))
         ending, kind = (".trec.zip", "application/zip") if several else (".trec", "text/plain")
-        _file("Rankings (TREC run)", name + ending, kind, partial(_trec, run))
+        _file(t("Rankings (TREC run)"), name + ending, kind, partial(_trec, run))
         st.caption(
-            "Every file but the TREC run, whose format has no place for it, says that this is no medical advice."
+            t(
+                "Every file but the TREC run, whose format has no place for it, says that this is no medical advice."
+            )
         )
 
 

@@ -1,4 +1,4 @@
-"""How a result came about: rank flow, fates, scores taken apart, tipping points, and "Why not this one?"."""
+"""How a result came about: rank flow, fates, scores taken apart, tipping points, prompts, and "Why not this one?"."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import rag_core
 from pages.shared import foreign
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
-from pages.shared.i18n import t
+from pages.shared.i18n import declared, problem, said, t
 from pages.shared.passages import SCALES
+from pages.shared.prompts import prompts
 from pages.shared.rank_flow import MOST, rank_flow
 
-TITLE = "How it got here"
-STAGES, FLOW, FATES, SCORES, TIPS = "Stages", "Rank flow", "Fates", "Scores", "Tipping points"
+TITLE = declared("How it got here")
+STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("Fates")
+SCORES, TIPS, PROMPTS = declared("Scores"), declared("Tipping points"), declared("Prompts")
 FIRST_WORDS = 60  # characters that tell passages with the same title apart
 
 
@@ -28,19 +30,22 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
         key: of the result, on this page.
         stages: draws the first part.
     """
-    box = st.expander(TITLE, key=f"how.{key}", on_change="rerun")
+    box = st.expander(said(TITLE), key=f"how.{key}", on_change="rerun")
     if not box.open:
         return
     with box:
         shown = st.segmented_control(
-            "Show", (STAGES, FLOW, FATES, SCORES, TIPS), default=STAGES, required=True, key=f"how.part.{key}",
+            t("Show"), (STAGES, FLOW, FATES, SCORES, TIPS, PROMPTS), default=STAGES, required=True, format_func=said,
+            key=f"how.part.{key}",
             label_visibility="collapsed",
         )  # fmt: skip
         found = rag_core.fates(trace)
         if shown == STAGES:
             stages()
+        elif shown == PROMPTS:
+            foreign.draw(prompts(trace))
         elif not found:
-            st.caption("No passage was found.")
+            st.caption(t("No passage was found."))
         elif shown == FLOW:
             _flow(trace, found, key)
         elif shown == FATES:
@@ -52,10 +57,17 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
 
 
 def _flow(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> None:
-    more = f" The first {MOST} of {len(found):,} are drawn." if len(found) > MOST else ""
+    more = (
+        t(" The first {shown} of {count:,} are drawn.", shown=MOST, count=len(found))
+        if len(found) > MOST
+        else ""
+    )
     st.caption(
-        "Each line is a passage; higher is better. Thick and numbered: used in the answer. Thin, ending in ✕: lost there."
-        f"{more}"
+        t(
+            "Each line is a passage; higher is better. Thick and numbered: used in the answer. Thin, ending "
+            "in ✕: lost there.{more}",
+            more=more,
+        )
     )
     foreign.chart(rank_flow(found, rag_core.flow_columns(trace)), f"flow.{key}")
 
@@ -63,22 +75,22 @@ def _flow(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> No
 def _fates(found: Sequence[rag_core.Fate]) -> str:
     """A table of every passage and its fate in words."""
     rows = "".join(
-        f'<tr class="rl-{"used" if fate.used else "lost"}"><td>{escape(fate.text)}</td>'
+        f'<tr class="rl-{"used" if fate.used else "lost"}"><td>{escape(said(fate.text))}</td>'
         f"<td>{escape(fate.passage.full_title)}</td></tr>"
         for fate in found
     )
     return (
-        f'<p class="rl-note">{escape(rag_core.summary_of_fates(found))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
-        'role="region" aria-label="Fates"><table class="rl-table"><thead><tr><th scope="col">Fate</th>'
-        f'<th scope="col">Passage</th></tr></thead><tbody>{rows}</tbody></table></div>'
+        f'<p class="rl-note">{escape(said(rag_core.summary_of_fates(found)))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
+        f'role="region" aria-label="{t("Fates")}"><table class="rl-table"><thead><tr><th scope="col">{t("Fate")}</th>'
+        f'<th scope="col">{t("Passage")}</th></tr></thead><tbody>{rows}</tbody></table></div>'
     )
 
 
 def _scores(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> None:
     by_id = {fate.passage.id: fate for fate in found}
     chosen = st.selectbox(
-        "Passage", list(by_id), key=f"how.passage.{key}",
-        format_func=lambda name: foreign.plain(f"{by_id[name].text} · {by_id[name].passage.full_title}"),
+        t("Passage"), list(by_id), key=f"how.passage.{key}",
+        format_func=lambda name: foreign.plain(f"{said(by_id[name].text)} · {by_id[name].passage.full_title}"),
     )  # fmt: skip
     titles = {name: fate.passage.full_title for name, fate in by_id.items()}
     foreign.draw(_taken_apart(rag_core.decompose(trace, chosen), titles))
@@ -89,14 +101,14 @@ def _taken_apart(lines: Sequence[rag_core.ScoreLine], titles: Mapping[str, str])
     rows = []
     for line in lines:
         by = "" if line.origin == "question" else f"<br><small>{escape(line.origin)}</small>"
-        note = f"<br><small>Reason: {escape(line.note)}</small>" if line.note else ""
+        note = f"<br><small>{t('Reason: {reason}', reason=escape(line.note))}</small>" if line.note else ""
         rows.append(
             f"<tr><td>{escape(line.title)}{by}</td><td>#{line.rank:d}</td>"
-            f"<td>{escape(SCALES[line.scale])} {line.score:.4f}{note}{_parts(line.parts, titles)}</td></tr>"
+            f"<td>{escape(said(SCALES[line.scale]))} {line.score:.4f}{note}{_parts(line.parts, titles)}</td></tr>"
         )
     return (
-        '<div class="rl-scroll"><table class="rl-table"><thead><tr><th scope="col">Stage</th><th scope="col">Rank</th>'
-        f'<th scope="col">Score and its parts</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        '<div class="rl-scroll"><table class="rl-table"><thead><tr>'
+        f'<th scope="col">{t("Stage")}</th><th scope="col">{t("Rank")}</th><th scope="col">{t("Score and its parts")}</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
     )
 
 
@@ -105,14 +117,18 @@ def _parts(parts: Sequence[rag_core.Part], titles: Mapping[str, str]) -> str:
         return ""
     rows = "".join(
         f"<li>{escape(part.name)}: {escape(part.formula)}{' = ' if part.formula else ''}{part.value:.4f}"
-        f"{'' if part.counted else ' (does not count)'}{_to(part, titles)}</li>"
+        f"{'' if part.counted else t(' (does not count)')}{_to(part, titles)}</li>"
         for part in parts
     )
     return f'<ul class="rl-parts">{rows}</ul>'
 
 
 def _to(part: rag_core.Part, titles: Mapping[str, str]) -> str:
-    return f" <small>to “{escape(titles.get(part.passage, part.passage))}”</small>" if part.passage else ""
+    return (
+        f" <small>{t('to “{title}”', title=escape(titles.get(part.passage, part.passage)))}</small>"
+        if part.passage
+        else ""
+    )
 
 
 def _tips(trace: rag_core.Trace, key: str) -> None:
@@ -120,10 +136,10 @@ def _tips(trace: rag_core.Trace, key: str) -> None:
     kept = f"how.tips.{key}"
     if kept not in st.session_state:
         try:
-            with st.spinner("Trying values; no model is called…"):
+            with st.spinner(t("Trying values; no model is called…")):
                 st.session_state[kept] = engine().wait(trace.corpus).tipping_points(trace)
         except rag_core.RagError as error:
-            st.warning(foreign.label(error))
+            st.warning(foreign.label(problem(error)))
             return
     foreign.draw(_moves(st.session_state[kept]))
 
@@ -137,19 +153,19 @@ def _moves(tips: Sequence[rag_core.ControlTips]) -> str:
             fixed.setdefault(one.why_not, []).append(one.label)
             continue
         points = "".join(
-            f"<li><b>→ {escape(rag_core.format_value(point.value))}</b> {escape(point.effect)}</li>"
+            f"<li><b>→ {escape(rag_core.format_value(point.value))}</b> {escape(said(point.effect))}</li>"
             for point in one.points
         )
         rows.append(
-            f"<dt>{escape(one.label)} {escape(rag_core.format_value(one.current))} <small>{escape(one.control)}</small></dt><dd>{f'<ul>{points}</ul>' if points else ''}"
-            f"{f'<small>{escape(one.unmoved)}</small>' if one.unmoved else ''}</dd>"
+            f"<dt>{escape(said(one.label))} {escape(rag_core.format_value(one.current))} <small>{escape(one.control)}</small></dt><dd>{f'<ul>{points}</ul>' if points else ''}"
+            f"{f'<small>{escape(said(one.unmoved))}</small>' if one.unmoved else ''}</dd>"
         )
     rows += [
-        f"<dt>{escape(', '.join(names))}</dt><dd><small>{escape(why)}</small></dd>"
+        f"<dt>{escape(', '.join(map(said, names)))}</dt><dd><small>{escape(said(why))}</small></dd>"
         for why, names in fixed.items()
     ]
     return (
-        '<p class="rl-note">The nearest values that change which passages are used, each tried without a model call.</p>'
+        f'<p class="rl-note">{t("The nearest values that change which passages are used, each tried without a model call.")}</p>'
         f'<dl class="rl-tips">{"".join(rows)}</dl>'
     )
 
@@ -157,21 +173,21 @@ def _moves(tips: Sequence[rag_core.ControlTips]) -> str:
 @st.fragment
 def why_not(traces: Sequence[rag_core.Trace]) -> None:
     """Any passage of the collections, and where each strategy lost it."""
-    box = st.expander("Why not this one?", key="why_not", on_change="rerun")
+    box = st.expander(t("Why not this one?"), key="why_not", on_change="rerun")
     if not box.open:
         return
     with box:
         try:
             _why_not(traces, {trace.corpus: engine().wait(trace.corpus) for trace in traces})
         except rag_core.RagError as error:
-            st.warning(foreign.label(error))
+            st.warning(foreign.label(problem(error)))
 
 
 def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab]) -> None:
     passages = {name: one for lab in labs.values() for name, one in lab.passages.items()}
     chosen = st.selectbox(
-        "A passage of the collection", sorted(passages, key=lambda name: passages[name].full_title), index=None,
-        key="why_not.passage", placeholder="Type words of its title",
+        t("A passage of the collection"), sorted(passages, key=lambda name: passages[name].full_title), index=None,
+        key="why_not.passage", placeholder=t("Type words of its title"),
         format_func=lambda name: foreign.plain(_called(passages[name])),
     )  # fmt: skip
     if chosen:
@@ -185,7 +201,7 @@ def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab])
 def _lost(trace: rag_core.Trace, passage: str, lab: rag_core.Lab) -> str:
     if passage not in lab.passages:
         return t("It is not among the documents that were searched.")
-    return lab.why_not(trace, passage).text
+    return said(lab.why_not(trace, passage).text)
 
 
 def _called(passage: rag_core.Passage) -> str:

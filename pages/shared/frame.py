@@ -9,6 +9,7 @@ import streamlit as st
 import rag_core
 from pages.shared import corpora, country, foreign, html
 from pages.shared.engine import Engine, engine
+from pages.shared.i18n import said, switch, t
 
 STYLE = Path(__file__).with_name("style.css")
 
@@ -16,17 +17,19 @@ STYLE = Path(__file__).with_name("style.css")
 def frame() -> None:
     """Draw the frame; while the engine starts, its status line refreshes every second."""
     st.html(STYLE)
+    with st.container(key="languages"):
+        switch()
     foreign.draw(html.framing(country.numbers()))
     opening = engine()
     if not opening.settled.is_set():
         _warming()
         return
     failure = _badge(opening)
-    if failure and st.button("Rebuild the index" if opening.lab else "Try again"):
+    if failure and st.button(t("Rebuild the index") if opening.lab else t("Try again")):
         engine.clear()  # opening the built-in documents again builds what is missing
         st.rerun()
     for warning in opening.lab.warnings if opening.lab else ():
-        st.warning(foreign.label(warning))
+        st.warning(foreign.label(said(warning)))
 
 
 @st.fragment(run_every=1.0)
@@ -41,7 +44,7 @@ def _badge(opening: Engine) -> rag_core.RagError | None:
     """Draw the status line; returns why no question can be answered, such as an index that was deleted."""
     run = st.session_state.get("run")
     waiting = run is not None and not run.over  # its columns show the engine's state
-    state = "one moment" if waiting else opening.state
+    state = t("one moment") if waiting else opening.state
     models, failure = None, opening.error
     if opening.lab:
         try:

@@ -9,19 +9,20 @@ from pages.shared.answers import finished
 from pages.shared.bills import seconds
 from pages.shared.controls import LETTERS
 from pages.shared.foreign import escape
+from pages.shared.i18n import catalogue, declared, language, plural, problem, said, t
 from pages.shared.live import Column
 
+SEARCHING = declared("Searching for passages…")
 ROOM = '<small class="rl-room" aria-hidden="true">{}</small>'
-WAITING = {
-    "AnalyseQueryByLlm": "Analysing the question…",
-    "Generate": "Writing the answer…",
-    "Rewrite": "Rewriting the question…",
-    "Rephrase": "Rewriting the question…",
-    "Hyde": "Drafting a hypothetical answer…",
-    "Rerank": "Reranking the passages…",
-    "LlmRerank": "Judging the passages…",
+WAITING = {  # the running stage -> what it does
+    "AnalyseQueryByLlm": declared("Analysing the question…"),
+    "Generate": declared("Writing the answer…"),
+    "Rewrite": declared("Rewriting the question…"),
+    "Rephrase": declared("Rewriting the question…"),
+    "Hyde": declared("Drafting a hypothetical answer…"),
+    "Rerank": declared("Reranking the passages…"),
+    "LlmRerank": declared("Judging the passages…"),
 }
-CUT_OFF = "The answer was cut off here."
 
 
 def engine_badge(
@@ -34,41 +35,45 @@ def engine_badge(
     kind, role = "", "status"
     if error:
         kind, role = " rl-bad", "alert"
-        body = f"<span><b>Not ready.</b> {escape(str(error))}</span>"
+        body = f"<span><b>{t('Not ready.')}</b> {escape(problem(error))}</span>"
     elif engine is None:
-        body = f'<span class="rl-spin"></span><span>Warming up: {escape(state)}</span>'
+        body = (
+            f'<span class="rl-spin"></span><span>{escape(t("Warming up: {state}", state=said(state)))}</span>'
+        )
     else:
         offline = str(engine["llm"]).startswith("offline")
-        answers = "offline engine (no language model)" if offline else str(engine["llm"])
+        answers = t("offline engine (no language model)") if offline else str(engine["llm"])
         sent = (
-            f"questions are sent to <b>{escape(', '.join(outside))}</b>"
+            t("questions are sent to <b>{hosts}</b>", hosts=escape(", ".join(outside)))
             if outside
-            else "nothing you ask leaves this machine"
+            else t("nothing you ask leaves this machine")
         )
         body = (
-            f'<span class="rl-dot"></span><span>Answers: <b>{escape(answers)}</b> · '
-            f'<span class="rl-engine-more">embeddings: {escape(str(engine["embedding"]))} · '
-            f"index: {escape(str(engine['index']))} · </span>{sent}</span>"
+            f'<span class="rl-dot"></span><span>{t("Answers")}: <b>{escape(answers)}</b> · '
+            f'<span class="rl-engine-more">{t("embeddings")}: {escape(str(engine["embedding"]))} · '
+            f"{t('index')}: {escape(str(engine['index']))} · </span>{sent}</span>"
         )
     return f'<div class="rl-engine{kind}" role="{role}">{body}</div>'
 
 
 def framing(lines: rag_core.Helplines | None) -> str:
     """What this is not, and whom to call instead; fixed on screen."""
-    number = "your local emergency number"
+    number = t("your local emergency number")
     if lines:
-        number = f"<b>{escape(lines.emergency)}</b> ({escape(lines.country['en'])})"
+        number = f"<b>{escape(lines.emergency)}</b> ({escape(lines.country[language()])})"
+    urgent = t("In an emergency, call {number}.", number=number)
+    other = rag_core.NOTICE if language() == "es" else catalogue("es").gettext(rag_core.NOTICE)
     return (
-        f'<div class="rl-framing" role="note"><b>{escape(rag_core.NOTICE)}</b> In an emergency, call {number}. '
-        '<span lang="es">Demostración, no consejo médico.</span></div>'
+        f'<div class="rl-framing" role="note"><b>{escape(said(rag_core.NOTICE))}</b> {urgent} '
+        f'<span lang="{"en" if language() == "es" else "es"}">{escape(other)}</span></div>'
     )
 
 
 def results_heading(question: str, look: str = "") -> str:
     """The question that the results below answer, and what to look for in them; empty where nobody says."""
-    asked = f'<p class="rl-question"><b>Results for:</b> {escape(question)}</p>'
+    asked = f'<p class="rl-question"><b>{t("Results for:")}</b> {escape(question)}</p>'
     hint = (
-        f'<details class="rl-look"><summary>What to look for</summary><p>{escape(look)}</p></details>'
+        f'<details class="rl-look"><summary>{t("What to look for")}</summary><p>{escape(look)}</p></details>'
         if look
         else ""
     )
@@ -86,7 +91,7 @@ def tabs(names: Sequence[str]) -> str:
 def switches(count: int) -> str:
     """The state of the tabs: which column a narrow screen shows. Never redrawn, so the choice stays."""
     return "".join(
-        f'<input type="radio" class="rl-switch" name="rl-tab" id="rl-tab-{place:d}" aria-label="Column {place + 1:d}"'
+        f'<input type="radio" class="rl-switch" name="rl-tab" id="rl-tab-{place:d}" aria-label="{t("Column {number:d}", number=place + 1)}"'
         f"{' checked' if place == 0 else ''}>"
         for place in range(count)
     )
@@ -113,19 +118,22 @@ def safety(checks: Sequence[tuple[str, rag_core.SafetyCheck]]) -> str:
     """
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th>{_found(check)}'
-        f"{_cell(check.leads, ('yes, by our notice' if check.by_notice else 'yes') if check.leads else 'no')}</tr>"
+        f"{_cell(check.leads, (t('yes, by our notice') if check.by_notice else t('yes')) if check.leads else t('no'))}</tr>"
         for name, check in checks
     )
     return (
-        '<table class="rl-safety"><thead><tr><th scope="col">Strategy</th><th scope="col">Passage that says what to do now</th>'
-        f'<th scope="col">Answer begins with what to do</th></tr></thead><tbody>{rows}</tbody></table>'
+        f'<table class="rl-safety"><thead><tr><th scope="col">{t("Strategy")}</th>'
+        f'<th scope="col">{t("Passage that says what to do now")}</th>'
+        f'<th scope="col">{t("Answer begins with what to do")}</th></tr></thead><tbody>{rows}</tbody></table>'
     )
 
 
 def _found(check: rag_core.SafetyCheck) -> str:
     if not check.signs:
-        return "<td>unknown: no single sign was recognised</td>"
-    return _cell(check.rank is not None, f"found, rank {check.rank}" if check.rank else "not found")
+        return f"<td>{t('unknown: no single sign was recognised')}</td>"
+    return _cell(
+        check.rank is not None, t("found, rank {rank}", rank=check.rank) if check.rank else t("not found")
+    )
 
 
 def _cell(right: bool, text: str) -> str:
@@ -154,11 +162,11 @@ def status(
         f'<i class="rl-{_state(column, place)}"></i>' for place in range(len(column.strategy.stages))
     )
     bar = (
-        f'<span class="rl-bar" role="progressbar" aria-label="Stages done" aria-valuemin="0" '
+        f'<span class="rl-bar" role="progressbar" aria-label="{t("Stages done")}" aria-valuemin="0" '
         f'aria-valuemax="{len(column.strategy.stages)}" aria-valuenow="{done:d}">{marks}</span>'
     )
     outdated = (
-        f'<span class="rl-changed" title="Shown: {escape(shown)}">press Run to apply</span>'
+        f'<span class="rl-changed" title="{t("Shown: {strategy}", strategy=escape(shown))}">{t("press Run to apply")}</span>'
         if changed
         else ""
     )
@@ -173,7 +181,7 @@ def idle_status(changes: str, runs_on: str = "") -> str:
 
 def _chips(changes: str, runs_on: str) -> str:
     """What a column runs on, and what is set otherwise than by default."""
-    texts = (runs_on, f"changed: {changes}" if changes else "")
+    texts = (runs_on, t("changed: {changes}", changes=changes) if changes else "")
     return "".join(
         f'<span class="rl-chip" title="{escape(text)}">{escape(text)}</span>' for text in texts if text
     )
@@ -201,7 +209,7 @@ def stages(column: Column) -> str:
         state, time = _state(column, place), ROOM.format("0.00 s")
         if state == "done":
             step = column.steps[place]
-            time = f"<small>{'reused' if step.reused else seconds(step.seconds)}</small>"
+            time = f"<small>{t('reused') if step.reused else seconds(step.seconds)}</small>"
         parts.append(f'<li class="rl-{state}">{marks[state]} {escape(stage.name)} {time}</li>')
     return f'<ol class="rl-stages">{"".join(parts)}</ol>'
 
@@ -216,16 +224,16 @@ def answer(column: Column, position: int, engine_state: str) -> str:
         live = "" if column.settled else " rl-live"
         partial = f'<div class="rl-answer{live}">{escape(column.text)}</div>'
     if column.error:
-        what = CUT_OFF if partial else "This strategy failed."
+        what = t("The answer was cut off here.") if partial else t("This strategy failed.")
         return (
             f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(_reason(column.error))}'
-            f"<br>{escape(column.error.next_step)}{_spent(column.error)}</div>"
+            f"<br>{escape(said(column.error.next_step))}{_spent(column.error)}</div>"
         )
     if column.stopped:
-        what = f"<b>{CUT_OFF}</b> " if partial else ""
+        what = f"<b>{t('The answer was cut off here.')}</b> " if partial else ""
         return (
-            f'{partial}<div class="rl-box rl-thin">{what}{escape(column.stopped)} '
-            "Finished results are kept.</div>"
+            f'{partial}<div class="rl-box rl-thin">{what}{escape(said(column.stopped))} '
+            f"{t('Finished results are kept.')}</div>"
         )
     return f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div></div>'
 
@@ -233,23 +241,23 @@ def answer(column: Column, position: int, engine_state: str) -> str:
 def _reason(error: rag_core.RagError) -> str:
     """What went wrong, without the strategy and stage: the column shows them."""
     cause = error.__cause__
-    return cause.message if isinstance(cause, rag_core.RagError) else error.message
+    return said(cause.message if isinstance(cause, rag_core.RagError) else error.message)
 
 
 def _waiting(column: Column, engine_state: str) -> str:
     """What the column is waiting for, and for how long so far."""
     if column.stopping:
-        what = "Stopping…"
+        what = t("Stopping…")
     elif column.steps or column.running or engine_state == "ready":
         what = doing(column)
     else:
-        what = f"The engine is warming up ({engine_state}). Your question runs next."
+        what = t("The engine is warming up ({state}). Your question runs next.", state=said(engine_state))
     return f"{what} {column.waited} s" if column.waited else what
 
 
 def doing(column: Column) -> str:
     """What the running stage does."""
-    return WAITING.get(column.running, "Searching for passages…")
+    return said(WAITING.get(column.running, SEARCHING))
 
 
 def _spent(error: rag_core.RagError) -> str:
@@ -257,11 +265,11 @@ def _spent(error: rag_core.RagError) -> str:
     cost = rag_core.Cost.of(error.calls)
     if cost.free:
         return ""
-    return f"<br><small>Spent before the failure: {escape(cost)} ({len(error.calls)} calls).</small>"
+    return f"<br><small>{t('Spent before the failure: {cost} ({count:d} calls).', cost=escape(cost), count=len(error.calls))}</small>"
 
 
 def rewrites(column: Column) -> str:
-    """The queries a strategy wrote, and how the model read them; empty when it read the question as typed."""
+    """The queries a strategy wrote, and how the model read them; empty without any but the question."""
     if not column.steps:
         return ""
     queries = column.steps[-1].after.queries
@@ -274,42 +282,63 @@ def rewrites(column: Column) -> str:
         ),
         "",
     )
-    decided = f'<p class="rl-note">Query analysis: {escape(analysed)}.</p>' if analysed else ""
-    readings = {text: read for step in column.steps for text, read in step.readings.items()}
+    decided = (
+        f'<p class="rl-note">{t("Query analysis: {note}.", note=escape(said(analysed)))}</p>'
+        if analysed
+        else ""
+    )
     if all(query.origin == "question" for query in queries):
-        read = next((readings[query.text] for query in queries if query.text in readings), "")
-        return f"{decided}{_reading(read)}"
+        return decided  # what was read stands above the answer
+    readings = _readings(column)
     searches = next((step.after.rankings for step in column.steps if step.kind == "retrieve"), ())
     found = rag_core.results_by_query(searches)
     rows = "".join(
         _rewrite(query, found.get(query.text), readings.get(query.text, ""), several=len(found) > 1)
         for query in queries
     )
-    return f'<div class="rl-rewrites"><b>Queries</b>{decided}<ul>{rows}</ul></div>'
+    return f'<div class="rl-rewrites"><b>{t("Queries")}</b>{decided}<ul>{rows}</ul></div>'
+
+
+def read_as(column: Column, question: str) -> str:
+    """What a strategy read in place of the question: its gloss, its spelling, its abbreviations; else empty."""
+    return _reading(_readings(column).get(question, ""))
+
+
+def _readings(column: Column) -> dict[str, str]:
+    return {text: read for step in column.steps for text, read in step.readings.items()}
 
 
 def _reading(read: str) -> str:
     """What the embedding model read in place of a query; empty when it read the query itself."""
-    return f'<p class="rl-note">Read as: {escape(read)}</p>' if read else ""
+    return f'<p class="rl-note">{t("Read as: {text}", text=escape(read))}</p>' if read else ""
 
 
 def _rewrite(
     query: rag_core.Query, results: rag_core.QueryResults | None, read: str, *, several: bool
 ) -> str:
     """A query with its weight and how many passages it found; among several, how many no other found."""
-    parts = [f"weight {query.weight:g}"] if query.weight != 1 else []
+    parts = [t("weight {weight:g}", weight=query.weight)] if query.weight != 1 else []
     if results and results.found:
-        only_here = f", {results.unique} found by no other query" if several else ""
-        parts.append(f"{results.found} passages{only_here}")
-    lost = f' <small class="rl-lost">{escape(query.note)}</small>' if query.note.startswith("lost") else ""
-    beside = " <small>averaged with the question</small>" if query.question_text else ""
+        only_here = t(", {count} found by no other query", count=results.unique) if several else ""
+        parts.append(plural("{count:,} passage", "{count:,} passages", results.found) + only_here)
+    lost = (
+        f' <small class="rl-lost">{escape(said(query.note))}</small>' if query.note.startswith("lost") else ""
+    )
+    beside = f" <small>{t('averaged with the question')}</small>" if query.question_text else ""
     return (
-        f"<li><b>{escape(query.origin)}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
-        f"<br>{escape(query.text)}{_reading(read)}</li>"
+        f"<li><b>{escape(said(query.origin))}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
+        f"<br>{_searched(query)}{_reading(read)}</li>"
+    )
+
+
+def _searched(query: rag_core.Query) -> str:
+    """The text searched with; of several whose embeddings are averaged, each on a line of its own."""
+    return "<br>".join(f"· {escape(one)}" for one in query.passages[:5] if query.passages[1:]) or escape(
+        query.text
     )
 
 
 def warnings(column: Column) -> str:
     """The strategy's warnings."""
     notes = column.trace.warnings if column.trace else [w for step in column.steps for w in step.warnings]
-    return "".join(f'<p class="rl-box rl-thin">{escape(note)}</p>' for note in notes)
+    return "".join(f'<p class="rl-box rl-thin">{escape(said(note))}</p>' for note in notes)

@@ -1,6 +1,30 @@
-"""Every sentence of the interface passes through here, so that one catalogue a language can say it."""
+"""Every sentence of the interface passes through here, so that one catalogue a language can say it.
+
+The catalogues are `data/locale/*.po`; the English sentence is the key, and stands where a catalogue has no other.
+A visit's language is the one in the address (`?lang=es`), else the one chosen in the header, else the browser's.
+"""
 
 from __future__ import annotations
+
+import functools
+import gettext
+import io
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+import streamlit as st
+from babel.dates import format_datetime
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+import rag_core
+
+LANGUAGES = {"en": "English", "es": "Español"}  # each by its own name
+KEY, PARAMETER = "language", "lang"
+CATALOGUES = Path(__file__).parents[2] / "data" / "locale"
 
 
 def t(message: str, /, **fields: object) -> str:
@@ -10,9 +34,98 @@ def t(message: str, /, **fields: object) -> str:
         message: the English sentence, a literal, so that the catalogue's extraction finds it.
         fields: what stands at the message's {name}s, as `str.format` has them.
     """
-    return message.format(**fields) if fields else message
+    said_in = catalogue(language()).gettext(message)
+    return said_in.format(**_said(fields)) if fields else said_in
 
 
 def plural(one: str, many: str, count: int, /, **fields: object) -> str:
     """`one` or `many`, whichever the language of the visit uses for this count; {count} is filled in too."""
-    return (one if count == 1 else many).format(count=count, **fields)
+    return catalogue(language()).ngettext(one, many, count).format(count=count, **_said(fields))
+
+
+def said(text: str) -> str:
+    """A text of rag_core in the language of the visit: a declared one, such as a control's help, or a Message."""
+    if isinstance(text, rag_core.Message):
+        return t(text.template, **text.fields)
+    return catalogue(language()).gettext(text) if text else ""
+
+
+def problem(error: rag_core.RagError | str) -> str:
+    """What went wrong and what to do next, in the language of the visit."""
+    if not isinstance(error, rag_core.RagError):
+        return said(error)
+    return f"{said(error.message)} {said(error.next_step)}".strip()
+
+
+def declared(message: str, /) -> str:
+    """The message as it is: marks a constant for the catalogue, to be shown through `said`."""
+    return message
+
+
+def when(moment: datetime) -> str:
+    """A day and time of day, as the language of the visit writes it."""
+    return format_datetime(moment, "d MMMM y, HH:mm", locale=language())
+
+
+def _said(fields: Mapping[str, object]) -> dict[str, object]:
+    return {
+        name: said(value) if isinstance(value, rag_core.Message) else value for name, value in fields.items()
+    }
+
+
+def settle() -> None:
+    """Decide the language of the visit; first on every page, since all that follows speaks it.
+
+    It is put into the address where it is not the browser's, so that a reload and a link keep it.
+    """
+    asked = st.query_params.get(PARAMETER)
+    if asked in LANGUAGES and st.session_state.get("language.asked") != asked:
+        st.session_state[KEY] = asked
+    st.session_state["language.asked"] = asked
+    st.session_state.setdefault(KEY, _of_browser())
+    wanted = language() if language() != _of_browser() else None
+    if asked != wanted:
+        if wanted:
+            st.query_params[PARAMETER] = wanted
+        else:
+            del st.query_params[PARAMETER]
+        st.session_state["language.asked"] = wanted
+
+
+def language() -> str:
+    """The language of the visit as a code; English outside a visit, as on a worker's thread."""
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return "en"
+    chosen: str = st.session_state.get(KEY, "en")
+    return chosen
+
+
+def switch() -> None:
+    """Draw the switch: each language by its own name."""
+    st.segmented_control(
+        t("Language of this app"), list(LANGUAGES), format_func=lambda code: LANGUAGES[code], key="language.switch",
+        default=language(), required=True, label_visibility="collapsed", on_change=_choose,
+    )  # fmt: skip
+
+
+def _choose() -> None:
+    st.session_state[KEY] = st.session_state["language.switch"]
+
+
+def _of_browser() -> str:
+    """The first language of the browser's list (Accept-Language, most wanted first) that there is a catalogue for."""
+    wanted = re.findall(r"(?:^|,)\s*([a-z]+)", st.context.headers.get("Accept-Language", "").lower())
+    return next((code for code in wanted if code in LANGUAGES), "en")
+
+
+@functools.cache
+def catalogue(code: str) -> gettext.NullTranslations:
+    """The catalogue of a language, compiled once a process; without a file, the one that leaves all as it is."""
+    file = CATALOGUES / f"{code}.po"
+    if not file.exists():
+        return gettext.NullTranslations()
+    compiled = io.BytesIO()
+    with file.open("rb") as opened:
+        write_mo(compiled, read_po(opened, locale=code, abort_invalid=True))
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)

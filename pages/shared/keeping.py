@@ -10,12 +10,13 @@ import rag_core
 from pages.shared import corpora, foreign, setups
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
+from pages.shared.i18n import declared, problem, said, t, when
 from pages.shared.live import Column, Comparison, LiveRun
 from rag_core.history import Asked, AskedColumn, History, open_history
 
 KEPT_S = 2.0  # to wait for the history when a comparison is over; a slow database must not stop the page
 UPDATE_S = 2.0  # between two looks at which columns have settled
-CUT_SHORT = "No result was kept: this strategy was still running, or the app ended first."
+CUT_SHORT = declared("No result was kept: this strategy was still running, or the app ended first.")
 
 
 def history() -> History | None:
@@ -60,7 +61,7 @@ def find(name: str) -> Comparison | None:
         kept = history()
         asked = kept.find(name) if kept else None
     except rag_core.RagError as error:
-        st.warning(foreign.label(error))
+        st.warning(foreign.label(problem(error)))
         return None
     return _reopened(asked) if asked else None
 
@@ -70,11 +71,14 @@ def opened(run: Comparison) -> None:
     if not isinstance(run, LiveRun):
         st.caption(
             foreign.label(
-                f"From the history: asked on {run.asked:%d %B %Y at %H:%M} UTC. Nothing was run again."
+                t(
+                    "From the history: asked on {when} UTC. Nothing was run again.",
+                    when=when(run.asked),
+                )
             )
         )
         for reason in run.left_out:
-            st.warning(foreign.label(reason))
+            st.warning(foreign.label(said(reason)))
 
 
 def unkept(run: Comparison) -> None:
@@ -82,7 +86,9 @@ def unkept(run: Comparison) -> None:
     if isinstance(run, LiveRun):
         run.kept.wait(KEPT_S)
         if run.unkept:
-            st.warning(foreign.label(f"This question is not in the history. {run.unkept}"))
+            st.warning(
+                foreign.label(t("This question is not in the history. {unkept}", unkept=said(run.unkept)))
+            )
 
 
 def _asked(run: LiveRun) -> Asked:
@@ -116,7 +122,9 @@ def _reopened(asked: Asked) -> Comparison:
         try:
             columns.append(_column(one))
         except rag_core.RagError as error:
-            left_out.append(f"{one.strategy} is left out. {error}")
+            left_out.append(
+                rag_core.Message("{strategy} is left out. {error}", strategy=one.strategy, error=error)
+            )
     st.session_state.update(question=asked.question, country=asked.country, columns=max(len(columns), 2))
     corpora.set_to(asked.corpus)
     for position, column in enumerate(columns):

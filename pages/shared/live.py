@@ -171,7 +171,7 @@ class LiveRun(Comparison):
         self._settled: list[rag_core.Done | rag_core.Failed | rag_core.StoppedEarly] = []
         self._stop = threading.Event()
         self._over = threading.Event()
-        self._why_stopped = "The run was stopped."
+        self._why_stopped = rag_core.Message("The run was stopped.")
         self._last_watched = self.started
         threading.Thread(target=self._run, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
@@ -238,7 +238,8 @@ class LiveRun(Comparison):
     def _watch(self) -> None:
         while not self._over.wait(1.0):
             if time.monotonic() - self._last_watched > UNWATCHED_S:
-                self._why_stopped = (
-                    f"The run was stopped: nobody had the page open for {UNWATCHED_S / 60:.0f} minutes."
+                self._why_stopped = rag_core.Message(
+                    "The run was stopped: nobody had the page open for {minutes:.0f} minutes.",
+                    minutes=UNWATCHED_S / 60,
                 )
                 self.stop()

@@ -11,15 +11,16 @@ import rag_core
 from pages.shared import foreign, outcomes
 from pages.shared.engine import engine
 from pages.shared.foreign import label
+from pages.shared.i18n import declared, problem, said, t
 from rag_core import evaluation as ev
 
-BUILTIN_LABEL, FOLDER_LABEL = "Built-in questions", "A BEIR folder"
+BUILTIN_LABEL, FOLDER_LABEL = declared("Built-in questions"), declared("A BEIR folder")
 TICK = 1.0  # seconds between updates
 STOPPED = {
-    "run": "Stopped. What was measured is kept: start the same measurement again to resume it.",
-    "sweep": "Stopped. An unfinished sweep keeps nothing.",
-    "index": "Stopped. No file of it was added.",
-    "reindex": "Stopped. The corpus is as it was.",
+    "run": declared("Stopped. What was measured is kept: start the same measurement again to resume it."),
+    "sweep": declared("Stopped. An unfinished sweep keeps nothing."),
+    "index": declared("Stopped. No file of it was added."),
+    "reindex": declared("Stopped. The corpus is as it was."),
 }
 
 
@@ -59,13 +60,13 @@ def under_way(kind: ev.JobKind) -> None:
     _redraw_when_one_ended(kind, listed)
     running = [job for job in jobs().all() if not job.over]
     if len(running) > 1:
-        st.caption(f"{len(running)} jobs are running on this server, so each takes longer.")
+        st.caption(t("{count} jobs are running on this server, so each takes longer.", count=len(running)))
     shown, earlier = _sorted(listed)
     for job in shown:
         with st.container(border=True):
             _job(job)
     if earlier:
-        with st.expander(f"Earlier ({len(earlier):d})"):
+        with st.expander(t("Earlier ({count:d})", count=len(earlier))):
             for job in earlier:
                 _job(job)
 
@@ -89,24 +90,28 @@ def _redraw_when_one_ended(kind: ev.JobKind, listed: list[ev.Job]) -> None:
 def _job(job: ev.Job) -> None:
     status = job.status
     began = time.strftime("%H:%M", time.localtime(job.started))
-    title = f"**{label(job.title)}** · started {label(began)}"
+    title = t("**{title}** · started {began}", title=label(said(job.title)), began=label(began))
     key = f"{job.kind}.{job.key}"
     match status.phase:
         case "asking" if not job.stopping:
             st.markdown(title)
             st.warning(
-                f"{label(status.billed)} would cost **{label(status.bill)}**. Nothing is sent before you agree."
+                t(
+                    "{billed} would cost **{bill}**. Nothing is sent before you agree.",
+                    billed=label(status.billed),
+                    bill=label(status.bill),
+                )
             )
             yes, no = st.columns(2)
             yes.button(
-                "Go on",
+                t("Go on"),
                 type="primary",
                 width="stretch",
                 on_click=job.agree,
                 args=(status.bill,),
                 key=f"{key}.yes",
             )
-            no.button("Do not run it", width="stretch", on_click=job.stop, key=f"{key}.no")
+            no.button(t("Do not run it"), width="stretch", on_click=job.stop, key=f"{key}.no")
         case "running" | "asking":
             _running(job, status, title, key)
         case _:
@@ -114,26 +119,32 @@ def _job(job: ev.Job) -> None:
 
 
 def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
-    left = "" if status.seconds_left is None else f", {_minutes(status.seconds_left)} left"
-    counted = f" {status.done:,} of {status.total:,}" if status.total else ""
-    last = "what is under way" if job.kind in ("index", "reindex") else "the questions under way"
-    doing = f"stopping after {last}" if job.stopping else f"{status.doing}{counted}{left}"
+    left = "" if status.seconds_left is None else t(", {time} left", time=_minutes(status.seconds_left))
+    counted = t(" {done:,} of {total:,}", done=status.done, total=status.total) if status.total else ""
+    doing = f"{said(status.doing)}{counted}{left}"
+    if job.stopping and job.kind in ("index", "reindex"):
+        doing = t("stopping after what is under way")
+    elif job.stopping:
+        doing = t("stopping after the questions under way")
     st.progress(status.share, f"{title}: {label(doing)}")
     if status.paid:
         st.caption(
             foreign.label(
-                f"You agreed to {status.bill}. It continues when this page is closed; Stop ends it."
+                t(
+                    "You agreed to {bill}. It continues when this page is closed; Stop ends it.",
+                    bill=status.bill,
+                )
             )
         )
-    st.button("Stop", on_click=job.stop, disabled=job.stopping, key=f"{key}.stop")
+    st.button(t("Stop"), on_click=job.stop, disabled=job.stopping, key=f"{key}.stop")
     if status.means:
         st.dataframe(
             foreign.cells(
-                {"strategy": name, "questions": mean.count, "mean so far": mean.value}
+                {t("strategy"): name, t("questions"): mean.count, t("mean so far"): mean.value}
                 for name, mean in status.means.items()
             ),
             hide_index=True,
-            column_config={"mean so far": st.column_config.NumberColumn(format="%.3f")},
+            column_config={t("mean so far"): st.column_config.NumberColumn(format="%.3f")},
         )
 
 
@@ -142,27 +153,30 @@ def _ended(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
         case "done" if job.kind == "index":
             outcomes.draw(title, status.files)
         case "done":
-            st.success(f"{title}: done.")
+            st.success(t("{title}: done.", title=title))
         case "stopped":
-            st.info(f"{title}: {STOPPED[job.kind]} {label(rag_core.spent_so_far(status.calls))}")
+            st.info(f"{title}: {said(STOPPED[job.kind])} {label(said(rag_core.spent_so_far(status.calls)))}")
         case _:
-            kept = " What was measured is kept." if job.kind == "run" and status.done else ""
-            st.error(f"{title}: {label(f'{status.error}{kept} {rag_core.spent_so_far(status.calls)}')}")
+            kept = t("What was measured is kept.") if job.kind == "run" and status.done else ""
+            spent = said(rag_core.spent_so_far(status.calls))
+            st.error(f"{title}: {label(f'{problem(status.error)} {kept} {spent}')}")
     if status.phase == "done" and not rag_core.Cost.of(status.embedded).free:
-        st.caption(foreign.label(f"Embedding the documents cost {rag_core.Cost.of(status.embedded)}."))
+        st.caption(
+            foreign.label(t("Embedding the documents cost {cost}.", cost=rag_core.Cost.of(status.embedded)))
+        )
     with st.container(horizontal=True, vertical_alignment="center"):
         if status.result and job.kind == "run":
             st.page_link(
-                "pages/measure/results.py", label="See the results", icon="📊",
+                "pages/measure/results.py", label=t("See the results"), icon="📊",
                 query_params={"run": status.result.name},
             )  # fmt: skip
         elif status.result and job.kind == "sweep":
             st.page_link(
-                "pages/measure/sweep.py", label="See the sweep", icon="📊",
+                "pages/measure/sweep.py", label=t("See the sweep"), icon="📊",
                 query_params={"sweep": status.result.stem},
             )  # fmt: skip
-        st.button("Clear away", on_click=jobs().clear, args=(job,), key=f"{key}.clear",
-                  help="Removes this line from every session. Results stay on disk.")  # fmt: skip
+        st.button(t("Clear away"), on_click=jobs().clear, args=(job,), key=f"{key}.clear",
+                  help=t("Removes this line from every session. Results stay on disk."))  # fmt: skip
 
 
 def _minutes(seconds: float) -> str:
@@ -179,17 +193,17 @@ def choose_data(key: str, *, in_address: bool = False) -> str:
     """
     bind = "query-params" if in_address else None
     kind = st.segmented_control(
-        "Questions", [BUILTIN_LABEL, FOLDER_LABEL], default=BUILTIN_LABEL, key=f"{key}.kind", required=True,
+        t("Questions"), [BUILTIN_LABEL, FOLDER_LABEL], default=BUILTIN_LABEL, key=f"{key}.kind", format_func=said, required=True,
         persist_state="session", bind=bind,
-        help="Measuring needs questions with judgements. To measure on your own documents, put them and your "
-        "judged questions into a BEIR folder.",
+        help=t("Measuring needs questions with judgements. To measure on your own documents, put them and your "
+        "judged questions into a BEIR folder."),
     )  # fmt: skip
     if kind == BUILTIN_LABEL:
         return ev.BUILTIN_DATA
     return st.text_input(
-        "Folder", key=f"{key}.folder", placeholder="/path/to/nfcorpus", persist_state="session",
+        t("Folder"), key=f"{key}.folder", placeholder="/path/to/nfcorpus", persist_state="session",
         bind=bind,
-        help="A folder with corpus.jsonl, queries.jsonl and qrels/<split>.tsv. Its documents are embedded once.",
+        help=t("A folder with corpus.jsonl, queries.jsonl and qrels/<split>.tsv. Its documents are embedded once."),
     )  # fmt: skip
 
 
@@ -197,7 +211,7 @@ def judged_by(data: str, split: str) -> None:
     """One line that says who judged; nothing for a set that cannot be read."""
     sentence = _judged_by(data, split)
     if sentence:
-        st.caption(foreign.label(sentence))
+        st.caption(foreign.label(said(sentence)))
 
 
 @st.cache_data(show_spinner=False, ttl=60)

@@ -10,8 +10,14 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign
 from pages.shared.foreign import escape
+from pages.shared.i18n import declared, plural, said, t
 
-WORDS = {"failed": "not added", "added": "added", "changed": "replaced", "unchanged": "unchanged"}
+WORDS = {
+    "failed": declared("not added"),
+    "added": declared("added"),
+    "changed": declared("replaced"),
+    "unchanged": declared("unchanged"),
+}
 CSS = {"failed": "rl-low rl-refused", "added": "rl-high", "changed": "rl-high", "unchanged": "rl-low"}
 
 
@@ -22,8 +28,8 @@ def draw(title: str, files: Sequence[rag_core.FileOutcome]) -> None:
         title: of the upload, as Markdown.
     """
     counted = Counter(one.status for one in files)
-    said = ", ".join(f"{counted[status]:d} {WORDS[status]}" for status in WORDS if counted[status])
-    message = f"{title}: {foreign.label(said)}."
+    counts = ", ".join(f"{counted[status]:d} {said(WORDS[status])}" for status in WORDS if counted[status])
+    message = f"{title}: {foreign.label(counts)}."
     if counted["failed"] == len(files):
         st.error(message)
     elif counted["failed"]:
@@ -35,7 +41,7 @@ def draw(title: str, files: Sequence[rag_core.FileOutcome]) -> None:
         foreign.draw(table(sorted(told, key=lambda one: one.status != "failed")))
     if smooth := [one for one in files if one not in told]:
         foreign.draw(
-            f'<details class="rl-files"><summary>The other {len(smooth):d} files</summary>{table(smooth)}</details>'
+            f'<details class="rl-files"><summary>{plural("The other file", "The other {count} files", len(smooth))}</summary>{table(smooth)}</details>'
             if told
             else table(smooth)
         )
@@ -44,13 +50,13 @@ def draw(title: str, files: Sequence[rag_core.FileOutcome]) -> None:
 def table(files: Sequence[rag_core.FileOutcome]) -> str:
     """One row per file."""
     rows = "".join(
-        f'<tr><td>{escape(one.name)}</td><td><span class="rl-label {CSS[one.status]}">{WORDS[one.status]}</span></td>'
+        f'<tr><td>{escape(one.name)}</td><td><span class="rl-label {CSS[one.status]}">{said(WORDS[one.status])}</span></td>'
         f"<td>{_notes(one)}</td></tr>"
         for one in files
     )
     return (
-        '<table class="rl-table rl-files"><thead><tr><th>File</th><th>Result</th><th>Why, and what to know</th></tr>'
-        f"</thead><tbody>{rows}</tbody></table>"
+        '<table class="rl-table rl-files"><thead><tr>'
+        f"<th>{t('File')}</th><th>{t('Result')}</th><th>{t('Why, and what to know')}</th></tr></thead><tbody>{rows}</tbody></table>"
     )
 
 
@@ -58,16 +64,19 @@ def _notes(one: rag_core.FileOutcome) -> str:
     """The reason, what the file hides, and whether it gives orders."""
     notes = []
     if one.reason:
-        reason = one.reason if one.status == "failed" else f"Not all of it: {one.reason}"
+        reason = said(one.reason)
+        if one.status != "failed":
+            reason = t("Not all of it: {reason}", reason=reason)
         notes.append(escape(f"{reason[:1].upper()}{reason[1:].rstrip('.')}."))
     if one.documents > 1:
-        notes.append(f"{one.documents:d} documents.")
+        notes.append(t("{count:d} documents.", count=one.documents))
     if one.orders:
-        notes.append(f"<b>{escape(rag_core.GIVES_ORDERS)}</b>")
+        notes.append(f"<b>{escape(said(rag_core.GIVES_ORDERS))}</b>")
     if one.hidden:
         pieces = "".join(f"<li>{escape(piece)}</li>" for piece in one.hidden)
         notes.append(
-            f'<details><summary>Hidden from readers, not indexed ({len(one.hidden):d})</summary><ul class="rl-hidden">'
+            f"<details><summary>{t('Hidden from readers, not indexed ({count:d})', count=len(one.hidden))}</summary>"
+            '<ul class="rl-hidden">'
             f"{pieces}</ul></details>"
         )
     return "<br>".join(notes)

@@ -35,8 +35,8 @@ def table(columns: Sequence[Column], names: Sequence[str]) -> str:
         for row in rows
     )
     return (
-        '<div class="rl-scroll"><table class="rl-table"><thead><tr><th>Passage</th>'
-        f"{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        '<div class="rl-scroll"><table class="rl-table"><thead><tr>'
+        f"<th>{t('Passage')}</th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
@@ -45,8 +45,7 @@ def pairs(columns: Sequence[Column]) -> str:
     rows = rows_of(columns)
     searched = {position: column.trace.corpus for position, column in enumerate(columns) if column.trace}
     lines = "".join(
-        f"<li><b>{escape(LETTERS[first])} and {escape(LETTERS[second])}</b> "
-        f"{_apart(rows, first, second, searched) or _pair(rows, first, second)}</li>"
+        f"<li>{_apart(rows, first, second, searched) or _pair(rows, first, second)}</li>"
         for first, second in itertools.combinations(searched, 2)
     )
     return f'<ul class="rl-pairs">{lines}</ul>' if lines else ""
@@ -54,7 +53,7 @@ def pairs(columns: Sequence[Column]) -> str:
 
 def _pair(rows: Sequence[rag_core.SharedPassage], first: int, second: int) -> str:
     """What two columns share, and what only one found."""
-    return f"share {_shared(rows, first, second)}. {_only(rows, first, second)} {_only(rows, second, first)}"
+    return f"{_shared(rows, first, second)} {_only(rows, first, second)} {_only(rows, second, first)}"
 
 
 def _apart(
@@ -67,20 +66,19 @@ def _apart(
     """
     if searched[first] == searched[second]:
         return ""
-    both = sum(first in row.ranks and second in row.ranks for row in rows)
-    same_text = (
-        plural("{count} passage stands in both.", "{count} passages stand in both.", both)
-        if both
-        else t("No passage stands in both.")
-    )
     apart = t(
-        "searched different documents: {a} {first}, {b} {second}. Neither missed what the other found.",
-        a=LETTERS[first],
-        first=corpora.title(searched[first]),
-        b=LETTERS[second],
-        second=corpora.title(searched[second]),
+        "<b>{first} and {second}</b> searched different documents: {first} {these}, {second} {those}. "
+        "Neither missed what the other found.",
+        first=escape(LETTERS[first]),
+        second=escape(LETTERS[second]),
+        these=escape(corpora.title(searched[first])),
+        those=escape(corpora.title(searched[second])),
     )
-    return escape(f"{apart} {same_text}")
+    both = sum(first in row.ranks and second in row.ranks for row in rows)
+    if not both:
+        return f"{apart} {t('No passage stands in both.')}"
+    in_both = plural("{count:d} passage stands in both.", "{count:d} passages stand in both.", both)
+    return f"{apart} {in_both}"
 
 
 def also_in(columns: Sequence[Column]) -> list[dict[str, str]]:
@@ -88,7 +86,10 @@ def also_in(columns: Sequence[Column]) -> list[dict[str, str]]:
     rows = rows_of(columns)
     return [
         {
-            row.passage.id: "also in " + ", ".join(LETTERS[other] for other in row.ranks if other != position)
+            row.passage.id: t(
+                "also in {columns}",
+                columns=", ".join(LETTERS[other] for other in row.ranks if other != position),
+            )
             for row in rows
             if position in row.ranks and len(row.ranks) > 1
         }
@@ -101,7 +102,7 @@ def lights(columns: Sequence[Column]) -> str:
     shared = [same(row.passage.id) for row in rows_of(columns) if len(row.ranks) > 1]
     rules = "".join(
         f".stMain:has(.{escape(one)}:is(:hover, :focus-within)) .{escape(one)} "
-        "{ outline: 2px solid #0f6b6b; background: #0f6b6b14; }"
+        "{ outline: 2px solid var(--rl-accent); background: var(--rl-accent-faint); }"
         for one in shared
     )
     return f"<style>{rules}</style>"
@@ -111,12 +112,20 @@ def _rank(row: rag_core.SharedPassage, position: int) -> str:
     if position not in row.ranks:
         return '<td class="rl-rank rl-absent">–</td>'
     rank = row.ranks[position]
-    return f'<td class="rl-rank">{opener(position, rank, f"#{rank:d}", "rl-open", f"Open passage {rank:d} of {escape(LETTERS[position])}")}</td>'
+    return f'<td class="rl-rank">{opener(position, rank, f"#{rank:d}", "rl-open", t("Open passage {rank:d} of {column}", rank=rank, column=escape(LETTERS[position])))}</td>'
 
 
 def _shared(rows: Sequence[rag_core.SharedPassage], first: int, second: int) -> str:
     count = sum(first in row.ranks and second in row.ranks for row in rows)
-    return f"{count:d} passage{'' if count == 1 else 's'}" if count else "no passage"
+    names = {"first": escape(LETTERS[first]), "second": escape(LETTERS[second])}
+    if not count:
+        return t("<b>{first} and {second}</b> share no passage.", **names)
+    return plural(
+        "<b>{first} and {second}</b> share {count:d} passage.",
+        "<b>{first} and {second}</b> share {count:d} passages.",
+        count,
+        **names,
+    )
 
 
 def _only(rows: Sequence[rag_core.SharedPassage], first: int, second: int) -> str:
@@ -125,17 +134,22 @@ def _only(rows: Sequence[rag_core.SharedPassage], first: int, second: int) -> st
     for row in rag_core.only_in(rows, first, second):
         documents.setdefault(row.passage.title or row.passage.full_title, []).append(row)
     if not documents:
-        return f"{escape(LETTERS[first])} found nothing that {escape(LETTERS[second])} did not."
+        return t(
+            "{first} found nothing that {second} did not.",
+            first=escape(LETTERS[first]),
+            second=escape(LETTERS[second]),
+        )
     parts = []
     for title, found in documents.items():
         numbers = "".join(_number(row, first) for row in found)
         parts.append(f"{escape(title)} {numbers}")
-    return f"Only {escape(LETTERS[first])}: {' · '.join(parts)}."
+    return t("Only {column}: {found}.", column=escape(LETTERS[first]), found=" · ".join(parts))
 
 
 def _number(row: rag_core.SharedPassage, position: int) -> str:
     rank = row.ranks[position]
-    name = f"Open passage {rank:d} of {LETTERS[position]}, {row.passage.full_title}"
+    opened = t("Open passage {rank:d} of {column}", rank=rank, column=LETTERS[position])
+    name = f"{opened}, {row.passage.full_title}"
     return opener(position, rank, f"{rank:d}", "rl-cite", name)
 
 

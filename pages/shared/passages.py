@@ -9,39 +9,54 @@ from dataclasses import dataclass
 
 import rag_core
 from pages.shared.foreign import escape
+from pages.shared.i18n import declared, plural, said, t
 from pages.shared.live import Column
 
 SCALES = {
-    "cosine": "cosine",
+    "cosine": declared("cosine"),
     "bm25": "BM25",
     "rrf": "RRF",
-    "weighted_cosine": "weighted cosine",
+    "weighted_cosine": declared("weighted cosine"),
     "mmr": "MMR",
-    "cross_encoder": "cross-encoder",
-    "offline_scorer": "offline scorer",
-    "judge": "judge",
+    "cross_encoder": declared("cross-encoder"),
+    "offline_scorer": declared("offline scorer"),
+    "judge": declared("judge"),
     "s_final": "S_final",
-    "external": "external",
-    "postprocessor": "postprocessor",
+    "external": declared("external"),
+    "postprocessor": declared("postprocessor"),
 }
 SCALE_HELP = {
-    "cosine": "Cosine similarity of question and passage embeddings: 1 is the same direction, 0 is unrelated.",
-    "bm25": "BM25: higher when question and passage share rarer words; no upper limit. Compare only within one list.",
-    "rrf": "Reciprocal rank fusion: Σ 1 / (k + rank) over the lists that contain the passage. "
-    "It orders passages; it does not say how relevant they are.",
-    "weighted_cosine": "Cosine of passage and rewrite times the rewrite's weight, combined over the rewrites "
-    "that found the passage.",
-    "mmr": "Maximal marginal relevance: λ · cosine to the question − (1 − λ) · cosine to the most "
-    "similar passage above it. The first passage has none above it.",
-    "cross_encoder": "A cross-encoder's score for query and passage, read together. Compare only within one list.",
-    "offline_scorer": "The offline scorer's score for query and passage; no cross-encoder or language model is involved.",
-    "judge": "The judge's relevance score for the passage, 0 to 1.",
-    "s_final": "S_final = α · cosine + (1 − α) · judge, compared with the threshold θ.",
+    "cosine": declared(
+        "Cosine similarity of question and passage embeddings: 1 is the same direction, 0 is unrelated."
+    ),
+    "bm25": declared(
+        "BM25: higher when question and passage share rarer words; no upper limit. Compare only within one list."
+    ),
+    "rrf": declared(
+        "Reciprocal rank fusion: Σ 1 / (k + rank) over the lists that contain the passage. "
+        "It orders passages; it does not say how relevant they are."
+    ),
+    "weighted_cosine": declared(
+        "Cosine of passage and rewrite times the rewrite's weight, combined over the rewrites "
+        "that found the passage."
+    ),
+    "mmr": declared(
+        "Maximal marginal relevance: λ · cosine to the question − (1 − λ) · cosine to the most "
+        "similar passage above it. The first passage has none above it."
+    ),
+    "cross_encoder": declared(
+        "A cross-encoder's score for query and passage, read together. Compare only within one list."
+    ),
+    "offline_scorer": declared(
+        "The offline scorer's score for query and passage; no cross-encoder or language model is involved."
+    ),
+    "judge": declared("The judge's relevance score for the passage, 0 to 1."),
+    "s_final": declared("S_final = α · cosine + (1 − α) · judge, compared with the threshold θ."),
 }
 
 WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
 MOST_QUOTES = 5  # in the address of a document
-NO_LABEL = (
+NO_LABEL = declared(
     "No relevance label: the model that scored this passage has no calibrated thresholds, or time ran out. "
     "This says nothing about the passage itself. The notes on this strategy give the reason."
 )
@@ -66,24 +81,33 @@ def passages(
     final: int = column.strategy.controls.get("k_final", 5)
     if not (column.ranked or column.settled):
         found = column.candidates
-        coming = f"{found:,} candidates, to be narrowed down to {final:,}" if found else "Passages"
+        coming = (
+            t("{found:,} candidates, to be narrowed down to {final:,}", found=found, final=final)
+            if found
+            else t("Passages")
+        )
         rows = '<div class="rl-coming"></div>' * final
         return f'<div class="rl-passages"><b>{coming}</b>{rows}</div>'
     ranking = column.ranking
     if ranking is None:
         return ""
     if not ranking.hits:
-        return '<p class="rl-none">No passages found.</p>'
+        return f'<p class="rl-none">{t("No passages found.")}</p>'
     hits = ranking.hits if column.ranked else ranking.hits[:final]
     shown = _Shown(
         column, position, question, {hit.id: rank for rank, hit in enumerate(hits, start=1)}, blind
     )
     rows = "".join(_passage(hit, shown, (also or {}).get(hit.id, "")) for hit in hits)
     cards = "".join(_card(hit, shown) for hit in hits) if column.trace else ""
-    head = f"{len(hits)} passages"
+    head = plural("{count:,} passage", "{count:,} passages", len(hits))
     if len(hits) < len(ranking):
-        head = f"The first {len(hits)} of {len(ranking)} candidates, before {column.unfinished}"
-    order = "" if blind else f" <small>ordered by {SCALES[hits[0].scale]}</small>"
+        head = t(
+            "The first {shown} of {count} candidates, before {stage}",
+            shown=len(hits),
+            count=len(ranking),
+            stage=column.unfinished,
+        )
+    order = "" if blind else f" <small>{t('ordered by {scale}', scale=said(SCALES[hits[0].scale]))}</small>"
     return f'<div class="rl-passages"><b>{escape(head)}</b>{order}{rows}</div>{cards}'
 
 
@@ -129,20 +153,24 @@ def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
     """A passage as a line that opens: one tab stop."""
     passage, trace = hit.passage, shown.column.trace
     context = (
-        f'<p class="rl-note">Context added for indexing: {escape(passage.context)}</p>'
+        f'<p class="rl-note">{t("Context added for indexing: {context}", context=escape(passage.context))}</p>'
         if passage.context
         else ""
     )
-    source = f'<p class="rl-note">Source: {escape(passage.source)}.</p>' if passage.source else ""
+    source = (
+        f'<p class="rl-note">{t("Source: {source}.", source=escape(passage.source))}</p>'
+        if passage.source
+        else ""
+    )
     if note := rag_core.age_note(passage.sources):
-        source += f'<p class="rl-note rl-strong">{escape(note)}</p>'
+        source += f'<p class="rl-note rl-strong">{escape(said(note))}</p>'
     elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
     return (
         f'<details class="rl-passage {same(hit.id)}"><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
         f"{_label(hit, done=trace is not None)}{elsewhere}{_title(passage)}{_origin(passage)}</summary>"
         f'<div class="rl-body">{_text(hit, shown)}{_rule(hit, done=trace is not None)}{context}{source}'
         f"{_difference(passage, trace.country if trace else '')}"
-        f'<p class="rl-note">Passage {escape(hit.id)}, language {escape(passage.language)}</p>'
+        f'<p class="rl-note">{t("Passage {id}, language {language}", id=escape(hit.id), language=escape(passage.language))}</p>'
         f"{'' if shown.blind else _way(hit, shown)}</div></details>"
     )
 
@@ -152,9 +180,9 @@ def _card(hit: rag_core.Hit, shown: _Shown) -> str:
     rank, passage = shown.ranks[hit.id], hit.passage
     name = f"c{shown.position:d}-p{rank:d}"
     return (
-        f'<div popover class="rl-card" id="{name}" role="dialog" aria-label="Passage {rank:d}">'
+        f'<div popover class="rl-card" id="{name}" role="dialog" aria-label="{t("Passage {rank:d}", rank=rank)}">'
         f'<button type="button" class="rl-close" popovertarget="{name}" popovertargetaction="hide" '
-        f'aria-label="Close passage {rank:d}">✕</button>'
+        f'aria-label="{t("Close passage {rank:d}", rank=rank)}">✕</button>'
         f'{_origin(passage)}<p class="rl-card-title"><b>{rank:d}</b> {escape(passage.full_title)} '
         f"{_label(hit, done=True)}</p>{_text(hit, shown)}</div>"
     )
@@ -166,12 +194,14 @@ def _text(hit: rag_core.Hit, shown: _Shown) -> str:
     quotes = _quotes(answer, shown.ranks[hit.id]) if answer else []
     cited = [one for one in answer.citations if one.context_id == hit.id] if answer else []
     whole = _whole(passage, quotes, trace.corpus) if trace else ""
-    orders = f'<p class="rl-orders">{escape(rag_core.GIVES_ORDERS)}</p>' if passage.gives_orders else ""
+    orders = f'<p class="rl-orders">{escape(said(rag_core.GIVES_ORDERS))}</p>' if passage.gives_orders else ""
     return f'{orders}<p class="rl-text">{_marked(passage, shown.question, quotes)}</p>{_doubts(cited)}{whole}'
 
 
 def _title(passage: rag_core.Passage) -> str:
-    ordered = ' <small class="rl-ordered">gives orders to a model</small>' if passage.gives_orders else ""
+    ordered = (
+        f' <small class="rl-ordered">{t("gives orders to a model")}</small>' if passage.gives_orders else ""
+    )
     return f'<span class="rl-title">{escape(passage.full_title)}{ordered}</span>'
 
 
@@ -179,14 +209,14 @@ def _label(hit: rag_core.Hit, *, done: bool) -> str:
     """How relevant the passage is; the rule behind it on hover, and in words where the passage is open."""
     if hit.relevance:
         css = f"rl-label rl-{escape(hit.relevance.label.lower())}"
-        return hint(hit.relevance.label, hit.relevance.rule, css)
-    return hint("No label", NO_LABEL, "rl-label rl-unlabelled") if done else ""
+        return hint(said(hit.relevance.label), said(hit.relevance.rule), css)
+    return hint(t("No label"), said(NO_LABEL), "rl-label rl-unlabelled") if done else ""
 
 
 def _rule(hit: rag_core.Hit, *, done: bool) -> str:
     if hit.relevance:
-        return f'<p class="rl-note">{escape(hit.relevance.rule)}</p>'
-    return f'<p class="rl-note">{escape(NO_LABEL)}</p>' if done else ""
+        return f'<p class="rl-note">{escape(said(hit.relevance.rule))}</p>'
+    return f'<p class="rl-note">{escape(said(NO_LABEL))}</p>' if done else ""
 
 
 def _way(hit: rag_core.Hit, shown: _Shown) -> str:
@@ -199,15 +229,15 @@ def _way(hit: rag_core.Hit, shown: _Shown) -> str:
         for vote in hit.votes
     )
     reasons = "".join(
-        f'<p class="rl-note"><b>Reason given by the {SCALES[vote.scale]}:</b> {escape(vote.note)}</p>'
+        f'<p class="rl-note"><b>{t("Reason given by the {scale}:", scale=said(SCALES[vote.scale]))}</b> {escape(vote.note)}</p>'
         for vote in hit.votes
         if vote.note
     )
-    score = f"{SCALES[hit.scale]} {hit.score:.3f}"
+    score = f"{said(SCALES[hit.scale])} {hit.score:.3f}"
     return (
-        f'{reasons}<p class="rl-note"><b>{score}.</b> {escape(SCALE_HELP.get(hit.scale, ""))}</p>'
-        f'<table class="rl-table rl-votes"><thead><tr><th>Stage</th><th>Rank</th><th>Score</th>'
-        f"{'<th>Query</th>' if several else ''}</tr></thead><tbody>{votes}</tbody></table>"
+        f'{reasons}<p class="rl-note"><b>{score}.</b> {escape(said(SCALE_HELP.get(hit.scale, "")))}</p>'
+        f'<table class="rl-table rl-votes"><thead><tr><th>{t("Stage")}</th><th>{t("Rank")}</th><th>{t("Score")}</th>'
+        f"{'<th>' + t('Query') + '</th>' if several else ''}</tr></thead><tbody>{votes}</tbody></table>"
     )
 
 
@@ -215,9 +245,13 @@ def _origin(passage: rag_core.Passage) -> str:
     """Organisation, year and jurisdiction of each source, and what to mind: another opinion, or age."""
     if not passage.sources:
         return ""
-    differs = ' <span class="rl-mind">guidance differs</span>' if passage.differs_from else ""
+    differs = f' <span class="rl-mind">{t("guidance differs")}</span>' if passage.differs_from else ""
     age = rag_core.age_years(passage.sources)
-    old = f' <span class="rl-mind">{age:d} years old</span>' if rag_core.is_old(passage.sources) else ""
+    old = (
+        f' <span class="rl-mind">{t("{age:d} years old", age=age)}</span>'
+        if rag_core.is_old(passage.sources)
+        else ""
+    )
     listed = " · ".join(dict.fromkeys(source.short for source in passage.sources))
     return f'<span class="rl-origin">{escape(listed)}{differs}{old}</span>'
 
@@ -227,19 +261,19 @@ def _difference(passage: rag_core.Passage, country: str) -> str:
     if not passage.differs_from:
         return ""
     leading = rag_core.source_names(passage.leading(country))
-    applies = f" In the country you chose: {leading}." if leading else ""
-    return f'<p class="rl-note rl-strong">{escape(passage.difference + applies)}</p>'
+    applies = t(" In the country you chose: {sources}.", sources=leading) if leading else ""
+    return f'<p class="rl-note rl-strong">{escape(said(passage.difference) + applies)}</p>'
 
 
 def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
     """A score with its scale; a weighted sum with its terms."""
-    score = f"{SCALES[vote.scale]} {vote.score:.4f}"
+    score = f"{said(SCALES[vote.scale])} {vote.score:.4f}"
     if not vote.terms:
         return score
     summands = []
     for term in vote.terms:
         sign = "−" if term.weight < 0 else "+"
-        other = f" to #{ranks[term.passage]:d}" if term.passage in ranks else ""
+        other = t(" to #{rank:d}", rank=ranks[term.passage]) if term.passage in ranks else ""
         summands.append(f"{sign} {abs(term.weight):.2f} · {escape(term.name)}{other} {term.value:.4f}")
     weight = f"{WEIGHTS[vote.scale]} = {vote.terms[0].weight:g}" if vote.scale in WEIGHTS else ""
     return f"{score}<br><small>= {' '.join(summands).removeprefix('+ ')}<br>{weight}</small>"
@@ -258,16 +292,21 @@ def _whole(passage: rag_core.Passage, quotes: Sequence[str], corpus: str) -> str
     address = urllib.parse.urlencode(
         {**place, "document": passage.doc_id, "quote": quotes[:MOST_QUOTES]}, doseq=True
     )
-    return f'<p class="rl-note"><a href="documents?{escape(address)}">Read it in the whole document</a></p>'
+    return f'<p class="rl-note"><a href="documents?{escape(address)}">{t("Read it in the whole document")}</a></p>'
 
 
 def _doubts(cited: Sequence[rag_core.Citation]) -> str:
     """Notes on the citations of this passage that are unsupported or unclear."""
     notes = dict.fromkeys(
-        "<b>Unclear citation.</b> The answer cites this passage, but it is not clear whether the passage supports it."
+        t(
+            "<b>Unclear citation.</b> The answer cites this passage, but it is not clear whether the passage supports it."
+        )
         if one.supported is None
-        else "<b>Unsupported citation.</b> The answer cites this passage, but the passage does not support it. The "
-        f"closest sentence is “{escape(one.quote)}”"
+        else t(
+            "<b>Unsupported citation.</b> The answer cites this passage, but the passage does not support it. The "
+            "closest sentence is “{quote}”",
+            quote=escape(one.quote),
+        )
         for one in cited
         if not one.supported
     )

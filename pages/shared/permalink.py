@@ -7,7 +7,7 @@ import streamlit as st
 import rag_core
 from pages.shared import corpora, foreign, setups
 from pages.shared.controls import DEFAULT_COLUMNS
-from pages.shared.i18n import t
+from pages.shared.i18n import PARAMETER, said, t
 from pages.shared.live import Comparison
 
 
@@ -16,13 +16,15 @@ def put(run: Comparison) -> None:
     columns = [column.setup for column in run.columns]
     corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
     wanted = {**rag_core.to_address(run.question, columns, run.country, corpus), "run": [run.id]}
+    if PARAMETER in st.query_params:
+        wanted[PARAMETER] = [st.query_params[PARAMETER]]
     if _parameters() != wanted:
         st.query_params.from_dict(wanted)
 
 
 def take() -> None:
     """Set the page's widgets as the address says, once for each address, when it names no comparison known here."""
-    parameters = {name: values for name, values in _parameters().items() if name != "run"}
+    parameters = {name: values for name, values in _parameters().items() if name not in ("run", PARAMETER)}
     if not parameters or st.session_state.get("address") == parameters:
         return
     st.session_state["address"] = parameters
@@ -31,9 +33,17 @@ def take() -> None:
         return
     problems = list(found.problems)
     if found.corpus and found.corpus not in corpora.names():
-        problems.append(f"There are no documents {found.corpus!r} here; the built-in ones are searched.")
+        problems.append(
+            t(
+                "There are no documents {corpus} here; the built-in ones are searched.",
+                corpus=repr(found.corpus),
+            )
+        )
     problems += [
-        t("There are no documents {name!r} here; the page's own are searched.", name=column.corpus)
+        t(
+            "There are no documents {corpus} here; the page's own are searched.",
+            corpus=repr(column.corpus),
+        )
         for column in found.columns
         if column.corpus and column.corpus not in corpora.names()
     ]
@@ -48,7 +58,7 @@ def take() -> None:
 def warn() -> None:
     """Name what in the address was not valid, until the next comparison."""
     for problem in st.session_state.get("misread", ()):
-        st.warning(foreign.label(f"In the address of this page: {problem}"))
+        st.warning(foreign.label(t("In the address of this page: {problem}", problem=said(problem))))
 
 
 def _parameters() -> dict[str, list[str]]:

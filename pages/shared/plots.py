@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from pages.shared.foreign import mark
+from pages.shared.i18n import t
 from rag_core import evaluation as ev
 from rag_core import format_value
 
@@ -31,7 +32,7 @@ def intervals(rows: Mapping[str, ev.MeanScore | None], title: str) -> go.Figure:
             hovertemplate="%{y}: %{x:.3f}<extra></extra>",
         )
     )
-    figure.update_xaxes(title=f"{mark(title)}, mean and 95 % interval")
+    figure.update_xaxes(title=t("{title}, mean and 95 % interval", title=mark(title)))
     return _styled(figure, 110 + ROW * len(labels))
 
 
@@ -175,7 +176,7 @@ def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
     front = sorted((point for point in points if point.front), key=lambda point: point.seconds)
     figure.add_scatter(
         x=[1000 * point.seconds for point in front], y=[point.mean for point in front], mode="lines",
-        line={"color": AMBER, "dash": "dot"}, name="Pareto front (ringed)", hoverinfo="skip",
+        line={"color": AMBER, "dash": "dot"}, name=t("Pareto front (ringed)"), hoverinfo="skip",
     )  # fmt: skip
     for place, point in enumerate(sorted(points, key=lambda point: -point.mean)):
         figure.add_scatter(
@@ -193,7 +194,7 @@ def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
             "<br>%{y:.3f}, %{x:.0f} ms<extra></extra>",
         )
     slowest = max((1000 * point.seconds for point in points), default=1.0)
-    figure.update_xaxes(title="milliseconds per question", range=[-0.08 * slowest, 1.12 * slowest])
+    figure.update_xaxes(title=t("milliseconds per question"), range=[-0.08 * slowest, 1.12 * slowest])
     figure.update_yaxes(title=mark(title))
     lines = sum(trace.name.count("<br>") + 1 for trace in figure.data)
     _styled(figure, 340 + 22 * lines)

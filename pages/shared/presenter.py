@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared import foreign, question
+from pages.shared.i18n import t
 from pages.shared.live import Comparison
 
 KEYS = {"run": "G", "stop": "S", "next": "N", "reveal": "V", "back": "B", "enter": "F2"}
@@ -29,10 +30,10 @@ def upcoming() -> bool:
 def button() -> None:
     """The button that enters presenter mode."""
     st.button(
-        "Present",
+        t("Present"),
         key="present",
         shortcut=KEYS["enter"],
-        help="Large type, no controls, strategies named A, B, C until you reveal them.",
+        help=t("Large type, no controls, strategies named A, B, C until you reveal them."),
         on_click=_enter,
     )
 
@@ -41,27 +42,27 @@ def bar(run: Comparison | None, *, running: bool) -> bool:
     """Draw the question and the few buttons of presenter mode; whether Run was pressed."""
     asked = st.session_state.get("question", "")
     foreign.draw(
-        f'<p class="rl-presented">{foreign.escape(asked or "Press Next for the first question.")}</p>'
+        f'<p class="rl-presented">{foreign.escape(asked or t("Press Next for the first question."))}</p>'
     )
     with st.container(horizontal=True, gap="small", key="presenter-bar"):
         pressed = st.button(
-            "Run", key="present.run", type="primary", shortcut=KEYS["run"], disabled=not asked.strip()
+            t("Run"), key="present.run", type="primary", shortcut=KEYS["run"], disabled=not asked.strip()
         )
         st.button(
-            "Stop",
+            t("Stop"),
             key="present.stop",
             shortcut=KEYS["stop"],
             disabled=not running,
             on_click=run.stop if run else None,
         )
-        st.button("Next question", key="present.next", shortcut=KEYS["next"], on_click=_next, args=(run,))
+        st.button(t("Next question"), key="present.next", shortcut=KEYS["next"], on_click=_next, args=(run,))
         st.button(
-            "Reveal" if blind() else "Hide names",
+            t("Reveal") if blind() else t("Hide names"),
             key="present.reveal",
             shortcut=KEYS["reveal"],
             on_click=_reveal,
         )
-        st.button("Leave", key="present.back", shortcut=KEYS["back"], on_click=_leave)
+        st.button(t("Leave"), key="present.back", shortcut=KEYS["back"], on_click=_leave)
     return pressed
 
 

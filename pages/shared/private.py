@@ -10,6 +10,7 @@ import rag_core
 from pages.shared import country, foreign
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
+from pages.shared.i18n import said, t
 
 
 def cleared(question: str) -> str | None:
@@ -44,8 +45,8 @@ def ask(question: str) -> None:
     foreign.draw(_held(question, spans, engine().outside))
     left, right, _ = st.columns([2, 2, 6])
     redacted = rag_core.redact(question, country.chosen())
-    left.button("Redact and run", type="primary", width="stretch", on_click=_choose, args=(redacted,))
-    right.button("Send as typed", width="stretch", on_click=_choose, args=(question,))
+    left.button(t("Redact and run"), type="primary", width="stretch", on_click=_choose, args=(redacted,))
+    right.button(t("Send as typed"), width="stretch", on_click=_choose, args=(question,))
 
 
 def _choose(text: str) -> None:
@@ -55,9 +56,15 @@ def _choose(text: str) -> None:
 
 def _held(question: str, spans: Sequence[rag_core.PrivateSpan], hosts: Sequence[str]) -> str:
     return (
-        '<div class="rl-held" role="alert"><h3>This question has private data</h3>'
-        f"<p>{''.join(_pieces(question, spans))}</p><small>Found: {escape(rag_core.kinds_in_words(spans))}. Nothing has been "
-        f"sent. The question would go to {escape(', '.join(hosts))}. Check the rest: rules can miss private data.</small></div>"
+        '<div class="rl-held" role="alert"><h3>' + t("This question has private data") + "</h3>"
+        f"<p>{''.join(_pieces(question, spans))}</p><small>"
+        + t(
+            "Found: {kinds}. Nothing has been sent. The question would go to {hosts}. Check the rest: rules can "
+            "miss private data.",
+            kinds=escape(said(rag_core.kinds_in_words(spans))),
+            hosts=escape(", ".join(hosts)),
+        )
+        + "</small></div>"
     )
 
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 import rag_core
 from pages.shared import corpora, foreign
+from pages.shared.i18n import said, t
 from pages.shared.live import Comparison
 
 GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
@@ -38,16 +39,16 @@ def pick_demo() -> None:
         return
     with st.container(horizontal=True, gap="small", wrap=False):
         st.selectbox(
-            "Demo questions",
+            t("Demo questions"),
             range(len(demos())),
             index=None,
             format_func=lambda place: foreign.plain(demos()[place]["label"]),
-            placeholder="Demo questions",
+            placeholder=t("Demo questions"),
             key="demo",
             on_change=_take,
             label_visibility="collapsed",
         )
-        st.button("Next", key="demo.next", help="Fill in the next demo question.", on_click=take_next)
+        st.button(t("Next"), key="demo.next", help=t("Fill in the next demo question."), on_click=take_next)
 
 
 def _take() -> None:
@@ -71,7 +72,7 @@ def question_box(run: Comparison | None, *, running: bool) -> bool:
     """
     with st.form("ask", border=False), st.container(horizontal=True, gap="small", key="question-row"):
         st.text_area(
-            "Question",
+            t("Question"),
             key="question",
             height=74,
             max_chars=rag_core.MAX_QUESTION,
@@ -80,14 +81,16 @@ def question_box(run: Comparison | None, *, running: bool) -> bool:
             persist_state="session",
         )
         with st.container(width=96, gap="xsmall", key="run-buttons"):
-            pressed = st.form_submit_button("Run", type="primary", width="stretch")
+            pressed = st.form_submit_button(t("Run"), type="primary", width="stretch")
             st.form_submit_button(
-                "Stop", width="stretch", disabled=not running, on_click=run.stop if run else None
+                t("Stop"), width="stretch", disabled=not running, on_click=run.stop if run else None
             )
     return pressed
 
 
 def _placeholder() -> str:
     known = corpora.profile(corpora.chosen())
-    about = f"Ask about {known.subject}" if known and known.subject else "Ask a question"
-    return f"{about} (up to {rag_core.MAX_QUESTION:,} characters)"
+    most = rag_core.MAX_QUESTION
+    if known and known.subject:
+        return t("Ask about {subject} (up to {most:,} characters)", subject=said(known.subject), most=most)
+    return t("Ask a question (up to {most:,} characters)", most=most)

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 import rag_core
 from pages.shared.foreign import mark
+from pages.shared.i18n import said, t
 
 MOST = 30  # lines; the table of fates has all passages
 LOWEST = 30  # rank drawn; lower ones share the last row
@@ -41,8 +42,8 @@ def rank_flow(fates: Sequence[rag_core.Fate], columns: Sequence[rag_core.FlowCol
             marker={"symbol": symbols, "size": 8 if fate.used else 6},
             opacity=1.0 if fate.used else 0.75,
             showlegend=False,
-            customdata=["–" if rank is None else f"rank {rank}" for rank in ranks],
-            hovertemplate=f"<br>{_wrapped(fate.passage.full_title)}<br>%{{x}}: %{{customdata}}<br>{_wrapped(fate.text)}<extra></extra>",
+            customdata=["–" if rank is None else t("rank {rank}", rank=rank) for rank in ranks],
+            hovertemplate=f"<br>{_wrapped(fate.passage.full_title)}<br>%{{x}}: %{{customdata}}<br>{_wrapped(said(fate.text))}<extra></extra>",
         )
     deepest = max((rank or 0 for fate in drawn for rank in fate.ranks(columns)), default=1)
     rows = min(deepest, LOWEST + 1)
@@ -51,7 +52,7 @@ def rank_flow(fates: Sequence[rag_core.Fate], columns: Sequence[rag_core.FlowCol
         range=[rows + 0.6, 0.4],
         tickvals=[*ticks, LOWEST + 1] if rows > LOWEST else ticks,
         ticktext=[*map(str, ticks), f"{LOWEST}+"] if rows > LOWEST else list(map(str, ticks)),
-        title="rank",
+        title=t("rank"),
         automargin=True,
         zeroline=False,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pages.shared.foreign import escape
+from pages.shared.i18n import t
 from rag_core import evaluation as ev
 
 SHOWN = 10  # documents per stage; the rest are counted
@@ -21,8 +22,10 @@ def stages(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, st
     ]
     if missed:
         rows = "".join(f"<li>{_document(name, grades, titles)}</li>" for name in missed[:SHOWN])
-        more = f"<li>and {len(missed) - SHOWN} more</li>" if len(missed) > SHOWN else ""
-        parts.append(f'<div class="rl-stage"><b>Relevant but not returned</b><ul>{rows}{more}</ul></div>')
+        more = f"<li>{t('and {count} more', count=len(missed) - SHOWN)}</li>" if len(missed) > SHOWN else ""
+        parts.append(
+            f'<div class="rl-stage"><b>{t("Relevant but not returned")}</b><ul>{rows}{more}</ul></div>'
+        )
     return "".join(parts)
 
 
@@ -33,7 +36,7 @@ def _lanes(stage: ev.StageRecord, grades: Mapping[str, int], titles: Mapping[str
         head = f'<p class="rl-note">{escape(name)}</p>' if len(stage.lanes) > 1 else ""
         rows = "".join(f"<li>{_document(one, grades, titles)}</li>" for one in lane.documents[:SHOWN])
         left = len(lane.documents) - SHOWN
-        more = f'<p class="rl-note">and {left} more</p>' if left > 0 else ""
+        more = f'<p class="rl-note">{t("and {count} more", count=left)}</p>' if left > 0 else ""
         parts.append(f"{head}<ol>{rows}</ol>{more}")
     return "".join(parts)
 
@@ -41,8 +44,8 @@ def _lanes(stage: ev.StageRecord, grades: Mapping[str, int], titles: Mapping[str
 def _document(name: str, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
     grade = grades.get(name)
     if grade is None:
-        mark = '<span class="rl-label rl-low">not judged</span>'
+        mark = f'<span class="rl-label rl-low">{t("not judged")}</span>'
     else:
         css = "rl-high" if grade > 1 else "rl-medium" if grade == 1 else "rl-low"
-        mark = f'<span class="rl-label {css}">grade {grade:d}</span>'
+        mark = f'<span class="rl-label {css}">{t("grade {grade:d}", grade=grade)}</span>'
     return f"{mark} {escape(titles.get(name) or name)}"

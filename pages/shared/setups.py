@@ -7,7 +7,7 @@ import streamlit as st
 import rag_core
 from pages.shared import controls, corpora, foreign
 from pages.shared.engine import engine
-from pages.shared.i18n import t
+from pages.shared.i18n import problem, t
 
 SAME = ""  # the option that chooses nothing
 MODELS = ("model", "rewriter_model", "judge_model")
@@ -36,7 +36,7 @@ def of(position: int) -> rag_core.Setup:
     try:
         return rag_core.set_up(strategy, **values)
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
         return rag_core.set_up(strategy)
 
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 import rag_core
 from pages.shared import foreign
+from pages.shared.i18n import problem, t
 
 OWN_TEXT = "Question: {question}\n\nRewrite it so that …\n\nNew wording:"
 
@@ -20,8 +21,10 @@ def templates_editor(control: rag_core.Templates, key: str) -> None:
         key, control.parse(control.default)
     )
     st.caption(
-        "These prompts are sent to the language model. The offline engine knows the built-in templates by name; "
-        "for a custom one it substitutes synonyms."
+        t(
+            "These prompts are sent to the language model. The offline engine knows the built-in templates by name; "
+            "for a custom one it substitutes synonyms."
+        )
     )
     for place, template in enumerate(templates):
         with st.expander(f"{place + 1:d}. {foreign.label(template.name)}"):
@@ -29,7 +32,7 @@ def templates_editor(control: rag_core.Templates, key: str) -> None:
     left = [name for name in rag_core.READY_TEMPLATES if name not in {one.name for one in templates}]
     if len(templates) < rag_core.MAX_TEMPLATES:
         st.pills(
-            "Add a template",
+            t("Add a template"),
             [*left, "custom"],
             key=f"{key}.add",
             format_func=foreign.label,
@@ -44,9 +47,9 @@ def _edit(
 ) -> None:
     template = templates[place]
     slot = f"{key}.{place}.{template.name}"
-    name = st.text_input("Name", foreign.plain(template.name), key=f"{slot}.name")
+    name = st.text_input(t("Name"), foreign.plain(template.name), key=f"{slot}.name")
     text = st.text_area(
-        "Prompt sent to the language model", foreign.plain(template.text), key=f"{slot}.text", height=200
+        t("Prompt sent to the language model"), foreign.plain(template.text), key=f"{slot}.text", height=200
     )
     if (name, text) != (template.name, template.text):
         parts: list[object] = list(templates)
@@ -54,9 +57,13 @@ def _edit(
         try:
             st.session_state[key] = control.parse(parts)
         except rag_core.RagError as error:
-            st.error(foreign.label(f"{error} Until this is fixed, the earlier version is used."))
+            st.error(
+                foreign.label(
+                    t("{error} Until this is fixed, the earlier version is used.", error=problem(error))
+                )
+            )
     if len(templates) > 1:
-        st.button("Remove", key=f"{slot}.remove", on_click=_remove, args=(key, place))
+        st.button(t("Remove"), key=f"{slot}.remove", on_click=_remove, args=(key, place))
 
 
 def _remove(key: str, place: int) -> None:

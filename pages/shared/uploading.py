@@ -7,6 +7,7 @@ import streamlit as st
 import rag_core
 from pages.shared import corpora, foreign
 from pages.shared.engine import engine
+from pages.shared.i18n import problem, t
 from pages.shared.measuring import jobs, under_way
 from rag_core import evaluation as ev
 
@@ -23,27 +24,32 @@ def draw() -> None:
     chosen = corpora.chosen()
     with st.form("upload"):
         name = st.selectbox(
-            "Name of the collection", own, index=own.index(chosen) if chosen in own else None, accept_new_options=True,
-            format_func=foreign.plain, placeholder="Type a new name, or choose one", key="upload.corpus",
-            help="Letters, digits, dots, underscores and hyphens, such as ward-leaflets.",
+            t("Name of the collection"), own, index=own.index(chosen) if chosen in own else None, accept_new_options=True,
+            format_func=foreign.plain, placeholder=t("Type a new name, or choose one"), key="upload.corpus",
+            help=t("Letters, digits, dots, underscores and hyphens, such as ward-leaflets."),
         )  # fmt: skip
         files = st.file_uploader(
-            f"Files ({TYPES}; up to {rag_core.MAX_UPLOAD / 1e6:.0f} MB each, {rag_core.MAX_UPLOADS:d} at once)",
+            t(
+                "Files ({types}; up to {size:.0f} MB each, {max_uploads:d} at once)",
+                types=TYPES,
+                size=rag_core.MAX_UPLOAD / 1e6,
+                max_uploads=rag_core.MAX_UPLOADS,
+            ),
             accept_multiple_files=True,
             max_upload_size=BROWSER_MB,
             key=f"upload.files.{round_now:d}",
         )
-        with st.expander("More choices"):
+        with st.expander(t("More choices")):
             subject = st.text_input(
-                "What they are about (for prompts)", max_chars=200, key="upload.subject",
-                placeholder="food and nutrition on the ward",
+                t("What they are about (for prompts)"), max_chars=200, key="upload.subject",
+                placeholder=t("food and nutrition on the ward"),
             )  # fmt: skip
             enrich = st.toggle(
-                "Add a context to each passage", key="upload.enrich",
-                help="For the strategy Contextual: each passage is also indexed with a line on what its document "
-                "is about. The offline engine writes it free of charge; a paid model after you have seen the cost.",
+                t("Add a context to each passage"), key="upload.enrich",
+                help=t("For the strategy Contextual: each passage is also indexed with a line on what its document "
+                "is about. The offline engine writes it free of charge; a paid model after you have seen the cost."),
             )  # fmt: skip
-        pressed = st.form_submit_button("Add documents", type="primary")
+        pressed = st.form_submit_button(t("Add documents"), type="primary")
     st.caption(foreign.label(_where()))
     if pressed:
         _start(name, files, subject, enrich=enrich)
@@ -60,7 +66,7 @@ def _start(
     if settings is None:
         return  # the status line says why
     if not name or not files:
-        st.error("Give the collection a name." if files else "Choose at least one file.")
+        st.error(t("Give the collection a name.") if files else t("Choose at least one file."))
         return
     uploads = [rag_core.Upload(one.name, one.getvalue()) for one in files]
     try:
@@ -68,7 +74,7 @@ def _start(
             jobs(), lambda: engine().wait().engines, settings, uploads, name.strip(), enrich=enrich, subject=subject.strip()
         )  # fmt: skip
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
         return
     st.session_state[ROUND] += 1
     st.rerun()
@@ -78,8 +84,9 @@ def _where() -> str:
     """Where the files go."""
     lab = engine().lab
     server = lab.engines.embedder.server if lab else ""
-    sent = f" Their text is sent to {server} to be embedded." if server else ""
-    return (
-        f"The files are kept on this server, and everybody who uses it can search and read them.{sent} "
-        "Do not upload data of patients."
+    sent = t(" Their text is sent to {server} to be embedded.", server=server) if server else ""
+    return t(
+        "The files are kept on this server, and everybody who uses it can search and read them.{sent} "
+        "Do not upload data of patients.",
+        sent=sent,
     )

@@ -13,6 +13,7 @@ import rag_core
 from pages.shared import foreign
 from pages.shared.engine import engine
 from pages.shared.foreign import mark
+from pages.shared.i18n import problem, t
 
 # told apart with any colour vision (Okabe and Ito 2008); shapes repeat the difference
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#7a5195", "#b8543a")
@@ -24,7 +25,7 @@ NEAREST = 20  # passages whose documents are coloured
 def draw(corpus: str) -> None:
     """Draw the plot and what it can and cannot show."""
     if not engine().settled.is_set():
-        st.info("One moment: the models are loading.")
+        st.info(t("One moment: the models are loading."))
         return
     queries = _asked(corpus)
     try:
@@ -32,19 +33,24 @@ def draw(corpus: str) -> None:
             lab = engine().wait(corpus)
             found = _map(corpus, lab.index.name, queries, lab)
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
         return
     if queries and not found.queries:
-        st.caption("The question is not drawn: its vector would be paid for.")
+        st.caption(t("The question is not drawn: its vector would be paid for."))
     elif not queries:
-        st.caption("Ask a question of these documents on Compare, and it is drawn here with its rewrites.")
+        st.caption(t("Ask a question of these documents on Compare, and it is drawn here with its rewrites."))
     foreign.chart(figure(found), "vectors")
     along = " and ".join(f"{share:.0%}" for share in found.shares)
     st.caption(
         foreign.label(
-            f"{len(found.passages):,} passages. The two directions in which the vectors differ most (principal "
-            f"components) show {along} of their variance; the other {found.dimensions - 2} dimensions are not drawn, so "
-            "passages near each other here may be far apart. The search uses all dimensions."
+            t(
+                "{count:,} passages. The two directions in which the vectors differ most (principal components) "
+                "show {along} of their variance; the other {dimensions} dimensions are not drawn, so passages near "
+                "each other here may be far apart. The search uses all dimensions.",
+                count=len(found.passages),
+                along=along,
+                dimensions=found.dimensions - 2,
+            )
         )
     )
 
@@ -73,13 +79,13 @@ def figure(found: rag_core.VectorMap) -> go.Figure:
     coloured = _coloured(found.passages)
     rest = [one for one in found.passages if one.passage.doc_id not in coloured]
     if rest:
-        _marks(drawn, rest, "other documents", {"color": OTHERS, "size": 5, "opacity": 0.5})
+        _marks(drawn, rest, t("other documents"), {"color": OTHERS, "size": 5, "opacity": 0.5})
     for place, identity in enumerate(coloured):
         members = [one for one in found.passages if one.passage.doc_id == identity]
         style = {"color": COLOURS[place], "symbol": SYMBOLS[place], "size": 10, "opacity": 0.9}
         _marks(drawn, members, members[0].passage.title or identity, style)
     for place, one in enumerate(found.queries):
-        origin = "question" if place == 0 else f"rewrite: {one.query.origin}"
+        origin = t("question") if place == 0 else t("rewrite: {origin}", origin=one.query.origin)
         drawn.add_scatter(
             x=[one.x],
             y=[one.y],
@@ -93,8 +99,8 @@ def figure(found: rag_core.VectorMap) -> go.Figure:
             },
             hovertemplate=f"<b>{mark(origin)}</b><br>{_wrapped(one.query.text)}<extra></extra>",
         )
-    drawn.update_xaxes(title="first component", zeroline=False, showticklabels=False)
-    drawn.update_yaxes(title="second component", zeroline=False, showticklabels=False)
+    drawn.update_xaxes(title=t("first component"), zeroline=False, showticklabels=False)
+    drawn.update_yaxes(title=t("second component"), zeroline=False, showticklabels=False)
     drawn.update_layout(
         height=540,
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
@@ -128,7 +134,7 @@ def _coloured(passages: Sequence[rag_core.PlacedPassage]) -> list[str]:
 
 
 def _hover(one: rag_core.PlacedPassage) -> str:
-    near = "" if one.cosine is None else f"<br>cosine to the question {one.cosine:.2f}"
+    near = "" if one.cosine is None else "<br>" + t("cosine to the question {cosine:.2f}", cosine=one.cosine)
     return f"<b>{_wrapped(one.passage.full_title)}</b><br>{_wrapped(one.passage.text[:200])}{near}"
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 import rag_core
 from pages.shared import foreign
+from pages.shared.i18n import said, t
 
 
 def draw(document: rag_core.Document) -> None:
@@ -16,10 +17,10 @@ def draw(document: rag_core.Document) -> None:
     quotes = st.query_params.get_all("quote") if document.id == st.query_params.get("document") else []
     if quotes:
         foreign.draw(
-            '<p class="rl-note">Highlighted: <a href="#quoted">the sentences that the answer rests on</a>.</p>'
+            f'<p class="rl-note"><a href="#quoted">{t("Highlighted: the sentences that the answer rests on")}</a></p>'
         )
     if rag_core.gives_orders(f"{document.id}\n{document.title}\n{document.text}"):
-        foreign.draw(f'<p class="rl-orders">{foreign.escape(rag_core.GIVES_ORDERS)}</p>')
+        foreign.draw(f'<p class="rl-orders">{foreign.escape(said(rag_core.GIVES_ORDERS))}</p>')
     foreign.draw(_body(document, quotes))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -42,7 +42,11 @@ from .options import (
 )
 from .private import Redact, SendPrivate, cleared
 from .show_fates import fates_json, show_fates
+from .show_prompts import prompts_json, show_prompts
 from .trust import trust
+
+if TYPE_CHECKING:
+    from ..catalog.setup import Setup
 
 
 class _Commands(TyperGroup):
@@ -139,6 +143,9 @@ def query(
     fates: Annotated[
         bool, typer.Option("--fates", help="Also say what became of every passage found.")
     ] = False,
+    prompts: Annotated[
+        bool, typer.Option("--show-prompts", help="Also print every prompt as sent, and its reply.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question with one strategy."""
@@ -160,16 +167,19 @@ def query(
     column = _column(strategy, values | given | ({} if model is None else {"model": model}))
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
-    lab = _lab(corpus)
+    lab = _lab(corpus, [column])
     with interruptible() as stop:
         (trace,) = lab.compare(question, [column], stop=stop, country=code)
     if as_json:
-        say_json(trace.as_json() | ({"fates": fates_json(trace)} if fates else {}))
+        more = ({"fates": fates_json(trace)} if fates else {}) | (prompts_json(trace) if prompts else {})
+        say_json(trace.as_json() | more)
     else:
         show.urgent(trace.triage, lines)
         show.trace(trace, details=show_details, measured=_measured(trace) if show_details else None)
         if fates:
             show_fates(trace)
+        if prompts:
+            show_prompts(trace)
 
 
 @app.command()
@@ -203,7 +213,7 @@ def compare(
     columns = [_column(name, values) for name, values in chosen.values()]
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
-    lab = _lab(columns[0].corpus or BUILTIN)
+    lab = _lab(columns[0].corpus or BUILTIN, columns)
     with interruptible() as stop:
         traces = lab.compare(question, columns, stop=stop, country=code)
     if as_json:
@@ -410,10 +420,12 @@ def _fail(error: RagError) -> None:
     sys.exit(130 if isinstance(error, Stopped) else 2 if wrong_usage else 1)
 
 
-def _lab(corpus: str) -> Any:
+def _lab(corpus: str, asked: Sequence[Setup] = ()) -> Any:
+    """Open a corpus; for columns that search words only, without its vectors."""
     from ..lab.opening import open_lab
 
-    lab = open_lab(corpus, progress=progress)
+    words_only = bool(asked) and all(one.strategy.searches_words_only for one in asked)
+    lab = open_lab(corpus, progress=progress, vectors_later=words_only)
     for warning in lab.warnings:
         complain(f"rag: {warning}")
     return lab
@@ -433,7 +445,7 @@ def _measured(trace: Trace) -> dict[str, float] | None:
     return {metric.title: metric(ranked, grades) for metric in metrics}
 
 
-def _column(name: str, values: Mapping[str, object]) -> Any:
+def _column(name: str, values: Mapping[str, object]) -> Setup:
     """Set the column up, so that a wrong name or value is reported before any model is loaded."""
     from ..catalog.setup import set_up
 

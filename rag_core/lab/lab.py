@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..catalog import StrategySpec, build
 from ..catalog.setup import Setup, SetupSpec, set_up, set_up_all
 from ..data.documents import BUILTIN
-from ..explain import ControlTips, WhyNot, tipping_points, why_not
+from ..explain import ControlTips, Tuner, WhyNot, tipping_points, why_not
 from ..indexing import CorpusIndex, CorpusStore
 from ..language.questions import check_question
 from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
@@ -278,6 +278,14 @@ class Lab:
         changed = set_up((trace.strategy, {**before, **values}))
         (outcome,) = collect(self.stream(trace.question, [changed], reuse=[trace], country=trace.country))
         return _trace(outcome)
+
+    def tuner(self, trace: Trace) -> Tuner:
+        """`what_if` for a slider: many moves of one result, in milliseconds each, without answers and models.
+
+        Raises:
+            ConfigError: as for `tipping_points`.
+        """
+        return Tuner(trace, self._services_of(trace), self.rehearsal())
 
     def tipping_points(self, trace: Trace) -> tuple[ControlTips, ...]:
         """How far each control of a trace can move before the used passages change; calls no model.

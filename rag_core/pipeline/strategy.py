@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from ..runtime.context import Context
 from ..runtime.run import Run
 from ..runtime.services import Services
-from ..stages import Flow, SelectStage, Stage
+from ..stages import Bm25, Flow, Generate, Retrieve, SelectStage, Stage, Top
 from ..urgency.triage import triage
 from ..values.errors import ConfigError, StageError, Stopped
 from ..values.model_choice import ModelChoice
@@ -77,6 +76,14 @@ class Strategy:
         if not models:
             return self.fingerprint
         return hashlib.sha256(repr((self.fingerprint, models)).encode()).hexdigest()[:12]
+
+    @property
+    def searches_words_only(self) -> bool:
+        """Whether no stage reads a vector of the index, so that its vector store need not be opened."""
+        retrievers = [one for stage in self.stages if isinstance(stage, Retrieve) for one in stage.retrievers]
+        return all(isinstance(stage, Retrieve | Top | Generate) for stage in self.stages) and all(
+            isinstance(one, Bm25) for one in retrievers
+        )
 
     def without_answer(self) -> Strategy:
         """The same strategy without its answer stage: retrieval alone, without the cost of an answer."""
@@ -157,12 +164,12 @@ class _Failed(Exception):
 def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
     """Run one stage with a meter of its own."""
     ctx = Context(services, run)
-    started = time.perf_counter()
+    started = run.elapsed()
     try:
         after = stage(state, ctx)
     except Exception as error:
         raise _Failed(error, tuple(ctx.meter.calls)) from error
-    seconds = time.perf_counter() - started
+    seconds = run.elapsed() - started
     warnings = tuple(dict.fromkeys(ctx.meter.warnings))  # each once, however many calls gave it
     return Step(
         stage.name,
@@ -176,4 +183,7 @@ def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
         control=stage.control if isinstance(stage, SelectStage) else "",
         left_out=tuple(ctx.meter.left_out),
         embeddings=ctx.meter.embeddings,
+        exchanges=tuple(sorted(ctx.meter.exchanges, key=lambda one: one.place)),
+        started=started,
+        shared=tuple(call for call in dict.fromkeys(ctx.meter.calls) if call not in ctx.meter.made),
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextvars
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..runtime.run import Flag, Once, Run
 from ..runtime.services import Services
@@ -105,11 +106,12 @@ def stream(
     closed = threading.Event()
     each = [services] * len(strategies) if isinstance(services, Services) else services
     workers = []
+    began = time.perf_counter()
     for column, (strategy, own) in enumerate(zip(strategies, each, strict=True)):
         if isinstance(own, RagError):
             events.put(Failed(column, own))
             continue
-        run = Run(shared, _Either(stop, closed), _emitter(events, column))
+        run = Run(shared, _Either(stop, closed), _emitter(events, column), began=began)
         workers.append(_worker(column, question, strategy, own, run, events.put))
         for trace in reuse:
             if trace.question == question and trace.engine == own.engine:
@@ -188,7 +190,8 @@ def remember(shared: Once, trace: Trace, strategies: Sequence[Strategy], service
         for position, (step, stage) in enumerate(zip(trace.steps, strategy.stages, strict=False)):
             if (step.stage, step.params) != (stage.name, stage.params):
                 break
-            shared.put(strategy.prefix(trace.question, position, services), step)
+            earlier = replace(step, started=None)  # its start was on the clock of its own run
+            shared.put(strategy.prefix(trace.question, position, services), earlier)
 
 
 def _emitter(events: queue.SimpleQueue[Event], column: int) -> Callable[[str], None]:

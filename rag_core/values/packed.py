@@ -14,6 +14,7 @@ from typing import Any
 
 from .answers import Answer, Citation
 from .errors import DataError
+from .exchanges import Exchange
 from .grounding import Grounded
 from .model_choice import ModelChoice
 from .remarks import Remark, Suggestion
@@ -26,8 +27,8 @@ from .visible import valid
 KINDS: Mapping[str, type] = {
     one.__name__: one
     for one in (
-        Answer, Citation, Grounded, Hit, ModelCall, ModelChoice, Passage, Query, Ranking, Relevance, Remark, Source, State,
-        Step, Suggestion, Term, Trace, Triage, Vote,
+        Answer, Citation, Exchange, Grounded, Hit, ModelCall, ModelChoice, Passage, Query, Ranking, Relevance, Remark, Source,
+        State, Step, Suggestion, Term, Trace, Triage, Vote,
     )
 }  # fmt: skip
 _OBJECT, _TUPLE, _MAPPING = "#", "()", "{}"  # keys that mark what JSON cannot tell apart

@@ -29,7 +29,7 @@ def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(
     browser: Browser, lab: Lab, real_home: Path, path: str
 ) -> None:
     script = (ROOT / SCRIPTS[path]).read_text(encoding="utf-8")
-    heading = re.search(r'st\.header\("([^"]+)"', script)[1]
+    heading = re.search(r'st\.header\(t\("([^"]+)"', script)[1]
     errors: list[tuple[str, str]] = []
 
     def look(page: Page) -> None:

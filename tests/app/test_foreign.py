@@ -32,13 +32,20 @@ def test_no_foreign_text_reaches_streamlit_past_the_gate():
     assert Reader(SOURCES).found() == []
 
 
-HEAD = "import streamlit as st\nimport rag_core\nfrom pages.shared import foreign, html\nfrom pages.shared.foreign import escape, label\n"
+HEAD = "import streamlit as st\nimport rag_core\nfrom pages.shared import foreign, html\nfrom pages.shared.foreign import escape, label\nfrom pages.shared.i18n import plural, said, t\n"
 
 
 @pytest.mark.parametrize(
     "body",
     [
         "st.markdown(document.text)",
+        "st.markdown(t('{title} was read', title=document.title))",
+        "st.markdown(t(document.title))",
+        "st.markdown(t(f'{title} was read'))",
+        "st.markdown(plural('{count} of {name}', '{count} of {name}', n, name=document.title))",
+        "st.markdown(said(recipe.title))",
+        "st.pills('Topic', topics, format_func=said)",
+        "foreign.draw(t('<b>{title}</b>', title=label(document.title)))",
         'st.markdown(f"**{title}**")',
         "st.error(str(error))",
         'st.warning("a " + reason)',
@@ -95,6 +102,9 @@ def test_a_text_past_the_gate_is_found(body: str):
         "foreign.draw(_row(one))\n\ndef _row(one):\n    return f'<td>{escape(one.title)}</td>'",
         "_say(label(text))\n\ndef _say(what: str):\n    st.markdown(what)",
         "st.dataframe(foreign.cells(rows))",
+        "st.markdown(t('{title} was read {count:,} times', title=label(document.title), count=found))",
+        "st.markdown(label(said(recipe.title)))",
+        "st.pills('Show', ['yes', 'no'], format_func=said)",
     ],
 )
 def test_what_passed_the_gate_is_not_reported(body: str):

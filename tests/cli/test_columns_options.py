@@ -27,7 +27,7 @@ def opened(
     names: list[str] = []
     lab = provider_lab(server, store, embedder, labels)
 
-    def other(corpus: str) -> object:
+    def other(corpus: str, asked: object = ()) -> object:
         names.append(corpus)
         return lab
 

@@ -7,10 +7,13 @@ gate of its kind. Variables, parameters and functions of the pages are followed.
 from __future__ import annotations
 
 import ast
+import string
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 GATE = "pages.shared.foreign"
+TONGUE = "pages.shared.i18n"  # what it returns is as safe as what it is given
+LITERAL = {f"{TONGUE}.{name}" for name in ("t", "plural", "declared")}  # take a literal message and fields
 GATES = {"html": {"escape"}, "markdown": {"label"}, "plain": {"plain", "label"}}
 HEADINGS = {
     "markdown",
@@ -113,7 +116,7 @@ class Reader:
         if method in CHOICES:
             shown = next((one.value for one in call.keywords if one.arg == "format_func"), None)
             kind = CHOICES[method]
-            if shown is None:
+            if shown is None or self._dotted(module, shown) == f"{TONGUE}.said":
                 yield from self._unsafe(module, function, arguments[1:2], kind)
             elif isinstance(shown, ast.Lambda):
                 yield from self._unsafe(module, function, [shown.body], kind)
@@ -170,8 +173,12 @@ class Reader:
         if self._is_gate(module, call, GATES[kind]):
             return True
         dotted = self._dotted(module, call.func)
-        if dotted in NUMBERS:
+        if dotted in NUMBERS or dotted == f"{TONGUE}.when":
             return True
+        if dotted in LITERAL or (module.name == TONGUE and dotted == "t"):
+            return self._safe_message(module, function, call, kind)
+        if dotted == f"{TONGUE}.said":
+            return all(self._safe(module, function, part, kind) for part in call.args)
         if dotted in SAME:
             return all(self._safe(module, function, part, kind) for part in call.args)
         home, _, name = dotted.rpartition(".")
@@ -182,6 +189,23 @@ class Reader:
             parts = [call.func.value, *call.args, *(one.value for one in call.keywords)]
             return all(self._safe(module, function, part, kind) for part in parts)
         return False
+
+    def _safe_message(
+        self, module: Module, function: ast.FunctionDef | None, call: ast.Call, kind: str
+    ) -> bool:
+        """A literal message whose fields are numbers by their format, or safe."""
+        messages = [one.value for one in call.args if isinstance(one, ast.Constant)]
+        count = [one for one in call.args if not isinstance(one, ast.Constant)]
+        literal = len(messages) >= 1 and len(count) == (len(messages) == 2)
+        numbers = {
+            name
+            for message in messages
+            for _, name, form, _ in string.Formatter().parse(message)
+            if form and form.endswith(NUMERIC)
+        }
+        return literal and all(
+            one.arg in numbers or self._safe(module, function, one.value, kind) for one in call.keywords
+        )
 
     def _safe_function(self, module: Module, function: ast.FunctionDef, kind: str) -> bool:
         if (key := (id(function), kind)) in self._asked:

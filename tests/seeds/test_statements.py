@@ -158,7 +158,7 @@ def commanded(full: Services, monkeypatch: pytest.MonkeyPatch) -> list:
         services, run = replace(full, engine={"llm": "told"}), Run(stop=stop)
         return [one.run(question, services, run) for one in strategies]
 
-    monkeypatch.setattr("rag_core.cli.app._lab", lambda corpus: SimpleNamespace(compare=compare))
+    monkeypatch.setattr("rag_core.cli.app._lab", lambda corpus, asked: SimpleNamespace(compare=compare))
     return built
 
 

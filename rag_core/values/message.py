@@ -1,0 +1,34 @@
+"""A sentence for people that remembers how it was put together, so that an interface can say it in another language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+
+class Message(str):
+    """An English sentence made from a literal template and named fields.
+
+    It is a plain string wherever one is expected. Stored and read again it is one, and stays English.
+
+    Args:
+        template: the sentence, a literal with {name}s, so that a catalogue's extraction finds it.
+        fields: what stands at the names, as `str.format` has them; a field may be a Message itself.
+
+    Example:
+        >>> said = Message("used at {rank}", rank=2)
+        >>> said, said.template, dict(said.fields)
+        ('used at 2', 'used at {rank}', {'rank': 2})
+    """
+
+    template: str
+    fields: Mapping[str, Any]
+
+    def __new__(cls, template: str, /, **fields: Any) -> Message:
+        made = super().__new__(cls, template.format(**fields))
+        made.template, made.fields = template, MappingProxyType(fields)
+        return made
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)  # a mapping proxy cannot be pickled, and a stored text needs no parts

@@ -1,0 +1,145 @@
+"""The interface in its languages: every message has a translation with the same fields, and a visit keeps its language."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import string
+from collections.abc import Iterator
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po
+from helpers.browser import CHROMIUM, tab
+from helpers.catalogue import fields, messages, plurals
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import rag_core
+from pages.shared import i18n
+
+TRANSLATED = [code for code in i18n.LANGUAGES if code != "en"]
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
+
+
+@pytest.fixture(params=TRANSLATED)
+def catalogue(request: pytest.FixtureRequest) -> Catalog:
+    with (i18n.CATALOGUES / f"{request.param}.po").open("rb") as opened:
+        return read_po(opened, locale=request.param)
+
+
+def _entries(catalogue: Catalog) -> dict[str, tuple[str, ...]]:
+    """Message, a plural by its singular -> its translations; a fuzzy or empty one is none."""
+    found = {}
+    for one in catalogue:
+        key, said = (one.id if isinstance(one.id, str) else one.id[0]), one.string
+        texts = (said,) if isinstance(said, str) else tuple(said)
+        if key and all(texts) and not one.fuzzy:
+            found[key] = texts
+    return found
+
+
+def test_every_message_is_translated_and_no_translation_is_obsolete(catalogue: Catalog) -> None:
+    wanted, known = messages(), _entries(catalogue)
+    missing = [f"{message!r} ({where})" for message, where in wanted.items() if message not in known]
+    obsolete = [message for message in known if message not in wanted]
+    assert (missing, obsolete) == ([], [])
+
+
+def test_every_translation_has_the_fields_of_its_message(catalogue: Catalog) -> None:
+    free = {one: {"count"} for one in plurals()}  # a singular may leave it out
+    other = {
+        message: text
+        for message, texts in _entries(catalogue).items()
+        for text in texts
+        if fields(text) - free.get(message, set()) != fields(message) - free.get(message, set())
+    }
+    assert other == {}
+
+
+def test_every_translation_can_be_filled_in(catalogue: Catalog) -> None:
+    """Format specifications too: a number where the message has one."""
+    for message, texts in _entries(catalogue).items():
+        numbers = {
+            name
+            for _, name, spec, _ in string.Formatter().parse(message)
+            if name and spec and spec[-1] in "dgf,%"
+        }
+        values = {name: 2 if name in numbers else "x" for name in fields(message)}
+        if values:
+            message.format(**values)
+            for text in texts:
+                text.format(**values)
+
+
+def test_a_message_is_a_plain_string_that_remembers_its_parts() -> None:
+    said = rag_core.Message("{count} of {total:,} were used", count=2, total=1000)
+    assert said == "2 of 1,000 were used"
+    assert said.template.format(**said.fields) == said
+    assert type(pickle.loads(pickle.dumps(said))) is str
+
+
+def test_outside_a_visit_everything_is_english() -> None:
+    assert i18n.t("Stop") == "Stop"
+    assert i18n.plural("{count:,} passage", "{count:,} passages", 1) == "1 passage"
+    assert i18n.plural("{count:,} passage", "{count:,} passages", 1200) == "1,200 passages"
+    assert i18n.said(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md was deleted."
+
+
+def test_spanish_fills_in_the_fields_and_a_missing_message_stays_english(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(i18n, "language", lambda: "es")
+    assert i18n.said(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md se ha borrado."
+    assert i18n.plural("{count:,} passage", "{count:,} passages", 1) == "1 pasaje"
+    assert i18n.plural("{count:,} passage", "{count:,} passages", 3) == "3 pasajes"
+    assert i18n.said("a text that nobody translated") == "a text that nobody translated"
+
+
+def _switch(page: Page) -> Locator:
+    return page.locator(".st-key-languages")
+
+
+@pytest.fixture
+def spanish(browser: Browser, app: str) -> Iterator[Page]:
+    context = browser.new_context(locale="es-MX")
+    page = context.new_page()
+    page.goto(f"{app}/documents")
+    yield page
+    context.close()
+
+
+@pytest.mark.browser
+@in_browser
+def test_a_browser_that_asks_for_spanish_gets_it_on_every_page(spanish: Page) -> None:
+    expect(spanish.get_by_role("heading", name="Los documentos tras las respuestas")).to_be_visible()
+    tab(spanish, "Medir").click()
+    expect(spanish.get_by_role("heading", name="Medir estrategias con preguntas juzgadas")).to_be_visible()
+    assert "lang=" not in spanish.url
+
+
+@pytest.mark.browser
+@in_browser
+def test_the_switch_changes_the_language_of_every_page_and_a_reload_keeps_it(spanish: Page) -> None:
+    _switch(spanish).get_by_role("radio", name="English").click()
+    expect(spanish.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
+    expect(spanish).to_have_url(re.compile("lang=en"))
+    tab(spanish, "Strategies").click()
+    expect(spanish.get_by_role("heading", name="How each strategy works")).to_be_visible()
+    expect(spanish).to_have_url(re.compile("lang=en"))
+    spanish.reload()
+    expect(spanish.get_by_role("heading", name="How each strategy works")).to_be_visible()
+    _switch(spanish).get_by_role("radio", name="Español").click()
+    expect(spanish.get_by_role("heading", name="Cómo funciona cada estrategia")).to_be_visible()
+    expect(spanish).not_to_have_url(re.compile("lang="))
+
+
+@pytest.mark.browser
+@in_browser
+def test_two_visits_at_the_same_time_keep_their_own_language(browser: Browser, app: str) -> None:
+    pages = {code: browser.new_context(locale="en-GB").new_page() for code in ("en", "es")}
+    for code, page in pages.items():
+        page.goto(f"{app}/results?lang={code}")
+    expect(pages["es"].get_by_role("heading", name="Resultados")).to_be_visible()
+    expect(pages["en"].get_by_role("heading", name="Results")).to_be_visible()
+    for page in pages.values():
+        page.context.close()

@@ -1,0 +1,76 @@
+"""Every message that the interface can show, from its code and from what rag_core declares."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import rag_core
+from rag_core import evaluation as ev
+from rag_core.values.labels import LABELS
+
+from .small import ROOT
+
+MARKERS = {"t", "plural", "declared", "Message"}
+_FIELD = re.compile(r"{(\w+)[^{}]*}")
+
+
+def messages() -> dict[str, str]:
+    """Every message, a plural by its singular -> where it stands."""
+    return {**dict(_declared()), **dict(_in_code())}
+
+
+def fields(message: str) -> set[str]:
+    """The names of a message's {fields}."""
+    return set(_FIELD.findall(message))
+
+
+def _in_code() -> Iterator[tuple[str, str]]:
+    """The literal messages of every call that takes one; read as syntax, since Babel's extractor skips f-strings."""
+    for file in [
+        ROOT / "app.py",
+        *sorted((ROOT / "pages").rglob("*.py")),
+        *sorted((ROOT / "rag_core").rglob("*.py")),
+    ]:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and _name(node.func) in MARKERS and node.args:
+                message = node.args[0]
+                if isinstance(message, ast.Constant):
+                    yield message.value, f"{file.relative_to(ROOT)}:{node.lineno}"
+
+
+def plurals() -> dict[str, str]:
+    """The singular of every message with a plural -> its plural."""
+    found = {}
+    for file in (ROOT / "pages").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and _name(node.func) == "plural":
+                one, many = node.args[:2]
+                found[one.value] = many.value
+    return found
+
+
+def _name(called: ast.expr) -> str:
+    return called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+
+
+def _declared() -> Iterator[tuple[str, str]]:
+    """Texts that rag_core declares as values: strategies, controls, stages, labels, metrics, notices."""
+    for recipe in rag_core.RECIPES.values():
+        texts = [recipe.title, recipe.summary, recipe.helps, recipe.hurts, recipe.source, *recipe.calls]
+        texts += [preset.help for preset in recipe.presets]
+        for control in recipe.controls:
+            texts += [control.title, control.help, control.as_json()["unit"]]
+        for values in ({}, *(preset.values for preset in recipe.presets)):
+            outlined = rag_core.outline(recipe.build(**values))
+            texts += [part.summary for stage in outlined for part in stage.parts]
+        for text in filter(None, texts):
+            yield text, f"strategy {recipe.name}"
+    yield rag_core.builtin_profile(ROOT / "data").subject, "profile"
+    for label in LABELS:
+        yield label, "label"
+    for metric in (*ev.DEFAULT_METRICS, "recall@100"):
+        yield ev.parse_metric(metric).title, "metric"
+    yield rag_core.NOTICE, "notice"
+    yield rag_core.GIVES_ORDERS, "notice"
