@@ -15,6 +15,7 @@ from pages.shared import (
     charts,
     controls,
     corpora,
+    costs,
     country,
     export,
     flow,
@@ -27,6 +28,7 @@ from pages.shared import (
     presenter,
     private,
     setups,
+    waterfall,
 )
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
@@ -333,11 +335,9 @@ class _ColumnView:
 
 
 def _stages(column: Column) -> None:
-    """The stages of a column that is done, with what each took and cost."""
-    foreign.draw(html.stages(column))
-    foreign.draw(html.rewrites(column))
+    """The stages of a column that is done."""
+    foreign.draw(f"{html.stages(column)}{html.rewrites(column)}")
     if column.trace:
-        foreign.draw(bills.bill(column.trace))
         foreign.draw(bills.made_by(column.trace))
 
 
@@ -370,9 +370,10 @@ def _below(run: Comparison) -> None:
     with st.expander(t("Where did the time go, and what did it cost?")):
         left, right = st.columns(2)
         with left:
-            foreign.chart(charts.waterfall(traces), "waterfall")
+            foreign.chart(waterfall.together(traces), "waterfall")
         with right:
             foreign.chart(charts.cost(traces), "cost")
+        costs.other_prices(run, names)
 
 
 main()

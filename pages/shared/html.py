@@ -235,7 +235,16 @@ def answer(column: Column, position: int, engine_state: str) -> str:
             f'{partial}<div class="rl-box rl-thin">{what}{escape(said(column.stopped))} '
             f"{t('Finished results are kept.')}</div>"
         )
-    return f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div></div>'
+    coming = ""
+    if engine_state != "ready" and not (column.steps or column.running):
+        sentence = t(
+            "The answer will stand here, each sentence with its source. The passages behind it follow below."
+        )
+        coming = f'<p class="rl-hint">{escape(sentence)}</p>'
+    return (
+        f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div>'
+        f"{coming}</div>"
+    )
 
 
 def _reason(error: rag_core.RagError) -> str:
