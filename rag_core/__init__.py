@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from .catalog.address import Configuration, from_address, to_address
     from .catalog.outline import OutlinedStage, outline
+    from .catalog.setup import Setup, SetupSpec, set_up, titles_of
     from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
     from .explain import (
         ControlTips,
@@ -128,6 +129,7 @@ if TYPE_CHECKING:
     from .values.exchanges import Exchange
     from .values.grounding import HOW_GROUNDED, Grounded
     from .values.message import Message
+    from .values.model_choice import OFFLINE_MODEL, ModelChoice
     from .values.notice import NOTICE
     from .values.orders import GIVES_ORDERS, gives_orders
     from .values.pricing import Price, PriceList
@@ -164,6 +166,7 @@ __all__ = [
     "MAX_UPLOAD",
     "MAX_UPLOADS",
     "NOTICE",
+    "OFFLINE_MODEL",
     "READY_TEMPLATES",
     "RECIPES",
     "TYPED",
@@ -197,6 +200,7 @@ __all__ = [
     "Message",
     "Missed",
     "ModelCall",
+    "ModelChoice",
     "Move",
     "Number",
     "OutlinedStage",
@@ -224,6 +228,8 @@ __all__ = [
     "Segment",
     "SentenceChange",
     "Settings",
+    "Setup",
+    "SetupSpec",
     "SharedPassage",
     "Source",
     "Span",
@@ -309,6 +315,7 @@ __all__ = [
     "results_by_query",
     "retrieve_hybrid_rrf",
     "search_documents",
+    "set_up",
     "shared_passages",
     "source_names",
     "spans",
@@ -317,6 +324,7 @@ __all__ = [
     "summary_of_fates",
     "texts_of",
     "tipping_points",
+    "titles_of",
     "to_address",
     "token_counts",
     "triage",
@@ -331,6 +339,7 @@ _NAMES = {  # module: its names
     "catalog": "RECIPES Choice Control Number Preset Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
     "catalog.address": "Configuration from_address to_address",
     "catalog.outline": "OutlinedStage outline",
+    "catalog.setup": "Setup SetupSpec set_up titles_of",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
     "explain": "ControlTips Fate FlowColumn Lane Missed Move Part Place RankChange ScoreLine SentenceChange TippingPoint Tuner WhyNot Work answer_changes decompose fates flow_columns lanes rank_changes stage_title summary_of_fates tipping_points",
     "indexing.chunking": "CHUNK_SIZES Chunking",
@@ -363,6 +372,7 @@ _NAMES = {  # module: its names
     "values.grounding": "HOW_GROUNDED Grounded",
     "values.orders": "GIVES_ORDERS gives_orders",
     "values.message": "Message",
+    "values.model_choice": "OFFLINE_MODEL ModelChoice",
     "values.notice": "NOTICE",
     "values.pricing": "Price PriceList",
     "values.profile": "Profile",

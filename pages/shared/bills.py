@@ -27,6 +27,13 @@ def bill(trace: rag_core.Trace, prices: rag_core.PriceList) -> str:
     )
 
 
+def made_by(trace: rag_core.Trace) -> str:
+    """The language model and the index behind a result."""
+    model, index = trace.engine.get("llm") or "", trace.engine.get("index") or ""
+    said = t("Answered by: {model}. Searched: {index}.", model=model, index=index)
+    return f'<p class="rl-note">{escape(said)}</p>'
+
+
 def doing(kind: str, stage: str) -> str:
     """What a stage does: "Search"; with its own name where others of its kind do something else: "Select: MMR"."""
     does = {

@@ -47,8 +47,8 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
 
 
 def row_names(traces: Sequence[rag_core.Trace]) -> list[str]:
-    """The strategies' titles with their changed controls, numbered where two are the same."""
-    titles = [rag_core.describe((trace.strategy, trace.controls)) for trace in traces]
+    """The strategies' titles with their changed controls, models and corpora, numbered where two are the same."""
+    titles = rag_core.titles_of(traces)
     return [
         mark(f"{title} ({position})" if titles.count(title) > 1 else title)
         for position, title in enumerate(titles, start=1)

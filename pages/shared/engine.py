@@ -74,11 +74,14 @@ class Engine:
 
     def _open_other(self, corpus: str) -> rag_core.Lab:
         assert self.lab is not None  # `wait` has seen it
-        return rag_core.open_lab(corpus, settings=self.settings, engines=self.lab.engines, consent=_refuse)
+        lab = rag_core.open_lab(corpus, settings=self.settings, engines=self.lab.engines, consent=_refuse)
+        lab.others = self.wait
+        return lab
 
     def _open(self) -> None:
         try:
             self.lab = rag_core.open_lab(settings=self.settings, progress=self._report)
+            self.lab.others = self.wait
             gc.freeze()  # models and indexes stay: else every full collection walks them, in the middle of a slider's move
         except rag_core.RagError as error:
             self.error = error

@@ -162,19 +162,19 @@ def _moves(tips: Sequence[rag_core.ControlTips]) -> str:
 
 @st.fragment
 def why_not(traces: Sequence[rag_core.Trace]) -> None:
-    """Any passage of the collection, and where each strategy lost it."""
+    """Any passage of the collections, and where each strategy lost it."""
     box = st.expander(t("Why not this one?"), key="why_not", on_change="rerun")
     if not box.open:
         return
     with box:
         try:
-            _why_not(traces, engine().wait(traces[0].corpus))
+            _why_not(traces, {trace.corpus: engine().wait(trace.corpus) for trace in traces})
         except rag_core.RagError as error:
             st.warning(foreign.label(problem(error)))
 
 
-def _why_not(traces: Sequence[rag_core.Trace], lab: rag_core.Lab) -> None:
-    passages = lab.passages
+def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab]) -> None:
+    passages = {name: one for lab in labs.values() for name, one in lab.passages.items()}
     chosen = st.selectbox(
         t("A passage of the collection"), sorted(passages, key=lambda name: passages[name].full_title), index=None,
         key="why_not.passage", placeholder=t("Type words of its title"),
@@ -182,11 +182,16 @@ def _why_not(traces: Sequence[rag_core.Trace], lab: rag_core.Lab) -> None:
     )  # fmt: skip
     if chosen:
         rows = "".join(
-            f"<dt>{escape(rag_core.describe((trace.strategy, trace.controls)))}</dt>"
-            f"<dd>{escape(said(lab.why_not(trace, chosen).text))}</dd>"
-            for trace in traces
+            f"<dt>{escape(title)}</dt><dd>{escape(_lost(trace, chosen, labs[trace.corpus]))}</dd>"
+            for title, trace in zip(rag_core.titles_of(traces), traces, strict=True)
         )
         foreign.draw(f'<dl class="rl-tips">{rows}</dl>')
+
+
+def _lost(trace: rag_core.Trace, passage: str, lab: rag_core.Lab) -> str:
+    if passage not in lab.passages:
+        return t("It is not among the documents that were searched.")
+    return said(lab.why_not(trace, passage).text)
 
 
 def _called(passage: rag_core.Passage) -> str:

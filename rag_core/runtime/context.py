@@ -213,7 +213,16 @@ class Context:
         model = self.services.llm(prompt.purpose)
         if model.offline and "question" in prompt.fields:
             prompt = prompt.asking(self.as_read(prompt.fields["question"]))
-        key = ("complete", model.key, prompt.template, prompt.system, prompt.render(), prompt.sample)
+        searched = self.services.index.name if model.offline else ""  # the offline engine rewrites from it
+        key = (
+            "complete",
+            model.key,
+            searched,
+            prompt.template,
+            prompt.system,
+            prompt.render(),
+            prompt.sample,
+        )
         self.run.budget.start_call(self.services.limits)
         reply, first = self.run.shared.get(key, ask)
         self.meter.exchanges.append(reply.exchange)

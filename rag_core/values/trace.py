@@ -8,6 +8,7 @@ from typing import Any
 
 from .answers import Answer
 from .exchanges import Exchange
+from .model_choice import AS_SET, ModelChoice
 from .notice import NOTICE
 from .remarks import Remark
 from .sources import OLD_YEARS, age_years, is_old
@@ -63,9 +64,10 @@ class Trace:
 
     Args:
         controls: every control of the strategy and its value in this run.
-        fingerprint: id of the stages and their parameters.
+        fingerprint: id of the stages, their parameters, and the models chosen.
         engine: names of the models and the index behind this run.
         triage: how urgent the question is.
+        models: the language models chosen for this run in place of the settings'; `engine` has those that ran.
     """
 
     question: str
@@ -76,6 +78,7 @@ class Trace:
     engine: Mapping[str, str | None] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     triage: Triage = field(default_factory=lambda: Triage("routine"))
+    models: ModelChoice = AS_SET
 
     @property
     def final(self) -> State:
@@ -258,6 +261,7 @@ class Trace:
             "seconds": self.seconds,
             "warnings": list(self.warnings),
             "engine": dict(self.engine),
+            "models": dict(self.models.named),
             "triage": self.triage.as_json(),
             "country": self.country or None,
             "notice": NOTICE,
