@@ -15,12 +15,13 @@ if __name__ == "__main__":  # runs in every browser session
     page = st.navigation(
         [
             st.Page("pages/ask/compare.py", title=t("Compare"), url_path="", default=True),
+            st.Page("pages/ask/tune.py", title=t("Tune"), url_path="tune"),
             st.Page("pages/ask/questions.py", title=t("Questions"), url_path="questions"),
             st.Page("pages/learn/guide.py", title=t("Strategies"), url_path="strategies"),
             st.Page("pages/ask/documents.py", title=t("Documents"), url_path="documents"),
             st.Page("pages/measure/run.py", title=t("Measure"), url_path="measure"),
             st.Page("pages/measure/results.py", title=t("Results"), url_path="results"),
-            st.Page("pages/measure/sweep.py", title=t("Tune"), url_path="tune"),
+            st.Page("pages/measure/sweep.py", title=t("Search settings"), url_path="search-settings"),
             st.Page("pages/measure/history.py", title=t("History"), url_path="history"),
         ],
         position="top",

@@ -20,7 +20,7 @@ KEPT = {"persist_state": "session"}
 
 def main() -> None:
     """Draw the page."""
-    st.header(t("Tune a strategy"), anchor=False)
+    st.header(t("Search settings"), anchor=False)
     st.markdown(
         t(
             "Every setting is measured on every dev question; the best one is then reported on the test questions, which "
@@ -32,7 +32,7 @@ def main() -> None:
     st.divider()
     result = _choose_sweep()
     if result is None:
-        st.info(t("Nothing has been tuned yet."))
+        st.info(t("Nothing has been searched yet."))
         return
     _result(result)
 
@@ -97,7 +97,7 @@ def _form() -> None:
     )  # fmt: skip
     how = t("all of them") if total <= most else t("a random {count:,} of them", count=most)
     if bottom[2].button(
-        t("Tune: {total:,} combinations, {how}", total=total, how=how) if total else t("Choose what to vary"),
+        t("Search: {total:,} combinations, {how}", total=total, how=how) if total else t("Choose what to vary"),
         type="primary", disabled=not total, width="stretch", key="sweep.start",  # one button, whatever its label
     ):  # fmt: skip
         before = jobs().all("sweep")

@@ -96,7 +96,7 @@ def strategy_of(position: int) -> rag_core.Strategy:
     """A column's strategy as set; with its defaults, and the reason on screen, where the values are not valid."""
     recipe = rag_core.RECIPES[_chosen(position)]
     try:
-        return recipe.build(**_current_values(recipe, f"{position}.{recipe.name}"))
+        return recipe.build(**current_values(recipe, f"{position}.{recipe.name}"))
     except rag_core.RagError as error:
         st.error(label(t("{error} Until this is fixed, the defaults are used.", error=problem(error))))
         return recipe.build()
@@ -122,12 +122,12 @@ def _draw_panel(position: int) -> None:
     _presets(recipe, prefix)
     # the template editor is long, so it comes last
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, rag_core.Templates)):
-        widget(control, prefix, control.idle(_current_values(recipe, prefix)))
+        widget(control, prefix, control.idle(current_values(recipe, prefix)))
     st.button(t("Reset to defaults"), key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
     st.caption(t("Source: {source}", source=label(said(recipe.source))))
 
 
-def _current_values(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
+def current_values(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
     """The widgets' values, or the defaults of widgets not drawn yet."""
     return {
         control.name: st.session_state.get(f"{prefix}.{control.name}", control.default)
@@ -154,7 +154,7 @@ def _take_preset(recipe: rag_core.Recipe, prefix: str) -> None:
     if chosen:
         _reset(recipe, prefix)
         values = next(preset.values for preset in recipe.presets if preset.name == chosen)
-        _put(recipe, prefix, values)
+        put(recipe, prefix, values)
         st.session_state[f"{prefix}.preset"] = None
 
 
@@ -197,10 +197,10 @@ def widget(control: rag_core.Control, prefix: str, idle: str = "") -> None:
 def preset_column(position: int, strategy: str, values: Mapping[str, object]) -> None:
     """Set a column of the Compare page to a strategy and its values, before that page is drawn."""
     st.session_state[f"strategy.{position}"] = strategy
-    _put(rag_core.RECIPES[strategy], f"{position}.{strategy}", values)
+    put(rag_core.RECIPES[strategy], f"{position}.{strategy}", values)
 
 
-def _put(recipe: rag_core.Recipe, prefix: str, values: Mapping[str, object]) -> None:
+def put(recipe: rag_core.Recipe, prefix: str, values: Mapping[str, object]) -> None:
     """Write control values into the session state of their widgets."""
     for control in recipe.controls:
         if control.name in values:

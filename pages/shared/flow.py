@@ -1,4 +1,4 @@
-"""How a result came about: rank flow, fates, scores taken apart, tipping points, and "Why not this one?"."""
+"""How a result came about: rank flow, fates, scores taken apart, tipping points, prompts, and "Why not this one?"."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from pages.shared.engine import engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import declared, problem, said, t
 from pages.shared.passages import SCALES
+from pages.shared.prompts import prompts
 from pages.shared.rank_flow import MOST, rank_flow
 
 TITLE = declared("How it got here")
 STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("Fates")
-SCORES, TIPS = declared("Scores"), declared("Tipping points")
+SCORES, TIPS, PROMPTS = declared("Scores"), declared("Tipping points"), declared("Prompts")
 FIRST_WORDS = 60  # characters that tell passages with the same title apart
 
 
@@ -34,12 +35,15 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
         return
     with box:
         shown = st.segmented_control(
-            t("Show"), (STAGES, FLOW, FATES, SCORES, TIPS), default=STAGES, required=True, format_func=said, key=f"how.part.{key}",
+            t("Show"), (STAGES, FLOW, FATES, SCORES, TIPS, PROMPTS), default=STAGES, required=True, format_func=said,
+            key=f"how.part.{key}",
             label_visibility="collapsed",
         )  # fmt: skip
         found = rag_core.fates(trace)
         if shown == STAGES:
             stages()
+        elif shown == PROMPTS:
+            foreign.draw(prompts(trace))
         elif not found:
             st.caption(t("No passage was found."))
         elif shown == FLOW:

@@ -318,7 +318,14 @@ def _rewrite(
     beside = f" <small>{t('averaged with the question')}</small>" if query.question_text else ""
     return (
         f"<li><b>{escape(said(query.origin))}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
-        f"<br>{escape(query.text)}{_reading(read)}</li>"
+        f"<br>{_searched(query)}{_reading(read)}</li>"
+    )
+
+
+def _searched(query: rag_core.Query) -> str:
+    """The text searched with; of several whose embeddings are averaged, each on a line of its own."""
+    return "<br>".join(f"· {escape(one)}" for one in query.passages[:5] if query.passages[1:]) or escape(
+        query.text
     )
 
 

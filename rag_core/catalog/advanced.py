@@ -9,7 +9,6 @@ from ..prompts.templates import (
     IMPROVED,
     MULTI_QUERY,
     ORIGINAL,
-    REWRITER_TEMPERATURE,
     TRANSFORM,
     with_temperature,
 )
@@ -33,19 +32,9 @@ from ..stages import (
     Top,
     WeightedFusion,
 )
-from .basic import K_FINAL, TUNED
+from .basic import K_FINAL, TEMPERATURE, TUNED
 from .controls import Choice, Number, Switch, Templates, Weights, count, share
 from .recipe import Preset, Recipe
-
-TEMPERATURE = Number(
-    "rewriter_temperature",
-    REWRITER_TEMPERATURE,
-    "Temperature of the rewriting model: 0.1 faithful, 0.3 balanced, 0.5 creative (Multi-Query Rewriter RAG, Rewriter Model Temperature); no effect on the offline engine.",
-    min=0,
-    max=1.5,
-    step=0.05,
-    label="rewriting temperature",
-)
 
 MULTI_QUERY_REWRITER = Recipe(
     name="multi_query",

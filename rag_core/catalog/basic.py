@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ..prompts.templates import HYPOTHETICAL, REWRITER_TEMPERATURE
 from ..stages import Bm25, Dense, Generate, Hyde, Mmr, ReciprocalRankFusion, Retrieve, Top
 from .controls import Number, Switch, count, share
 from .recipe import Preset, Recipe
@@ -18,6 +21,15 @@ RRF_K = Number(
     whole=True,
     label="rank fusion constant (RRF k)",
     symbol="RRF k",
+)
+TEMPERATURE = Number(
+    "rewriter_temperature",
+    REWRITER_TEMPERATURE,
+    "Temperature of the rewriting model: 0.1 faithful, 0.3 balanced, 0.5 creative (Multi-Query Rewriter RAG, Rewriter Model Temperature); no effect on the offline engine.",
+    min=0,
+    max=1.5,
+    step=0.05,
+    label="rewriting temperature",
 )
 
 SIMPLE_SEMANTIC = Recipe(
@@ -78,9 +90,25 @@ HYDE = Recipe(
             "Average the passage's embedding with the question's; off: the passage alone.",
             label="question averaged in",
         ),
+        Number(
+            "hypotheses",
+            1,
+            "Passages written; the search uses the mean of their embeddings (Gao et al. 2023, section 3.2: N). More of "
+            "them cost a call each, and differ only at a temperature above 0.",
+            min=1,
+            max=5,
+            step=1,
+            whole=True,
+            label="hypothetical passages",
+        ),
+        TEMPERATURE,
     ),
     stages=lambda c: (
-        Hyde(include_question=c["include_question"]),
+        Hyde(
+            include_question=c["include_question"],
+            template=replace(HYPOTHETICAL, temperature=c["rewriter_temperature"]),
+            samples=c["hypotheses"],
+        ),
         Retrieve((Dense(k=c["k_final"], control="k_final"),)),
         Generate(),
     ),

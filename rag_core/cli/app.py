@@ -32,6 +32,7 @@ from .layout import complain, progress, say, say_json
 from .options import Country, Sets, Strategies, a_path, assignments, country_or_setting, parse_strategies
 from .private import Redact, SendPrivate, cleared
 from .show_fates import fates_json, show_fates
+from .show_prompts import prompts_json, show_prompts
 from .trust import trust
 
 
@@ -125,6 +126,9 @@ def query(
     fates: Annotated[
         bool, typer.Option("--fates", help="Also say what became of every passage found.")
     ] = False,
+    prompts: Annotated[
+        bool, typer.Option("--show-prompts", help="Also print every prompt as sent, and its reply.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question with one strategy."""
@@ -150,12 +154,15 @@ def query(
     with interruptible() as stop:
         (trace,) = lab.compare(question, [built], stop=stop, country=code)
     if as_json:
-        say_json(trace.as_json() | ({"fates": fates_json(trace)} if fates else {}))
+        more = ({"fates": fates_json(trace)} if fates else {}) | (prompts_json(trace) if prompts else {})
+        say_json(trace.as_json() | more)
     else:
         show.urgent(trace.triage, lines)
         show.trace(trace, details=show_details, measured=_measured(trace, corpus) if show_details else None)
         if fates:
             show_fates(trace)
+        if prompts:
+            show_prompts(trace)
 
 
 @app.command()

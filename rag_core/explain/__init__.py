@@ -1,10 +1,12 @@
 """Why a result is what it is: fates of passages, parts of scores, tipping points, and where a passage was lost."""
 
+from .changes import RankChange, SentenceChange, answer_changes, rank_changes
 from .fate import Fate, fates, fates_json, summary
 from .flow import FlowColumn, Lane, Place, flow_columns, lanes
 from .missed import Missed, WhyNot, why_not
 from .scores import Part, ScoreLine, decompose
 from .tipping import ControlTips, TippingPoint, tipping_points
+from .tuner import Move, Tuner, Work
 
 __all__ = [
     "ControlTips",
@@ -12,16 +14,23 @@ __all__ = [
     "FlowColumn",
     "Lane",
     "Missed",
+    "Move",
     "Part",
     "Place",
+    "RankChange",
     "ScoreLine",
+    "SentenceChange",
     "TippingPoint",
+    "Tuner",
     "WhyNot",
+    "Work",
+    "answer_changes",
     "decompose",
     "fates",
     "fates_json",
     "flow_columns",
     "lanes",
+    "rank_changes",
     "summary",
     "tipping_points",
     "why_not",

@@ -97,10 +97,11 @@ def tipping_points(trace: Trace, services: Services) -> tuple[ControlTips, ...]:
         ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
     """
     replay = Replay(trace, services)
-    return tuple(tips for control in replay.recipe.controls for tips in _tips(replay, control))
+    return tuple(tips for control in replay.recipe.controls for tips in control_tips(replay, control))
 
 
-def _tips(replay: Replay, control: Control) -> Iterator[ControlTips]:
+def control_tips(replay: Replay, control: Control) -> Iterator[ControlTips]:
+    """The tipping points of one control; of each weight where it has several."""
     current = replay.trace.controls[control.name]
     tips = ControlTips(control.name, control.title, control.short, current)
     if idle := control.idle(replay.trace.controls):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..catalog import StrategySpec, build, build_all
 from ..data.documents import BUILTIN
-from ..explain import ControlTips, WhyNot, tipping_points, why_not
+from ..explain import ControlTips, Tuner, WhyNot, tipping_points, why_not
 from ..indexing import CorpusIndex, CorpusStore
 from ..language.questions import check_question
 from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
@@ -228,6 +228,14 @@ class Lab:
         changed = build((trace.strategy, {**trace.controls, **controls}))
         (outcome,) = run_all(trace.question, [changed], self.services(trace.country), reuse=[trace])
         return _trace(outcome)
+
+    def tuner(self, trace: Trace) -> Tuner:
+        """`what_if` for a slider: many moves of one result, in milliseconds each, without answers and models.
+
+        Raises:
+            ConfigError: as for `tipping_points`.
+        """
+        return Tuner(trace, self.services(trace.country), self.rehearsal())
 
     def tipping_points(self, trace: Trace) -> tuple[ControlTips, ...]:
         """How far each control of a trace can move before the used passages change; calls no model.

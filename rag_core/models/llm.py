@@ -139,7 +139,12 @@ class LlamaLlm:
     def _options(self, prompt: Prompt, bills: list[ModelCall]) -> dict[str, Any]:
         """The options sent with the messages."""
         if self.offline:
-            return {"fields": prompt.fields, "template": prompt.template.name, "bills": bills}
+            return {
+                "fields": prompt.fields,
+                "template": prompt.template.name,
+                "sample": prompt.sample,
+                "bills": bills,
+            }
         options: dict[str, Any] = {"stream_options": {"include_usage": True}} if self._openai else {}
         if self._keep_settings:
             return options

@@ -8,10 +8,22 @@ import os
 from pathlib import Path
 from typing import Any
 
+FALLBACK = "o200k_base"  # for models that tiktoken does not know
+
 
 def count_tokens(text: str, model: str = "gpt-4o") -> int:
-    """The token count of a text in the model's encoding, or in o200k_base if it is not an OpenAI model."""
+    """The token count of a text in the model's encoding, or in `FALLBACK` if it is not an OpenAI model."""
     return len(_encoding(model).encode(text, disallowed_special=()))
+
+
+def encoding_name(model: str) -> str | None:
+    """The name of a model's encoding, "o200k_base" for example; None if it is not a known OpenAI model."""
+    import tiktoken
+
+    try:
+        return tiktoken.encoding_name_for_model(model)
+    except KeyError:
+        return None
 
 
 @functools.cache
@@ -23,7 +35,4 @@ def _encoding(model: str) -> Any:
         os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(cache))
     import tiktoken
 
-    try:
-        return tiktoken.encoding_for_model(model)
-    except KeyError:
-        return tiktoken.get_encoding("o200k_base")
+    return tiktoken.get_encoding(encoding_name(model) or FALLBACK)

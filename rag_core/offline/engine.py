@@ -112,6 +112,7 @@ class OfflineLLM(CustomLLM):
         prompt: str,
         fields: Fields | None = None,
         template: str = ANSWER.name,
+        sample: int = 0,
         bills: list[ModelCall] | None = None,
         **_: Any,
     ) -> Iterator[str]:
@@ -129,7 +130,7 @@ class OfflineLLM(CustomLLM):
             case ENRICH.name:
                 yield _context_of(fields["title"], fields["document"])
             case HYPOTHETICAL.name:
-                yield self._hypothetical_passage(fields["question"], extractor, rewriter)
+                yield self._hypothetical_passage(fields["question"], sample, extractor, rewriter)
             case ANALYSIS.name:
                 yield _analysis(fields["question"])
             case _:
@@ -174,11 +175,14 @@ class OfflineLLM(CustomLLM):
         )
         return json.dumps({"reason": reason, "score": score}, ensure_ascii=False)
 
-    def _hypothetical_passage(self, question: str, extractor: Extractor, rewriter: Rewriter) -> str:
+    def _hypothetical_passage(
+        self, question: str, sample: int, extractor: Extractor, rewriter: Rewriter
+    ) -> str:
         """A passage as in a document: the first-pass sentences closest to the question.
 
-        Replaces the model-written passage of HyDE (Gao et al., ACL 2023). Without an index, or if nothing is
-        found, the question itself.
+        Replaces the model-written passage of HyDE (Gao et al., ACL 2023). Each further sample takes the next
+        sentences, and is empty when there are none left. Without an index, or if nothing is found, the first is the
+        question itself.
         """
         feedback = rewriter.first_pass(question, language_of(question))
         candidates = [
@@ -186,10 +190,10 @@ class OfflineLLM(CustomLLM):
             for n, passage in enumerate(feedback.best, start=1)
             for candidate in candidates_of(n, passage.text, passage.full_title, passage.language)
         ]
-        return (
-            " ".join(found.text for found in extractor.closest(question, candidates, HYPOTHETICAL_SENTENCES))
-            or question
+        found = extractor.closest(
+            question, candidates, HYPOTHETICAL_SENTENCES, sample * HYPOTHETICAL_SENTENCES
         )
+        return " ".join(one.text for one in found) or ("" if sample else question)
 
 
 def _analysis(question: str) -> str:

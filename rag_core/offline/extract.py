@@ -81,16 +81,20 @@ class Extractor:
         found = choose(Choice(question, tuple(candidates), scores, similar, spoken))
         return [candidates[i] for i in found]
 
-    def closest(self, question: str, candidates: Sequence[Candidate], most: int) -> list[Candidate]:
-        """The best sentences, without duplicates, in reading order; no minimum score."""
+    def closest(
+        self, question: str, candidates: Sequence[Candidate], most: int, skip: int = 0
+    ) -> list[Candidate]:
+        """The best sentences after the `skip` very best, without duplicates, in reading order; no minimum score."""
         if not candidates:
             return []
         vectors = self._embed([candidate.text for candidate in candidates])
         chosen: list[int] = []
         for i in np.argsort(-self._cosine(question, vectors), kind="stable"):
-            if len(chosen) < most and all(float(vectors[i] @ vectors[j]) < DUPLICATE_COSINE for j in chosen):
+            if len(chosen) < skip + most and all(
+                float(vectors[i] @ vectors[j]) < DUPLICATE_COSINE for j in chosen
+            ):
                 chosen.append(int(i))
-        return [candidates[i] for i in sorted(chosen)]
+        return [candidates[i] for i in sorted(chosen[skip:])]
 
     def _cosine(self, question: str, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
         cosine: NDArray[np.float64] = (vectors @ self._embed([question])[0]).astype(float)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -149,12 +148,12 @@ class _Failed(Exception):
 def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
     """Run one stage with a meter of its own."""
     ctx = Context(services, run)
-    started = time.perf_counter()
+    started = run.elapsed()
     try:
         after = stage(state, ctx)
     except Exception as error:
         raise _Failed(error, tuple(ctx.meter.calls)) from error
-    seconds = time.perf_counter() - started
+    seconds = run.elapsed() - started
     warnings = tuple(dict.fromkeys(ctx.meter.warnings))  # each once, however many calls gave it
     return Step(
         stage.name,
@@ -168,4 +167,7 @@ def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
         control=stage.control if isinstance(stage, SelectStage) else "",
         left_out=tuple(ctx.meter.left_out),
         embeddings=ctx.meter.embeddings,
+        exchanges=tuple(sorted(ctx.meter.exchanges, key=lambda one: one.place)),
+        started=started,
+        shared=tuple(call for call in dict.fromkeys(ctx.meter.calls) if call not in ctx.meter.made),
     )

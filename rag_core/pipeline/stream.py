@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextvars
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..runtime.run import Flag, Once, Run
 from ..runtime.services import Services
@@ -102,8 +103,9 @@ def stream(
     shared = Once()
     closed = threading.Event()
     workers = []
+    began = time.perf_counter()
     for column, strategy in enumerate(strategies):
-        run = Run(shared, _Either(stop, closed), _emitter(events, column))
+        run = Run(shared, _Either(stop, closed), _emitter(events, column), began=began)
         workers.append(_worker(column, question, strategy, services, run, events.put))
     for trace in reuse:
         if trace.question == question and trace.engine == services.engine:
@@ -182,7 +184,8 @@ def remember(shared: Once, trace: Trace, strategies: Sequence[Strategy], service
         for position, (step, stage) in enumerate(zip(trace.steps, strategy.stages, strict=False)):
             if (step.stage, step.params) != (stage.name, stage.params):
                 break
-            shared.put(strategy.prefix(trace.question, position, services), step)
+            earlier = replace(step, started=None)  # its start was on the clock of its own run
+            shared.put(strategy.prefix(trace.question, position, services), earlier)
 
 
 def _emitter(events: queue.SimpleQueue[Event], column: int) -> Callable[[str], None]:

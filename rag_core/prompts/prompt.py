@@ -63,11 +63,13 @@ class Prompt:
 
     Args:
         profile: the corpus's profile.
+        sample: which of several replies to the same text this one asks for, from 0.
     """
 
     template: Template
     fields: Mapping[str, Any]
     profile: Profile = Profile()
+    sample: int = 0
 
     def about(self, profile: Profile) -> Prompt:
         """The same prompt for a corpus with this profile."""
@@ -76,6 +78,10 @@ class Prompt:
     def asking(self, question: str) -> Prompt:
         """The same prompt with another wording of the question."""
         return replace(self, fields={**self.fields, "question": question})
+
+    def samples(self, count: int) -> list[Prompt]:
+        """The prompt as often as replies are wanted; equal prompts would be sent only once."""
+        return [replace(self, sample=sample) for sample in range(count)]
 
     @property
     def purpose(self) -> str:
@@ -99,6 +105,11 @@ class Prompt:
         fields: dict[str, Any] = {name: _shown(value) for name, value in self.fields.items()}
         return PromptTemplate(self.template.text).format(**fields)
 
+    @property
+    def filled(self) -> dict[str, str]:
+        """Field -> what fills it in, in a few words: passages by number and title."""
+        return {name: _in_words(value) for name, value in self.fields.items()}
+
 
 class Block(str):
     """Multi-line text that keeps its line breaks in a prompt."""
@@ -115,6 +126,12 @@ def _shown(value: object) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(without_invisible(text).split())
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, Sources):
+        return "\n".join(f"[{n}] {hit.passage.full_title}" for n, hit in enumerate(value, start=1))
+    return str(value).strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,16 @@ import contextvars
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..prompts.prompt import Block, Prompt, Template
 from ..prompts.replies import COMPLETE
 from ..values.errors import ConfigError, LimitReached, MissingResource, ProviderError, RagError, Stopped
+from ..values.exchanges import Exchange
 from ..values.types import Hit, ModelCall, Scale, Vectors
 from .run import Run, using_stop_flag
-from .services import Index, Services, TextKind
+from .services import Index, Llm, Services, TextKind
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -28,28 +29,30 @@ class Meter:
     """What one stage did: the model calls it made or shared, its warnings, and how its queries were read.
 
     Args:
-        left_out, embeddings: see `Step`.
+        made: those of the calls that it made itself.
+        left_out, embeddings, exchanges: see `Step`.
     """
 
     calls: list[ModelCall] = field(default_factory=list)
+    made: set[ModelCall] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
     readings: dict[str, str] = field(default_factory=dict)
     left_out: list[Hit] = field(default_factory=list)
     embeddings: dict[Hashable, Any] = field(default_factory=dict)
+    exchanges: list[Exchange] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """A model's reply and its bills; with an error when it failed, since its calls are billed all the same."""
+    """What was sent and received; with an error when it failed, since its calls are billed all the same."""
 
-    text: str
-    calls: tuple[ModelCall, ...]
+    exchange: Exchange
     error: BaseException | None = None
 
     @property
     def finish(self) -> str:
         """Why it ended; see `ModelCall`."""
-        return self.calls[-1].finish if self.calls else COMPLETE
+        return self.exchange.calls[-1].finish if self.exchange.calls else COMPLETE
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +93,22 @@ class Context:
             self.note_readings(texts)
             texts = [self.as_read(text) for text in texts]
         key = ("embed", embedder.key, kind, tuple(texts), tuple(languages))
+
+        def embed() -> tuple[Vectors, tuple[ModelCall, ...]]:
+            started = self.run.elapsed()
+            vectors, calls = embedder.embed(texts, kind, languages)
+            return vectors, self._timed(calls, started) if len(calls) == 1 else calls
+
         try:
             with using_stop_flag(self.run.is_stopped):
-                embedded, _ = self.run.shared.get(key, lambda: embedder.embed(texts, kind, languages))
+                embedded, first = self.run.shared.get(key, embed)
         except RagError as error:
             self._pay(error.calls)
             self.run.check_stop()
             raise
         self.meter.embeddings[key] = embedded
         vectors, calls = embedded
-        self._pay(calls)
+        self._pay(calls, made=first)
         return vectors
 
     def note_readings(self, queries: Sequence[str]) -> None:
@@ -129,8 +138,14 @@ class Context:
             raise ConfigError("No reranker is set.", "Pass one to Services.")
         query = self.as_read(query)
         key = ("rerank", reranker.key, query, tuple(hit.passage for hit in hits))
-        (scores, call), _ = self.run.shared.get(key, lambda: reranker.score(query, hits))
-        self._pay((call,))
+
+        def score() -> tuple[Sequence[float], tuple[ModelCall, ...]]:
+            started = self.run.elapsed()
+            scores, call = reranker.score(query, hits)
+            return scores, self._timed((call,), started)
+
+        (scores, calls), first = self.run.shared.get(key, score)
+        self._pay(calls, made=first)
         if len(scores) != len(hits) or not all(math.isfinite(score) for score in scores):
             raise ProviderError(f"{reranker.name} gave no usable score for each of {len(hits)} passages.")
         return scores, reranker.scale
@@ -178,6 +193,7 @@ class Context:
         def ask() -> _Reply:
             pieces: list[str] = []
             bills: list[ModelCall] = []
+            started = self.run.elapsed()
             try:
                 with using_stop_flag(self.run.is_stopped):
                     for item in model.stream(prompt, self.run.is_stopped):
@@ -188,23 +204,25 @@ class Context:
                             emit(item)
                 self.run.check_stop()
             except BaseException as error:  # raised below to all who wait, once its calls are counted
-                return _Reply("", tuple(bills), Stopped() if self.run.is_stopped() else error)
-            return _Reply("".join(pieces), tuple(bills))
+                failure = Stopped() if self.run.is_stopped() else error
+                return _Reply(_exchange(prompt, model, pieces, self._timed(bills, started), failure), failure)
+            return _Reply(_exchange(prompt, model, pieces, self._timed(bills, started)))
 
         self.run.check_stop()
         prompt = prompt.about(self.services.profile)
         model = self.services.llm(prompt.purpose)
         if model.offline and "question" in prompt.fields:
             prompt = prompt.asking(self.as_read(prompt.fields["question"]))
-        key = ("complete", model.key, prompt.template, prompt.system, prompt.render())
+        key = ("complete", model.key, prompt.template, prompt.system, prompt.render(), prompt.sample)
         self.run.budget.start_call(self.services.limits)
         reply, first = self.run.shared.get(key, ask)
-        self._pay(reply.calls)
+        self.meter.exchanges.append(reply.exchange)
+        self._pay(reply.exchange.calls, made=first)
         if reply.error:
             raise reply.error
         if not first:
-            emit(reply.text)
-        return reply.text, reply.finish
+            emit(reply.exchange.reply)
+        return reply.exchange.reply, reply.finish
 
     def complete_all(self, prompts: Sequence[Prompt]) -> list[str | RagError]:
         """Replies to prompts sent at the same time, in order; a failed call gives its error instead.
@@ -265,9 +283,45 @@ class Context:
             runs = [pool.submit(contextvars.copy_context().run, function, item) for item in items]
             return [run.result() for run in runs]
 
-    def _pay(self, calls: Sequence[ModelCall]) -> None:
+    def _timed(self, calls: Sequence[ModelCall], started: float) -> tuple[ModelCall, ...]:
+        """The calls, the last one, whose reply was waited for, with its start and duration until now."""
+        seconds = self.run.elapsed() - started
+        return (*calls[:-1], *(replace(call, started=started, seconds=seconds) for call in calls[-1:]))
+
+    def _pay(self, calls: Sequence[ModelCall], *, made: bool = True) -> None:
+        """Note calls, and what they cost.
+
+        Args:
+            made: they were made here, not found among the work that is shared.
+        """
         self.meter.calls.extend(calls)
+        if made:
+            self.meter.made.update(calls)
         self.run.budget.spend(calls)
         for call in calls:
             if call.note:
                 self.warn(f"{call.model}: {call.note}.")
+
+
+def _exchange(
+    prompt: Prompt,
+    model: Llm,
+    pieces: Sequence[str],
+    bills: Sequence[ModelCall],
+    error: BaseException | None = None,
+) -> Exchange:
+    """What a model was sent; the offline engine is sent no text."""
+    reason = "" if error is None else error.message if isinstance(error, RagError) else type(error).__name__
+    return Exchange(
+        prompt.template.name,
+        prompt.purpose,
+        model.name,
+        "" if model.offline else prompt.system,
+        "" if model.offline else prompt.render(),
+        prompt.filled,
+        "".join(pieces),
+        model.offline,
+        tuple(bills),
+        reason,
+        prompt.sample,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -138,12 +139,18 @@ class Run:
         stop: set when the user stops the run; None when nobody can.
         emit: receives the answer piece by piece as it arrives.
         budget: what the run has used of its limits.
+        began: on the clock of `time.perf_counter`; strategies that run at the same time share it.
     """
 
     shared: Once = field(default_factory=Once)
     stop: Flag | None = None
     emit: Callable[[str], None] = lambda piece: None
     budget: Budget = field(default_factory=Budget)
+    began: float = field(default_factory=time.perf_counter)
+
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+        return time.perf_counter() - self.began
 
     def is_stopped(self) -> bool:
         """Whether the user has stopped the run."""

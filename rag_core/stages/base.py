@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 from ..prompts.prompt import Template
 from ..runtime.context import Context
 from ..values.errors import ConfigError
-from ..values.types import Hit, Query, Ranking, Scale, State
+from ..values.types import Hit, Query, Ranking, Scale, State, Vote
 from . import messages
 
 Content = Literal["the question", "queries", "a ranking", "rankings", "an answer"]
@@ -144,15 +144,20 @@ class FusionStage(Stage):
         return replace(before, content="a ranking", scales={self.name: self.scale or first})
 
     def __call__(self, state: State, ctx: Context) -> State:
-        seen: dict[str, Hit] = {}
+        first: dict[str, Hit] = {}
+        votes: dict[str, tuple[Vote, ...]] = {}
         for ranking in state.rankings:
             for hit in ranking:
-                earlier = seen.get(hit.id)
-                seen[hit.id] = hit if earlier is None else earlier.with_votes(*hit.votes)
-        hits = [
-            seen[identity].with_score(score, self.scale or seen[identity].scale)
-            for identity, score in self.fuse(state.rankings).items()
-        ]
+                first.setdefault(hit.id, hit)
+                votes[hit.id] = votes.get(hit.id, ()) + hit.votes
+        hits = []
+        for identity, score in self.fuse(
+            state.rankings
+        ).items():  # one new hit each: a slider makes thousands
+            found = first[identity]
+            hits.append(
+                Hit(found.passage, score, self.scale or found.scale, votes[identity], found.relevance)
+            )
         return replace(state, rankings=(Ranking.sort(state.question, hits, self.name),))
 
     @abstractmethod

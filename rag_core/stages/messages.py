@@ -332,6 +332,11 @@ def rewrite_failed(name: str, reason: object) -> str:
     return f"Rewrite {name!r} failed and was left out: {reason}"
 
 
+def hypotheses_failed(made: int, wanted: int, reason: object) -> str:
+    """Warning: hypothetical passages are missing."""
+    return f"{made} of {wanted} hypotheses: the others failed and were left out: {reason}"
+
+
 def rewrite_repeated(name: str, same: str) -> str:
     """Warning: a rewrite repeats an earlier one."""
     return f"Rewrite {name!r} is the same as {same!r} and was left out."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -152,10 +151,11 @@ class Retrieve(Stage):
         def search(one: tuple[Query, Retriever, str]) -> Ranking:
             query, retriever, name = one
             ctx.run.check_stop()
-            started = time.perf_counter()
+            started = ctx.run.elapsed()
             hits = retriever.search(query, ctx)
-            seconds = time.perf_counter() - started
-            return replace(Ranking.sort(query, hits, type(retriever).__name__, name), seconds=seconds)
+            seconds = ctx.run.elapsed() - started
+            ranking = Ranking.sort(query, hits, type(retriever).__name__, name)
+            return replace(ranking, seconds=seconds, started=started)
 
         named = list(zip(self.retrievers, self.names, strict=True))
         searches = [(query, retriever, name) for query in state.queries for retriever, name in named]

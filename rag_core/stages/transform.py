@@ -206,13 +206,15 @@ class Rephrase(Rewrite):
 
 @dataclass(frozen=True)
 class Hyde(TransformStage):
-    """Searches with a hypothetical passage that answers the question (HyDE).
+    """Searches with hypothetical passages that answer the question (HyDE).
 
-    Gao et al., "Precise zero-shot dense retrieval without relevance labels", ACL 2023 (arXiv 2212.10496),
-    average the passage's embedding with the question's.
+    Gao et al., "Precise zero-shot dense retrieval without relevance labels", ACL 2023 (arXiv 2212.10496), section
+    3.2: the query's vector is the mean of the embeddings of N sampled passages and of the question,
+    (f(d_1) + … + f(d_N) + f(q)) / (N + 1). `Dense.vector` computes it.
 
     Args:
-        include_question: average with the question's embedding; otherwise use the passage only.
+        include_question: average with the question's embedding; otherwise use the passages only.
+        samples: N, 1 or more, written at the same time. Failed ones drop out with a warning.
 
     Example:
         >>> from rag_core.testing import ScriptedLlm, sample_context, sample_services
@@ -224,23 +226,39 @@ class Hyde(TransformStage):
 
     include_question: bool = True
     template: Template = HYPOTHETICAL
+    samples: int = 1
     fans_out: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_fields(self.name, self.template, ("question",))
+        if self.samples < 1:
+            raise ConfigError(f"{self.name}: samples must be 1 or more, not {self.samples}.")
+
+    def __repr__(self) -> str:
+        # results stored before there were several samples have the fingerprint without them
+        several = f", samples={self.samples}" if self.samples > 1 else ""
+        return f"Hyde(include_question={self.include_question}, template={self.template}{several})"
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
-        """One query with the passage.
+        """One query with the passages.
 
         Raises:
             ProviderError: the model wrote no passage.
         """
         warn_if_unread(self.template, HYPOTHETICAL, ctx)
-        passage = _one_line(ctx.complete(self.template.fill(question=question.text)))
-        if not passage:
-            raise ProviderError("the model wrote no hypothetical passage.", "Try again.")
+        replies = ctx.complete_all(self.template.fill(question=question.text).samples(self.samples))
+        nothing = ProviderError("the model wrote no hypothetical passage.", "Try again.")
+        written = [reply if isinstance(reply, RagError) else _one_line(reply) or nothing for reply in replies]
+        passages = tuple(one for one in written if isinstance(one, str))
+        failures = [one for one in written if isinstance(one, RagError)]
+        if not passages:
+            raise failures[0]
+        if failures:
+            ctx.warn(messages.hypotheses_failed(len(passages), self.samples, failures[0]))
         question_text = question.text if self.include_question else ""
-        return (Query(passage, self.template.name, passages=(passage,), question_text=question_text),)
+        return (
+            Query(" ".join(passages), self.template.name, passages=passages, question_text=question_text),
+        )
 
 
 def cleaned(reply: str) -> str:

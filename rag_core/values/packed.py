@@ -14,6 +14,7 @@ from typing import Any
 
 from .answers import Answer, Citation
 from .errors import DataError
+from .exchanges import Exchange
 from .grounding import Grounded
 from .remarks import Remark, Suggestion
 from .sources import Source
@@ -25,7 +26,7 @@ from .visible import valid
 KINDS: Mapping[str, type] = {
     one.__name__: one
     for one in (
-        Answer, Citation, Grounded, Hit, ModelCall, Passage, Query, Ranking, Relevance, Remark, Source, State, Step,
+        Answer, Citation, Exchange, Grounded, Hit, ModelCall, Passage, Query, Ranking, Relevance, Remark, Source, State, Step,
         Suggestion, Term, Trace, Triage, Vote,
     )
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +30,9 @@ class Price:
 class PriceList:
     """Prices by model name; unlisted models have no known price."""
 
-    def __init__(self, prices: Mapping[str, Price]) -> None:
+    def __init__(self, prices: Mapping[str, Price], snapshots: Set[str] = frozenset()) -> None:
         self._prices = dict(prices)
+        self._snapshots = snapshots
 
     @classmethod
     def read(cls, path: Path) -> PriceList:
@@ -41,6 +42,7 @@ class PriceList:
             DataError: the file is missing, not TOML, an entry lacks a field, or a model is listed twice.
         """
         prices: dict[str, Price] = {}
+        snapshots: set[str] = set()
         try:
             for model, row in tomllib.loads(path.read_text(encoding="utf-8"))["models"].items():
                 price = Price(float(row["input"]), float(row["output"]), row["date"], row["source"])
@@ -48,11 +50,12 @@ class PriceList:
                     if name in prices:
                         raise ValueError(f"{name} is listed twice")
                     prices[name] = price
+                snapshots |= {f"{model}-{snapshot}" for snapshot in row.get("snapshots", ())}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(
                 f"The price list {path} cannot be read: {error!r}.", "Restore data/prices.toml."
             ) from error
-        return cls(prices)
+        return cls(prices, snapshots)
 
     def get(self, model: str) -> Price | None:
         """The price of a model or snapshot; None when it is not listed.
@@ -60,6 +63,15 @@ class PriceList:
         A snapshot never inherits its model's price: gpt-4o-2024-05-13 costs more than gpt-4o.
         """
         return self._prices.get(model)
+
+    @property
+    def writers(self) -> Mapping[str, Price]:
+        """The models that charge for what they write, each without its snapshots: not embedding or local models."""
+        return {
+            model: price
+            for model, price in self._prices.items()
+            if price.output and model not in self._snapshots
+        }
 
     def cost_usd(self, model: str, input_tokens: int, output_tokens: int) -> float | None:
         """The cost of one call in US dollars; None when the model's price is unknown."""

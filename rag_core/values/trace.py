@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .answers import Answer
+from .exchanges import Exchange
 from .notice import NOTICE
 from .remarks import Remark
 from .sources import OLD_YEARS, age_years, is_old
@@ -30,8 +31,11 @@ class Step:
         reused: taken from an earlier run or a parallel strategy, at no extra cost.
         readings: the queries that were read in English, and what was read.
         control: what sets the limit of a selection, as users call it; empty for other stages.
+        exchanges: the prompts it sent and their replies, refused ones included.
         left_out: hits it left out, with the scores they lost with; only stages that compare hits tell.
         embeddings: the vectors it used, with their calls, by key; a what-if embeds none of them again.
+        started: seconds after the run began; None when unknown, or when an earlier run did it.
+        shared: those of `calls` that another stage, strategy or run made; they were paid for there.
     """
 
     stage: str
@@ -45,9 +49,12 @@ class Step:
     readings: Mapping[str, str] = field(default_factory=dict)
     control: str = ""
     left_out: tuple[Hit, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
     embeddings: Mapping[Hashable, Any] = field(
         default_factory=dict, repr=False, compare=False, metadata={"packed": False}
     )
+    started: float | None = None
+    shared: tuple[ModelCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +231,7 @@ class Trace:
                             "query": ranking.query.text,
                             "passages": len(ranking),
                             "seconds": ranking.seconds,
+                            "started": ranking.started,
                         }
                         for ranking in (step.after.rankings if step.kind == "retrieve" else ())
                     ],
@@ -235,9 +243,14 @@ class Trace:
                             "output_tokens": call.output_tokens,
                             "cost_usd": call.cost_usd,
                             "counted_by": call.counted_by,
+                            "started": call.started,
+                            "seconds": call.seconds,
+                            "shared": step.reused or call in step.shared,
                         }
                         for call in step.calls
                     ],
+                    "started": step.started,
+                    "reused": step.reused,
                 }
                 for step in self.steps
             ],

@@ -214,12 +214,14 @@ class Ranking:
     Args:
         retriever: name of the retriever, such as "bm25"; empty after fusion.
         seconds: duration of the search, including embedding the query; 0 for a fused ranking.
+        started: seconds after its run began; None for a fused ranking, or when unknown.
     """
 
     query: Query
     hits: tuple[Hit, ...]
     retriever: str = ""
     seconds: float = field(default=0.0, compare=False)
+    started: float | None = field(default=None, compare=False)
 
     @classmethod
     def sort(cls, query: Query, hits: Iterable[Hit], stage: str, retriever: str = "") -> Ranking:
@@ -265,6 +267,9 @@ class ModelCall:
         counted_by: who counted the tokens.
         note: a remark for the reader; may be empty.
         finish: why a language model's reply ended, in the provider's words; only "stop" is a complete reply.
+        started: seconds after its run began; None when unknown.
+        seconds: from sending it to the end of its reply, repeated requests included; None when unknown, as for
+            one of several requests that were timed together.
     """
 
     purpose: str
@@ -275,6 +280,8 @@ class ModelCall:
     counted_by: Literal["provider", "tokenizer"]
     note: str = ""
     finish: str = "stop"
+    started: float | None = None
+    seconds: float | None = None
 
     @property
     def of_language_model(self) -> bool:

@@ -31,6 +31,8 @@ MOVES: Mapping[tuple[str, str], Move] = {
     ("bm25", "b"): Move(0.0, "scores"),
     ("hyde", "k_final"): Move(2, "membership"),
     ("hyde", "include_question"): Move(False, "scores"),
+    ("hyde", "hypotheses"): Move(3, "sent"),
+    ("hyde", "rewriter_temperature"): Move(0.5, "queries"),
     ("hybrid_rrf", "k_bm25_candidates"): Move(1, "votes"),
     ("hybrid_rrf", "k_semantic_candidates"): Move(1, "scores"),
     ("hybrid_rrf", "rrf_k"): Move(0, "scores"),
@@ -80,6 +82,7 @@ SEEN: Mapping[str, Callable[[Trace], object]] = {
     "scores": lambda trace: {hit.id: hit.score for hit in trace.ranking},
     "votes": lambda trace: {hit.id: hit.votes for hit in trace.ranking},
     "queries": lambda trace: [query.text for query in trace.final.queries],
+    "sent": lambda trace: [(one.system, one.text) for step in trace.steps for one in step.exchanges],
 }
 # What each control needs before it acts, and a setting in which it does not.
 IDLE: Mapping[tuple[str, str], tuple[Mapping[str, object], str]] = {

@@ -24,6 +24,7 @@ class CtrlC:
         if name == sys.argv[1]:
             os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background of a shell ignores it
 sys.meta_path.insert(0, CtrlC())
 from rag_core.cli import main
 main(sys.argv[2:])

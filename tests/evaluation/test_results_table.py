@@ -61,7 +61,7 @@ def again(tmp_path_factory: pytest.TempPathFactory, lab: Lab) -> ev.RunFolder:
         pairs=STORED.manifest.pairs,
     )
     folder = ev.RunFolder.create(tmp_path_factory.mktemp("again") / "run", manifest, judged)
-    for _ in ev.evaluate(folder, STRATEGIES, lab.services):
+    for _ in ev.evaluate(folder, STRATEGIES, lab.services, share=True):
         pass
     return folder
 

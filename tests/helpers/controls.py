@@ -22,7 +22,7 @@ MULTI_QUERY = ("standalone", "synonyms", "expanded")
 DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "simple_semantic": {"k_final": 5},
     "bm25": {"k_final": 5, "k1": 1.5, "b": 0.75},
-    "hyde": {"k_final": 5, "include_question": True},
+    "hyde": {"k_final": 5, "include_question": True, "hypotheses": 1, "rewriter_temperature": 0.3},
     "hybrid_rrf": {
         "k_bm25_candidates": 15,
         "k_semantic_candidates": 15,
@@ -91,7 +91,7 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "hyde": [
-        ("Hyde", "transform", {"include_question": True, "template": ("hypothetical", 0.3)}),
+        ("Hyde", "transform", {"include_question": True, "template": ("hypothetical", 0.3), "samples": 1}),
         ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
         ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],

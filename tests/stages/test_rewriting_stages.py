@@ -14,7 +14,15 @@ from rag_core.catalog import build
 from rag_core.lab.lab import Lab
 from rag_core.pipeline.strategy import Strategy
 from rag_core.prompts.prompt import Prompt
-from rag_core.prompts.templates import MULTI_QUERY, ORIGINAL, SYNONYMS, TRANSFORM, Form, custom_template
+from rag_core.prompts.templates import (
+    HYPOTHETICAL,
+    MULTI_QUERY,
+    ORIGINAL,
+    SYNONYMS,
+    TRANSFORM,
+    Form,
+    custom_template,
+)
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import (
@@ -340,6 +348,45 @@ class TestHypothesise:
         asked = with_llm(ctx, Told({"hypothetical": empty}))
         with pytest.raises(ProviderError, match="wrote no hypothetical passage"):
             Hyde().rewrite(QUESTION, asked)
+
+    def test_several_are_averaged_with_the_question(self):
+        """(f(d1) + f(d2) + f(d3) + f(q)) / 4, with N = 3 passages (Gao et al. 2023, section 3.2)."""
+        plane = Plane(question=0, one=90, two=90, three=180)
+        llm = Told({"hypothetical": ("one", "two", "three")})
+        ctx = with_llm(context(plane), llm)
+        ctx = replace(ctx, services=replace(ctx.services, workers=1))  # the replies in their order
+        trace = Strategy("mine", (Hyde(samples=3), Retrieve((Dense(k=1),)))).run("question", ctx.services)
+        (query,) = trace.final.queries
+        assert (query.text, query.passages) == ("one two three", ("one", "two", "three"))
+        ((searched, _),) = plane.searched
+        # ((0, 1) + (0, 1) + (-1, 0) + (1, 0)) / 4 = (0, 1/2), normalised (0, 1)
+        assert searched == pytest.approx((0.0, 1.0), abs=1e-6)
+        assert plane.embedded == [("passage", ("one", "two", "three")), ("query", ("question",))]
+
+    def test_failed_ones_drop_out_of_the_mean_with_a_warning(self):
+        plane = Plane(question=0, one=90, three=180)
+        llm = Told({"hypothetical": ("one", refused("No quota."), "three")})
+        ctx = with_llm(context(plane), llm)
+        ctx = replace(ctx, services=replace(ctx.services, workers=1))
+        strategy = Strategy("mine", (Hyde(include_question=False, samples=3), Retrieve((Dense(k=1),))))
+        trace = strategy.run("question", ctx.services)
+        assert trace.final.queries[0].passages == ("one", "three")
+        # ((0, 1) + (-1, 0)) / 2 = (-1/2, 1/2), of length 1/√2: normalised (-1/√2, 1/√2), at 135°
+        assert plane.searched[0][0] == pytest.approx((-1 / math.sqrt(2), 1 / math.sqrt(2)), abs=1e-6)
+        (warning,) = (one for one in trace.warnings if "hypotheses" in one)
+        assert warning.startswith("2 of 3 hypotheses: the others failed and were left out: No quota.")
+
+    def test_they_are_written_at_the_same_time(self, ctx: Context):
+        together = threading.Barrier(3, timeout=20)
+        llm = Told({"hypothetical": lambda prompt: f"passage {together.wait() * 0 + prompt.sample}"})
+        (query,) = Hyde(samples=3).rewrite(QUESTION, with_llm(ctx, llm))
+        assert query.passages == ("passage 0", "passage 1", "passage 2")
+
+    def test_one_is_the_strategy_it_was_before_there_could_be_several(self):
+        assert repr(Hyde()) == f"Hyde(include_question=True, template={HYPOTHETICAL!r})"
+        assert repr(Hyde(samples=2)) != repr(Hyde())
+        with pytest.raises(ConfigError, match="samples must be 1 or more"):
+            Hyde(samples=0)
 
     def test_a_failure_is_raised(self, ctx: Context):
         asked = with_llm(ctx, Told({"hypothetical": refused("No quota.")}))

@@ -84,11 +84,15 @@ def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace: Trace):
         ("n", "context_id", "quote", "supported")
     }
     assert {tuple(step) for step in shown["steps"]} == {
-        ("stage", "kind", "params", "seconds", "searches", "calls")
+        ("stage", "kind", "params", "seconds", "searches", "calls", "started", "reused")
     }
     calls = [made for step in shown["steps"] for made in step["calls"]]
     assert {tuple(made) for made in calls} == {
-        ("purpose", "model", "input_tokens", "output_tokens", "cost_usd", "counted_by")
+        ("purpose", "model", "input_tokens", "output_tokens", "cost_usd", "counted_by", "started", "seconds", "shared")
+    }  # fmt: skip
+    searches = [search for step in shown["steps"] for search in step["searches"]]
+    assert {tuple(search) for search in searches} == {
+        ("retriever", "query", "passages", "seconds", "started")
     }
     assert list(shown["engine"]) == ["llm", "embedding", "reranker", "index"]
 

@@ -1,0 +1,272 @@
+"""One question, one strategy, every control: move one and see at once which passages it lets in and which it drops.
+
+Only stages that call no model run as a control moves. What needs a model says so and waits for Run, with the offline
+engine too: the page then teaches what holds with any model, and a slider never queues slow work. Its answer is the
+exception: the offline engine writes one in a few hundredths of a second, so it follows every move.
+"""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+import rag_core
+from pages.shared import (
+    changes,
+    controls,
+    corpora,
+    country,
+    foreign,
+    html,
+    keeping,
+    passages,
+    permalink,
+    private,
+    tuning,
+    tuning_notes,
+)
+from pages.shared.engine import engine
+from pages.shared.foreign import escape
+from pages.shared.i18n import plural, t
+from pages.shared.live import Column, Comparison, LiveRun
+from pages.shared.question import pick_demo, question_box
+
+TICK_S = 0.08  # between two redraws of a running question
+WATCH_S = 0.7  # between two looks at whether the tipping points are known
+
+
+def main() -> None:
+    """Draw the page."""
+    if "sweep" in st.query_params:  # this address was the sweep page's
+        st.switch_page("pages/measure/sweep.py", query_params={"sweep": st.query_params["sweep"]})
+    with st.container(key="unseen"):
+        st.header(t("Tune one strategy, live"), anchor=False)
+    tuning.restore()
+    run: Comparison | None = st.session_state.get(tuning.RUN)
+    running = run is not None and not run.over
+    pressed = _ask(run, running=running) or st.session_state.pop("tune.again", False)
+    permalink.warn()
+    question = st.session_state.get("question", "") if pressed else private.chosen()
+    if question is not None:
+        _start(question, run)
+    if held := private.held():
+        _urgent(held)
+        private.ask(held)
+    if run:
+        _above(run)
+    if run and running:
+        _progress(run)
+        st.rerun()
+    _workbench()
+    _watch()
+
+
+def _ask(run: Comparison | None, *, running: bool) -> bool:
+    """One row: the question, Run and Stop, the strategy, demo questions, country, documents; whether Run was pressed."""
+    with st.container(key="ask"):
+        left, right = st.columns([7, 5], gap="small")
+        with left:
+            pressed = question_box(run, running=running)
+        with right, st.container(gap="xsmall"):
+            with st.container(horizontal=True, gap="small", wrap=False):
+                names = list(rag_core.RECIPES)
+                st.selectbox(
+                    t("Strategy"), names, index=names.index(tuning.DEFAULT), key=tuning.STRATEGY,
+                    format_func=lambda name: foreign.plain(rag_core.RECIPES[name].title),
+                    label_visibility="collapsed", persist_state="session",
+                )  # fmt: skip
+                country.choose()
+            with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+                pick_demo()
+                corpora.choose()
+    return pressed
+
+
+def _start(question: str, earlier: Comparison | None) -> None:
+    """Run the setting on the sliders; stages that an earlier result of the question has are not run again."""
+    try:
+        checked = rag_core.check_question(question)
+        strategy = rag_core.build((tuning.strategy(), tuning.values()))
+    except rag_core.RagError as error:
+        st.error(foreign.label(error))
+        return
+    sent = private.cleared(checked)
+    if sent is None:
+        return
+    if earlier:
+        earlier.stop()
+    traces = earlier.traces if earlier else ()
+    run = LiveRun(engine(), sent, [strategy], traces, country.chosen(), corpora.chosen())
+    st.session_state[tuning.RUN] = keeping.remember(run)
+    tuning.put_address(run, strategy, st.session_state.get(tuning.PINNED))
+    st.rerun()
+
+
+def _above(run: Comparison) -> None:
+    """The question of the result, what to do at once if it is urgent, and the question's language."""
+    urgent = html.urgent(rag_core.triage(run.question), country.numbers())
+    foreign.draw(f"{html.results_heading(run.question)}{urgent}")
+    known = corpora.profile(run.corpus)
+    if known and (notice := rag_core.question_notice(run.question, known.languages)):
+        st.warning(foreign.label(notice))
+
+
+def _urgent(question: str) -> None:
+    """What to do at once about a question that waits for a choice."""
+    if urgent := html.urgent(rag_core.triage(question), country.numbers()):
+        foreign.draw(urgent)
+
+
+def _progress(run: Comparison) -> None:
+    """Redraw the running question until it is over."""
+    (column,) = run.columns
+    stages, said = st.empty(), st.empty()
+    over = False
+    while not over:
+        run.mark_watched()
+        over = run.over  # read before drawing, so that the last redraw shows everything
+        foreign.draw(html.stages(column), place=stages)
+        foreign.draw(html.answer(column, 0, engine().state), place=said)
+        if not over:
+            time.sleep(TICK_S)
+
+
+@st.fragment
+def _workbench() -> None:
+    """The controls and the result: all that a moving control redraws."""
+    recipe = rag_core.RECIPES[tuning.strategy()]
+    run: Comparison | None = st.session_state.get(tuning.RUN)
+    bench, move, strategy, failure = None, None, None, ""
+    try:
+        strategy = rag_core.build((recipe.name, tuning.values()))
+        if run and run.columns[0].strategy.name == recipe.name:
+            bench = tuning.bench(run)
+            move = bench.move(tuning.values()) if bench else None
+    except rag_core.RagError as error:
+        failure = str(error)
+    summary = st.container(key="tune-summary")
+    left, right = st.columns([5, 8], gap="large")
+    with left, st.container(key="tune-controls"):
+        _controls(recipe, bench)
+    with summary:
+        _summary(recipe, bench, move, failure)
+    with right, st.container(key="tune-result"):
+        if bench:
+            _result(bench)
+        elif run and run.columns[0].strategy.name == recipe.name:
+            foreign.draw(html.answer(run.columns[0], 0, engine().state))  # it failed or was stopped
+            _warn(run.columns[0])
+        else:
+            hint = t("Press Run once. Then every control that can, redraws this at once.")
+            foreign.draw(f'<p class="rl-hint">{escape(recipe.summary)} {escape(hint)}</p>')
+    if run and strategy and bench:
+        tuning.put_address(run, strategy, bench.pinned)
+
+
+def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
+    """Every control, each with a note on what moving it would do."""
+    values = tuning.values()
+    reach = bench.tuner.reach if bench else {}
+    tips = bench.tipping.found if bench and bench.tipping else None
+    for control in sorted(recipe.controls, key=lambda one: isinstance(one, rag_core.Templates)):
+        idle = control.idle(values)
+        with st.container(gap=None):
+            controls.widget(control, tuning.prefix(recipe.name), idle)
+            works = reach.get(control.name) if bench else None
+            foreign.draw(tuning_notes.note(idle, works, (tips or {}).get(control.name)))
+    if bench and bench.tipping and tips is not None:
+        bench.tipping.drawn = True
+    st.button(t("Reset to defaults"), key="tune.reset", on_click=_reset, args=(recipe,))
+
+
+def _reset(recipe: rag_core.Recipe) -> None:
+    defaults = {control.name: control.default for control in recipe.controls}
+    controls.put(recipe, tuning.prefix(recipe.name), defaults)
+
+
+def _summary(
+    recipe: rag_core.Recipe, bench: tuning.Bench | None, move: rag_core.Move | None, failure: str
+) -> None:
+    """One line that stays in view: what the last move cost and changed, and what it would take to go on."""
+    if failure:
+        st.error(foreign.label(failure))
+    if bench is None or move is None:
+        return
+    foreign.draw(_counter(bench, move))
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        if st.button(
+            t("Run this setting"), key="tune.run-again", type="primary", on_click=_again,
+            disabled=move.trace is not None and bench.answered() is not None,
+        ):  # fmt: skip
+            st.rerun()  # the whole page: this part cannot show a run
+        st.button(t("Pin as baseline"), key="tune.pin", on_click=bench.pin, disabled=move.trace is None)
+        full = len(tuning.kept()) >= controls.MOST_COLUMNS
+        st.button(
+            t("Keep as a column"), key="tune.keep", on_click=tuning.keep, disabled=full,
+            help=t("Compare shows {most} columns at most.", most=controls.MOST_COLUMNS) if full
+            else t("Compare gets a column with this strategy and setting, and the question."),
+        )  # fmt: skip
+        if tuning.kept():
+            st.page_link("pages/ask/compare.py", label=_columns(len(tuning.kept())))
+
+
+def _columns(count: int) -> str:
+    return plural("Open Compare ({count} column kept)", "Open Compare ({count} columns kept)", count)
+
+
+def _again() -> None:
+    st.session_state["tune.again"] = True
+    st.session_state["question"] = st.session_state[tuning.RUN].question
+
+
+def _counter(bench: tuning.Bench, move: rag_core.Move) -> str:
+    """What the move cost, and what it changed; or what it would ask of models."""
+    if move.trace is None:
+        said = t("This setting needs a run: {calls}.", calls=tuning_notes.calls(move.needs))
+        below = t("Shown is still: {setting}.", setting=_setting(bench.shown))
+        return f'<div class="rl-counter rl-waits" role="status"><b>{escape(said)}</b> <span>{escape(below)}</span></div>'
+    counted = plural("{count} model call", "{count} model calls", move.calls)
+    took = t("{counted}, {ms} ms", counted=counted, ms=f"{1000 * move.seconds:.1f}")
+    found = changes.in_short(rag_core.rank_changes(bench.pinned, bench.shown))
+    against = t("against the baseline ({setting}): {found}", setting=_setting(bench.pinned), found=found)
+    return f'<div class="rl-counter" role="status"><b>{escape(took)}</b> <span>{escape(against)}</span></div>'
+
+
+def _setting(trace: rag_core.Trace) -> str:
+    return rag_core.describe_changes((trace.strategy, trace.controls)) or t("the defaults")
+
+
+def _result(bench: tuning.Bench) -> None:
+    """The passages with their moves, then the answer and what changed in it."""
+    foreign.draw(changes.ranks(rag_core.rank_changes(bench.pinned, bench.shown)))
+    answered = bench.answered()
+    trace = answered or bench.base
+    column = Column(rag_core.build((trace.strategy, trace.controls)), list(trace.steps), trace=trace)
+    if answered is None:
+        said = t("This answer was written for an earlier ranking ({setting}).", setting=_setting(trace))
+        more = t("Press “Run this setting” to have it written anew: 1 model call.")
+        foreign.draw(f'<p class="rl-box rl-thin">{escape(said)} {escape(more)}</p>')
+    foreign.draw(html.answer(column, 0, engine().state))
+    if trace.answer and bench.pinned.answer:
+        foreign.draw(changes.answers(bench.pinned.answer, trace.answer))
+    foreign.draw(passages.passages(column, 0, trace.question))
+    _warn(column)
+
+
+def _warn(column: Column) -> None:
+    if warnings := html.warnings(column):
+        foreign.draw(warnings)
+
+
+@st.fragment(run_every=WATCH_S)
+def _watch() -> None:
+    """Draw the tipping points once they are known; moving controls does not wait for them."""
+    bench: tuning.Bench | None = st.session_state.get(tuning.BENCH)
+    tipping = bench.tipping if bench else None
+    if tipping and tipping.found is not None and not tipping.drawn:
+        tipping.drawn = True
+        st.rerun()
+
+
+main()

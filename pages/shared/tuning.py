@@ -1,0 +1,194 @@
+"""What the Tune page works on: one result, the setting it was moved to, the baseline, and the kept settings."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+import rag_core
+from pages.shared import controls, corpora
+from pages.shared.comparisons import comparisons
+from pages.shared.engine import engine
+from pages.shared.live import Comparison
+
+STRATEGY, RUN, BENCH, KEPT = "tune.strategy", "tune.run", "tune.bench", "tune.kept"
+PINNED, ADDRESS = "tune.pinned", "tune.address"
+DEFAULT = "hybrid_rrf"  # most of its controls stand after retrieval
+MOST_ANSWERS = 50  # of the offline engine that are remembered for a result
+
+Tips = Mapping[str, tuple[rag_core.ControlTips, ...]]
+
+
+class Tipping:
+    """Tipping points around one setting, worked out in the background so that no slider waits for them."""
+
+    def __init__(self, tuner: rag_core.Tuner, moved: rag_core.Trace) -> None:
+        self.fingerprint = moved.fingerprint
+        self.over = threading.Event()
+        self.drawn = False
+        self._found: dict[str, tuple[rag_core.ControlTips, ...]] = {}
+        self._stop = threading.Event()
+        threading.Thread(target=self._work, args=(tuner, moved), daemon=True).start()
+
+    @property
+    def found(self) -> Tips | None:
+        """Control -> its tipping points; None until all are known."""
+        return self._found if self.over.is_set() else None
+
+    def stop(self) -> None:
+        """Stop after the control in hand: the reader moved on."""
+        self._stop.set()
+
+    def _work(self, tuner: rag_core.Tuner, moved: rag_core.Trace) -> None:
+        try:
+            for control, tips in tuner.tips(moved):
+                if self._stop.is_set():
+                    return
+                self._found[control] = tips
+            self.over.set()
+        except rag_core.RagError:  # the index changed meanwhile: the next move says so
+            return
+
+
+@dataclass
+class Bench:
+    """One result on the bench.
+
+    Attributes:
+        run: the comparison of one column that made it.
+        base: its trace.
+        pinned: the result that others are compared with.
+        shown: the result on screen, without an answer.
+        answers: fingerprint -> result with its answer.
+    """
+
+    run: Comparison
+    base: rag_core.Trace
+    tuner: rag_core.Tuner
+    pinned: rag_core.Trace
+    shown: rag_core.Trace
+    answers: dict[str, rag_core.Trace] = field(default_factory=dict)
+    tipping: Tipping | None = None
+
+    @property
+    def offline(self) -> bool:
+        """Whether the offline engine writes the answers: at once, at no cost."""
+        return str(self.base.engine["llm"]).startswith("offline")
+
+    def move(self, values: Mapping[str, object]) -> rag_core.Move:
+        """Move to a setting; its result is shown if no model has to be called.
+
+        Raises:
+            RagError: the values do not go together, or the index has changed.
+        """
+        move = self.tuner.move(values)
+        if move.trace:
+            self.shown = move.trace
+            self._tip(move.trace)
+        return move
+
+    def answered(self) -> rag_core.Trace | None:
+        """The shown result with its answer: the offline engine writes it now, a language model only on request."""
+        key = self.shown.fingerprint
+        if key not in self.answers and self.offline:
+            if len(self.answers) >= MOST_ANSWERS:
+                del self.answers[next(iter(self.answers))]
+            lab = engine().wait(self.base.corpus)
+            self.answers[key] = lab.what_if(self.base, **self.shown.controls)
+        return self.answers.get(key)
+
+    def pin(self) -> None:
+        """Make the shown result the baseline."""
+        self.pinned = self.answers.get(self.shown.fingerprint, self.shown)
+
+    def _tip(self, moved: rag_core.Trace) -> None:
+        if self.tipping is None or self.tipping.fingerprint != moved.fingerprint:
+            if self.tipping:
+                self.tipping.stop()
+            self.tipping = Tipping(self.tuner, moved)
+
+
+def bench(run: Comparison) -> Bench | None:
+    """The bench of a finished run; None if it has no result, or was made with models that are gone.
+
+    The baseline stays while the question, the strategy and the documents do.
+    """
+    known: Bench | None = st.session_state.get(BENCH)
+    if known and known.run is run:
+        return known
+    base = run.columns[0].trace
+    if base is None:
+        return None
+    earlier: rag_core.Trace | None = st.session_state.get(PINNED)
+    comparable = earlier and (earlier.question, earlier.strategy, earlier.engine) == (
+        base.question, base.strategy, base.engine,
+    )  # fmt: skip
+    tuner = engine().wait(base.corpus).tuner(base)
+    made = Bench(run, base, tuner, earlier if earlier and comparable else base, base)
+    made.answers[tuner.move({}).trace.fingerprint] = base  # type: ignore[union-attr]
+    st.session_state[BENCH] = made
+    return made
+
+
+def prefix(strategy: str) -> str:
+    """Of the keys of a strategy's widgets on this page."""
+    return f"tune.{strategy}"
+
+
+def strategy() -> str:
+    """The chosen strategy."""
+    name: str = st.session_state.get(STRATEGY, DEFAULT)
+    return name
+
+
+def values() -> dict[str, object]:
+    """The setting on the sliders."""
+    return controls.current_values(rag_core.RECIPES[strategy()], prefix(strategy()))
+
+
+def keep() -> None:
+    """Make the setting on the sliders the next column of Compare."""
+    kept: list[str] = st.session_state.setdefault(KEPT, [])
+    controls.preset_column(len(kept), strategy(), values())
+    kept.append(rag_core.describe((strategy(), values())))
+    st.session_state["columns"] = max(len(kept), 2)
+
+
+def kept() -> Sequence[str]:
+    """What was kept, in the order of the columns."""
+    return st.session_state.get(KEPT, ())
+
+
+def restore() -> None:
+    """Set the page as its address says: the run if this server still has it, otherwise the configuration alone."""
+    parameters = {name: st.query_params.get_all(name) for name in st.query_params}
+    if not parameters or RUN in st.session_state or st.session_state.get(ADDRESS) == parameters:
+        return
+    st.session_state[ADDRESS] = parameters
+    found = rag_core.from_address(parameters, (DEFAULT,), fewest=1)
+    if found:
+        chosen = found.strategies[0]
+        corpora.set_to(found.corpus)
+        st.session_state.update(
+            {"question": found.question, "country": found.country, "misread": list(found.problems)}
+        )
+        st.session_state[STRATEGY] = chosen.name
+        controls.put(rag_core.RECIPES[chosen.name], prefix(chosen.name), chosen.controls)
+    run = comparisons().find(st.query_params.get("run", ""))
+    if run and len(run.columns) == 1:
+        st.session_state[RUN] = run
+        st.session_state[PINNED] = run.settings.get(PINNED)
+
+
+def put_address(run: Comparison, chosen: rag_core.Strategy, pinned: rag_core.Trace | None) -> None:
+    """Write the setting and the run into the address, and keep both for a reload."""
+    comparisons().keep(run)
+    run.settings = {PINNED: pinned}
+    st.session_state[PINNED] = pinned
+    corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
+    wanted = {**rag_core.to_address(run.question, [chosen], run.country, corpus), "run": [run.id]}
+    if {name: st.query_params.get_all(name) for name in st.query_params} != wanted:
+        st.query_params.from_dict(wanted)

@@ -1,0 +1,72 @@
+"""What stands beside each control of Tune: where it tips, what it would ask of models, or why it cannot act."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import rag_core
+from pages.shared.foreign import escape
+from pages.shared.i18n import plural, t
+
+
+def note(
+    idle: str, works: Sequence[rag_core.Work] | None, tips: Sequence[rag_core.ControlTips] | None
+) -> str:
+    """Two lines of fixed height, so that nothing below moves when they change.
+
+    Args:
+        idle: why the control has no effect; empty when it has one.
+        works: what it may ask of models; None while there is no result to move.
+        tips: its tipping points; None while they are not known.
+    """
+    lines: list[str] = []
+    if idle:
+        lines = [idle]
+    elif works:
+        lines = [t("May need Run: {calls}", calls=calls(works))]
+    elif tips:
+        lines = [_point(point) for one in tips for point in one.points][:2]
+        lines = lines or [next((one.unmoved for one in tips if one.unmoved), "")]
+    shown = "".join(f'<span title="{escape(line)}">{escape(line)}</span>' for line in lines)
+    return f'<div class="rl-knob-note">{shown}</div>'
+
+
+def _point(point: rag_core.TippingPoint) -> str:
+    """As in: 0.47 lets in no. 7, “Anti-D”."""
+    value = rag_core.format_value(point.value)
+    rank, passage = (point.gained or point.lost)[0]
+    title = passage.full_title
+    more = len(point.gained or point.lost) - 1
+    if point.gained:
+        said = t("{value} lets in no. {rank}, “{title}”", value=value, rank=rank, title=title)
+    else:
+        said = t("{value} drops no. {rank}, “{title}”", value=value, rank=rank, title=title)
+    return t("{said} and {more} more", said=said, more=more) if more else said
+
+
+def calls(works: Sequence[rag_core.Work]) -> str:
+    """What would be asked, by purpose: "3 rewriting calls, 9 judging calls"."""
+    asked: Counter[str] = Counter()
+    for one in works:
+        asked[one.purpose] += one.calls
+    return ", ".join(_asked(purpose, count) for purpose, count in sorted(asked.items(), key=_order))
+
+
+def _order(item: tuple[str, int]) -> int:
+    order = ("rewrite", "rerank", "judge", "answer", "embed")
+    return order.index(item[0]) if item[0] in order else len(order)
+
+
+def _asked(purpose: str, count: int) -> str:
+    match purpose:
+        case "rewrite":
+            return plural("{count} rewriting call", "{count} rewriting calls", count)
+        case "rerank":
+            return plural("{count} reranking call", "{count} reranking calls", count)
+        case "judge":
+            return plural("{count} judging call", "{count} judging calls", count)
+        case "embed":
+            return plural("{count} embedding call", "{count} embedding calls", count)
+        case _:
+            return plural("{count} other model call", "{count} other model calls", count)

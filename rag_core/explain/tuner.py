@@ -1,0 +1,159 @@
+"""A result under the sliders: what another setting finds, at once and without a model, or what it would ask of one."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..catalog import Choice, Control, Number, Switch, Templates, Weights
+from ..pipeline.stream import calls_of, remember
+from ..prompts.templates import MAX_TEMPLATES, READY
+from ..runtime.run import Run
+from ..runtime.services import Services
+from ..values.errors import ConfigError
+from ..values.trace import Trace
+from .replay import NeedsModel, Replay, Values
+from .tipping import ControlTips, control_tips
+
+MOST_KEPT = 200  # settings whose results are remembered
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Model calls that one stage would make.
+
+    Args:
+        stage: its name.
+        purpose: what for, as in `ModelCall`: "rewrite", "judge", "rerank", "embed".
+        calls: how many, at most: what a stage before it finds may be fewer than is assumed.
+    """
+
+    stage: str
+    purpose: str
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a setting finds, or what it takes to know.
+
+    Args:
+        trace: the result without an answer; None where a model would have to be called.
+        calls: model calls made for it, counted.
+        seconds: wall time.
+        needs: what a run would ask of models, its answer apart; empty with a trace.
+    """
+
+    trace: Trace | None
+    calls: int
+    seconds: float
+    needs: tuple[Work, ...] = ()
+
+
+class Tuner:
+    """One result, for moving its controls: each move runs only the stages that it changes.
+
+    Not thread-safe: make one for each reader.
+
+    Args:
+        trace: with or without an answer; it must still have its embeddings, as one from the history has not.
+        services: those the trace was made with.
+        rehearsal: stand-ins that send nothing and bill the most a run can cost (`Lab.rehearsal`).
+
+    Raises:
+        ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
+    """
+
+    def __init__(self, trace: Trace, services: Services, rehearsal: Services) -> None:
+        self.trace = trace
+        self._services = services
+        self._rehearsal = replace(rehearsal, reader=services.reader)  # the same texts are embedded
+        self._replay = Replay(trace, services)
+        self._moves = 0
+
+    def move(self, values: Values) -> Move:
+        """The result with these control values in place of the trace's.
+
+        Raises:
+            ConfigError: the values do not go together.
+        """
+        self._moves += 1
+        if self._moves % MOST_KEPT == 0:
+            self._replay = Replay(self.trace, self._services)
+        started = time.perf_counter()
+        try:
+            moved = self._replay.run(values)
+        except NeedsModel:
+            return Move(None, 0, time.perf_counter() - started, self.needs(values))
+        calls = len(calls_of([moved], [self.trace]))
+        return Move(replace(moved, controls=self._controls(values)), calls, time.perf_counter() - started)
+
+    def needs(self, values: Values) -> tuple[Work, ...]:
+        """What a run with these values would ask of models, its answer apart; unchanged stages ask nothing.
+
+        Raises:
+            ConfigError: the values do not go together.
+        """
+        strategy, run = self._replay.strategy(values), Run()
+        remember(run.shared, self.trace, [strategy], self._rehearsal)
+        rehearsed = strategy.run(self.trace.question, self._rehearsal, run)
+        known = set(self.trace.calls)
+        made = Counter(
+            (step.stage, call.purpose)
+            for step in rehearsed.steps
+            for call in dict.fromkeys(step.calls)
+            if call not in known
+        )
+        return tuple(Work(stage, purpose, calls) for (stage, purpose), calls in made.items())
+
+    @functools.cached_property
+    def reach(self) -> Mapping[str, tuple[Work, ...]]:
+        """Control -> the most that moving it alone may ask of models, by a few of its values; empty for nothing."""
+        return {control.name: self._most(control) for control in self._replay.recipe.controls}
+
+    def tips(self, moved: Trace) -> Iterator[tuple[str, tuple[ControlTips, ...]]]:
+        """Each control and its tipping points around a setting that was moved to, one control after the other.
+
+        Args:
+            moved: the trace of a `Move`.
+        """
+        replay = Replay(moved, self._services)  # its own: another thread may ask for it
+        for control in replay.recipe.controls:
+            yield control.name, tuple(control_tips(replay, control))
+
+    def _controls(self, values: Values) -> Mapping[str, object]:
+        """All control values, as a run has them; a replay keeps one result for settings that mean the same."""
+        return self._replay.strategy(values).controls
+
+    def _most(self, control: Control) -> tuple[Work, ...]:
+        """The dearest of a few other values of a control."""
+        works = []
+        for value in _others(control, self.trace.controls[control.name]):
+            try:
+                works.append(self.move({control.name: value}).needs)
+            except ConfigError:  # it does not go with the other values
+                continue
+        return max(works, key=lambda work: sum(one.calls for one in work), default=())
+
+
+def _others(control: Control, current: object) -> Sequence[object]:
+    """Some other values of a control: the ends of its range and the next steps, or all of a few."""
+    match control:
+        case Number():
+            at = float(str(current))
+            tried = (control.min, at - control.step, at + control.step, control.max)
+            return [control.parse(one) for one in tried if control.min <= one <= control.max and one != at]
+        case Switch():
+            return [not current]
+        case Choice():
+            return [one for one in control.choices if one != current]
+        case Weights():
+            return [[weight / 2 for weight in control.parse(current)]]
+        case Templates():
+            written = list(control.parse(current))
+            added = [one for name, one in READY.items() if one not in written][:1]
+            return [[*written[: MAX_TEMPLATES - 1], *added]]
+    return ()

@@ -1,0 +1,114 @@
+"""The bill of a trace: lines that add up, and nothing paid for twice."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from helpers.controls import every_recipe
+from helpers.fakes import QUESTION
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_core.bill import bill_of
+from rag_core.catalog import Recipe, build
+from rag_core.pipeline.stream import calls_of, run_all
+from rag_core.runtime.services import Services
+from rag_core.values.trace import Step, Trace
+from rag_core.values.types import Cost, ModelCall, State
+
+
+def call(cost: float | None = 0.25, by: str = "provider", sent: int = 100, received: int = 10) -> ModelCall:
+    return ModelCall("answer", "m", sent, received, cost, by)  # type: ignore[arg-type]
+
+
+def step(*calls: ModelCall, seconds: float = 0.5, **more: object) -> Step:
+    return Step("S", "answer", {}, State.start("q"), seconds, calls, **more)  # type: ignore[arg-type]
+
+
+def trace(*steps: Step) -> Trace:
+    return Trace("q", "mine", {}, "0" * 12, steps)
+
+
+def traces_of(services: Services, *names: str) -> list[Trace]:
+    outcomes = run_all(QUESTION, [build(name) for name in names], services)
+    return [one for one in outcomes if isinstance(one, Trace)]
+
+
+def test_a_stage_taken_over_costs_nothing_and_takes_no_time():
+    first, second = call(), call()
+    bill = bill_of(trace(step(first, seconds=2.0, reused=True), step(second, seconds=0.5)))
+    over, own = bill.lines
+    assert (over.reused, over.seconds, over.tokens, over.cost.usd, over.shared) == (True, 0.0, (0, 0), 0.0, 1)
+    assert (own.reused, own.seconds, own.tokens, own.cost.usd, own.shared) == (
+        False,
+        0.5,
+        (100, 10),
+        0.25,
+        0,
+    )
+    assert (bill.total.seconds, bill.total.cost.usd, bill.alone.usd) == (0.5, 0.25, 0.25 + 0.25)
+
+
+def test_a_call_counts_in_the_stage_that_made_it():
+    once = call()
+    bill = bill_of(trace(step(once), step(once), step(elsewhere := call(), shared=(elsewhere,))))
+    assert [(len(line.calls), line.shared) for line in bill.lines] == [(1, 0), (0, 1), (0, 1)]
+    assert (len(bill.total.calls), bill.total.shared) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("by", "counting"),
+    [
+        ((), ""),
+        (("provider",), "measured"),
+        (("tokenizer", "tokenizer"), "estimated"),
+        (("provider", "tokenizer"), "partly estimated"),
+    ],
+)
+def test_who_counted_the_tokens(by: tuple[str, ...], counting: str):
+    (line,) = bill_of(trace(step(*(call(by=one) for one in by)))).lines
+    assert line.counting == counting
+
+
+COSTS = st.lists(st.none() | st.floats(0, 10), max_size=4)
+
+
+@given(groups=st.lists(COSTS, min_size=1, max_size=5), data=st.data())
+def test_the_lines_add_up_to_the_total(groups: list[list[float | None]], data: st.DataObject):
+    steps = [step(*map(call, costs), reused=data.draw(st.booleans())) for costs in groups]
+    again = steps[data.draw(st.integers(0, len(steps) - 1))]
+    bill = bill_of(trace(*steps, replace(again, stage="Again")))
+    assert bill.total.cost == Cost.of(one for line in bill.lines for one in line.calls)
+    assert bill.total.tokens == tuple(map(sum, zip(*(line.tokens for line in bill.lines), strict=True)))
+    assert bill.total.seconds == math.fsum(line.seconds for line in bill.lines)
+    assert bill.total.cost.known <= bill.alone.known
+    assert bill.total.cost.unpriced <= bill.alone.unpriced
+
+
+@every_recipe
+def test_a_strategy_on_its_own_pays_for_all_of_it(full: Services, recipe: Recipe):
+    bill = bill_of(recipe.build().run(QUESTION, full))
+    assert bill.total.cost == bill.alone
+    assert bill.total.shared == 0
+
+
+def test_strategies_that_ran_together_add_up_to_what_was_paid(full: Services):
+    traces = traces_of(full, "multi_query", "ensemble", "hybrid_rrf", "hybrid_rrf", "rag_msr")
+    bills = [bill_of(one) for one in traces]
+    assert sum((bill.total.cost for bill in bills), Cost()) == Cost.of(calls_of(traces))
+    assert sum(len(bill.total.calls) for bill in bills) == len(calls_of(traces))
+    assert {bills[2].alone, bills[3].alone} == {bills[2].total.cost + bills[3].total.cost}, (
+        "one paid, for both"
+    )
+
+
+def test_what_an_earlier_run_did_is_not_measured_again(full: Services):
+    (first,) = traces_of(full, "hybrid_rrf")
+    (again,) = run_all(QUESTION, [build(("hybrid_rrf", {"mmr_lambda": 0.1}))], full, reuse=[first])
+    assert isinstance(again, Trace)
+    bill = bill_of(again)
+    assert [line.reused for line in bill.lines] == [True, True, True, False, False]
+    assert [line.seconds for line in bill.lines[:3]] == [0.0, 0.0, 0.0]
+    assert bill.total.cost == Cost.of(calls_of([again], [first]))
