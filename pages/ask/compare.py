@@ -316,6 +316,7 @@ class _ColumnView:
         self._put(
             "status", html.status(column, position, shown, _changes(self._chosen), changed=self._changed)
         )
+        self._put("read", html.read_as(column, self._question))
         self._put("answer", html.answer(column, position, engine().state))
         self._put("warnings", html.warnings(column))
         self._put("passages", passages.passages(column, position, self._question, self._also, blind=blind))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -34,6 +34,9 @@ from .private import Redact, SendPrivate, cleared
 from .show_fates import fates_json, show_fates
 from .show_prompts import prompts_json, show_prompts
 from .trust import trust
+
+if TYPE_CHECKING:
+    from ..pipeline.strategy import Strategy
 
 
 class _Commands(TyperGroup):
@@ -150,7 +153,7 @@ def query(
     built = _strategy(strategy, values | given)
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
-    lab = _lab(corpus)
+    lab = _lab(corpus, [built])
     with interruptible() as stop:
         (trace,) = lab.compare(question, [built], stop=stop, country=code)
     if as_json:
@@ -199,7 +202,7 @@ def compare(
     built = [_strategy(name, values) for name, values in chosen.values()]
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
-    lab = _lab(corpus)
+    lab = _lab(corpus, built)
     with interruptible() as stop:
         traces = lab.compare(question, built, stop=stop, country=code)
     if as_json:
@@ -406,10 +409,12 @@ def _fail(error: RagError) -> None:
     sys.exit(130 if isinstance(error, Stopped) else 2 if wrong_usage else 1)
 
 
-def _lab(corpus: str) -> Any:
+def _lab(corpus: str, asked: Sequence[Strategy] = ()) -> Any:
+    """Open a corpus; for strategies that search words only, without its vectors."""
     from ..lab.opening import open_lab
 
-    lab = open_lab(corpus, progress=progress)
+    words_only = bool(asked) and all(strategy.searches_words_only for strategy in asked)
+    lab = open_lab(corpus, progress=progress, vectors_later=words_only)
     for warning in lab.warnings:
         complain(f"rag: {warning}")
     return lab
@@ -429,7 +434,7 @@ def _measured(trace: Trace, corpus: str) -> dict[str, float] | None:
     return {metric.title: metric(ranked, grades) for metric in metrics}
 
 
-def _strategy(name: str, values: Mapping[str, object]) -> Any:
+def _strategy(name: str, values: Mapping[str, object]) -> Strategy:
     """Build the strategy, so that a wrong name or value is reported before any model is loaded."""
     from ..catalog import build
 
