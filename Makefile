@@ -21,10 +21,10 @@ CHECKS := $(RUN) -m ruff check . && $(RUN) -m ruff format --check . && $(RUN) -m
 DOCUMENTS := $(shell find data/corpus -name '*.md' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench results clean
+.PHONY: help setup demo test lint bench results screenshots clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
 
 demo: setup ## Open the app on this machine (PORT=8501)
 	@echo "The lab is at http://localhost:$(PORT) (stop it with Ctrl-C)"
@@ -49,6 +49,9 @@ results: .venv/indexed ## Measure the strategies on the built-in questions and w
 	$(RUN) -m rag_core eval --strategies "$(MEASURED)" $(SETTINGS:%=--set %) $(PAIRS:%=--pair %) --json > .results.json
 	@mv .results.json data/results.json
 	$(RUN) -m rag_core results data/results.json --into data/RESULTS.md
+
+screenshots: .venv/tested ## Picture every page in its states, sizes, themes and languages, in screenshots/
+	PYTHONPATH=.:tests $(RUN) -m screens $(WORD)
 
 clean: ## Remove the environment, the index and all that can be made again
 	rm -rf .venv .rag .checks build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

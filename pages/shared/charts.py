@@ -9,14 +9,10 @@ import plotly.graph_objects as go
 import rag_core
 from pages.shared.foreign import mark
 from pages.shared.i18n import said, t
+from pages.shared.palette import colour
 
-COLOURS = {
-    "transform": "#8e6bbf",
-    "retrieve": "#2f7fb8",
-    "fuse": "#c98b1b",
-    "rerank": "#b8543a",
-    "select": "#6f9a3c",
-    "answer": "#0f6b6b",
+COLOURS = {kind: kind for kind in ("transform", "retrieve", "fuse", "rerank", "select")} | {
+    "answer": "accent"
 }
 PURPOSES = {  # those of a stage's kind have its colour
     "rewrite": COLOURS["transform"],
@@ -37,8 +33,8 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
     for purpose in dict.fromkeys(purpose for groups in grouped for purpose in groups):
         calls = [groups.get(purpose, ()) for groups in grouped]
         values = [rag_core.Cost.of(one).known if billed else sum(rag_core.token_counts(one)) for one in calls]
-        colour = PURPOSES.get(purpose, "#777777")
-        figure.add_bar(y=names, x=values, orientation="h", name=mark(said(purpose)), marker_color=colour)
+        fill = colour(PURPOSES.get(purpose, "grey"))
+        figure.add_bar(y=names, x=values, orientation="h", name=mark(said(purpose)), marker_color=fill)
     figure.update_layout(barmode="stack")
     figure.update_xaxes(
         title=t("US dollars") if billed else t("tokens (nothing is billed)"), rangemode="tozero"

@@ -60,6 +60,8 @@ def draw(body: str, place: DeltaGenerator | None = None) -> DeltaGenerator:
     Args:
         place: of an earlier drawing that this one replaces, without a moment in which neither is there.
     """
+    if not body:
+        return st.empty()
     return place.html(body) if place else st.html(body)
 
 

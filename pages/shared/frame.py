@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, country, foreign, html
+from pages.shared import corpora, country, foreign, html, palette
 from pages.shared.engine import Engine, engine
 from pages.shared.i18n import said, switch, t
 
@@ -16,6 +16,7 @@ STYLE = Path(__file__).with_name("style.css")
 
 def frame() -> None:
     """Draw the frame; while the engine starts, its status line refreshes every second."""
+    foreign.draw(palette.css())
     st.html(STYLE)
     with st.container(key="languages"):
         switch()

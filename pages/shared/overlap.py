@@ -102,7 +102,7 @@ def lights(columns: Sequence[Column]) -> str:
     shared = [same(row.passage.id) for row in rows_of(columns) if len(row.ranks) > 1]
     rules = "".join(
         f".stMain:has(.{escape(one)}:is(:hover, :focus-within)) .{escape(one)} "
-        "{ outline: 2px solid var(--rl-accent); background: var(--rl-accent-faint); }"
+        "{ outline: 2px solid var(--rl-accent); background: color-mix(in srgb, var(--rl-accent) 8%, transparent); }"
         for one in shared
     )
     return f"<style>{rules}</style>"

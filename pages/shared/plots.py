@@ -9,12 +9,12 @@ import plotly.graph_objects as go
 
 from pages.shared.foreign import mark
 from pages.shared.i18n import t
+from pages.shared.palette import colour
 from rag_core import evaluation as ev
 from rag_core import format_value
 
-TEAL, AMBER, GREY = "#0f6b6b", "#c98b1b", "#9aa5a4"
 ROW = 42  # pixels
-COLOURS = ("#2f7fb8", "#c98b1b", "#0f6b6b", "#8e6bbf", "#b8543a", "#6f9a3c", "#555555")
+COLOURS = ("retrieve", "fuse", "accent", "transform", "rerank", "select", "grey")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "pentagon")
 
 
@@ -27,8 +27,8 @@ def intervals(rows: Mapping[str, ev.MeanScore | None], title: str) -> go.Figure:
             x=[known[label].mean for label in labels],
             y=[_wrapped(label) for label in labels],
             mode="markers",
-            marker={"color": TEAL, "size": 11},
-            error_x=_error_bars([known[label] for label in labels], color=TEAL, thickness=2),
+            marker={"color": colour("accent"), "size": 11},
+            error_x=_error_bars([known[label] for label in labels], color=colour("accent"), thickness=2),
             hovertemplate="%{y}: %{x:.3f}<extra></extra>",
         )
     )
@@ -56,7 +56,7 @@ def groups(members: ev.Groups, metric: str, title: str, titles: Mapping[str, str
         )
     figure.update_layout(
         scattermode="group",
-        colorway=list(COLOURS),
+        colorway=[colour(name) for name in COLOURS],
     )
     figure.update_yaxes(autorange="reversed")
     figure.update_xaxes(title=mark(title))
@@ -86,7 +86,7 @@ def pairs(comparisons: Sequence[ev.Comparison], names: Mapping[str, str]) -> go.
         go.Heatmap(
             z=values, x=[str(place) for place in range(1, size + 1)],
             y=[f"{place} · {_wrapped(name)}" for place, name in enumerate(names.values(), start=1)], text=texts, texttemplate="%{text}", zmin=-most, zmax=most,
-            colorscale=[[0, "#e3b7a8"], [0.5, "#f7f7f5"], [1, "#a9d3cf"]], showscale=False, hoverinfo="skip",
+            colorscale=[[0, colour("worse")], [0.5, colour("background")], [1, colour("better")]], showscale=False, hoverinfo="skip",
         )
     )  # fmt: skip
     figure.update_xaxes(type="category", side="top")
@@ -112,14 +112,14 @@ def curve(best: Sequence[ev.Setting], control: str, title: str) -> go.Figure:
             fill="toself", fillcolor="rgba(15,107,107,.15)", line={"width": 0}, hoverinfo="skip", showlegend=False,
         )  # fmt: skip
         figure.add_scatter(
-            x=values, y=means, mode="lines+markers", line={"color": TEAL},
+            x=values, y=means, mode="lines+markers", line={"color": colour("accent")},
             showlegend=False, hovertemplate=f"{mark(control)} %{{x}}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
     else:  # names have no order for a line to follow
         bars = [ev.MeanScore(mean=score.mean, ci_low=score.low, ci_high=score.high) for score in scores]
         figure.add_scatter(
             x=[_wrapped(format_value(value)) for value in values], y=means, mode="markers",
-            marker={"color": TEAL, "size": 11}, showlegend=False, error_y=_error_bars(bars, color=TEAL),
+            marker={"color": colour("accent"), "size": 11}, showlegend=False, error_y=_error_bars(bars, color=colour("accent")),
             hovertemplate=f"{mark(control)} %{{x}}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
         figure.update_xaxes(type="category")
@@ -176,7 +176,7 @@ def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
     front = sorted((point for point in points if point.front), key=lambda point: point.seconds)
     figure.add_scatter(
         x=[1000 * point.seconds for point in front], y=[point.mean for point in front], mode="lines",
-        line={"color": AMBER, "dash": "dot"}, name=t("Pareto front (ringed)"), hoverinfo="skip",
+        line={"color": colour("warn-line"), "dash": "dot"}, name=t("Pareto front (ringed)"), hoverinfo="skip",
     )  # fmt: skip
     for place, point in enumerate(sorted(points, key=lambda point: -point.mean)):
         figure.add_scatter(
@@ -185,9 +185,12 @@ def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
             mode="markers",
             marker={
                 "size": 13,
-                "color": COLOURS[place % len(COLOURS)],
+                "color": colour(COLOURS[place % len(COLOURS)]),
                 "symbol": SYMBOLS[place % len(SYMBOLS)],
-                "line": {"color": AMBER if point.front else "white", "width": 3 if point.front else 1},
+                "line": {
+                    "color": colour("warn-line") if point.front else colour("background"),
+                    "width": 3 if point.front else 1,
+                },
             },
             name=_wrapped(point.name, 44),
             hovertemplate=f"{mark(point.name)}<br>cost {_dollars(point.cost_usd)} per question"

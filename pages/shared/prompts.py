@@ -42,9 +42,7 @@ def _stage(step: rag_core.Step) -> str:
         if step.reused
         else ""
     )
-    return (
-        f"<section><h4>{escape(step.stage)}{reused}</h4>{''.join(map(_exchange, step.exchanges))}</section>"
-    )
+    return f"<section><h4>{escape(step.stage)}{reused}</h4>{''.join(_exchange(one) for one in step.exchanges)}</section>"
 
 
 def _exchange(one: rag_core.Exchange) -> str:

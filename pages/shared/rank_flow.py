@@ -9,10 +9,10 @@ import plotly.graph_objects as go
 import rag_core
 from pages.shared.foreign import mark
 from pages.shared.i18n import said, t
+from pages.shared.palette import colour
 
 MOST = 30  # lines; the table of fates has all passages
 LOWEST = 30  # rank drawn; lower ones share the last row
-USED, LOST = "#0f6b6b", "#8a9695"
 ROW, HEAD = 17, 120  # pixels: a rank, the titles above
 
 
@@ -38,7 +38,7 @@ def rank_flow(fates: Sequence[rag_core.Fate], columns: Sequence[rag_core.FlowCol
             text=[str(fate.rank) if fate.used and place == last else "" for place in range(len(columns))],
             textposition="middle right",
             connectgaps=True,
-            line={"color": USED if fate.used else LOST, "width": 3 if fate.used else 1},
+            line={"color": colour("accent") if fate.used else colour("grey"), "width": 3 if fate.used else 1},
             marker={"symbol": symbols, "size": 8 if fate.used else 6},
             opacity=1.0 if fate.used else 0.75,
             showlegend=False,

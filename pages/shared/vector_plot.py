@@ -14,11 +14,11 @@ from pages.shared import foreign
 from pages.shared.engine import engine
 from pages.shared.foreign import mark
 from pages.shared.i18n import problem, t
+from pages.shared.palette import colour
 
 # told apart with any colour vision (Okabe and Ito 2008); shapes repeat the difference
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#7a5195", "#b8543a")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "pentagon", "hexagon", "bowtie")
-OTHERS = "#a3adac"
 NEAREST = 20  # passages whose documents are coloured
 
 
@@ -79,7 +79,7 @@ def figure(found: rag_core.VectorMap) -> go.Figure:
     coloured = _coloured(found.passages)
     rest = [one for one in found.passages if one.passage.doc_id not in coloured]
     if rest:
-        _marks(drawn, rest, t("other documents"), {"color": OTHERS, "size": 5, "opacity": 0.5})
+        _marks(drawn, rest, t("other documents"), {"color": colour("grey"), "size": 5, "opacity": 0.5})
     for place, identity in enumerate(coloured):
         members = [one for one in found.passages if one.passage.doc_id == identity]
         style = {"color": COLOURS[place], "symbol": SYMBOLS[place], "size": 10, "opacity": 0.9}
@@ -94,8 +94,8 @@ def figure(found: rag_core.VectorMap) -> go.Figure:
             marker={
                 "symbol": "star" if place == 0 else "circle-open",
                 "size": 20 if place == 0 else 14,
-                "color": "#1c2b2a",
-                "line": {"width": 2, "color": "#ffffff" if place == 0 else "#1c2b2a"},
+                "color": colour("text"),
+                "line": {"width": 2, "color": colour("background") if place == 0 else colour("text")},
             },
             hovertemplate=f"<b>{mark(origin)}</b><br>{_wrapped(one.query.text)}<extra></extra>",
         )

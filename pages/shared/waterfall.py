@@ -11,6 +11,7 @@ from pages.shared.bills import doing, seconds
 from pages.shared.charts import COLOURS, HEIGHT_BASE, HEIGHT_ROW, row_names
 from pages.shared.foreign import mark
 from pages.shared.i18n import t
+from pages.shared.palette import colour
 
 ROW, HEAD = 24, 50  # pixels: a bar, the axis
 ROOM = 1.28  # of the longest time, for the text beside the last bar
@@ -32,7 +33,7 @@ def waterfall(trace: rag_core.Trace) -> go.Figure:
             orientation="h",
             width=0.7 if level == "stage" else 0.4,
             marker={
-                "color": [COLOURS[span.kind] for span in spans],
+                "color": [colour(COLOURS[span.kind]) for span in spans],
                 "opacity": 1.0 if level == "stage" else 0.6,
                 "pattern": {"shape": [REUSED if span.reused else "" for span in spans]},
             },
