@@ -14,6 +14,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .bill import (
+        TYPED,
+        Bill,
+        BillLine,
+        Projection,
+        Quote,
+        Span,
+        bill_of,
+        cost_at,
+        of_offline_engine,
+        project,
+        quotes,
+        spans,
+        texts_of,
+    )
     from .catalog import (
         RECIPES,
         Choice,
@@ -57,6 +72,7 @@ if TYPE_CHECKING:
         flow_columns,
         lanes,
         rank_changes,
+        stage_title,
         tipping_points,
     )
     from .explain import summary as summary_of_fates
@@ -114,6 +130,7 @@ if TYPE_CHECKING:
     from .values.message import Message
     from .values.notice import NOTICE
     from .values.orders import GIVES_ORDERS, gives_orders
+    from .values.pricing import Price, PriceList
     from .values.profile import Profile
     from .values.provenance import QueryResults, SharedPassage, only_in, results_by_query, shared_passages
     from .values.remarks import Remark, Suggestion
@@ -149,8 +166,11 @@ __all__ = [
     "NOTICE",
     "READY_TEMPLATES",
     "RECIPES",
+    "TYPED",
     "UPLOADS",
     "Answer",
+    "Bill",
+    "BillLine",
     "Choice",
     "Chunking",
     "Citation",
@@ -186,10 +206,14 @@ __all__ = [
     "PlacedPassage",
     "PlacedQuery",
     "Preset",
+    "Price",
+    "PriceList",
     "PrivateSpan",
     "Profile",
+    "Projection",
     "Query",
     "QueryResults",
+    "Quote",
     "RagError",
     "RankChange",
     "Ranking",
@@ -202,6 +226,7 @@ __all__ = [
     "Settings",
     "SharedPassage",
     "Source",
+    "Span",
     "StageError",
     "StageFinished",
     "StageStarted",
@@ -230,6 +255,7 @@ __all__ = [
     "age_years",
     "answer_changes",
     "as_cell",
+    "bill_of",
     "build",
     "builtin_documents",
     "builtin_files",
@@ -240,6 +266,7 @@ __all__ = [
     "check_safety",
     "collect",
     "corpus_names",
+    "cost_at",
     "countries",
     "custom_template",
     "decompose",
@@ -260,14 +287,17 @@ __all__ = [
     "kinds_in_words",
     "lanes",
     "mmr_select",
+    "of_offline_engine",
     "only_in",
     "open_lab",
     "outline",
     "perhaps_you_meant",
     "process_hybrid_rrf_query",
     "process_rewriter_query",
+    "project",
     "query_for_evaluation",
     "question_notice",
+    "quotes",
     "ragas_samples",
     "rank_changes",
     "read_settings",
@@ -281,8 +311,11 @@ __all__ = [
     "search_documents",
     "shared_passages",
     "source_names",
+    "spans",
     "spent_so_far",
+    "stage_title",
     "summary_of_fates",
+    "texts_of",
     "tipping_points",
     "to_address",
     "token_counts",
@@ -294,11 +327,12 @@ __all__ = [
 ]
 
 _NAMES = {  # module: its names
+    "bill": "TYPED Bill BillLine Projection Quote Span bill_of cost_at of_offline_engine project quotes spans texts_of",
     "catalog": "RECIPES Choice Control Number Preset Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
     "catalog.address": "Configuration from_address to_address",
     "catalog.outline": "OutlinedStage outline",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
-    "explain": "ControlTips Fate FlowColumn Lane Missed Move Part Place RankChange ScoreLine SentenceChange TippingPoint Tuner WhyNot Work answer_changes decompose fates flow_columns lanes rank_changes summary_of_fates tipping_points",
+    "explain": "ControlTips Fate FlowColumn Lane Missed Move Part Place RankChange ScoreLine SentenceChange TippingPoint Tuner WhyNot Work answer_changes decompose fates flow_columns lanes rank_changes stage_title summary_of_fates tipping_points",
     "indexing.chunking": "CHUNK_SIZES Chunking",
     "indexing.store": "CorpusIndex",
     "indexing.uploads": "MAX_UPLOAD MAX_UPLOADS UPLOADS Upload",
@@ -330,6 +364,7 @@ _NAMES = {  # module: its names
     "values.orders": "GIVES_ORDERS gives_orders",
     "values.message": "Message",
     "values.notice": "NOTICE",
+    "values.pricing": "Price PriceList",
     "values.profile": "Profile",
     "values.provenance": "QueryResults SharedPassage only_in results_by_query shared_passages",
     "values.remarks": "Remark Suggestion",

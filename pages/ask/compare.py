@@ -15,6 +15,7 @@ from pages.shared import (
     charts,
     controls,
     corpora,
+    costs,
     country,
     export,
     flow,
@@ -26,6 +27,7 @@ from pages.shared import (
     permalink,
     presenter,
     private,
+    waterfall,
 )
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
@@ -316,6 +318,7 @@ class _ColumnView:
         self._put(
             "status", html.status(column, position, shown, _changes(self._chosen), changed=self._changed)
         )
+        self._put("read", html.read_as(column, self._question))
         self._put("answer", html.answer(column, position, engine().state))
         self._put("warnings", html.warnings(column))
         self._put("passages", passages.passages(column, position, self._question, self._also, blind=blind))
@@ -330,11 +333,8 @@ class _ColumnView:
 
 
 def _stages(column: Column) -> None:
-    """The stages of a column that is done, with what each took and cost."""
-    foreign.draw(html.stages(column))
-    foreign.draw(html.rewrites(column))
-    if column.trace:
-        foreign.draw(bills.bill(column.trace))
+    """The stages of a column that is done."""
+    foreign.draw(f"{html.stages(column)}{html.rewrites(column)}")
 
 
 def _below(run: Comparison) -> None:
@@ -366,9 +366,10 @@ def _below(run: Comparison) -> None:
     with st.expander(t("Where did the time go, and what did it cost?")):
         left, right = st.columns(2)
         with left:
-            foreign.chart(charts.waterfall(traces), "waterfall")
+            foreign.chart(waterfall.together(traces), "waterfall")
         with right:
             foreign.chart(charts.cost(traces), "cost")
+        costs.other_prices(run, names)
 
 
 main()

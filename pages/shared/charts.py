@@ -1,4 +1,4 @@
-"""Charts of a comparison: where the time went, and what was sent to models."""
+"""A chart of a comparison: what was sent to models, and what it cost."""
 
 from __future__ import annotations
 
@@ -26,29 +26,6 @@ PURPOSES = {  # those of a stage's kind have its colour
     "answer": COLOURS["answer"],
 }
 HEIGHT_BASE, HEIGHT_ROW = 130, 46  # pixels
-
-
-def waterfall(traces: Sequence[rag_core.Trace]) -> go.Figure:
-    """One bar per stage, one row per column, in the order the stages ran."""
-    figure = go.Figure()
-    names = row_names(traces)
-    for name, trace in zip(names, traces, strict=True):
-        start = 0.0
-        for step in trace.steps:
-            figure.add_bar(
-                y=[name],
-                x=[step.seconds],
-                base=[start],
-                orientation="h",
-                marker_color=COLOURS[step.kind],
-                name=mark(said(step.kind)),
-                legendgroup=step.kind,
-                showlegend=step.kind not in {shown.legendgroup for shown in figure.data},
-                hovertemplate=f"{mark(step.stage)}: {1000 * step.seconds:.1f} ms<extra>{name}</extra>",
-            )
-            start += step.seconds
-    figure.update_xaxes(title=t("seconds"), rangemode="tozero")
-    return _dressed(figure, len(names))
 
 
 def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:

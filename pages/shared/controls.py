@@ -122,7 +122,7 @@ def _draw_panel(position: int) -> None:
     _presets(recipe, prefix)
     # the template editor is long, so it comes last
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, rag_core.Templates)):
-        widget(control, prefix, control.idle(current_values(recipe, prefix)))
+        widget(control, prefix, recipe.idle(control, current_values(recipe, prefix)))
     st.button(t("Reset to defaults"), key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
     st.caption(t("Source: {source}", source=label(said(recipe.source))))
 

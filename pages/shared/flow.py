@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.shared import changes, foreign
+from pages.shared.costs import cost_and_time
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import declared, problem, said, t
@@ -19,6 +20,7 @@ from pages.shared.rank_flow import MOST, rank_flow
 TITLE = declared("How it got here")
 STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("Fates")
 SCORES, TIPS, PROMPTS = declared("Scores"), declared("Tipping points"), declared("Prompts")
+COST = declared("Cost and time")
 FIRST_WORDS = 60  # characters that tell passages with the same title apart
 
 
@@ -35,13 +37,15 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
         return
     with box:
         shown = st.segmented_control(
-            t("Show"), (STAGES, FLOW, FATES, SCORES, TIPS, PROMPTS), default=STAGES, required=True, format_func=said,
-            key=f"how.part.{key}",
+            t("Show"), (STAGES, FLOW, FATES, SCORES, TIPS, PROMPTS, COST), default=STAGES, required=True,
+            format_func=said, key=f"how.part.{key}",
             label_visibility="collapsed",
         )  # fmt: skip
         found = rag_core.fates(trace)
         if shown == STAGES:
             stages()
+        elif shown == COST:
+            cost_and_time(trace, key)
         elif shown == PROMPTS:
             foreign.draw(prompts(trace))
         elif not found:
@@ -49,7 +53,7 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
         elif shown == FLOW:
             _flow(trace, found, key)
         elif shown == FATES:
-            foreign.draw(_fates(found))
+            foreign.draw(changes.fates(found))
         elif shown == SCORES:
             _scores(trace, found, key)
         else:
@@ -70,20 +74,6 @@ def _flow(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> No
         )
     )
     foreign.chart(rank_flow(found, rag_core.flow_columns(trace)), f"flow.{key}")
-
-
-def _fates(found: Sequence[rag_core.Fate]) -> str:
-    """A table of every passage and its fate in words."""
-    rows = "".join(
-        f'<tr class="rl-{"used" if fate.used else "lost"}"><td>{escape(said(fate.text))}</td>'
-        f"<td>{escape(fate.passage.full_title)}</td></tr>"
-        for fate in found
-    )
-    return (
-        f'<p class="rl-note">{escape(said(rag_core.summary_of_fates(found)))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
-        f'role="region" aria-label="{t("Fates")}"><table class="rl-table"><thead><tr><th scope="col">{t("Fate")}</th>'
-        f'<th scope="col">{t("Passage")}</th></tr></thead><tbody>{rows}</tbody></table></div>'
-    )
 
 
 def _scores(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> None:

@@ -234,7 +234,16 @@ def answer(column: Column, position: int, engine_state: str) -> str:
             f'{partial}<div class="rl-box rl-thin">{what}{escape(said(column.stopped))} '
             f"{t('Finished results are kept.')}</div>"
         )
-    return f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div></div>'
+    coming = ""
+    if engine_state != "ready" and not (column.steps or column.running):
+        sentence = t(
+            "The answer will stand here, each sentence with its source. The passages behind it follow below."
+        )
+        coming = f'<p class="rl-hint">{escape(sentence)}</p>'
+    return (
+        f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div>'
+        f"{coming}</div>"
+    )
 
 
 def _reason(error: rag_core.RagError) -> str:
@@ -268,7 +277,7 @@ def _spent(error: rag_core.RagError) -> str:
 
 
 def rewrites(column: Column) -> str:
-    """The queries a strategy wrote, and how the model read them; empty when it read the question as typed."""
+    """The queries a strategy wrote, and how the model read them; empty without any but the question."""
     if not column.steps:
         return ""
     queries = column.steps[-1].after.queries
@@ -286,10 +295,9 @@ def rewrites(column: Column) -> str:
         if analysed
         else ""
     )
-    readings = {text: read for step in column.steps for text, read in step.readings.items()}
     if all(query.origin == "question" for query in queries):
-        read = next((readings[query.text] for query in queries if query.text in readings), "")
-        return f"{decided}{_reading(read)}"
+        return decided  # what was read stands above the answer
+    readings = _readings(column)
     searches = next((step.after.rankings for step in column.steps if step.kind == "retrieve"), ())
     found = rag_core.results_by_query(searches)
     rows = "".join(
@@ -297,6 +305,15 @@ def rewrites(column: Column) -> str:
         for query in queries
     )
     return f'<div class="rl-rewrites"><b>{t("Queries")}</b>{decided}<ul>{rows}</ul></div>'
+
+
+def read_as(column: Column, question: str) -> str:
+    """What a strategy read in place of the question: its gloss, its spelling, its abbreviations; else empty."""
+    return _reading(_readings(column).get(question, ""))
+
+
+def _readings(column: Column) -> dict[str, str]:
+    return {text: read for step in column.steps for text, read in step.readings.items()}
 
 
 def _reading(read: str) -> str:

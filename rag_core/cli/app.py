@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -27,13 +27,17 @@ from .evaluate import answers, evaluate, results, sweep
 from .export import export
 from .forget import forget
 from .history import history
+from .index import index
 from .interrupt import interruptible
-from .layout import complain, progress, say, say_json
+from .layout import complain, progress, say_json
 from .options import Country, Sets, Strategies, a_path, assignments, country_or_setting, parse_strategies
 from .private import Redact, SendPrivate, cleared
 from .show_fates import fates_json, show_fates
 from .show_prompts import prompts_json, show_prompts
 from .trust import trust
+
+if TYPE_CHECKING:
+    from ..pipeline.strategy import Strategy
 
 
 class _Commands(TyperGroup):
@@ -150,7 +154,7 @@ def query(
     built = _strategy(strategy, values | given)
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
-    lab = _lab(corpus)
+    lab = _lab(corpus, [built])
     with interruptible() as stop:
         (trace,) = lab.compare(question, [built], stop=stop, country=code)
     if as_json:
@@ -199,7 +203,7 @@ def compare(
     built = [_strategy(name, values) for name, values in chosen.values()]
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
-    lab = _lab(corpus)
+    lab = _lab(corpus, built)
     with interruptible() as stop:
         traces = lab.compare(question, built, stop=stop, country=code)
     if as_json:
@@ -217,99 +221,7 @@ def compare(
             )
 
 
-@app.command()
-def index(
-    path: Annotated[
-        Path | None,
-        typer.Argument(help="File, folder, or BEIR folder.", show_default=False, parser=a_path),
-    ] = None,
-    corpus: Annotated[str | None, typer.Option(help="Corpus to index into.", show_default=False)] = None,
-    enrich: Annotated[
-        bool,
-        typer.Option("--enrich", help="Also index each passage with its context, for strategy contextual."),
-    ] = False,
-    subject: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PHRASE", help="What the documents are about, for prompts; or in PATH/profile.toml."
-        ),
-    ] = None,
-    languages: Annotated[
-        str | None,
-        typer.Option(metavar="en,es", help="Languages of the documents; or in PATH/profile.toml."),
-    ] = None,
-    chunk_size: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Most word pieces of a passage, 64 to 400; 0 for the default."),
-    ] = None,
-    overlap: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Most word pieces that a passage repeats from the one before it."),
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Count and validate the built-in collection.")
-    ] = False,
-    vectors: Annotated[
-        bool, typer.Option("--vectors", help="Update the stored vectors of the built-in collection.")
-    ] = False,
-    export: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Export the built-in collection as BEIR folders.", parser=a_path),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Index files into a corpus: md, txt, html, pdf, docx, csv, xlsx, jsonl, or a BEIR folder."""
-    actions = sum((path is not None, check, vectors, export is not None))
-    if actions != 1 or (path is None) != (corpus is None):
-        raise typer.BadParameter("give PATH with --corpus NAME, or one of --check, --vectors, --export DIR")
-    if enrich and path is None:
-        raise typer.BadParameter("--enrich needs PATH and --corpus NAME")
-    if path is None and any(one is not None for one in (subject, languages, chunk_size, overlap)):
-        raise typer.BadParameter(
-            "--subject, --languages, --chunk-size and --overlap need PATH and --corpus NAME"
-        )
-    if path is not None and corpus is not None:
-        from ..lab.opening import index_path
-
-        with interruptible() as stop:
-            report = index_path(
-                path,
-                corpus,
-                enrich=enrich,
-                subject=subject,
-                languages=None if languages is None else [code.strip() for code in languages.split(",")],
-                chunk_size=chunk_size,
-                overlap=overlap,
-                progress=stop.progress,
-                announce=show.estimate,
-            )
-        if as_json:
-            say_json(show.report_json(report))
-        else:
-            show.report(report)
-        raise typer.Exit(1 if report.nothing_read else 0)
-    from ..indexing import OfflineEnricher
-    from ..lab import builtin as collection
-    from ..lab.engines import load_engines
-    from ..values.settings import read_settings
-
-    settings = read_settings()
-    engines = load_engines(settings)
-    embedder, enricher = engines.embedder, OfflineEnricher(engines.thesaurus)
-    if vectors:
-        say(f"{collection.write_vectors(settings.data, embedder, enricher)} vectors written.")
-    if export is not None:
-        for folder in collection.export(settings.data, export, embedder):
-            say(str(folder))
-    if check:
-        counts, problems = collection.check(settings.data, embedder, enricher)
-        if as_json:
-            say_json({"counts": counts, "problems": problems})
-        else:
-            show.collection(counts, problems)
-        raise typer.Exit(1 if problems else 0)
-
-
+app.command()(index)
 app.command("eval")(evaluate)
 app.command()(sweep)
 app.command()(answers)
@@ -406,10 +318,12 @@ def _fail(error: RagError) -> None:
     sys.exit(130 if isinstance(error, Stopped) else 2 if wrong_usage else 1)
 
 
-def _lab(corpus: str) -> Any:
+def _lab(corpus: str, asked: Sequence[Strategy] = ()) -> Any:
+    """Open a corpus; for strategies that search words only, without its vectors."""
     from ..lab.opening import open_lab
 
-    lab = open_lab(corpus, progress=progress)
+    words_only = bool(asked) and all(strategy.searches_words_only for strategy in asked)
+    lab = open_lab(corpus, progress=progress, vectors_later=words_only)
     for warning in lab.warnings:
         complain(f"rag: {warning}")
     return lab
@@ -429,7 +343,7 @@ def _measured(trace: Trace, corpus: str) -> dict[str, float] | None:
     return {metric.title: metric(ranked, grades) for metric in metrics}
 
 
-def _strategy(name: str, values: Mapping[str, object]) -> Any:
+def _strategy(name: str, values: Mapping[str, object]) -> Strategy:
     """Build the strategy, so that a wrong name or value is reported before any model is loaded."""
     from ..catalog import build
 

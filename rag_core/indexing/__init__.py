@@ -8,7 +8,7 @@ from .enriched import EnrichedStore
 from .folder import WriteReport
 from .forgetting import Forgettable, find_file, find_forgettable, forget_corpus, forget_documents
 from .key_value_cache import text_key
-from .pipeline import Progress, no_progress
+from .progress import Progress, no_progress
 from .readers import SourceFiles, read_path
 from .store import CorpusIndex
 from .uploads import UPLOADS, Upload, UploadFolder, why_refused

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from llama_index.core.schema import BaseNode
-from llama_index.core.schema import Document as LlamaDocument
+from typing import TYPE_CHECKING, Any
 
 from ..data.documents import Document
 from ..runtime.services import Embedder
@@ -15,15 +13,19 @@ from ..values.errors import DataError, IndexDamaged
 from ..values.profile import Profile
 from ..values.sources import sources_to_json
 from ..values.types import Cost, ModelCall, Passage
-from .chunking import Chunking, PassageParser, passage_in
+from .chunking import Chunking
 from .enrich import Enricher
 from .enriched import EnrichedStore
 from .folder import IndexFolder, WriteReport
-from .pipeline import EnrichPassages, Progress, no_progress
+from .progress import Progress, no_progress
 from .readers import SourceFiles
-from .recovery import Lost, read_documents, recover_documents, report_lost_documents
+from .recovery import Entries, Lost, entry_of, read_documents, recover_documents, report_lost_documents
 from .store import CorpusIndex
 from .vectors import BeforeEmbedding, VectorCache, shipped_files
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import BaseNode
+    from llama_index.core.schema import Document as LlamaDocument
 
 
 @dataclass(slots=True)
@@ -87,6 +89,7 @@ class CorpusStore(IndexFolder):
         corpus: name of the corpus: letters, digits, ".", "_" and "-".
         shipped: folder of precomputed vectors.
         before: see `VectorCache`.
+        vectors_later: see `CorpusIndex.open`.
     """
 
     def __init__(
@@ -96,11 +99,14 @@ class CorpusStore(IndexFolder):
         embedder: Embedder,
         shipped: Path | None = None,
         before: BeforeEmbedding = lambda requests: None,
+        *,
+        vectors_later: bool = False,
     ) -> None:
         prebuilt = shipped_files(shipped, embedder.weights)[:1] if shipped else ()
         cache = VectorCache(home / "vectors" / f"{embedder.weights}.sqlite", embedder, prebuilt, before)
-        super().__init__(home, home / "corpora" / corpus / embedder.weights, corpus, "index", embedder, cache)
-        self.enriched = EnrichedStore(home, self.folder, corpus, embedder, cache)
+        folder = home / "corpora" / corpus / embedder.weights
+        super().__init__(home, folder, corpus, "index", embedder, cache, vectors_later=vectors_later)
+        self.enriched = EnrichedStore(home, folder, corpus, embedder, cache, vectors_later=vectors_later)
 
     @property
     def other_models(self) -> list[str]:
@@ -131,8 +137,8 @@ class CorpusStore(IndexFolder):
 
     def _change(self, reading: SourceFiles) -> _Change:
         """What the files that were read change in the index as it is now."""
-        old, sound, lost = self._old()
-        fresh = {document.id: _llama_document(document, reading) for document in reading.documents}
+        old, read, sound, lost = self._old()
+        fresh = {one.id: entry_of(one.text, _metadata(one, reading)) for one in reading.documents}
         kept = _kept(self.corpus, old, fresh, reading)
         report = _report(self.corpus, old, kept, fresh, reading)
         report.failed += report_lost_documents(self.corpus, lost, fresh, reading.root)
@@ -142,7 +148,9 @@ class CorpusStore(IndexFolder):
         if sound and same and (report.profile, chunking) == (sound.manifest.profile, sound.manifest.chunking):
             report.passages, report.profile = sound.manifest.passages, sound.profile
             return _Change(report, [], chunking, needed=False)
-        return _Change(report, [*kept.values(), *fresh.values()], chunking, needed=True)
+        documents = [document for name, document in read().items() if name in kept]
+        documents += [_llama_document(document, reading) for document in reading.documents]
+        return _Change(report, documents, chunking, needed=True)
 
     def rebuild(self, progress: Progress = no_progress) -> Report:
         """Rebuild an index from its documents, because it is damaged or not current.
@@ -152,7 +160,8 @@ class CorpusStore(IndexFolder):
             IndexBusy, StorageError: as for `update`.
         """
         with self._writing() as bills:
-            documents, sound, lost = self._old()
+            _, read, sound, lost = self._old()
+            documents = read()
             if not documents and sound is None:
                 raise IndexDamaged(
                     f"The damaged index of corpus {self.corpus!r} has no readable documents left.",
@@ -171,7 +180,8 @@ class CorpusStore(IndexFolder):
             IndexDamaged, IndexBusy, StorageError: as for `rebuild`.
         """
         with self._writing() as bills:
-            documents, sound, lost = self._old()
+            _, read, sound, lost = self._old()
+            documents = read()
             if not documents:
                 raise DataError(f"Corpus {self.corpus!r} has no documents to cut.", "Add documents first.")
             names = sorted(documents)
@@ -190,9 +200,9 @@ class CorpusStore(IndexFolder):
             IndexBusy, StorageError: as for `update`.
         """
         with self._writing() as bills:
-            old, sound, _ = self._old()
+            old, read, sound, _ = self._old()
             del sound
-            left = [document for name, document in old.items() if name not in documents]
+            left = [document for name, document in read().items() if name not in documents]
             gone = sorted(old.keys() & set(documents))
             report = Report(self.corpus, removed=gone, profile=self.profile)
             report = self._write_report(report, left, self.chunking, progress, bills)
@@ -215,22 +225,38 @@ class CorpusStore(IndexFolder):
         report.profile = index.profile
         return report
 
-    def _old(self) -> tuple[dict[str, LlamaDocument], CorpusIndex | None, Lost]:
-        """The current index: its documents, the index if it is intact and current, and its lost documents."""
+    def _old(
+        self,
+    ) -> tuple[Entries, Callable[[], dict[str, LlamaDocument]], CorpusIndex | None, Lost]:
+        """The documents of the current index: their entries in its manifest, and what reads them.
+
+        Then the index, if it is intact and current, and its lost documents.
+        """
         try:
             index = self.open()
         except IndexDamaged:
             documents, lost = recover_documents(self.folder)
-            return documents, None, lost
+            return (
+                {name: entry_of(one.text, one.metadata) for name, one in documents.items()},
+                lambda: documents,
+                None,
+                lost,
+            )
         if index is None:
-            return {}, None, {}
-        return read_documents(index.generation), index if self.is_current(index) else None, {}
+            return {}, dict, None, {}
+        generation = index.generation
+        current = index if self.is_current(index) else None
+        return index.manifest.documents, lambda: read_documents(generation), current, {}
 
 
 def chunked(
     documents: Sequence[Document], embedder: Embedder, enricher: Enricher | None = None
 ) -> list[Passage]:
     """The passages of an index of these documents, in order, with contexts if there is an enricher."""
+    from .passage_parser import PassageParser
+    from .passages import passage_in
+    from .pipeline import EnrichPassages
+
     reading = SourceFiles("", list(documents))
     sources = [_llama_document(document, reading) for document in documents]
     nodes: Sequence[BaseNode] = PassageParser(embedder.count).get_nodes_from_documents(sources)
@@ -240,62 +266,56 @@ def chunked(
 
 
 def _llama_document(document: Document, reading: SourceFiles) -> LlamaDocument:
-    return LlamaDocument(
-        id_=document.id,
-        text=document.text,
-        metadata={
-            "title": document.title,
-            "language": document.language,
-            "source": "",
-            "sources": sources_to_json(document.sources),
-            "marks": [
-                [one, list(named), list(others)] for one, named, others in document.marks
-            ],  # as JSON has them
-            "root": reading.root,
-            "file": reading.files.get(document.id, ""),
-            "whole": reading.whole,
-        },
-    )
+    from llama_index.core.schema import Document as LlamaDocument
+
+    return LlamaDocument(id_=document.id, text=document.text, metadata=_metadata(document, reading))
 
 
-def _kept(
-    corpus: str, old: Mapping[str, LlamaDocument], fresh: Mapping[str, LlamaDocument], reading: SourceFiles
-) -> dict[str, LlamaDocument]:
+def _metadata(document: Document, reading: SourceFiles) -> dict[str, Any]:
+    return {
+        "title": document.title,
+        "language": document.language,
+        "source": "",
+        "sources": sources_to_json(document.sources),
+        "marks": [[one, list(named), list(others)] for one, named, others in document.marks],  # as in JSON
+        "root": reading.root,
+        "file": reading.files.get(document.id, ""),
+        "whole": reading.whole,
+    }
+
+
+def _kept(corpus: str, old: Entries, fresh: Entries, reading: SourceFiles) -> Entries:
     """Old documents to keep: those of other roots, and those whose files could not be read this time."""
     unread = {file for file, _ in reading.failed}
     folders = tuple(file for file in unread if file.endswith("/"))
-    others = {name: document for name, document in old.items() if document.metadata["root"] != reading.root}
+    others = {name: entry for name, entry in old.items() if entry["root"] != reading.root}
     clash = sorted(others.keys() & fresh.keys())
     if clash and not reading.owner:
         raise DataError(
             f"Corpus {corpus!r} already has a document {clash[0]!r} from another folder.",
             "Rename the file or use another corpus. If the folder has moved, run "
-            f"`rag forget {old[clash[0]].metadata['root']}` first.",
+            f"`rag forget {old[clash[0]]['root']}` first.",
         )
     return {
-        name: document
-        for name, document in old.items()
+        name: entry
+        for name, entry in old.items()
         if name not in fresh
-        and (
-            name in others
-            or document.metadata["file"] in unread
-            or document.metadata["file"].startswith(folders)
-        )
+        and (name in others or entry["file"] in unread or entry["file"].startswith(folders))
     }
 
 
 def _report(
     corpus: str,
-    old: Mapping[str, LlamaDocument],
-    kept: Mapping[str, LlamaDocument],
-    fresh: Mapping[str, LlamaDocument],
+    old: Entries,
+    kept: Entries,
+    fresh: Entries,
     reading: SourceFiles,
 ) -> Report:
     report = Report(corpus, failed=list(reading.failed), skipped=list(reading.skipped))
-    for name, document in fresh.items():
+    for name, entry in fresh.items():
         if name not in old:
             report.added.append(name)
-        elif old[name].hash != document.hash:
+        elif old[name]["hash"] != entry["hash"]:
             report.changed.append(name)
         else:
             report.unchanged.append(name)

@@ -10,7 +10,7 @@ from ..runtime.services import Embedder
 from ..values.errors import IndexDamaged
 from .enrich import OFFLINE, Enricher
 from .folder import IndexFolder, WriteReport
-from .pipeline import Progress, no_progress
+from .progress import Progress, no_progress
 from .recovery import read_documents
 from .store import CorpusIndex, Manifest, generations
 from .vectors import VectorCache
@@ -22,11 +22,21 @@ class EnrichedStore(IndexFolder):
     Args:
         home: the state folder.
         plain: folder of the plain index.
+        vectors_later: see `CorpusIndex.open`.
     """
 
-    def __init__(self, home: Path, plain: Path, corpus: str, embedder: Embedder, cache: VectorCache) -> None:
+    def __init__(
+        self,
+        home: Path,
+        plain: Path,
+        corpus: str,
+        embedder: Embedder,
+        cache: VectorCache,
+        *,
+        vectors_later: bool = False,
+    ) -> None:
         folder = plain.with_name(f"{plain.name}+enriched")
-        super().__init__(home, folder, corpus, "enriched index", embedder, cache)
+        super().__init__(home, folder, corpus, "enriched index", embedder, cache, vectors_later=vectors_later)
 
     def follow(
         self,

@@ -1,51 +1,31 @@
-"""Writing index generations: written next to the current one, checked, then switched to atomically."""
+"""A folder of index generations: a new one is written next to the current one, checked, then switched to atomically."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from chromadb.errors import ChromaError
 from filelock import FileLock, Timeout
-from llama_index.core.ingestion import IngestionPipeline
-from llama_index.core.schema import BaseNode, TransformComponent
-from llama_index.core.schema import Document as LlamaDocument
-from llama_index.core.storage.docstore import SimpleDocumentStore
 
-from ..language.analysis import ANALYSER, languages_of, tokens
 from ..runtime.services import Embedder
 from ..values.errors import DataError, IndexBusy, IndexDamaged, StorageError, attach_calls_to_errors
-from ..values.private import FILE, FOLDER, private_file, private_folder, private_home, tighten
+from ..values.private import FILE, private_file, private_folder, private_home, tighten
 from ..values.profile import Profile
 from ..values.types import Cost, ModelCall
-from .bm25 import Bm25Index
-from .chroma import chroma_client, clear_unused
-from .chunking import DEFAULT, Chunking, PassageParser, passage_in
+from .chunking import DEFAULT, Chunking
 from .enrich import Enricher
 from .old_generations import drop_old
-from .pipeline import BatchedChroma, EmbedPassages, EnrichPassages, Progress
-from .store import (
-    COLLECTION,
-    FORMAT,
-    CorpusIndex,
-    Manifest,
-    checksums,
-    current_generation,
-    current_name,
-    generations,
-    next_number,
-)
+from .progress import Progress
+from .store import CorpusIndex, Manifest, current_generation, current_name, generations, next_number
 from .vectors import VectorCache
 
-EF_SEARCH = 1000  # HNSW parameter: exact on collections of this size, at about 2 ms per query
-# Chroma writes the vectors of few passages too; otherwise every reader would write the files anew
-SYNC = {"batch_size": 1, "sync_threshold": 1}
+if TYPE_CHECKING:
+    from llama_index.core.schema import Document as LlamaDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +63,19 @@ class IndexFolder:
     Args:
         home: the state folder, which `folder` is in.
         what: the index's name in messages.
+        vectors_later: see `CorpusIndex.open`.
     """
 
     def __init__(
-        self, home: Path, folder: Path, corpus: str, what: str, embedder: Embedder, cache: VectorCache
+        self,
+        home: Path,
+        folder: Path,
+        corpus: str,
+        what: str,
+        embedder: Embedder,
+        cache: VectorCache,
+        *,
+        vectors_later: bool = False,
     ) -> None:
         self._home = home
         self.corpus = corpus
@@ -94,6 +83,7 @@ class IndexFolder:
         self._what = f"{what} of corpus {corpus!r}"
         self._embedder = embedder
         self._cache = cache
+        self._vectors_later = vectors_later
         self._opened: CorpusIndex | None = None
 
     def open(self) -> CorpusIndex | None:
@@ -109,7 +99,9 @@ class IndexFolder:
                 return None
             if self._opened is None or not self._opened.is_from(generation):
                 self._opened = None
-                self._opened = CorpusIndex.open(generation, self._embedder.read)
+                self._opened = CorpusIndex.open(
+                    generation, self._embedder.read, vectors_later=self._vectors_later
+                )
                 drop_old(self.folder)
             made_with = self._opened.manifest.embedding.partition("+gloss@")[0]
             if made_with != self._embedder.weights:
@@ -200,10 +192,15 @@ class IndexFolder:
         profile: Profile = Profile(),
         chunking: Chunking = DEFAULT,
     ) -> WriteReport:
+        from chromadb.errors import ChromaError
+
+        from .writing import GenerationWriter  # with LlamaIndex and Chroma, which take two seconds
+
         before = current_name(self.folder)
         target = self.folder / f"gen-{next_number(self.folder):06d}"
         try:
-            written = self._fill(target, documents, progress, bills, enricher, profile, chunking)
+            writer = GenerationWriter(self.corpus, self._embedder, self._cache, progress, bills)
+            written = writer.write(target, documents, enricher, profile, chunking)
             progress("check", 0, 1)
             CorpusIndex.open(target)
             progress("commit", 0, 1)
@@ -222,99 +219,6 @@ class IndexFolder:
         drop_old(self.folder, [path for path in generations(self.folder) if path.name not in kept])
         progress("ready", 1, 1)
         return written
-
-    def _fill(
-        self,
-        target: Path,
-        documents: Sequence[LlamaDocument],
-        progress: Progress,
-        bills: list[ModelCall],
-        enricher: Enricher | None,
-        profile: Profile,
-        chunking: Chunking,
-    ) -> WriteReport:
-        target.mkdir(FOLDER)
-        enrich = EnrichPassages(documents, enricher, progress, bills) if enricher else None
-        embed = EmbedPassages(self._cache, progress, bills)
-        parse = PassageParser(
-            self._embedder.count, lambda done, total: progress("split", done, total), chunking
-        )
-        steps = [step for step in (parse, enrich, embed) if step]
-        with chroma_client(target / "chroma") as client:
-            nodes = _store(client, target, documents, steps, progress)
-        clear_unused(target / "chroma")
-        passages = [passage_in(node) for node in nodes]
-        order = [passage.id for passage in passages]
-        (target / "passages.json").write_text(json.dumps(order), encoding="utf-8")
-        progress("lexical", 0, 1)
-        Bm25Index.fit([tokens(passage.indexed_text, passage.language) for passage in passages]).save(
-            target / "lexical.npz"
-        )
-        enriched = enrich.done if enrich else None
-        Manifest(
-            format=FORMAT,
-            corpus=self.corpus,
-            embedding=self._embedder.key,
-            dimensions=len(nodes[0].embedding or ()) if nodes else 0,
-            analyser=ANALYSER,
-            chunker=chunking.key,
-            chunking=chunking,
-            documents={
-                document.id_: {
-                    "hash": document.hash,
-                    **{key: document.metadata[key] for key in ("root", "file")},
-                }
-                for document in documents
-            },
-            passages=len(nodes),
-            checksums=checksums(target),
-            profile=profile,
-            languages=languages_of([(d.get_content(), d.metadata["language"]) for d in documents]),
-            enricher=enricher.key if enricher else "",
-            without_context=enriched.without_context if enriched else 0,
-            probe=self._cache.probe(),
-        ).write(target)
-        if enricher is None or enriched is None:
-            return WriteReport(len(nodes), embed.embedded, embeddings=embed.calls)
-        return WriteReport(
-            len(nodes),
-            embed.embedded,
-            enricher.key,
-            enriched.calls,
-            enriched.without_context,
-            enriched.reason,
-            embeddings=embed.calls,
-        )
-
-
-def _store(
-    client: Any,
-    target: Path,
-    documents: Sequence[LlamaDocument],
-    steps: Sequence[TransformComponent],
-    progress: Progress,
-) -> Sequence[BaseNode]:
-    """Store passages in Chroma and documents in the docstore; returns the passages.
-
-    A fresh docstore, so its upsert skips nothing. With the old generation's docstore it would delete passages
-    before their replacements exist, and it keeps only one of two documents with equal text (LlamaIndex issue
-    22706). Unchanged passages cost nothing anyway, since VectorCache has their vectors.
-    """
-    collection = client.create_collection(
-        COLLECTION,
-        configuration={"hnsw": {"space": "cosine", "ef_construction": 200, "ef_search": EF_SEARCH, **SYNC}},
-        embedding_function=None,
-    )
-    docstore = SimpleDocumentStore()
-    pipeline = IngestionPipeline(
-        transformations=list(steps),
-        docstore=docstore,
-        vector_store=BatchedChroma.over(collection, client.get_max_batch_size(), progress),
-        disable_cache=True,  # it is keyed by the full list of nodes; VectorCache is keyed by passage
-    )
-    nodes = pipeline.run(documents=list(documents))
-    docstore.persist(str(target / "docstore.json"))
-    return nodes
 
 
 def _set_current(folder: Path, name: str) -> None:

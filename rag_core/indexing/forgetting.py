@@ -21,7 +21,7 @@ from ..values.private import FILE
 from .build import CorpusStore
 from .enrich import CACHE, OFFLINE, Enricher
 from .key_value_cache import KeyValueCache
-from .pipeline import Progress, no_progress
+from .progress import Progress, no_progress
 from .store import CorpusIndex, Manifest, generations
 from .uploads import UPLOADS, UploadFolder
 

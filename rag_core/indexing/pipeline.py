@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -12,15 +12,10 @@ from llama_index.vector_stores.chroma import ChromaVectorStore
 from pydantic import PrivateAttr
 
 from ..values.types import ModelCall
-from .chunking import passage_in
 from .enrich import DocumentPassages, Enriched, Enricher
+from .passages import passage_in
+from .progress import Progress
 from .vectors import VectorCache
-
-Progress = Callable[[str, int, int], None]  # (what, done, total)
-
-
-def no_progress(what: str, done: int, total: int) -> None:
-    """A progress callback that does nothing."""
 
 
 class EnrichPassages(TransformComponent):

@@ -14,7 +14,7 @@ from ..data.reading.guard import GuardedReader, read_unguarded
 from ..values.errors import DataError, InputError
 from ..values.profile import PROFILE_FILE, Profile, read_profile
 from .chunking import Chunking
-from .pipeline import Progress, no_progress
+from .progress import Progress, no_progress
 
 NO_TEXT = "it has no text (a scan needs OCR first)"
 ALL_HIDDEN = "all its text is hidden from readers"

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-
-from llama_index.core.schema import Document as LlamaDocument
-from llama_index.core.storage.docstore import SimpleDocumentStore
+from typing import TYPE_CHECKING, Any
 
 from ..values.errors import IndexDamaged
 from .store import Manifest, current_name, generations
 
+if TYPE_CHECKING:
+    from llama_index.core.schema import Document as LlamaDocument
+
+Entry = Mapping[str, str]  # hash, root and file of a document, as a manifest lists it
+Entries = Mapping[str, Entry]  # by document id
 Lost = Mapping[str, str] | None  # document id -> root; None when the original documents are unknown
+
+
+def entry_of(text: str, metadata: Mapping[str, Any]) -> Entry:
+    """The entry of a document in a manifest; computed without LlamaIndex, since most starts only compare."""
+    content = json.dumps([text, metadata], sort_keys=True).encode()
+    return {"hash": hashlib.sha256(content).hexdigest(), "root": metadata["root"], "file": metadata["file"]}
 
 
 def read_documents(generation: Path) -> dict[str, LlamaDocument]:
@@ -22,6 +33,9 @@ def read_documents(generation: Path) -> dict[str, LlamaDocument]:
     Raises:
         IndexDamaged: docstore.json cannot be read.
     """
+    from llama_index.core.schema import Document as LlamaDocument
+    from llama_index.core.storage.docstore import SimpleDocumentStore
+
     try:
         stored = SimpleDocumentStore.from_persist_path(str(generation / "docstore.json")).docs
         return {name: node for name, node in stored.items() if isinstance(node, LlamaDocument)}
@@ -55,7 +69,9 @@ def recover_documents(folder: Path) -> tuple[dict[str, LlamaDocument], Lost]:
     if listed is None:
         return older, None
     left = {
-        name: node for name, node in older.items() if name in listed and listed[name]["hash"] == node.hash
+        name: node
+        for name, node in older.items()
+        if name in listed and listed[name]["hash"] == entry_of(node.text, node.metadata)["hash"]
     }
     return left, {name: str(entry["root"]) for name, entry in listed.items() if name not in left}
 

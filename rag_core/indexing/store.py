@@ -4,8 +4,9 @@
     CURRENT            name of the current generation; replaced atomically
     LOCK               lock of the process that writes
     gen-000001/        never changed once CURRENT has named it
-        chroma/        passages and vectors
+        chroma/        vectors (and passages, as LlamaIndex writes them)
         docstore.json  documents (LlamaIndex)
+        passages.json  passages, read when the index is opened
         lexical.npz    BM25 statistics
         manifest.json  contents of the generation, and checksums of the files above
 
@@ -21,7 +22,7 @@ import json
 import os
 import weakref
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -34,14 +35,12 @@ from ..values.errors import ConfigError, IndexDamaged, ProviderError, StorageErr
 from ..values.profile import Profile
 from ..values.types import Hit, Passage, Vectors
 from .bm25 import Bm25Index
-from .chroma import chroma_reader
-from .chunking import DEFAULT, Chunking, content_hash, passage_of
+from .chunking import DEFAULT, Chunking
+from .passages import load_passages
+from .vector_store import VectorStore
 
-FORMAT = 1
+FORMAT = 2
 TIE_MARGIN = 16  # extra hits, so that ties at the cutoff are broken by id
-PAGE = 10_000  # rows per read; Chroma fails above 32,766
-CHECKED_NEIGHBOURS = 1000  # passages the health check requests from the vector index
-COLLECTION = "passages"
 CHECKED = ("docstore.json", "passages.json", "lexical.npz")  # and the files of the vector store
 ANOTHER_MODEL = "Set RAG_EMBEDDING and OPENAI_BASE_URL to that model, or index the corpus under another name."
 
@@ -178,15 +177,15 @@ class CorpusIndex:
     """
 
     def __init__(
-        self, manifest: Manifest, passages: Mapping[str, Passage], order: Sequence[str], bm25: Bm25Index,
-        collection: Any, generation: Path, read: Callable[[str], str] = str,
+        self, manifest: Manifest, passages: Mapping[str, Passage], bm25: Bm25Index, vectors: VectorStore,
+        generation: Path, read: Callable[[str], str] = str,
     ) -> None:  # fmt: skip
         self.manifest = manifest
         self.generation = generation
         self.passages = passages
-        self._order = list(order)
+        self._order = list(passages)
         self._bm25 = bm25
-        self._collection = collection
+        self._vectors = vectors
         self._read = read
         self._identity: Identity | None = None
         counted = Counter(passage.language for passage in passages.values()).most_common()
@@ -208,8 +207,13 @@ class CorpusIndex:
         return f"{self.manifest.corpus}{enriched}, {len(self._order):,} passages, generation {number}"
 
     @classmethod
-    def open(cls, generation: Path, read: Callable[[str], str] = str) -> CorpusIndex:
+    def open(
+        cls, generation: Path, read: Callable[[str], str] = str, *, vectors_later: bool = False
+    ) -> CorpusIndex:
         """Open a generation after an integrity check.
+
+        Args:
+            vectors_later: open and check the vector store, which takes half a second, when first searched.
 
         Raises:
             IndexDamaged: the message names the part that is missing, changed or incomplete.
@@ -220,16 +224,14 @@ class CorpusIndex:
             manifest = Manifest.read(generation)
             _check_files(generation, manifest)
             bm25 = Bm25Index.load(generation / "lexical.npz")
-            order = json.loads((generation / "passages.json").read_text(encoding="utf-8"))
-            collection, passages = _open_collection(generation, manifest, resources)
-            if set(order) != set(passages):
-                raise IndexDamaged(
-                    f"{generation.name}: the vector store has {len(passages)} passages, not {len(order)}."
-                )
+            passages = load_passages(generation / "passages.json")
+            vectors = VectorStore(generation, manifest.dimensions, passages, resources)
+            if not vectors_later:
+                vectors.open()
         except BaseException:
             resources.close()
             raise
-        index = cls(manifest, passages, order, bm25, collection, generation, read)
+        index = cls(manifest, passages, bm25, vectors, generation, read)
         index._identity = identity
         weakref.finalize(index, resources.close)  # readers may still use it when a newer one is opened
         return index
@@ -260,11 +262,8 @@ class CorpusIndex:
                 ANOTHER_MODEL,
             )
         with self._reading():
-            found = self._collection.query(
-                query_embeddings=[vector.tolist()], n_results=count, include=["distances"]
-            )
-        pairs = zip(found["ids"][0], found["distances"][0], strict=True)
-        hits = [Hit(self.passages[identity], 1.0 - float(distance), "cosine") for identity, distance in pairs]
+            nearest = self._vectors.nearest(vector, count)
+        hits = [Hit(self.passages[identity], cosine, "cosine") for identity, cosine in nearest]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
 
     @contextmanager
@@ -272,6 +271,8 @@ class CorpusIndex:
         """Turn an error of Chroma, whose files were damaged since it was opened, into IndexDamaged."""
         try:
             yield
+        except StorageError:
+            raise
         except Exception as error:
             self._identity = None  # the next question opens and checks it again
             raise IndexDamaged(
@@ -295,8 +296,7 @@ class CorpusIndex:
         if not ids:
             return np.zeros((0, self.manifest.dimensions), np.float32)
         with self._reading():
-            found = self._collection.get(ids=list(ids), include=["embeddings"])
-            vectors = dict(zip(found["ids"], found["embeddings"], strict=True))
+            vectors = self._vectors.get(ids)
         return np.array([vectors[identity] for identity in ids], np.float32)
 
 
@@ -331,49 +331,3 @@ def _check_files(generation: Path, manifest: Manifest) -> None:
         if not path.is_file() or checksum(path) != expected:
             part = "a file of the vector store, " if name.startswith("chroma/") else ""
             raise IndexDamaged(f"{generation.name}: {part}{name} is missing or changed.")
-
-
-def _open_collection(
-    generation: Path, manifest: Manifest, resources: ExitStack
-) -> tuple[Any, dict[str, Passage]]:
-    """The vector store's collection, checked, and its passages."""
-    try:
-        client = chroma_reader(generation / "chroma", resources)
-        collection = client.get_collection(COLLECTION, embedding_function=None)
-        passages = _read_passages(collection)
-        _check_vectors(collection, manifest, passages.values())
-        return collection, passages
-    except StorageError:
-        raise
-    except Exception as error:  # Chroma raises many types for a corrupt store
-        damaged = isinstance(error, IndexDamaged)
-        what = str(error) if damaged else f"the vector store cannot be opened ({error})."
-        raise IndexDamaged(f"{generation.name}: {what}") from error
-
-
-def _read_passages(collection: Any) -> dict[str, Passage]:
-    passages: dict[str, Passage] = {}
-    for offset in range(0, max(collection.count(), 1), PAGE):
-        page = collection.get(limit=PAGE, offset=offset, include=["documents", "metadatas"])
-        for identity, text, metadata in zip(page["ids"], page["documents"], page["metadatas"], strict=True):
-            passages[identity] = passage_of(identity, text, metadata)
-            if not identity.endswith(f":{content_hash(passages[identity])}"):
-                raise IndexDamaged(f"the vector store has a different text for passage {identity}.")
-    return passages
-
-
-def _check_vectors(collection: Any, manifest: Manifest, passages: Collection[Passage]) -> None:
-    """Check that the vector index returns every passage; it can lose rows without an error.
-
-    Of hundreds of passages with equal text, and so equal vectors, a sound index may miss some.
-    """
-    if collection.configuration_json["hnsw"]["space"] != "cosine":
-        raise IndexDamaged("the vector store does not use cosine distance.")
-    expected = min(manifest.passages, CHECKED_NEIGHBOURS)
-    if not expected:
-        return
-    probe = np.ones(manifest.dimensions, np.float32) / np.sqrt(manifest.dimensions)
-    found = collection.query(query_embeddings=[probe.tolist()], n_results=expected, include=[])
-    repeated = len(passages) - len({passage.indexed_text for passage in passages})
-    if not expected - repeated <= len(set(found["ids"][0])) <= expected:
-        raise IndexDamaged(f"the vector store finds only {len(set(found['ids'][0]))} of {expected} passages.")

@@ -19,7 +19,7 @@ from ..data.reading.formats import READERS
 from ..data.reading.reasons import EMPTY
 from ..values.errors import StorageError
 from ..values.private import FILE, private_folder, private_home, tighten
-from .pipeline import Progress, no_progress
+from .progress import Progress, no_progress
 from .readers import SourceFiles, add_documents, read_path
 
 UPLOADS = "uploads"  # folder in the state folder, and the root of these documents in every index

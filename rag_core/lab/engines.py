@@ -124,7 +124,7 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
     Raises:
         RagError: a model, key or data file is missing.
     """
-    prices = PriceList.read(settings.data / "prices.toml")
+    prices = PriceList.of(settings)
     labels = LabelRules.read(settings.data / "labels.toml", settings.labels)
     thesaurus = Thesaurus.read(settings.data / "thesaurus.toml")
     tell("loading the embedding model")

@@ -58,6 +58,7 @@ def open_lab(
     engines: Engines | None = None,
     progress: Progress = no_progress,
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
+    vectors_later: bool = False,
 ) -> Lab:
     """Open a corpus: load the models, and build, renew or repair the index where needed.
 
@@ -67,6 +68,8 @@ def open_lab(
     Args:
         consent: receives the embedding calls that a provider is about to be sent, before the first one;
             raising an error keeps them from being made.
+        vectors_later: open and check the vector stores when first searched; damage found then is not repaired
+            until the corpus is opened again without this. For questions that search words only.
 
     Raises:
         RagError: what is missing, and the command that mends it.
@@ -76,7 +79,12 @@ def open_lab(
     reading = _reading(settings, corpus, documents, progress)  # before the models, which take much longer
     engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
     store = CorpusStore(
-        settings.home, corpus, engines.embedder, settings.data / "vectors", asking(engines, consent)
+        settings.home,
+        corpus,
+        engines.embedder,
+        settings.data / "vectors",
+        asking(engines, consent),
+        vectors_later=vectors_later,
     )
     lab = Lab(settings, corpus, engines, store)
     progress("opening the index", 0, 1)

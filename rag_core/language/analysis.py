@@ -236,27 +236,27 @@ def stop_words(language: str) -> frozenset[str]:
     """The stop words of a language, lower-cased; none for languages without a list."""
     if language not in LANGUAGES:
         return frozenset()
-    listed = _nltk().corpus.stopwords.words(LANGUAGES[language])
-    words = {part for word in listed for part in _WORD.findall(word) if len(part) > 1}
+    listed = (_trained() / "corpora" / "stopwords" / LANGUAGES[language]).read_text(encoding="utf-8")
+    words = {word for word in _WORD.findall(listed) if len(word) > 1}
     return frozenset(words | _KEPT_SINGLE[language] | _QUESTION_WORDS.get(language, frozenset()))
 
 
 @functools.cache
 def _sentence_splitter(language: str) -> Any:
-    return _nltk().tokenize.PunktTokenizer(LANGUAGES.get(language, "english"))
+    """NLTK's Punkt (Kiss and Strunk 2006), imported late: with scipy, pandas and scikit-learn it takes two seconds."""
+    import nltk
+
+    nltk.data.path.insert(0, str(_trained()))
+    return nltk.tokenize.PunktTokenizer(LANGUAGES.get(language, "english"))
 
 
 @functools.cache
-def _nltk() -> Any:
-    """NLTK with the stop words and sentence models shipped by LlamaIndex; downloads nothing."""
-    import nltk
-    import nltk.corpus
-
-    spec = importlib.util.find_spec("llama_index.core")
-    if spec and spec.origin:
-        nltk.data.path.insert(0, str(Path(spec.origin).parent / "_static" / "nltk_cache"))
-    nltk.corpus.stopwords.ensure_loaded()  # the lazy loader is not thread-safe
-    return nltk
+def _trained() -> Path:
+    """The folder of NLTK's stop words and sentence models that LlamaIndex ships, found without importing either."""
+    spec = importlib.util.find_spec("llama_index")
+    places = spec.submodule_search_locations if spec else None
+    folders = [Path(place, "core", "_static", "nltk_cache") for place in places or ()]
+    return next(folder for folder in folders if folder.is_dir())
 
 
 @functools.cache

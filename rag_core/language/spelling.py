@@ -37,6 +37,12 @@ _TYPED_CONTRACTIONS = """
     werent wont wouldnt aint im ive youre hes shes theyre whats thats id ill
 """  # without their apostrophe; most negate
 _KEPT = frozenset(_TYPED_CONTRACTIONS.split())
+# Words that frame a question, as sent from a phone: a dictionary has some of them in another sense ("wat", a temple).
+_PHONE = {
+    "wat": "what", "wot": "what", "wht": "what", "wen": "when", "wich": "which", "wher": "where", "hwo": "how",
+    "shud": "should", "shld": "should", "cud": "could", "wud": "would", "pls": "please", "plz": "please",
+    "bcoz": "because", "becoz": "because", "cuz": "because", "thru": "through", "tho": "though",
+}  # fmt: skip
 _NEGATIONS = frozenset(
     ["no", "not", "nor", "never", "none", "nobody", "nothing", "without", "neither", "non"]
 )
@@ -148,14 +154,17 @@ class Spelling:
         unknown = [match for match in _WORD.finditer(question) if self._is_unknown(question, match)]
         if not unknown or self._has_spanish(question):
             return question
-        english, spanish = self._vocabularies
-        meant = {match[0]: english.nearest(match[0].lower()) for match in unknown}
+        spanish = self._vocabularies[1]
+        meant = {match[0]: self._meant(match[0].lower()) for match in unknown}
         found = {word: near for word, near in meant.items() if near}
         if language_of(question) == "es" and _as_near(spanish, found):
             return question
         return _WORD.sub(
             lambda match: _cased(match[0], found[match[0]].word) if match[0] in found else match[0], question
         )
+
+    def _meant(self, word: str) -> _Found | None:
+        return _Found(1, _PHONE[word]) if word in _PHONE else self._vocabularies[0].nearest(word)
 
     def _is_unknown(self, question: str, match: re.Match[str]) -> bool:
         word = match[0].lower()
@@ -167,6 +176,8 @@ class Spelling:
 
     def _knows(self, word: str) -> bool:
         english, spanish = self._vocabularies
+        if word in _PHONE:
+            return False
         forms = (word, word.removesuffix("s"), word.removesuffix("es"))
         return any(form in english for form in forms) or word in spanish or self._is_word(word, "en")
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..language.advice import points_back
 from ..language.urgency import asks_when_to_act, calls_for_help, signs_in
 from ..urgency.leading import calls_for
-from .quotable import Candidate
+from .quotable import Candidate, announces
 from .urgent import Urgent
 
 MOST = 5  # sentences of an answer
@@ -19,6 +19,7 @@ MOST_LISTED = 8  # the same of one that quotes a whole list
 SOURCES = 3  # passages quoted at most
 GAP = 1.0  # a sentence of the best passage may score this much less than the best
 OPENING_GAP = 0.5  # the same for sentences before the best one in its passage, which would open the answer
+OPENS_TOO = 0.2  # a sentence above the best one opens the answer if it scores less by no more than this
 GAP_ELSEWHERE = 0.4  # the same for sentences of other passages
 HELP_GAP = 0.2  # the same for a call for help to come first when none of its signs is happening
 
@@ -78,14 +79,34 @@ def _best(given: Choice, scores: NDArray[np.float64], chosen: Sequence[int], mos
         quoted = (*chosen, *found)
         sources = {candidates[j].n for j in quoted}
         group = _with_needed(given, i, quoted)
+        if group and any(scores[j] == -np.inf and not candidates[j].leads for j in group if j not in quoted):
+            lead = _row(given, i, candidates[i].lead)
+            group = [i] if lead in quoted else [lead, i] if lead is not None else None
         if not group or len(quoted) + len(group) > (MOST_LISTED if len(group) > 2 else MOST):
-            continue
-        if not all(np.isfinite(scores[j]) or j in quoted or candidates[j].leads for j in group):
             continue
         if candidates[i].n in sources or len(sources) < SOURCES:
             found += group
     order = list(dict.fromkeys(candidates[i].n for i in found))
-    return sorted(found, key=lambda i: (order.index(candidates[i].n), i))
+    return _best_first(given, scores, sorted(found, key=lambda i: (order.index(candidates[i].n), i)))
+
+
+def _best_first(given: Choice, scores: NDArray[np.float64], found: list[int]) -> list[int]:
+    """With the best sentence before those above it in its passage, unless one of them is nearly as good or it adds to one.
+
+    A passage on several things opens with another: "flu is no reason for induction" is no answer about vaccines.
+    """
+    candidates = given.candidates
+    first = [i for i in found if candidates[i].n == candidates[found[0]].n]
+    best = max(first, key=lambda i: float(scores[i]), default=None)
+    if best is None or candidates[best].adds or candidates[best].leads or candidates[best].lead is not None:
+        return found
+    place = found.index(best)
+    if any(scores[i] >= scores[best] - OPENS_TOO or candidates[i].leads for i in found[:place]):
+        return found
+    end = place + 1
+    while end < len(found) and found[end] == found[end - 1] + 1 and candidates[found[end]].needs_previous:
+        end += 1
+    return [*found[place:end], *found[:place], *found[end:]]
 
 
 def _with_needed(given: Choice, i: int, chosen: Sequence[int]) -> list[int] | None:
@@ -96,11 +117,12 @@ def _with_needed(given: Choice, i: int, chosen: Sequence[int]) -> list[int] | No
     items = [j for j in range(len(candidates)) if _row(given, j, candidates[j].above) == i and quotable[j]]
     if items:
         best = max(items, key=lambda j: float(given.scores[:, j].max()))
-        whole = [j for j in (i, *items, *_conclusion(given, items[-1])) if j not in chosen]
-        if _about_the_list(given, i, best) and len(chosen) + len(whole) <= MOST_LISTED:
+        whole = _whole_list(given, i, items, chosen)
+        if whole and (_about_the_list(given, i, best) or announces(candidates[i].text)):
             return whole
         if candidates[i].leads:
-            return [i, best]
+            fits_alone = announces(candidates[i].text) and len(items) < MOST_LISTED
+            return None if fits_alone else [i, best]
     elif candidates[i].leads:
         return None
     group = [i]
@@ -108,7 +130,14 @@ def _with_needed(given: Choice, i: int, chosen: Sequence[int]) -> list[int] | No
     if lead in chosen:
         return group
     if lead is not None:
-        return [lead, i] if quotable[lead] else None
+        if not quotable[lead]:
+            return None
+        items = [
+            j for j in range(len(candidates)) if _row(given, j, candidates[j].lead) == lead and quotable[j]
+        ]
+        if announces(candidates[lead].text) and len(items) < MOST_LISTED:
+            return _whole_list(given, lead, items, chosen) or None
+        return [lead, i]
     while candidates[group[0]].needs_previous:
         before = group[0] - 1
         if before in chosen:
@@ -117,6 +146,12 @@ def _with_needed(given: Choice, i: int, chosen: Sequence[int]) -> list[int] | No
             return None
         group.insert(0, before)
     return group
+
+
+def _whole_list(given: Choice, above: int, items: Sequence[int], chosen: Sequence[int]) -> list[int]:
+    """A list's sentence above, its items and its conclusion that are not chosen yet; empty when they are too many."""
+    whole = [j for j in (above, *items, *_conclusion(given, items[-1])) if j not in chosen]
+    return whole if len(chosen) + len(whole) <= MOST_LISTED else []
 
 
 def _about_the_list(given: Choice, above: int, best: int) -> bool:
@@ -230,7 +265,8 @@ def _opener(given: Choice, urgent: Urgent) -> list[int]:
             continue
         group = _with_needed(given, i, ()) if totals[i] > -np.inf else None
         if group and len(group) > 2:  # a whole list is no first sentence
-            group = [i]
+            lead = _row(given, i, candidate.lead)
+            group = [i] if lead is None else [lead, i]
         before = " ".join(
             each.text for each in given.candidates if each.n == candidate.n and each.place < candidate.place
         )

@@ -19,12 +19,13 @@ from ..urgency.reading import plain
 from ..values.errors import DataError
 from ..values.evidence import EvidenceScore
 from ..values.types import Hit
-from .naming import Naming
+from .naming import Named, Naming
 from .quotable import read_sources
 from .scorer import Calibration
 from .urgent import Urgent
 
 MOST_WORDS = 10  # of a question; more say no more about it
+LEADING = 5  # passages whose documents are compared
 # Relevance of the best passage that the offline engine needs for an emergency.
 URGENT_SUPPORT = 0.15  # if a passage calls for help
 HELPLESS_SUPPORT = 0.70  # if none does
@@ -37,14 +38,16 @@ class Facts(NamedTuple):
     Args:
         relevance: of the best passage, as log-odds.
         others: 1 for a question about a man, an older child or an animal when the passages are about maternity.
-        named: share of the question's words that the passages name.
-        words: number of those words, at most MOST_WORDS; long questions are matched less closely.
+        rarest: how far the best passage names the question's rarest word.
+        words: number of the question's words, at most MOST_WORDS; long questions are matched less closely.
+        spread: see `spread`.
     """
 
     relevance: float
     others: float
-    named: float
+    rarest: float
     words: float
+    spread: float
 
 
 @dataclass(frozen=True)
@@ -135,30 +138,47 @@ class PassageEvidence:
             return EvidenceScore(best, urgent if offline else 0.0)
         least = self._fitted.offline if offline else self._fitted.model
         return EvidenceScore(
-            self._fitted.calibration(self.facts(question, hits, best)),
+            self._fitted.calibration(self.facts(question, hits, relevance)),
             least.get(language_of(question), least["en"]),
         )
 
-    def facts(self, question: str, hits: Sequence[Hit], best: float) -> Facts:
+    def facts(self, question: str, hits: Sequence[Hit], relevance: Sequence[float]) -> Facts:
         """What the score is computed from.
 
         Args:
-            best: relevance of the best passage, 0 to 1.
+            relevance: of each passage, 0 to 1.
         """
-        clipped = min(max(best, 0.001), 0.999)
+        best = max(range(len(hits)), key=lambda i: relevance[i], default=None)
+        clipped = 0.001 if best is None else min(max(relevance[best], 0.001), 0.999)
         maternity = 2 * sum(names_maternity(hit.passage.text) for hit in hits) > len(hits)
-        named = self._naming.of(question, hits)
+        named = Named(0.0, 0) if best is None else self._naming.of(question, hits[best])
         return Facts(
             math.log(clipped / (1 - clipped)),
             float(maternity and about_others(question)),
-            named.share,
+            named.rarest,
             min(named.words, MOST_WORDS),
+            spread(hits),
         )
 
     def _relevance(self, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
         labels = [hit.relevance for hit in hits]
         known = [one.score for one in labels if one is not None and one.scorer == "offline_scorer"]
         return known if len(known) == len(hits) else self._assessor.relevance(question, hits)
+
+
+def spread(hits: Sequence[Hit]) -> float:
+    """(documents − 1) / (passages − 1) of the LEADING passages, 0 to 1: whether the searches agree on a document.
+
+    0 where it says nothing: for one passage, and if each is the first of its document, which may have no other.
+    """
+    leading = hits[:LEADING]
+    if len(leading) < 2 or all(_is_first(hit) for hit in leading):
+        return 0.0
+    return (len({hit.passage.doc_id for hit in leading}) - 1) / (len(leading) - 1)
+
+
+def _is_first(hit: Hit) -> bool:
+    return hit.passage.id.removeprefix(hit.passage.doc_id).split(":")[1:2] in ([], ["0"])
 
 
 def needed_in_emergency(question: str, hits: Sequence[Hit]) -> float | None:

@@ -1,9 +1,9 @@
-"""How much of what a question names its passages name too."""
+"""Whether a passage names what a question names."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..language.analysis import tokens, words_of
@@ -24,11 +24,11 @@ class Named(NamedTuple):
     """The words of a question that are not about maternity in general.
 
     Args:
-        share: how much of them the passages name, 0 to 1; a word counts the more, the rarer it is in English.
+        rarest: how far a passage names the one that is rarest in English, 0 to 1.
         words: their number.
     """
 
-    share: float
+    rarest: float
     words: int
 
 
@@ -39,7 +39,7 @@ class _Text(NamedTuple):
 
 
 class Naming:
-    """Finds the words of questions in passages, both as the embedding model reads them: Spanish as its gloss.
+    """Finds the rarest words of questions in passages, both as the embedding model reads them: Spanish as its gloss.
 
     A passage names a word by its stem, by another name of its concept, or in part by a similar spelling
     ("subutecks", "Subutex").
@@ -50,30 +50,25 @@ class Naming:
         self._thesaurus = thesaurus
         self._passage = functools.lru_cache(maxsize=CACHED)(self._read)
 
-    def of(self, question: str, hits: Sequence[Hit]) -> Named:
-        """How much of the question the passages name together."""
-        if not hits:
-            return Named(0.0, 0)
-        read, language = self._scorer.as_read(question, question_language(question, hits[0].passage.language))
-        passages = [self._passage(plain_text(hit.passage), hit.passage.language) for hit in hits]
-        stems, forms, concepts = (frozenset().union(*parts) for parts in zip(*passages, strict=True))
+    def of(self, question: str, hit: Hit) -> Named:
+        """Whether a passage names a question's rarest word; the first of equally rare ones."""
+        spoken = question_language(question, hit.passage.language)
+        read, language = self._scorer.as_read(question, spoken)
+        passage = self._passage(plain_text(hit.passage), hit.passage.language)
         mentions = self._thesaurus.find(read, language) if self._thesaurus else ()
-        weights, found = [], []
-        for stem, word in {
-            word.stem: word
-            for word in words_of(read, language)
-            if not word.stop and len(word.form) > 1 and not word.form.isdigit()
-        }.items():
+        named: dict[str, tuple[float, float]] = {}  # rarity and share named, by stem
+        for word in words_of(read, language):
             form = read[word.start : word.end]
-            short = len(form) < SHORTEST and not form.isupper()
-            if short or stem in framing_terms() or names_maternity(form):
+            short = len(word.form) < 2 or (len(form) < SHORTEST and not form.isupper())
+            general = word.stop or word.stem in framing_terms() or names_maternity(form)
+            if short or general or word.form.isdigit() or word.stem in named:
                 continue
             own = {one.concept.id for one in mentions if one.start <= word.start < one.end}
-            weights.append(self._scorer.pieces.rarity(form))
-            found.append(1.0 if stem in stems or own & concepts else _closest(word.form, forms))
-        total = sum(weights)
-        named = sum(weight * share for weight, share in zip(weights, found, strict=True))
-        return Named(named / total if total else 0.0, len(weights))
+            known = word.stem in passage.stems or own & passage.concepts
+            share = 1.0 if known else _closest(word.form, passage.forms)
+            named[word.stem] = (self._scorer.pieces.rarity(form), share)
+        _, rarest = max(named.values(), key=lambda pair: pair[0], default=(0.0, 0.0))
+        return Named(rarest, len(named))
 
     def _read(self, text: str, language: str) -> _Text:
         read, spoken = self._scorer.as_read(text, language)

@@ -22,6 +22,7 @@ _BLOCKS = re.compile(r"\n{2,}|\n(?=[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t])")
 _ITEM = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
 _ENDS = re.compile(r"[.!?…:;][\"'”’»)]*$")
 _INTRODUCES = re.compile(r":$|\b(?:these|below|the following|siguientes?|est[ao]s)\b", re.IGNORECASE)
+_ANNOUNCES = re.compile(r"\b(?:the following|in these|siguientes?)\b", re.IGNORECASE)
 _LOOKS_BACK = re.compile(
     r"(?:it|its|they|them|their|this|these|those|that|he|she|such|both|then|so|but|also|however|instead|otherwise|"
     r"another|others?|the (?:same|other|latter|former)|even then|either way|neither|afterwards|if (?:it|they|this|not|so)|"
@@ -37,6 +38,10 @@ _POINTS_BACK = re.compile(
     r"\b(?:(?:these|those|this|that|such) (?:sign|symptom|test|drug|medicine|measure|treatment|case|infection|rule|reason|stage|change|group|advice|"
     r"problem|step|method|risk|women|babies)s?|(?:est|es)[aeo]s? (?:signo|síntoma|prueba|medicamento|medida|tratamiento|caso|infección|"
     r"norma|motivo|fase|cambio|grupo|problema|método|riesgo|mujer)(?:e?s)?|dichos?|dichas?|instead|(?:call|calling|ring) it)\b",
+    re.IGNORECASE,
+)
+_ADDS = re.compile(
+    r"\b(?:also|too|therefore|is the same|then|instead|también|tampoco|además|por (?:lo )?tanto|es lo mismo)\b",
     re.IGNORECASE,
 )
 
@@ -76,6 +81,16 @@ class Candidate:
     def needs_previous(self) -> bool:
         """Whether it refers to the sentence before it."""
         return self.place > 0 and bool(_LOOKS_BACK.match(self.text) or _POINTS_BACK.search(self.text))
+
+    @property
+    def adds(self) -> bool:
+        """Whether it refers, or adds, to what stands before it, and so opens no answer."""
+        return self.needs_previous or _ADDS.search(self.text) is not None
+
+
+def announces(lead: str) -> bool:
+    """Whether a list's lead-in announces all of it: "in the following situations" is untrue of one item."""
+    return _ANNOUNCES.search(lead) is not None
 
 
 class Piece(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 from ..runtime.context import Context
 from ..runtime.run import Run
 from ..runtime.services import Services
-from ..stages import Flow, SelectStage, Stage
+from ..stages import Bm25, Flow, Generate, Retrieve, SelectStage, Stage, Top
 from ..urgency.triage import triage
 from ..values.errors import ConfigError, StageError, Stopped
 from ..values.trace import Step, Trace
@@ -69,6 +69,14 @@ class Strategy:
     def fingerprint(self) -> str:
         """Id of the stages and their parameters, 12 hexadecimal digits: for caches and result files."""
         return hashlib.sha256(repr((self.name, self.stages)).encode()).hexdigest()[:12]
+
+    @property
+    def searches_words_only(self) -> bool:
+        """Whether no stage reads a vector of the index, so that its vector store need not be opened."""
+        retrievers = [one for stage in self.stages if isinstance(stage, Retrieve) for one in stage.retrievers]
+        return all(isinstance(stage, Retrieve | Top | Generate) for stage in self.stages) and all(
+            isinstance(one, Bm25) for one in retrievers
+        )
 
     def without_answer(self) -> Strategy:
         """The same strategy without its answer stage: retrieval alone, without the cost of an answer."""
@@ -165,7 +173,7 @@ def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
         warnings,
         readings=ctx.meter.readings,
         control=stage.control if isinstance(stage, SelectStage) else "",
-        left_out=tuple(ctx.meter.left_out),
+        outranked=tuple(ctx.meter.outranked),
         embeddings=ctx.meter.embeddings,
         exchanges=tuple(sorted(ctx.meter.exchanges, key=lambda one: one.place)),
         started=started,

@@ -7,11 +7,15 @@ import unicodedata
 
 _MARKS = re.compile(r"[\u2018\u2019'`´]")
 _DECIMAL = re.compile(r"(?<=\d),(?=\d)")
+# The lay name of anaemia, in which the wording of urgent questions ("blood") would be seen.
+_ANAEMIA = re.compile(
+    r"(?<!\w)(?:(?:weak|tired|poor) blood(?! (?:pressure|sugar|flow))|blood is (?:weak|tired|poor)|sangre (?:esta |muy )*(?:debil|baja|floja))(?!\w)"
+)
 _WEEKS = re.compile(r"(?<!\w)w+e{0,3}i?k+e?s?(?!\w)")  # as misspelt
 
 
 def plain(text: str) -> str:
-    """A text in lower case, without accents or apostrophes, numbers with a decimal point."""
+    """A text in lower case, without accents or apostrophes, numbers with a decimal point; "weak blood" is anaemia."""
     bare = unicodedata.normalize("NFKD", _MARKS.sub("", text).casefold())
     bare = "".join(char for char in bare if not unicodedata.combining(char))
-    return _WEEKS.sub("weeks", _DECIMAL.sub(".", " ".join(bare.split())))
+    return _ANAEMIA.sub("anaemia", _WEEKS.sub("weeks", _DECIMAL.sub(".", " ".join(bare.split()))))

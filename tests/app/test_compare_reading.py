@@ -92,3 +92,13 @@ def test_a_phone_opens_a_source_along_its_lower_edge(browser: Browser, app: str)
     expect(card).to_be_in_viewport(ratio=0.9)
     expect(citation).to_be_in_viewport()
     visit.context.close()
+
+
+def test_what_was_read_in_place_of_the_question_stands_above_every_answer(desk: Visit) -> None:
+    page = desk.page
+    desk.type("gestasional diabetis wat can i eat")
+    desk.run()
+    desk.wait_until_done()
+    read = page.get_by_text("Read as: gestational diabetes what can i eat", exact=True)
+    expect(read).to_have_count(page.locator(".rl-answer").count())
+    assert read.first.bounding_box()["y"] < page.locator(".rl-answer").first.bounding_box()["y"]

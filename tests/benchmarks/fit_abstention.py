@@ -5,10 +5,11 @@
 Writes data/abstention.toml. A logistic regression on `Facts` tells questions whose passages include a relevant one
 from those that the collection cannot answer, over several strategies and both languages, both sorts weighted equally.
 The latter are those of the dev questions, the dev half of data/abstention, and OTHER; emergencies with a rule of
-their own are left out. Thresholds are chosen on scores of questions left out of the fit (ten folds):
+their own are left out. Thresholds are chosen on scores of questions left out of the fit (ten folds), in each language:
 
-- offline: the lowest that declines OUTSIDE of the questions that the collection cannot answer, in each language;
-- model: the highest that declines at most INSIDE of those that it can answer.
+- offline: the lowest that declines OUTSIDE of the questions that the collection cannot answer, but none that declines more
+  than DECLINED of those that it can;
+- model: the highest that declines at most MODEL_DECLINED of these, since a language model can decline by itself.
 
 `measure_abstention` (rag_core/evaluation/abstention.py) measures the result.
 """
@@ -35,8 +36,8 @@ from rag_core.offline.naming import Naming
 DATA = Path(__file__).resolve().parents[2] / "data"
 STRATEGIES = ("hybrid_rrf", "simple_semantic", "bm25", "ensemble")
 REPORTED = ("hybrid_rrf", "simple_semantic")
-OUTSIDE = {"en": 0.80, "es": 0.90}  # share of the unanswerable to decline
-INSIDE = 0.03  # share of the answerable that may be declined before a language model is asked
+OUTSIDE, DECLINED = 0.90, 0.15  # shares of the unanswerable and of the answerable questions
+MODEL_DECLINED = 0.03  # the latter before a language model is asked
 RIDGE, FOLDS = 0.003, 10
 OTHER = {
     "en": [
@@ -146,12 +147,18 @@ def cases(lab: Lab) -> Iterator[Case]:
         for name, trace in zip(STRATEGIES, lab.compare(text, searches), strict=True):
             hits = trace.ranking.hits
             if hits and needed_in_emergency(text, hits) is None:
-                best = max(engines.scorer.relevance(text, hits))
                 judged = grades.get(identity)
                 found = inside and (
                     judged is None or any(judged.get(passage_key(hit.id), 0) > 0 for hit in hits)
                 )
-                yield Case(text, language, name, inside, found, evidence.facts(text, hits, best))
+                yield Case(
+                    text,
+                    language,
+                    name,
+                    inside,
+                    found,
+                    evidence.facts(text, hits, engines.scorer.relevance(text, hits)),
+                )
 
 
 def fit(rows: list[Case]) -> np.ndarray:
@@ -209,11 +216,12 @@ def main() -> None:
             )
             for wanted in (True, False)
         )
-        offline = np.ceil(100 * np.quantile(outside, OUTSIDE[language])) / 100
-        model = np.floor(100 * np.quantile(inside, INSIDE)) / 100
-        least["offline"].append(f"{language} = {offline:.2f}")
-        least["model"].append(f"{language} = {model:.2f}")
-        for who, threshold in (("offline", offline), ("model", model)):
+        enough = np.ceil(100 * np.quantile(outside, OUTSIDE)) / 100
+        offline, model = (
+            np.floor(100 * np.quantile(inside, most)) / 100 for most in (DECLINED, MODEL_DECLINED)
+        )
+        for who, threshold in (("offline", min(enough, offline)), ("model", model)):
+            least[who].append(f"{language} = {threshold:.2f}")
             print(
                 f"{language} {who} {threshold:.2f}: declines {np.mean(outside < threshold):.3f} of {len(outside)} outside, "
                 f"{np.mean(inside < threshold):.3f} of {len(inside)} inside"

@@ -38,22 +38,37 @@ def test_a_command_without_a_model_loads_no_model_library(arguments: list[str], 
     assert ran.stderr == ""
 
 
-def test_no_strategy_of_the_offline_engine_needs_torch(lab: Lab, real_home: Path) -> None:
-    names = list(RECIPES)
-    asked = ["compare", "When is anti-D given?", "--strategies", ",".join(names), "--json"]
+def asked(home: Path, arguments: list[str], watched: set[str]) -> tuple[str, list[str]]:
+    """What a question prints with the offline engine, and which of the watched packages it loaded."""
     program = (
         "import sys\n"
         "from rag_core.cli import main\n"
         "try:\n"
-        f"    main({asked!r})\n"
+        f"    main({arguments!r})\n"
         "finally:\n"
-        '    sys.stderr.write(f\' loaded {sorted({"torch", "transformers"} & sys.modules.keys())}\')\n'
+        f"    sys.stderr.write(' loaded ' + ' '.join(sorted({watched!r} & sys.modules.keys())))\n"
     )
-    environment = {**os.environ, "RAG_HOME": str(real_home), "RAG_LLM": "offline"}
+    environment = {**os.environ, "RAG_HOME": str(home), "RAG_LLM": "offline"}
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False
     )
-    assert ran.stderr.endswith(" loaded []"), ran.stderr
-    traces = json.loads(ran.stdout)["traces"]
+    return ran.stdout, ran.stderr.rpartition(" loaded ")[2].split()
+
+
+def test_no_strategy_of_the_offline_engine_needs_torch(lab: Lab, real_home: Path) -> None:
+    names = list(RECIPES)
+    arguments = ["compare", "When is anti-D given?", "--strategies", ",".join(names), "--json"]
+    printed, loaded = asked(real_home, arguments, {"torch", "transformers", "chromadb"})
+    assert loaded == ["chromadb"]
+    traces = json.loads(printed)["traces"]
     assert [trace["strategy"] for trace in traces] == names
     assert all(trace["answer"]["text"] for trace in traces)
+
+
+def test_a_keyword_search_opens_no_vector_store(lab: Lab, real_home: Path) -> None:
+    arguments = ["query", "When is anti-D given?", "--strategy", "bm25", "--json"]
+    printed, loaded = asked(
+        real_home, arguments, {"chromadb", "torch", "transformers", "plotly", "streamlit", "onnxruntime"}
+    )
+    assert loaded == ["onnxruntime"]  # the offline engine compares sentences
+    assert json.loads(printed)["answer"]["text"] == lab.run("When is anti-D given?", "bm25").answer.text

@@ -12,7 +12,8 @@ from llama_index.core.schema import Document as LlamaDocument
 from rag_core.data.documents import Document
 from rag_core.data.limits import MAX_TITLE
 from rag_core.indexing import CorpusStore, SourceFiles
-from rag_core.indexing.chunking import LONGEST, LONGEST_WHOLE, PassageParser
+from rag_core.indexing.cutting import LONGEST
+from rag_core.indexing.passage_parser import LONGEST_WHOLE, PassageParser
 from rag_core.values.errors import DataError, Stopped
 
 TEXTS = {

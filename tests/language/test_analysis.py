@@ -11,7 +11,16 @@ import pytest
 from rank_bm25 import BM25Okapi
 
 from rag_core.indexing.bm25 import Bm25Index
-from rag_core.language.analysis import ANALYSER, language_of, matches, query_tokens, sentences, tokens
+from rag_core.language.analysis import (
+    ANALYSER,
+    LANGUAGES,
+    language_of,
+    matches,
+    query_tokens,
+    sentences,
+    stop_words,
+    tokens,
+)
 
 
 @pytest.mark.parametrize(
@@ -297,3 +306,13 @@ def test_the_terms_of_a_gloss_are_added_to_those_of_the_question():
     own = query_tokens(question, ["en", "es"])
     assert query_tokens(question, ["en", "es"], gloss) == [*own, "nausea", "earli", "pregnanc"]
     assert query_tokens(question, ["en", "es"], question) == own, "not read in English"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_stop_words_include_nltks(language: str) -> None:
+    sentences("This finds NLTK's data.", language)
+    from nltk.corpus import stopwords
+
+    listed = {word for word in stopwords.words(LANGUAGES[language]) if len(word) > 1 and word.isalpha()}
+    assert len(listed) > 100
+    assert listed <= stop_words(language)

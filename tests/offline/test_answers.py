@@ -186,6 +186,35 @@ def test_one_item_of_a_list_of_full_sentences_is_quoted_alone_when_it_answers_be
     assert said.startswith(f"{item} [1]")
 
 
+@pytest.mark.parametrize(("items", "quoted"), [(5, 5), (8, 1)])  # 8 items and their introduction are too many
+def test_a_list_whose_introduction_announces_all_of_it_is_quoted_whole_if_it_fits(items: int, quoted: int):
+    lead, item = (
+        "A swollen breast needs care in the following situations.",
+        "There is pus or blood in the milk.",
+    )
+    others = [f"Reason number {place} is of another kind." for place in range(2, items + 1)]
+    text = "\n\n".join([lead, "\n".join(f"- {one}" for one in (item, *others))])
+    said = answer("Why is there pus in my milk?", [hit("a", text)], {item: 0.9})
+    assert said == " ".join(f"{one} [1]" for one in (lead, item, *others[: quoted - 1]))
+
+
+def test_an_answer_opens_with_its_best_sentence():
+    flu, vaccine = "Mild flu is no reason for a caesarean.", "The flu vaccine suits every mother."
+    after = "It cannot cause the flu."
+    cosines = {flu: 0.6, vaccine: 0.9, after: 0.6}
+    said = answer("Which vaccine is there?", [hit("a", f"{flu} {vaccine} {after}")], cosines)
+    assert said == f"{vaccine} [1] {after} [1] {flu} [1]"
+    cosines[flu] = 0.8  # nearly as good: the order of the passage stays
+    said = answer("Which vaccine is there?", [hit("a", f"{flu} {vaccine} {after}")], cosines)
+    assert said == f"{flu} [1] {vaccine} [1] {after} [1]"
+
+
+def test_a_sentence_that_adds_to_another_does_not_open_an_answer():
+    first, more = "Cold packs ease a swollen breast.", "Ibuprofen also helps the breast."
+    said = answer("Which medicine is there?", [hit("a", f"{first} {more}")], {first: 0.65, more: 0.95})
+    assert said == f"{first} [1] {more} [1]"
+
+
 def test_a_list_quoted_whole_repeats_no_item():
     item = LISTED[1]
     said = answer(

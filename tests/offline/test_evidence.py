@@ -19,33 +19,41 @@ from rag_core.offline.evidence import (
     PassageEvidence,
     Thresholds,
     read_thresholds,
+    spread,
 )
 from rag_core.offline.naming import Named
 from rag_core.offline.scorer import Calibration
 from rag_core.offline.subject import TermWeights
 from rag_core.values.errors import DataError
 from rag_core.values.evidence import EvidenceScore
-from rag_core.values.types import Hit, Label, Relevance
+from rag_core.values.types import Hit, Label, Passage, Relevance
 
-# log-odds of relevance − others + 2 · share named + words / 10
-FITTED = Thresholds(Calibration(0.0, (1.0, -1.0, 2.0, 0.1)), {"en": 0.6, "es": 0.5}, {"en": 0.2, "es": 0.1})
+# log-odds of relevance − others + 2 · rarest + words / 10 − spread
+FITTED = Thresholds(
+    Calibration(0.0, (1.0, -1.0, 2.0, 0.1, -1.0)), {"en": 0.6, "es": 0.5}, {"en": 0.2, "es": 0.1}
+)
 CALM = "Is itching dangerous?"
 
 
 class Given:
     """Finds what it is given named."""
 
-    def __init__(self, share: float = 0.0, words: int = 0) -> None:
-        self.named = Named(share, words)
+    def __init__(self, rarest: float = 0.0, words: int = 0) -> None:
+        self.named = Named(rarest, words)
 
-    def of(self, question: str, hits: Sequence[Hit]) -> Named:
+    def of(self, question: str, hit: Hit) -> Named:
         return self.named
 
 
+def placed(identity: str) -> Hit:
+    """A passage of the document that its id begins with."""
+    return Hit(Passage(identity, identity[0], "", "Itching"), 1.0, "rrf")
+
+
 def evidence(
-    scorer: object, share: float = 0.0, words: int = 0, model: str = "m+gloss@12ab"
+    scorer: object, rarest: float = 0.0, words: int = 0, model: str = "m+gloss@12ab"
 ) -> PassageEvidence:
-    return PassageEvidence(scorer, Given(share, words), model, {"m+gloss": FITTED})  # type: ignore[arg-type]
+    return PassageEvidence(scorer, Given(rarest, words), model, {"m+gloss": FITTED})  # type: ignore[arg-type]
 
 
 def scored(relevance: float, question: str = CALM, text: str = "Itching", **named: float) -> EvidenceScore:
@@ -55,9 +63,9 @@ def scored(relevance: float, question: str = CALM, text: str = "Itching", **name
 
 
 class TestScore:
-    def test_it_is_logistic_in_the_best_passage_and_the_words_named(self):
+    def test_it_is_logistic_in_the_best_passage_and_the_rarest_word(self):
         # odds 0.5 / 0.5 = 1, then e^(2 · 0.5 + 0.3) = e^1.3 = 3.6693; 3.6693 / 4.6693 = 0.78583
-        assert scored(0.5, share=0.5, words=3).score == pytest.approx(0.78583, abs=1e-5)
+        assert scored(0.5, rarest=0.5, words=3).score == pytest.approx(0.78583, abs=1e-5)
         # odds 0.8 / 0.2 = 4; 4 / 5
         assert scored(0.8).score == pytest.approx(0.8)
 
@@ -69,6 +77,14 @@ class TestScore:
         found = evidence(Fixed(a=0.1, b=0.8, c=0.3)).score(CALM, hits, offline=True)
         assert found is not None
         assert found.score == pytest.approx(0.8)
+
+    def test_passages_of_many_documents_are_weaker_evidence(self):
+        ids = ("a:1:x", "b:0:x", "a:2:x", "c:1:x")
+        hits = [placed(one) for one in ids]
+        found = evidence(Fixed(**dict.fromkeys(ids, 0.8))).score(CALM, hits, offline=True)
+        assert found is not None
+        # 3 documents, 4 passages: spread 2 / 3; odds 4 / e^(2/3) = 2.0537; 2.0537 / 3.0537
+        assert found.score == pytest.approx(0.67253, abs=1e-5)
 
     def test_a_question_about_somebody_else_scores_less_if_the_passages_are_about_maternity(self):
         asked = "Is itching dangerous for a man of 60?"
@@ -112,6 +128,24 @@ class TestScore:
                 return None
 
         assert evidence(Slow()).score(CALM, [hit("a", "Itching")], offline=False) is None
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ((), 0.0),
+        (("a:3:x",), 0.0),
+        (("a:0:x", "a:1:x", "a:2:x"), 0.0),
+        (("a:0:x", "b:0:x", "c:0:x"), 0.0),  # each may be a document of one passage
+        (("a:1:x", "b:0:x", "c:0:x"), 1.0),  # (3 - 1) / (3 - 1)
+        (
+            ("a:0:x", "a:1:x", "b:0:x", "b:1:x", "c:0:x", "d:0:x"),
+            0.5,
+        ),  # (3 - 1) / (5 - 1): the first five count
+    ],
+)
+def test_the_spread_of_passages_over_documents(ids: tuple[str, ...], expected: float):
+    assert spread([placed(one) for one in ids]) == expected
 
 
 class TestEmergencies:

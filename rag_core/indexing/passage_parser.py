@@ -1,0 +1,208 @@
+"""Splitting documents into passages along their headings: a section is one passage if the embedding model can read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from llama_index.core.node_parser import MarkdownNodeParser, NodeParser
+from llama_index.core.schema import BaseNode, NodeRelationship, TextNode
+from pydantic import PrivateAttr
+
+from ..data.limits import MAX_TITLE, shorten
+from ..data.marks import Mark
+from ..values.sources import Source, source_line, sources_from_json, sources_to_json
+from ..values.types import Passage
+from .chunking import DEFAULT, SMALLEST, Chunking
+from .cutting import LONGEST, blocks, cut, overlapping
+from .passages import content_hash
+
+LONGEST_WHOLE = 50_000  # characters of a passage that is a whole document
+BLOCK = 20_000  # characters cut at once; a section longer than this is cut there first
+
+_HEADING = re.compile(r"#+\s")  # as MarkdownNodeParser sees it
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A run of text under one heading path.
+
+    Args:
+        sources: the document's sources of this text; empty for all.
+        differs_from: those whose guidance differs.
+    """
+
+    heading: str
+    text: str
+    sources: tuple[Source, ...] = ()
+    differs_from: tuple[Source, ...] = ()
+
+
+class PassageParser(NodeParser):
+    """A LlamaIndex node parser that splits Markdown at its headings: one passage for each section that fits.
+
+    A passage fits if it has, with title and headings, as many word pieces as MiniLM reads of the passage. That is
+    more in Spanish, which costs 1.9 word pieces a word instead of 1.3 but is embedded read in English. Longer
+    sections are cut as `cutting` describes. Short ones are merged with the next.
+
+    A model reads the start of a passage that is longer than its window: Spanish that is embedded as it is, a long
+    list that is kept whole, or a long passage in an enriched index, after its context. The text past the window
+    has no part in the vector, but is searched by its words, judged, shown and quoted.
+
+    A node's id is document id, position and content hash: stable across runs, but different when its content
+    changes. Documents marked `whole` in their metadata are split only beyond LONGEST_WHOLE.
+
+    Args:
+        count: counts word pieces.
+        chunking: how long passages are.
+        progress: called with the documents done and their number; may raise to stop.
+    """
+
+    _chunking: Chunking = PrivateAttr()
+    _count: Callable[[str], int] = PrivateAttr()
+    _progress: Callable[[int, int], None] = PrivateAttr()
+    _headings: MarkdownNodeParser = PrivateAttr()
+
+    def __init__(
+        self,
+        count: Callable[[str], int],
+        progress: Callable[[int, int], None] = lambda done, total: None,
+        chunking: Chunking = DEFAULT,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(include_metadata=False, include_prev_next_rel=False, **kwargs)
+        short = lru_cache(10_000)(count)  # odd text falls into thousands of equal pieces
+        self._count = lambda text: short(text) if len(text) <= 32 else count(text)
+        self._progress = progress
+        self._chunking = chunking
+        self._headings = MarkdownNodeParser(header_path_separator="\x1f")
+
+    def _parse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        parsed: list[BaseNode] = []
+        for number, document in enumerate(nodes):
+            self._progress(number, len(nodes))
+            parsed += self._passages(document)
+        return parsed
+
+    def _passages(self, document: BaseNode) -> Iterator[BaseNode]:
+        metadata = document.metadata
+        if metadata["whole"]:
+            sections = [Section("", text) for text in blocks(document.get_content(), LONGEST_WHOLE)]
+        else:
+            sections = list(self._fitting(self._sections(document), metadata["title"], metadata["language"]))
+        everything = sources_from_json(metadata.get("sources", ""))
+        for position, section in enumerate(sections):
+            own = section.sources or everything
+            passage = Passage(
+                "", document.id_, metadata["title"], section.text, section.heading, metadata["language"],
+                source_line(own) or metadata["source"], sources=own, differs_from=section.differs_from,
+            )  # fmt: skip
+            node = TextNode(
+                id_=f"{document.id_}:{position}:{content_hash(passage)}",
+                text=section.text,
+                metadata={
+                    "title": passage.title,
+                    "heading": passage.heading,
+                    "language": passage.language,
+                    "source": passage.source,
+                    "position": position,
+                },
+            )
+            for name, listed in (("sources", passage.sources), ("differs_from", passage.differs_from)):
+                if listed:
+                    node.metadata[name] = sources_to_json(listed)
+            node.relationships[NodeRelationship.SOURCE] = document.as_related_node_info()
+            yield node
+
+    def _sections(self, document: BaseNode) -> Iterator[Section]:
+        """The sections as written, each with the sources that its mark, or that of a section around it, names."""
+        title = document.metadata["title"]
+        marked = _Marked(document)
+        for node in self._headings.get_nodes_from_node(document):
+            first, _, rest = node.get_content().partition("\n")
+            path = [part for part in node.metadata["header_path"].split("\x1f") if part]
+            headed = _HEADING.match(first) is not None
+            text = (rest if headed else node.get_content()).strip()
+            if headed:
+                path.append(first.lstrip("#").strip())
+            sources, differs_from = marked.next(path)
+            path = [shorten(part, MAX_TITLE) for part in path]
+            if path and path[0] == title:
+                del path[0]
+            for block in blocks(text, BLOCK) if text else ():
+                yield Section(shorten(" › ".join(path), LONGEST), block, sources, differs_from)
+
+    def _fitting(self, sections: Iterator[Section], title: str, language: str) -> Iterator[Section]:
+        """The sections, long ones cut and short ones merged with the next."""
+        largest = self._chunking.largest(language)
+        pending: Section | None = None
+        for section in sections:
+            if pending is not None:
+                joined = _joined(pending, section)
+                if len(joined.text) <= LONGEST and self._fits(joined, title, largest):
+                    pending = None
+                    section = joined
+                else:
+                    yield pending
+                    pending = None
+            room, overlap = self._room(section, title, largest), self._chunking.overlap
+            if overlap and not self._fits(section, title, largest):
+                parts = overlapping(
+                    cut(section.text, language, max(room - overlap, room // 2), self._count),
+                    language, overlap, self._count,
+                )  # fmt: skip
+            else:
+                parts = cut(section.text, language, room, self._count)
+            if len(parts) == 1 and self._count(parts[0]) < SMALLEST:
+                pending = replace(section, text=parts[0])
+            else:
+                yield from (replace(section, text=part) for part in parts)
+        if pending is not None:
+            yield pending
+
+    def _fits(self, section: Section, title: str, largest: int) -> bool:
+        return self._count(section.text) <= self._room(section, title, largest)
+
+    def _room(self, section: Section, title: str, largest: int) -> int:
+        """Word pieces left for the text; a title of any length leaves half."""
+        above = self._count(title) + self._count(section.heading)
+        return max(largest - above - 1, largest // 2)  # 1 for the sign between title and heading
+
+
+class _Marked:
+    """The sources of the sections of a document, in order."""
+
+    def __init__(self, document: BaseNode) -> None:
+        sources = sources_from_json(document.metadata.get("sources", ""))
+        self._known = {source.id: source for source in sources if source.id}
+        self._marks = [Mark(*row) for row in document.metadata.get("marks", ())]
+        self._named: dict[tuple[str, ...], tuple[tuple[Source, ...], tuple[Source, ...]]] = {}
+
+    def next(self, path: Sequence[str]) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
+        """The sources of the next section, and those of them that differ; empty if no mark names any."""
+        whole = tuple(path)
+        self._named.pop(whole, None)  # of an earlier section with the same headings
+        if path and self._marks and self._marks[0].heading == path[-1]:
+            mark = self._marks.pop(0)
+            differing = self._of(mark.differs_from)
+            self._named[whole] = (tuple(dict.fromkeys((*self._of(mark.sources), *differing))), differing)
+        around = (whole[:depth] for depth in range(len(whole), 0, -1))
+        return next((self._named[one] for one in around if one in self._named), ((), ()))
+
+    def _of(self, keys: Sequence[str]) -> tuple[Source, ...]:
+        return tuple(self._known[key] for key in keys if key in self._known)
+
+
+def _joined(first: Section, second: Section) -> Section:
+    name = "" if first.heading == second.heading else f"{second.heading.rsplit(' › ', 1)[-1]}\n\n"
+    return Section(
+        first.heading,
+        f"{first.text}\n\n{name}{second.text}",
+        tuple(dict.fromkeys((*first.sources, *second.sources))) if first.sources and second.sources else (),
+        tuple(dict.fromkeys((*first.differs_from, *second.differs_from))),
+    )
