@@ -65,6 +65,7 @@ class Word(NamedTuple):
     stop: bool  # a stop word of the language
 
 
+@functools.lru_cache(maxsize=1024)  # a question's language is asked for again with every passage
 def language_of(text: str) -> str:
     """The most likely language of a text, as an ISO 639-1 code.
 
