@@ -142,15 +142,13 @@ def _workbench() -> None:
         strategy = rag_core.build((recipe.name, tuning.values()))
         if run and run.columns[0].strategy.name == recipe.name:
             bench = tuning.bench(run)
-            move = bench.move(tuning.values()) if bench else None
+            move = bench.move(strategy) if bench else None
     except rag_core.RagError as error:
         failure = str(error)
-    summary = st.container(key="tune-summary")
+    _summary(bench, move, failure)
     left, right = st.columns([5, 8], gap="large")
     with left, st.container(key="tune-controls"):
         _controls(recipe, bench)
-    with summary:
-        _summary(recipe, bench, move, failure)
     with right, st.container(key="tune-result"):
         if bench:
             _result(bench)
@@ -185,16 +183,14 @@ def _reset(recipe: rag_core.Recipe) -> None:
     controls.put(recipe, tuning.prefix(recipe.name), defaults)
 
 
-def _summary(
-    recipe: rag_core.Recipe, bench: tuning.Bench | None, move: rag_core.Move | None, failure: str
-) -> None:
-    """One line that stays in view: what the last move cost and changed, and what it would take to go on."""
+def _summary(bench: tuning.Bench | None, move: rag_core.Move | None, failure: str) -> None:
+    """What the last move cost and changed, which stays in view, and what can be done with the setting."""
     if failure:
         st.error(foreign.label(failure))
     if bench is None or move is None:
         return
     foreign.draw(_counter(bench, move))
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+    with st.container(key="tune-buttons", horizontal=True, gap="small", vertical_alignment="center"):
         if st.button(
             t("Run this setting"), key="tune.run-again", type="primary", on_click=_again,
             disabled=move.trace is not None and bench.answered() is not None,
@@ -239,7 +235,8 @@ def _setting(trace: rag_core.Trace) -> str:
 
 def _result(bench: tuning.Bench) -> None:
     """The passages with their moves, then the answer and what changed in it."""
-    foreign.draw(changes.ranks(rag_core.rank_changes(bench.pinned, bench.shown)))
+    moved = rag_core.rank_changes(bench.pinned, bench.shown)
+    foreign.draw(changes.ranks(moved, bench.shown.fingerprint))
     answered = bench.answered()
     trace = answered or bench.base
     column = Column(rag_core.build((trace.strategy, trace.controls)), list(trace.steps), trace=trace)
@@ -251,6 +248,8 @@ def _result(bench: tuning.Bench) -> None:
     if trace.answer and bench.pinned.answer:
         foreign.draw(changes.answers(bench.pinned.answer, trace.answer))
     foreign.draw(passages.passages(column, 0, trace.question))
+    with st.expander(t("Every passage that was found, and its fate")):
+        foreign.draw(changes.fates(rag_core.fates(bench.shown)))
     _warn(column)
 
 

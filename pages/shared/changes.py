@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import rag_core
 from pages.shared.foreign import escape
-from pages.shared.i18n import plural, t
+from pages.shared.i18n import plural, said, t
 
 
 def in_short(changes: Sequence[rag_core.RankChange]) -> str:
@@ -21,12 +21,16 @@ def in_short(changes: Sequence[rag_core.RankChange]) -> str:
     return ", ".join(filter(None, parts)) or t("same passages, same order")
 
 
-def ranks(changes: Sequence[rag_core.RankChange]) -> str:
-    """The passages used, each with its move, and below them those no longer used, with their fates."""
+def ranks(changes: Sequence[rag_core.RankChange], setting: str) -> str:
+    """The passages used, each with its move, and below them those no longer used, with their fates.
+
+    Args:
+        setting: fingerprint of the setting, for who waits for it to be drawn.
+    """
     used = "".join(_used(one) for one in changes if one.after)
     left = "".join(_left(one) for one in changes if not one.after)
     gone = f'<p class="rl-note">{escape(t("No longer used"))}</p><ul>{left}</ul>' if left else ""
-    return f'<div class="rl-changes" role="region" aria-label="{escape(t("Passages used"))}"><ol>{used}</ol>{gone}</div>'
+    return f'<div class="rl-changes" data-setting="{escape(setting)}" role="region" aria-label="{escape(t("Passages used"))}"><ol>{used}</ol>{gone}</div>'
 
 
 def _used(change: rag_core.RankChange) -> str:
@@ -40,7 +44,7 @@ def _left(change: rag_core.RankChange) -> str:
     return (
         f'<li class="rl-left"><span class="rl-n">–</span><span class="rl-label rl-low">{escape(t("was {rank}", rank=change.before))}</span>'
         f'<span class="rl-cut-title" title="{escape(change.passage.full_title)}">{escape(change.passage.full_title)}</span>'
-        f"<small>{escape(change.fate)}</small></li>"
+        f"<small>{escape(said(change.fate))}</small></li>"
     )
 
 
@@ -69,5 +73,19 @@ def answers(before: rag_core.Answer, after: rag_core.Answer) -> str:
         for title, rows in ((t("New in this answer"), new), (t("Only in the baseline’s answer"), gone))
         if rows
     ]
-    said = t("The answer differs from the baseline’s")
-    return f'<details class="rl-differs"><summary>{escape(said)}</summary>{"".join(parts)}</details>'
+    title = t("The answer differs from the baseline’s")
+    return f'<details class="rl-differs"><summary>{escape(title)}</summary>{"".join(parts)}</details>'
+
+
+def fates(found: Sequence[rag_core.Fate]) -> str:
+    """Every passage that any stage returned, and what became of it."""
+    rows = "".join(
+        f'<tr class="rl-{"used" if fate.used else "lost"}"><td>{escape(said(fate.text))}</td>'
+        f"<td>{escape(fate.passage.full_title)}</td></tr>"
+        for fate in found
+    )
+    return (
+        f'<p class="rl-note">{escape(said(rag_core.summary_of_fates(found)))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
+        f'role="region" aria-label="{escape(t("Fates"))}"><table class="rl-table"><thead><tr><th scope="col">{escape(t("Fate"))}</th>'
+        f'<th scope="col">{escape(t("Passage"))}</th></tr></thead><tbody>{rows}</tbody></table></div>'
+    )

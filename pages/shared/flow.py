@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.shared import changes, foreign
 from pages.shared.costs import cost_and_time
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
@@ -53,7 +53,7 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
         elif shown == FLOW:
             _flow(trace, found, key)
         elif shown == FATES:
-            foreign.draw(_fates(found))
+            foreign.draw(changes.fates(found))
         elif shown == SCORES:
             _scores(trace, found, key)
         else:
@@ -74,20 +74,6 @@ def _flow(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> No
         )
     )
     foreign.chart(rank_flow(found, rag_core.flow_columns(trace)), f"flow.{key}")
-
-
-def _fates(found: Sequence[rag_core.Fate]) -> str:
-    """A table of every passage and its fate in words."""
-    rows = "".join(
-        f'<tr class="rl-{"used" if fate.used else "lost"}"><td>{escape(said(fate.text))}</td>'
-        f"<td>{escape(fate.passage.full_title)}</td></tr>"
-        for fate in found
-    )
-    return (
-        f'<p class="rl-note">{escape(said(rag_core.summary_of_fates(found)))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
-        f'role="region" aria-label="{t("Fates")}"><table class="rl-table"><thead><tr><th scope="col">{t("Fate")}</th>'
-        f'<th scope="col">{t("Passage")}</th></tr></thead><tbody>{rows}</tbody></table></div>'
-    )
 
 
 def _scores(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> None:

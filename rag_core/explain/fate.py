@@ -189,24 +189,21 @@ class _Judge:
 
     def _lost_to_mmr(self, step: Step, seen: int, hit: Hit, best: Place) -> dict[str, Any]:
         """Lost to likeness where relevance alone would have put it before the last pick."""
-        before = self.trace.steps[seen].after.rankings
         mine = best.lane - next(lane for lane, one in enumerate(self.lanes) if one.position == seen)
-        listing = [row for row, ranking in enumerate(before) if any(one.id == hit.id for one in ranking)]
-        lost = [one for one in step.left_out if one.id == hit.id][listing.index(mine)]  # one for each list
-        last = step.after.rankings[mine].hits[-1]
-        cosine, *likeness = lost.terms
-        told = {"score": lost.score, "limit": last.score, "control": step.control}
-        if likeness and cosine.value >= last.terms[0].value:
-            like = likeness[0]
+        lost, last = step.outranked[mine], step.after.rankings[mine].hits[-1]
+        row = lost.ids.index(hit.id)
+        value, relevance, near = lost.values[row], lost.relevance[row], lost.near[row]
+        told = {"score": value, "limit": last.score, "control": step.control}
+        nearest = {"near": near, "similarity": lost.similarity[row]} if near else {}
+        if near and relevance >= last.terms[0].value:
             text = Message(
                 "cut by MMR: too similar ({cosine:.2f}) to {other}",
-                cosine=like.value,
-                other=self._called(like.passage),
+                cosine=lost.similarity[row],
+                other=self._called(near),
             )
-            return {"kind": "similar", "text": text, "near": like.passage, "similarity": like.value, **told}
-        low, high = at_least_apart(cosine.value, last.terms[0].value)
+            return {"kind": "similar", "text": text, **nearest, **told}
+        low, high = at_least_apart(relevance, last.terms[0].value)
         text = Message("cut by MMR: less relevant ({low} < {high})", low=low, high=high)
-        nearest = {"near": likeness[0].passage, "similarity": likeness[0].value} if likeness else {}
         return {"kind": "less_relevant", "text": text, **nearest, **told}
 
     def _called(self, identity: str) -> str:

@@ -13,7 +13,7 @@ from ..indexing import CorpusIndex, CorpusStore
 from ..language.questions import check_question
 from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
 from ..models.same_model import ProbedEmbedder
-from ..offline.engine import NAME as OFFLINE
+from ..offline import NAME as OFFLINE
 from ..pipeline.stream import Event, calls_of, run_all, stream
 from ..runtime.run import Limits
 from ..runtime.services import Llm, Reader, Services

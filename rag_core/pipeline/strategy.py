@@ -173,7 +173,7 @@ def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
         warnings,
         readings=ctx.meter.readings,
         control=stage.control if isinstance(stage, SelectStage) else "",
-        left_out=tuple(ctx.meter.left_out),
+        outranked=tuple(ctx.meter.outranked),
         embeddings=ctx.meter.embeddings,
         exchanges=tuple(sorted(ctx.meter.exchanges, key=lambda one: one.place)),
         started=started,

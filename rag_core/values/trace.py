@@ -12,7 +12,7 @@ from .notice import NOTICE
 from .remarks import Remark
 from .sources import OLD_YEARS, age_years, is_old
 from .triage import Triage
-from .types import Cost, Hit, ModelCall, Ranking, State, token_counts
+from .types import Cost, ModelCall, Outranked, Ranking, State, token_counts
 
 _OLD = {
     "en": "Every source cited here is more than {years} years old (the newest is from {newest}): check for newer guidance.",
@@ -32,7 +32,7 @@ class Step:
         readings: the queries that were read in English, and what was read.
         control: what sets the limit of a selection, as users call it; empty for other stages.
         exchanges: the prompts it sent and their replies, refused ones included.
-        left_out: hits it left out, with the scores they lost with; only stages that compare hits tell.
+        outranked: the hits it left out of each list, in the order of the lists; only stages that compare hits tell.
         embeddings: the vectors it used, with their calls, by key; a what-if embeds none of them again.
         started: seconds after the run began; None when unknown, or when an earlier run did it.
         shared: those of `calls` that another stage, strategy or run made; they were paid for there.
@@ -48,7 +48,7 @@ class Step:
     reused: bool = False
     readings: Mapping[str, str] = field(default_factory=dict)
     control: str = ""
-    left_out: tuple[Hit, ...] = ()
+    outranked: tuple[Outranked, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
     embeddings: Mapping[Hashable, Any] = field(
         default_factory=dict, repr=False, compare=False, metadata={"packed": False}
