@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..models.tokenizer import FALLBACK, count_tokens, encoding_name
-from ..offline.engine import NAME as OFFLINE
+from ..offline import NAME as OFFLINE
 from ..values.pricing import Price
 from ..values.trace import Trace
 from ..values.types import Cost, ModelCall, token_counts
