@@ -33,8 +33,8 @@ def _questions(kept: History) -> None:
     total = kept.count()
     st.caption(
         t(
-            "Every question asked on Compare is kept with its results in {where}. Whoever can open this app "
-            "can read, open and delete them. To keep none, start the app with RAG_HISTORY=off.",
+            "This app keeps the questions you ask on Compare, with their answers. Anyone who can open the app can read "
+            "and delete them. They are stored in {where}; to store none, start the app with RAG_HISTORY=off.",
             where=foreign.label(kept.where),
         )
     )
