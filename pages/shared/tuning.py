@@ -132,7 +132,8 @@ def bench(run: Comparison) -> Bench | None:
     )  # fmt: skip
     tuner = engine().wait(base.corpus).tuner(base)
     made = Bench(run, base, tuner, earlier if earlier and comparable else base, base)
-    made.answers[tuner.move({}).trace.fingerprint] = base  # type: ignore[union-attr]
+    unanswered = rag_core.build((base.strategy, base.controls)).without_answer()
+    made.answers[unanswered.fingerprint] = base
     st.session_state[BENCH] = made
     return made
 
