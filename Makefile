@@ -16,6 +16,8 @@ SETTINGS := plain_rrf.mmr=false dense_8.k_final=8 contextual_plain.enriched=fals
 PAIRS := plain_rrf:simple_semantic hybrid_rrf:plain_rrf hyde:simple_semantic multi_query:dense_8 $\
   contextual:contextual_plain contextual_rerank:contextual_plain rag_msr:msr_raw msr_improved:msr_raw $\
   ensemble:contextual_rerank hybrid_tuned:hybrid_rrf multi_tuned:multi_query msr_tuned:rag_msr
+CHECKS := $(RUN) -m ruff check . && $(RUN) -m ruff format --check . && $(RUN) -m mypy && $\
+  $(RUN) -c "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
 DOCUMENTS := $(shell find data/corpus -name '*.md' 2>/dev/null)
 
 .DEFAULT_GOAL := help
@@ -30,14 +32,15 @@ demo: setup ## Open the app on this machine (PORT=8501)
 
 setup: .venv/indexed ## Make the environment and the index, nothing else
 
-test: .venv/tested lint ## Run the whole test suite (no network, no key)
-	$(RUN) -m pytest -n $(WORKERS) --dist loadfile
+# Files are handed out in the order of their names, so the browser's, which take longest, come first, and no worker
+# ends alone with a long one. The checks run while the tests wait for browsers; what they say is printed last.
+test: .venv/tested ## Run the whole test suite and all checks (no network, no key)
+	@{ $(CHECKS); } > .checks 2>&1 & checks=$$!; \
+	$(RUN) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder; tests=$$?; \
+	wait $$checks; checks=$$?; cat .checks; rm .checks; exit $$((tests ? tests : checks))
 
 lint: .venv/tested ## Check style, types and layers
-	$(RUN) -m ruff check .
-	$(RUN) -m ruff format --check .
-	$(RUN) -m mypy
-	$(RUN) -c "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
+	@$(CHECKS)
 
 bench: .venv/tested ## Measure quality and speed on the benchmark sets (minutes)
 	$(RUN) -m pytest tests/benchmarks -s
@@ -51,7 +54,7 @@ screenshots: .venv/tested ## Picture every page in its states, sizes, themes and
 	PYTHONPATH=.:tests $(RUN) -m screens $(WORD)
 
 clean: ## Remove the environment, the index and all that can be made again
-	rm -rf .venv .rag build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .rag .checks build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/made:

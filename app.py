@@ -6,6 +6,7 @@ from starlette.responses import RedirectResponse
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
+from pages.shared.engine import engine
 from pages.shared.frame import frame
 from pages.shared.i18n import settle, t
 
@@ -26,8 +27,11 @@ if __name__ == "__main__":  # runs in every browser session
         ],
         position="top",
     )
-    frame()
-    page.run()
+    try:
+        frame()
+        page.run()
+    finally:
+        engine().start()
 else:  # imported once by the server, before the first session
     # st.navigation sets this too, but only while the first session runs: until then Streamlit looks for
     # a deep link's page directly in pages/ and opens a "Page not found" dialog over the right page.

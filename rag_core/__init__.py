@@ -14,6 +14,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .bill import (
+        TYPED,
+        Bill,
+        BillLine,
+        Projection,
+        Quote,
+        Span,
+        bill_of,
+        cost_at,
+        of_offline_engine,
+        project,
+        quotes,
+        spans,
+        texts_of,
+    )
     from .catalog import (
         RECIPES,
         Choice,
@@ -34,6 +49,7 @@ if TYPE_CHECKING:
     )
     from .catalog.address import Configuration, from_address, to_address
     from .catalog.outline import OutlinedStage, outline
+    from .catalog.setup import Setup, SetupSpec, set_up, titles_of
     from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
     from .explain import (
         ControlTips,
@@ -57,6 +73,7 @@ if TYPE_CHECKING:
         flow_columns,
         lanes,
         rank_changes,
+        stage_title,
         tipping_points,
     )
     from .explain import summary as summary_of_fates
@@ -112,8 +129,10 @@ if TYPE_CHECKING:
     from .values.exchanges import Exchange
     from .values.grounding import HOW_GROUNDED, Grounded
     from .values.message import Message
+    from .values.model_choice import OFFLINE_MODEL, ModelChoice
     from .values.notice import NOTICE
     from .values.orders import GIVES_ORDERS, gives_orders
+    from .values.pricing import Price, PriceList
     from .values.profile import Profile
     from .values.provenance import QueryResults, SharedPassage, only_in, results_by_query, shared_passages
     from .values.remarks import Remark, Suggestion
@@ -147,10 +166,14 @@ __all__ = [
     "MAX_UPLOAD",
     "MAX_UPLOADS",
     "NOTICE",
+    "OFFLINE_MODEL",
     "READY_TEMPLATES",
     "RECIPES",
+    "TYPED",
     "UPLOADS",
     "Answer",
+    "Bill",
+    "BillLine",
     "Choice",
     "Chunking",
     "Citation",
@@ -177,6 +200,7 @@ __all__ = [
     "Message",
     "Missed",
     "ModelCall",
+    "ModelChoice",
     "Move",
     "Number",
     "OutlinedStage",
@@ -186,10 +210,14 @@ __all__ = [
     "PlacedPassage",
     "PlacedQuery",
     "Preset",
+    "Price",
+    "PriceList",
     "PrivateSpan",
     "Profile",
+    "Projection",
     "Query",
     "QueryResults",
+    "Quote",
     "RagError",
     "RankChange",
     "Ranking",
@@ -200,8 +228,11 @@ __all__ = [
     "Segment",
     "SentenceChange",
     "Settings",
+    "Setup",
+    "SetupSpec",
     "SharedPassage",
     "Source",
+    "Span",
     "StageError",
     "StageFinished",
     "StageStarted",
@@ -230,6 +261,7 @@ __all__ = [
     "age_years",
     "answer_changes",
     "as_cell",
+    "bill_of",
     "build",
     "builtin_documents",
     "builtin_files",
@@ -240,6 +272,7 @@ __all__ = [
     "check_safety",
     "collect",
     "corpus_names",
+    "cost_at",
     "countries",
     "custom_template",
     "decompose",
@@ -260,14 +293,17 @@ __all__ = [
     "kinds_in_words",
     "lanes",
     "mmr_select",
+    "of_offline_engine",
     "only_in",
     "open_lab",
     "outline",
     "perhaps_you_meant",
     "process_hybrid_rrf_query",
     "process_rewriter_query",
+    "project",
     "query_for_evaluation",
     "question_notice",
+    "quotes",
     "ragas_samples",
     "rank_changes",
     "read_settings",
@@ -279,11 +315,16 @@ __all__ = [
     "results_by_query",
     "retrieve_hybrid_rrf",
     "search_documents",
+    "set_up",
     "shared_passages",
     "source_names",
+    "spans",
     "spent_so_far",
+    "stage_title",
     "summary_of_fates",
+    "texts_of",
     "tipping_points",
+    "titles_of",
     "to_address",
     "token_counts",
     "triage",
@@ -294,11 +335,13 @@ __all__ = [
 ]
 
 _NAMES = {  # module: its names
+    "bill": "TYPED Bill BillLine Projection Quote Span bill_of cost_at of_offline_engine project quotes spans texts_of",
     "catalog": "RECIPES Choice Control Number Preset Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
     "catalog.address": "Configuration from_address to_address",
     "catalog.outline": "OutlinedStage outline",
+    "catalog.setup": "Setup SetupSpec set_up titles_of",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
-    "explain": "ControlTips Fate FlowColumn Lane Missed Move Part Place RankChange ScoreLine SentenceChange TippingPoint Tuner WhyNot Work answer_changes decompose fates flow_columns lanes rank_changes summary_of_fates tipping_points",
+    "explain": "ControlTips Fate FlowColumn Lane Missed Move Part Place RankChange ScoreLine SentenceChange TippingPoint Tuner WhyNot Work answer_changes decompose fates flow_columns lanes rank_changes stage_title summary_of_fates tipping_points",
     "indexing.chunking": "CHUNK_SIZES Chunking",
     "indexing.store": "CorpusIndex",
     "indexing.uploads": "MAX_UPLOAD MAX_UPLOADS UPLOADS Upload",
@@ -329,7 +372,9 @@ _NAMES = {  # module: its names
     "values.grounding": "HOW_GROUNDED Grounded",
     "values.orders": "GIVES_ORDERS gives_orders",
     "values.message": "Message",
+    "values.model_choice": "OFFLINE_MODEL ModelChoice",
     "values.notice": "NOTICE",
+    "values.pricing": "Price PriceList",
     "values.profile": "Profile",
     "values.provenance": "QueryResults SharedPassage only_in results_by_query shared_passages",
     "values.remarks": "Remark Suggestion",

@@ -27,7 +27,7 @@ from .lab.opening import open_lab
 from .llamaindex import as_hits, as_nodes
 from .models import LlamaLlm, load_openai
 from .models.custom_llm import wrap_custom_llm
-from .offline.engine import NAME as OFFLINE
+from .offline import NAME as OFFLINE
 from .prompts.prompt import Sources
 from .runtime.context import Context
 from .runtime.services import Llm

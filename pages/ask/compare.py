@@ -15,6 +15,7 @@ from pages.shared import (
     charts,
     controls,
     corpora,
+    costs,
     country,
     export,
     flow,
@@ -26,6 +27,8 @@ from pages.shared import (
     permalink,
     presenter,
     private,
+    setups,
+    waterfall,
 )
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
@@ -62,14 +65,14 @@ def main() -> None:
         place.container(border=True, key=f"card{position}")
         for position, place in enumerate(st.columns(count))
     ]
-    strategies = [_head(position, card) for position, card in enumerate(cards[: controls.columns()])]
-    for card in cards[len(strategies) :]:
+    columns = [_head(position, card) for position, card in enumerate(cards[: controls.columns()])]
+    for card in cards[len(columns) :]:
         card.caption(t("Not in the next run."))
     spots = _Spots(above, [card.container() for card in cards], st.container())
     question = st.session_state["question"] if pressed else private.chosen()
     if question is not None:
         with asking:
-            _start(question, strategies, run, spots)
+            _start(question, columns, run, spots)
     held = private.held()
     if held:
         with asking:
@@ -77,12 +80,12 @@ def main() -> None:
             private.ask(held)
     if run is None or presenter.upcoming():
         places = [_place(spot) for spot in spots.all]
-        for strategy, place in zip(strategies, places, strict=False):
+        for setup, place in zip(columns, places, strict=False):
             with place:
-                _empty(strategy)
+                _empty(setup)
         return
-    run.settings = controls.settings()
-    _results(run, strategies, spots, running=running)
+    run.settings = {**controls.settings(), **setups.settings()}
+    _results(run, columns, spots, running=running)
 
 
 @dataclass(frozen=True)
@@ -116,24 +119,22 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
     return pressed
 
 
-def _head(position: int, card: DeltaGenerator) -> rag_core.Strategy:
-    """The head of a card: what chooses its strategy, or its name; the strategy as set."""
+def _head(position: int, card: DeltaGenerator) -> rag_core.Setup:
+    """The head of a card: what chooses its strategy, or its name; the column as set."""
     with card, st.container():
         if presenter.on():
-            strategy = controls.strategy_of(position)
+            setup = setups.of(position)
             foreign.draw(
-                html.title(
-                    controls.LETTERS[position], "" if presenter.blind() else rag_core.describe(strategy)
-                )
+                html.title(controls.LETTERS[position], "" if presenter.blind() else setups.title(setup))
             )
-            return strategy
-        controls.strategy_box(position)
-        return controls.strategy_of(position)
+            return setup
+        controls.strategy_box(position, setups.draw)
+        return setups.of(position)
 
 
 def _names(run: Comparison | None, count: int) -> list[str]:
     """What the columns are called: a letter, and the strategy that ran there unless names are hidden."""
-    ran = [rag_core.describe(column.strategy) for column in run.columns] if run else []
+    ran = [setups.title(column.setup) for column in run.columns] if run else []
     names = []
     for position in range(count):
         known = position < len(ran) and not presenter.blind()
@@ -141,15 +142,19 @@ def _names(run: Comparison | None, count: int) -> list[str]:
     return names
 
 
-def _empty(strategy: rag_core.Strategy) -> None:
+def _empty(setup: rag_core.Setup) -> None:
     """A card before the first run."""
-    foreign.draw(html.idle_status(_changes(strategy)))
-    summary = "" if presenter.blind() else said(rag_core.RECIPES[strategy.name].summary)
+    foreign.draw(html.idle_status(_changes(setup), _runs_on(setup)))
+    summary = "" if presenter.blind() else said(rag_core.RECIPES[setup.strategy.name].summary)
     foreign.draw(f'<p class="rl-hint">{escape(summary)} {t("Press <b>Run</b> to see its answer.")}</p>')
 
 
-def _changes(strategy: rag_core.Strategy) -> str:
-    return "" if presenter.blind() else rag_core.describe_changes(strategy)
+def _changes(setup: rag_core.Setup) -> str:
+    return "" if presenter.blind() else rag_core.describe_changes(setup.strategy)
+
+
+def _runs_on(setup: rag_core.Setup) -> str:
+    return "" if presenter.blind() else setups.runs_on(setup)
 
 
 def _current() -> Comparison | None:
@@ -192,7 +197,7 @@ def _place(spot: DeltaGenerator) -> DeltaGenerator:
 
 
 def _start(
-    question: str, strategies: Sequence[rag_core.Strategy], earlier: Comparison | None, spots: _Spots
+    question: str, columns: Sequence[rag_core.Setup], earlier: Comparison | None, spots: _Spots
 ) -> None:
     """Start a comparison; after an invalid question the earlier one stays on screen."""
     try:
@@ -206,7 +211,7 @@ def _start(
     if earlier:
         earlier.stop()
     traces = earlier.traces if earlier else ()
-    started = LiveRun(engine(), sent, strategies, traces, country.chosen(), corpora.chosen())
+    started = LiveRun(engine(), sent, columns, traces, country.chosen(), corpora.chosen())
     _show(keeping.remember(started))
     *_, above, _ = [_place(spot) for spot in spots.all]
     with above:
@@ -214,9 +219,7 @@ def _start(
     st.rerun()
 
 
-def _results(
-    run: Comparison, strategies: Sequence[rag_core.Strategy], spots: _Spots, *, running: bool
-) -> None:
+def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, *, running: bool) -> None:
     *places, above, below = [
         _place(spot) for spot in spots.all
     ]  # all at once: old answers go before the new question comes
@@ -225,12 +228,12 @@ def _results(
         keeping.opened(run)
     also = overlap.also_in(run.columns) if run.over else [{} for _ in run.columns]
     views = [
-        _ColumnView(column, position, place, strategies[position : position + 1], run, also[position])
+        _ColumnView(column, position, place, columns[position : position + 1], run, also[position])
         for position, (column, place) in enumerate(zip(run.columns, places, strict=False))
     ]
-    for strategy, place in zip(strategies[len(views) :], places[len(views) :], strict=False):
+    for setup, place in zip(columns[len(views) :], places[len(views) :], strict=False):
         with place:
-            _empty(strategy)
+            _empty(setup)
     pulse = st.empty()
     over = False
     while not over:
@@ -268,7 +271,7 @@ class _ColumnView:
     """One column's places in its card; each is redrawn only when its content changes.
 
     Args:
-        chosen: the strategy that the card is set to; empty when the card is not in the next run.
+        chosen: what the card is set to; empty when the card is not in the next run.
         also: id of a passage -> the other columns that found it.
     """
 
@@ -277,16 +280,16 @@ class _ColumnView:
         column: Column,
         position: int,
         place: DeltaGenerator,
-        chosen: Sequence[rag_core.Strategy],
+        chosen: Sequence[rag_core.Setup],
         run: Comparison,
         also: Mapping[str, str],
     ) -> None:
         self._column = column
         self._position = position
         self._question = run.question
-        self._chosen = chosen[0] if chosen else column.strategy
+        self._chosen = chosen[0] if chosen else column.setup
         where = (country.chosen(), corpora.chosen())
-        self._changed = list(chosen) != [column.strategy] or where != (run.country, run.corpus)
+        self._changed = list(chosen) != [column.setup] or where != (run.country, run.corpus)
         self._also = also
         self._places: dict[str, DeltaGenerator] = {}
         self._shown: dict[str, str] = {}
@@ -312,10 +315,11 @@ class _ColumnView:
 
     def _draw_results(self) -> None:
         column, position, blind = self._column, self._position, presenter.blind()
-        shown = "" if blind else rag_core.describe(column.strategy)
-        self._put(
-            "status", html.status(column, position, shown, _changes(self._chosen), changed=self._changed)
+        shown, setup = "" if blind else setups.title(column.setup), self._chosen
+        status = html.status(
+            column, position, shown, _changes(setup), changed=self._changed, runs_on=_runs_on(setup)
         )
+        self._put("status", status)
         self._put("read", html.read_as(column, self._question))
         self._put("answer", html.answer(column, position, engine().state))
         self._put("warnings", html.warnings(column))
@@ -331,11 +335,10 @@ class _ColumnView:
 
 
 def _stages(column: Column) -> None:
-    """The stages of a column that is done, with what each took and cost."""
-    foreign.draw(html.stages(column))
-    foreign.draw(html.rewrites(column))
+    """The stages of a column that is done."""
+    foreign.draw(f"{html.stages(column)}{html.rewrites(column)}")
     if column.trace:
-        foreign.draw(bills.bill(column.trace))
+        foreign.draw(bills.made_by(column.trace))
 
 
 def _below(run: Comparison) -> None:
@@ -367,9 +370,10 @@ def _below(run: Comparison) -> None:
     with st.expander(t("Where did the time go, and what did it cost?")):
         left, right = st.columns(2)
         with left:
-            foreign.chart(charts.waterfall(traces), "waterfall")
+            foreign.chart(waterfall.together(traces), "waterfall")
         with right:
             foreign.chart(charts.cost(traces), "cost")
+        costs.other_prices(run, names)
 
 
 main()

@@ -27,7 +27,7 @@ from pages.shared import (
     tuning_notes,
 )
 from pages.shared.engine import engine
-from pages.shared.foreign import escape
+from pages.shared.foreign import escape, label
 from pages.shared.i18n import plural, t
 from pages.shared.live import Column, Comparison, LiveRun
 from pages.shared.question import pick_demo, question_box
@@ -41,7 +41,7 @@ def main() -> None:
     if "sweep" in st.query_params:  # this address was the sweep page's
         st.switch_page("pages/measure/sweep.py", query_params={"sweep": st.query_params["sweep"]})
     with st.container(key="unseen"):
-        st.header(t("Tune one strategy, live"), anchor=False)
+        st.header(label(t("Tune one strategy, live")), anchor=False)
     tuning.restore()
     run: Comparison | None = st.session_state.get(tuning.RUN)
     running = run is not None and not run.over
@@ -72,7 +72,7 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
             with st.container(horizontal=True, gap="small", wrap=False):
                 names = list(rag_core.RECIPES)
                 st.selectbox(
-                    t("Strategy"), names, index=names.index(tuning.DEFAULT), key=tuning.STRATEGY,
+                    label(t("Strategy")), names, index=names.index(tuning.DEFAULT), key=tuning.STRATEGY,
                     format_func=lambda name: foreign.plain(rag_core.RECIPES[name].title),
                     label_visibility="collapsed", persist_state="session",
                 )  # fmt: skip
@@ -142,15 +142,13 @@ def _workbench() -> None:
         strategy = rag_core.build((recipe.name, tuning.values()))
         if run and run.columns[0].strategy.name == recipe.name:
             bench = tuning.bench(run)
-            move = bench.move(tuning.values()) if bench else None
+            move = bench.move(strategy) if bench else None
     except rag_core.RagError as error:
         failure = str(error)
-    summary = st.container(key="tune-summary")
+    _summary(bench, move, failure)
     left, right = st.columns([5, 8], gap="large")
     with left, st.container(key="tune-controls"):
         _controls(recipe, bench)
-    with summary:
-        _summary(recipe, bench, move, failure)
     with right, st.container(key="tune-result"):
         if bench:
             _result(bench)
@@ -170,14 +168,14 @@ def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
     reach = bench.tuner.reach if bench else {}
     tips = bench.tipping.found if bench and bench.tipping else None
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, rag_core.Templates)):
-        idle = control.idle(values)
+        idle = recipe.idle(control, values)
         with st.container(gap=None):
             controls.widget(control, tuning.prefix(recipe.name), idle)
             works = reach.get(control.name) if bench else None
             foreign.draw(tuning_notes.note(idle, works, (tips or {}).get(control.name)))
     if bench and bench.tipping and tips is not None:
         bench.tipping.drawn = True
-    st.button(t("Reset to defaults"), key="tune.reset", on_click=_reset, args=(recipe,))
+    st.button(label(t("Reset to defaults")), key="tune.reset", on_click=_reset, args=(recipe,))
 
 
 def _reset(recipe: rag_core.Recipe) -> None:
@@ -185,30 +183,32 @@ def _reset(recipe: rag_core.Recipe) -> None:
     controls.put(recipe, tuning.prefix(recipe.name), defaults)
 
 
-def _summary(
-    recipe: rag_core.Recipe, bench: tuning.Bench | None, move: rag_core.Move | None, failure: str
-) -> None:
-    """One line that stays in view: what the last move cost and changed, and what it would take to go on."""
+def _summary(bench: tuning.Bench | None, move: rag_core.Move | None, failure: str) -> None:
+    """What the last move cost and changed, which stays in view, and what can be done with the setting."""
     if failure:
         st.error(foreign.label(failure))
     if bench is None or move is None:
         return
     foreign.draw(_counter(bench, move))
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+    with st.container(key="tune-buttons", horizontal=True, gap="small", vertical_alignment="center"):
         if st.button(
-            t("Run this setting"), key="tune.run-again", type="primary", on_click=_again,
+            label(t("Run this setting")), key="tune.run-again", type="primary", on_click=_again,
             disabled=move.trace is not None and bench.answered() is not None,
         ):  # fmt: skip
             st.rerun()  # the whole page: this part cannot show a run
-        st.button(t("Pin as baseline"), key="tune.pin", on_click=bench.pin, disabled=move.trace is None)
+        st.button(
+            label(t("Pin as baseline")), key="tune.pin", on_click=bench.pin, disabled=move.trace is None
+        )
         full = len(tuning.kept()) >= controls.MOST_COLUMNS
         st.button(
-            t("Keep as a column"), key="tune.keep", on_click=tuning.keep, disabled=full,
-            help=t("Compare shows {most} columns at most.", most=controls.MOST_COLUMNS) if full
-            else t("Compare gets a column with this strategy and setting, and the question."),
+            label(t("Keep as a column")), key="tune.keep", on_click=tuning.keep, disabled=full,
+            help=label(
+                t("Compare shows {most} columns at most.", most=controls.MOST_COLUMNS) if full
+                else t("Compare gets a column with this strategy and setting, and the question.")
+            ),
         )  # fmt: skip
         if tuning.kept():
-            st.page_link("pages/ask/compare.py", label=_columns(len(tuning.kept())))
+            st.page_link("pages/ask/compare.py", label=label(_columns(len(tuning.kept()))))
 
 
 def _columns(count: int) -> str:
@@ -239,7 +239,8 @@ def _setting(trace: rag_core.Trace) -> str:
 
 def _result(bench: tuning.Bench) -> None:
     """The passages with their moves, then the answer and what changed in it."""
-    foreign.draw(changes.ranks(rag_core.rank_changes(bench.pinned, bench.shown)))
+    moved = rag_core.rank_changes(bench.pinned, bench.shown)
+    foreign.draw(changes.ranks(moved, bench.shown.fingerprint))
     answered = bench.answered()
     trace = answered or bench.base
     column = Column(rag_core.build((trace.strategy, trace.controls)), list(trace.steps), trace=trace)
@@ -251,6 +252,8 @@ def _result(bench: tuning.Bench) -> None:
     if trace.answer and bench.pinned.answer:
         foreign.draw(changes.answers(bench.pinned.answer, trace.answer))
     foreign.draw(passages.passages(column, 0, trace.question))
+    with st.expander(label(t("Every passage that was found, and its fate"))):
+        foreign.draw(changes.fates(rag_core.fates(bench.shown)))
     _warn(column)
 
 

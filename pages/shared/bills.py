@@ -8,26 +8,95 @@ import rag_core
 from pages.shared.foreign import escape
 from pages.shared.i18n import t
 
+SEVERAL = ("transform", "rerank", "select")  # kinds whose stages do different things
 
-def bill(trace: rag_core.Trace) -> str:
-    """Time, tokens and cost of every stage, and who counted the tokens."""
-    reused = f" <small>{t('reused')}</small>"
-    rows = "".join(
-        f"<tr><td>{escape(step.stage)}{reused if step.reused else ''}</td>"
-        f"<td>{seconds(step.seconds)}</td>{_tokens(step.calls)}<td>{dollars(step.calls)}</td></tr>"
-        for step in trace.steps
+
+def bill(trace: rag_core.Trace, prices: rag_core.PriceList) -> str:
+    """Time, calls, tokens and cost of every stage, and who counted the tokens."""
+    found = rag_core.bill_of(trace)
+    heads = "".join(
+        f'<th scope="col">{escape(head)}</th>'
+        for head in (t("Stage"), t("Time"), t("Calls"), t("Tokens in → out"), t("Cost"))
     )
-    total = (
-        f"<tr class='rl-total'><td>{t('Total')}</td><td>{seconds(trace.seconds)}</td>{_tokens(trace.calls)}"
-        f"<td>{dollars(trace.calls)}</td></tr>"
-    )
-    counters = ", ".join(sorted({call.counted_by for call in trace.calls}))
-    note = t("Tokens counted by: {names}.", names=counters) if counters else t("No model was called.")
+    rows = "".join(_row(line, doing(line.kind, line.stage)) for line in found.lines)
+    total = _row(found.total, t("Total"), " class='rl-total'")
     return (
-        '<div class="rl-scroll"><table class="rl-table"><thead><tr>'
-        f"<th>{t('Stage')}</th><th>{t('Time')}</th><th>{t('Tokens in')}</th><th>{t('out')}</th><th>{t('Cost')}</th></tr></thead><tbody>{rows}{total}</tbody></table></div>"
-        f"<p class='rl-note'>{escape(note)}</p>"
+        '<div class="rl-scroll" tabindex="0" role="region" aria-label="'
+        f'{escape(t("Cost and time of every stage"))}"><table class="rl-table rl-bill"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}{total}</tbody></table></div><p class='rl-note'>{escape(_notes(found, prices))}</p>"
     )
+
+
+def made_by(trace: rag_core.Trace) -> str:
+    """The language model and the index behind a result."""
+    model, index = trace.engine.get("llm") or "", trace.engine.get("index") or ""
+    said = t("Answered by: {model}. Searched: {index}.", model=model, index=index)
+    return f'<p class="rl-note">{escape(said)}</p>'
+
+
+def doing(kind: str, stage: str) -> str:
+    """What a stage does: "Search"; with its own name where others of its kind do something else: "Select: MMR"."""
+    does = {
+        "transform": t("Write queries"),
+        "retrieve": t("Search"),
+        "fuse": t("Merge the lists"),
+        "rerank": t("Rescore"),
+        "select": t("Select"),
+        "answer": t("Write the answer"),
+    }[kind]
+    return f"{does}: {rag_core.stage_title(stage)}" if kind in SEVERAL else does
+
+
+def _row(line: rag_core.BillLine, name: str, style: str = "") -> str:
+    sent, received = line.tokens
+    called = line.calls or line.shared
+    cells = (
+        t("reused") if line.reused else seconds(line.seconds),
+        f"{len(line.calls):,}" if called else "–",
+        f"{sent:,} → {received:,}" if called else "–",
+        money(line.cost.usd) if called else "–",
+    )
+    marked = f"<br><small>{escape(_counting(line))}</small>" if called else ""
+    drawn = "".join(f"<td>{escape(cell)}</td>" for cell in cells[:-1])
+    return f"<tr{style}><th scope='row'>{escape(name)}</th>{drawn}<td>{escape(cells[-1])}{marked}</td></tr>"
+
+
+def _counting(line: rag_core.BillLine) -> str:
+    said = {
+        "measured": t("measured"),
+        "estimated": t("estimated"),
+        "partly estimated": t("partly estimated"),
+    }
+    return said.get(line.counting, t("reused"))
+
+
+def _notes(found: rag_core.Bill, prices: rag_core.PriceList) -> str:
+    """What the counts and the prices rest on, and what this would have cost without reuse."""
+    notes = []
+    if found.total.counting:
+        notes.append(
+            t(
+                "Measured: the provider counted the tokens. Estimated: they were counted here, with a tokeniser."
+            )
+        )
+    if found.total.shared:
+        notes.append(
+            t("Reused: another stage, another column or an earlier run did it, so it cost nothing here.")
+        )
+        if not found.alone.free:
+            notes.append(t("With nothing to reuse, this result costs {cost}.", cost=found.alone))
+    for model in dict.fromkeys(call.model for call in found.total.calls):
+        price = prices.get(model)
+        if price is None:
+            notes.append(t("{model}: its price is not known.", model=model))
+        elif price.input or price.output:
+            notes.append(
+                t(
+                    "{model}: ${sent:.2f} in, ${received:.2f} out per million tokens, on {date}.",
+                    model=model, sent=price.input, received=price.output, date=price.date.isoformat(),
+                )
+            )  # fmt: skip
+    return " ".join(notes) or t("No model was called.")
 
 
 def cost_note(calls: Sequence[rag_core.ModelCall]) -> str:
@@ -49,14 +118,12 @@ def seconds(duration: float) -> str:
     return f"{duration:.2f} s" if duration >= 0.1 else f"{1000 * duration:.1f} ms"
 
 
-def dollars(calls: Sequence[rag_core.ModelCall]) -> str:
-    """What calls cost: a dash for no calls, n/a when a price is unknown."""
-    if not calls:
-        return "–"
-    cost = rag_core.Cost.of(calls).usd
-    return "n/a" if cost is None else f"${cost:.6f}" if cost else "$0"
-
-
-def _tokens(calls: Sequence[rag_core.ModelCall]) -> str:
-    sent, received = rag_core.token_counts(calls)
-    return f"<td>{sent:,}</td><td>{received:,}</td>" if calls else "<td>–</td><td>–</td>"
+def money(dollars: float | None) -> str:
+    """US dollars with as many digits as they need: $0, $0.000123, $12.34, $1,234; n/a when a price is unknown."""
+    if dollars is None:
+        return "n/a"
+    if not dollars:
+        return "$0"
+    return (
+        f"${dollars:,.0f}" if dollars >= 1_000 else f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.6f}"
+    )

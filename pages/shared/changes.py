@@ -21,12 +21,16 @@ def in_short(changes: Sequence[rag_core.RankChange]) -> str:
     return ", ".join(filter(None, parts)) or t("same passages, same order")
 
 
-def ranks(changes: Sequence[rag_core.RankChange]) -> str:
-    """The passages used, each with its move, and below them those no longer used, with their fates."""
+def ranks(changes: Sequence[rag_core.RankChange], setting: str) -> str:
+    """The passages used, each with its move, and below them those no longer used, with their fates.
+
+    Args:
+        setting: fingerprint of the setting, for who waits for it to be drawn.
+    """
     used = "".join(_used(one) for one in changes if one.after)
     left = "".join(_left(one) for one in changes if not one.after)
     gone = f'<p class="rl-note">{escape(t("No longer used"))}</p><ul>{left}</ul>' if left else ""
-    return f'<div class="rl-changes" role="region" aria-label="{escape(t("Passages used"))}"><ol>{used}</ol>{gone}</div>'
+    return f'<div class="rl-changes" data-setting="{escape(setting)}" role="region" aria-label="{escape(t("Passages used"))}"><ol>{used}</ol>{gone}</div>'
 
 
 def _used(change: rag_core.RankChange) -> str:
@@ -58,16 +62,30 @@ def _badge(change: rag_core.RankChange) -> str:
 def answers(before: rag_core.Answer, after: rag_core.Answer) -> str:
     """What changed in the answer, sentence by sentence."""
     changes = rag_core.answer_changes(before, after)
-    new, gone = (
-        "".join(f"<li>{escape(one.text)}</li>" for one in changes if one.kind == kind)
-        for kind in ("new", "gone")
-    )
-    if not new and not gone:
+    if all(one.kind == "same" for one in changes):
         return f'<p class="rl-note">{escape(t("The answer says the same as the baseline’s."))}</p>'
-    parts = [
-        f"<p><b>{escape(title)}</b></p><ul>{rows}</ul>"
-        for title, rows in ((t("New in this answer"), new), (t("Only in the baseline’s answer"), gone))
-        if rows
-    ]
-    heading = t("The answer differs from the baseline’s")
-    return f'<details class="rl-differs"><summary>{escape(heading)}</summary>{"".join(parts)}</details>'
+    title = t("The answer differs from the baseline’s")
+    return (
+        f'<details class="rl-differs"><summary>{escape(title)}</summary>'
+        f"{_sentences(changes, 'new', t('New in this answer'))}"
+        f"{_sentences(changes, 'gone', t('Only in the baseline’s answer'))}</details>"
+    )
+
+
+def _sentences(changes: Sequence[rag_core.SentenceChange], kind: str, title: str) -> str:
+    rows = "".join(f"<li>{escape(one.text)}</li>" for one in changes if one.kind == kind)
+    return f"<p><b>{escape(title)}</b></p><ul>{rows}</ul>" if rows else ""
+
+
+def fates(found: Sequence[rag_core.Fate]) -> str:
+    """Every passage that any stage returned, and what became of it."""
+    rows = "".join(
+        f'<tr class="rl-{"used" if fate.used else "lost"}"><td>{escape(said(fate.text))}</td>'
+        f"<td>{escape(fate.passage.full_title)}</td></tr>"
+        for fate in found
+    )
+    return (
+        f'<p class="rl-note">{escape(said(rag_core.summary_of_fates(found)))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
+        f'role="region" aria-label="{escape(t("Fates"))}"><table class="rl-table"><thead><tr><th scope="col">{escape(t("Fate"))}</th>'
+        f'<th scope="col">{escape(t("Passage"))}</th></tr></thead><tbody>{rows}</tbody></table></div>'
+    )

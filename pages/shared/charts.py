@@ -1,4 +1,4 @@
-"""Charts of a comparison: where the time went, and what was sent to models."""
+"""A chart of a comparison: what was sent to models, and what it cost."""
 
 from __future__ import annotations
 
@@ -24,29 +24,6 @@ PURPOSES = {  # those of a stage's kind have its colour
 HEIGHT_BASE, HEIGHT_ROW = 130, 46  # pixels
 
 
-def waterfall(traces: Sequence[rag_core.Trace]) -> go.Figure:
-    """One bar per stage, one row per column, in the order the stages ran."""
-    figure = go.Figure()
-    names = row_names(traces)
-    for name, trace in zip(names, traces, strict=True):
-        start = 0.0
-        for step in trace.steps:
-            figure.add_bar(
-                y=[name],
-                x=[step.seconds],
-                base=[start],
-                orientation="h",
-                marker_color=colour(COLOURS[step.kind]),
-                name=mark(said(step.kind)),
-                legendgroup=step.kind,
-                showlegend=step.kind not in {shown.legendgroup for shown in figure.data},
-                hovertemplate=f"{mark(step.stage)}: {1000 * step.seconds:.1f} ms<extra>{name}</extra>",
-            )
-            start += step.seconds
-    figure.update_xaxes(title=t("seconds"), rangemode="tozero")
-    return _dressed(figure, len(names))
-
-
 def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
     """Dollars by purpose; tokens by purpose when nothing was billed."""
     billed = any(trace.cost_usd for trace in traces)
@@ -66,8 +43,8 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
 
 
 def row_names(traces: Sequence[rag_core.Trace]) -> list[str]:
-    """The strategies' titles with their changed controls, numbered where two are the same."""
-    titles = [rag_core.describe((trace.strategy, trace.controls)) for trace in traces]
+    """The strategies' titles with their changed controls, models and corpora, numbered where two are the same."""
+    titles = rag_core.titles_of(traces)
     return [
         mark(f"{title} ({position})" if titles.count(title) > 1 else title)
         for position, title in enumerate(titles, start=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
@@ -54,6 +54,11 @@ def _chosen(position: int) -> str:
     return name
 
 
+def recipe_of(position: int) -> rag_core.Recipe:
+    """The strategy chosen for a column."""
+    return rag_core.RECIPES[_chosen(position)]
+
+
 def settings() -> dict[str, object]:
     """Current values of the page's widgets: the question, the country, the corpus, the strategies and all their controls."""
     keys = ["question", "country", "corpus", "columns"]
@@ -67,8 +72,12 @@ def settings() -> dict[str, object]:
     return {key: st.session_state[key] for key in keys if key in st.session_state}
 
 
-def strategy_box(position: int) -> None:
-    """The widget that chooses a column's strategy, the button of its settings, and their panel while it is open."""
+def strategy_box(position: int, runs_on: Callable[[int], None]) -> None:
+    """The widget that chooses a column's strategy, the button of its settings, and their panel while it is open.
+
+    Args:
+        runs_on: draws what chooses a column's models and documents.
+    """
     letter, names = LETTERS[position], list(rag_core.RECIPES)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         foreign.draw(f'<span class="rl-letter">{foreign.escape(letter)}</span>')
@@ -89,12 +98,12 @@ def strategy_box(position: int) -> None:
         )
     if _panel() == position:
         with st.container(key="panel"):
-            _draw_panel(position)
+            _draw_panel(position, runs_on)
 
 
 def strategy_of(position: int) -> rag_core.Strategy:
     """A column's strategy as set; with its defaults, and the reason on screen, where the values are not valid."""
-    recipe = rag_core.RECIPES[_chosen(position)]
+    recipe = recipe_of(position)
     try:
         return recipe.build(**current_values(recipe, f"{position}.{recipe.name}"))
     except rag_core.RagError as error:
@@ -112,8 +121,8 @@ def _open_panel(position: int | None) -> None:
     st.session_state["panel"] = position
 
 
-def _draw_panel(position: int) -> None:
-    recipe = rag_core.RECIPES[_chosen(position)]
+def _draw_panel(position: int, runs_on: Callable[[int], None]) -> None:
+    recipe = recipe_of(position)
     prefix = f"{position}.{recipe.name}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{label(LETTERS[position])} · {label(said(recipe.title))}**")
@@ -122,7 +131,8 @@ def _draw_panel(position: int) -> None:
     _presets(recipe, prefix)
     # the template editor is long, so it comes last
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, rag_core.Templates)):
-        widget(control, prefix, control.idle(current_values(recipe, prefix)))
+        widget(control, prefix, recipe.idle(control, current_values(recipe, prefix)))
+    runs_on(position)
     st.button(t("Reset to defaults"), key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
     st.caption(t("Source: {source}", source=label(said(recipe.source))))
 

@@ -1,10 +1,12 @@
 """The labs shared by all sessions, so that no page waits for models.
 
-The built-in one is opened once, in the background; those of other corpora when they are first asked for, with its models.
+The built-in one is opened once, in the background, after the first page is drawn: loading models beside it would double
+the time until the page can be used. Those of other corpora open when they are first asked for, with its models.
 """
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Sequence
 
@@ -14,7 +16,7 @@ import rag_core
 
 
 class Engine:
-    """A lab that is opening, open, or failed to open."""
+    """A lab that is to be opened, opening, open, or failed to open."""
 
     def __init__(self) -> None:
         self.lab: rag_core.Lab | None = None
@@ -23,6 +25,8 @@ class Engine:
         self.others = rag_core.LabPool(self._open_other)
         self.settled = threading.Event()
         self._progress = ("starting", 0, 1)
+        self._lock = threading.Lock()
+        self._started = False
         try:
             self.settings = (
                 rag_core.read_settings()
@@ -30,8 +34,14 @@ class Engine:
         except rag_core.RagError as error:
             self.error = error
             self.settled.set()
-            return
-        threading.Thread(target=self._open, daemon=True).start()
+
+    def start(self) -> None:
+        """Begin to open the lab, if nothing has yet."""
+        with self._lock:
+            begins = not self._started and not self.settled.is_set()
+            self._started = True
+        if begins:
+            threading.Thread(target=self._open, daemon=True).start()
 
     @property
     def outside(self) -> tuple[str, ...]:
@@ -55,6 +65,7 @@ class Engine:
         Raises:
             RagError: it could not be opened.
         """
+        self.start()
         self.settled.wait()
         if self.error:
             raise self.error
@@ -63,11 +74,15 @@ class Engine:
 
     def _open_other(self, corpus: str) -> rag_core.Lab:
         assert self.lab is not None  # `wait` has seen it
-        return rag_core.open_lab(corpus, settings=self.settings, engines=self.lab.engines, consent=_refuse)
+        lab = rag_core.open_lab(corpus, settings=self.settings, engines=self.lab.engines, consent=_refuse)
+        lab.others = self.wait
+        return lab
 
     def _open(self) -> None:
         try:
             self.lab = rag_core.open_lab(settings=self.settings, progress=self._report)
+            self.lab.others = self.wait
+            gc.freeze()  # models and indexes stay: else every full collection walks them, in the middle of a slider's move
         except rag_core.RagError as error:
             self.error = error
         except Exception as error:

@@ -9,7 +9,7 @@ from functools import partial
 
 import streamlit as st
 
-import rag_core
+from pages.shared import setups
 from pages.shared.i18n import t
 from pages.shared.live import Comparison
 from rag_core import sessions
@@ -44,7 +44,7 @@ def _session(run: Comparison) -> tuple[sessions.Saved, ...]:
 
 def _html(run: Comparison) -> str:
     failures = [
-        f"{rag_core.describe(column.strategy)}: {column.error or column.stopped}"
+        f"{setups.title(column.setup)}: {column.error or column.stopped}"
         for column in run.columns
         if column.error or column.stopped
     ]

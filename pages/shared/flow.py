@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.shared import changes, foreign
+from pages.shared.costs import cost_and_time
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import declared, problem, said, t
@@ -19,6 +20,7 @@ from pages.shared.rank_flow import MOST, rank_flow
 TITLE = declared("How it got here")
 STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("Fates")
 SCORES, TIPS, PROMPTS = declared("Scores"), declared("Tipping points"), declared("Prompts")
+COST = declared("Cost and time")
 FIRST_WORDS = 60  # characters that tell passages with the same title apart
 
 
@@ -35,13 +37,15 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
         return
     with box:
         shown = st.segmented_control(
-            t("Show"), (STAGES, FLOW, FATES, SCORES, TIPS, PROMPTS), default=STAGES, required=True, format_func=said,
-            key=f"how.part.{key}",
+            t("Show"), (STAGES, FLOW, FATES, SCORES, TIPS, PROMPTS, COST), default=STAGES, required=True,
+            format_func=said, key=f"how.part.{key}",
             label_visibility="collapsed",
         )  # fmt: skip
         found = rag_core.fates(trace)
         if shown == STAGES:
             stages()
+        elif shown == COST:
+            cost_and_time(trace, key)
         elif shown == PROMPTS:
             foreign.draw(prompts(trace))
         elif not found:
@@ -49,7 +53,7 @@ def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None])
         elif shown == FLOW:
             _flow(trace, found, key)
         elif shown == FATES:
-            foreign.draw(_fates(found))
+            foreign.draw(changes.fates(found))
         elif shown == SCORES:
             _scores(trace, found, key)
         else:
@@ -70,20 +74,6 @@ def _flow(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> No
         )
     )
     foreign.chart(rank_flow(found, rag_core.flow_columns(trace)), f"flow.{key}")
-
-
-def _fates(found: Sequence[rag_core.Fate]) -> str:
-    """A table of every passage and its fate in words."""
-    rows = "".join(
-        f'<tr class="rl-{"used" if fate.used else "lost"}"><td>{escape(said(fate.text))}</td>'
-        f"<td>{escape(fate.passage.full_title)}</td></tr>"
-        for fate in found
-    )
-    return (
-        f'<p class="rl-note">{escape(said(rag_core.summary_of_fates(found)))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
-        f'role="region" aria-label="{t("Fates")}"><table class="rl-table"><thead><tr><th scope="col">{t("Fate")}</th>'
-        f'<th scope="col">{t("Passage")}</th></tr></thead><tbody>{rows}</tbody></table></div>'
-    )
 
 
 def _scores(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> None:
@@ -172,19 +162,19 @@ def _moves(tips: Sequence[rag_core.ControlTips]) -> str:
 
 @st.fragment
 def why_not(traces: Sequence[rag_core.Trace]) -> None:
-    """Any passage of the collection, and where each strategy lost it."""
+    """Any passage of the collections, and where each strategy lost it."""
     box = st.expander(t("Why not this one?"), key="why_not", on_change="rerun")
     if not box.open:
         return
     with box:
         try:
-            _why_not(traces, engine().wait(traces[0].corpus))
+            _why_not(traces, {trace.corpus: engine().wait(trace.corpus) for trace in traces})
         except rag_core.RagError as error:
             st.warning(foreign.label(problem(error)))
 
 
-def _why_not(traces: Sequence[rag_core.Trace], lab: rag_core.Lab) -> None:
-    passages = lab.passages
+def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab]) -> None:
+    passages = {name: one for lab in labs.values() for name, one in lab.passages.items()}
     chosen = st.selectbox(
         t("A passage of the collection"), sorted(passages, key=lambda name: passages[name].full_title), index=None,
         key="why_not.passage", placeholder=t("Type words of its title"),
@@ -192,11 +182,16 @@ def _why_not(traces: Sequence[rag_core.Trace], lab: rag_core.Lab) -> None:
     )  # fmt: skip
     if chosen:
         rows = "".join(
-            f"<dt>{escape(rag_core.describe((trace.strategy, trace.controls)))}</dt>"
-            f"<dd>{escape(said(lab.why_not(trace, chosen).text))}</dd>"
-            for trace in traces
+            f"<dt>{escape(title)}</dt><dd>{escape(_lost(trace, chosen, labs[trace.corpus]))}</dd>"
+            for title, trace in zip(rag_core.titles_of(traces), traces, strict=True)
         )
         foreign.draw(f'<dl class="rl-tips">{rows}</dl>')
+
+
+def _lost(trace: rag_core.Trace, passage: str, lab: rag_core.Lab) -> str:
+    if passage not in lab.passages:
+        return t("It is not among the documents that were searched.")
+    return said(lab.why_not(trace, passage).text)
 
 
 def _called(passage: rag_core.Passage) -> str:

@@ -145,7 +145,9 @@ def title(letter: str, name: str) -> str:
     return f'<h3 class="rl-named"><span class="rl-letter">{escape(letter)}</span> {escape(name)}</h3>'
 
 
-def status(column: Column, position: int, shown: str, changes: str, *, changed: bool) -> str:
+def status(
+    column: Column, position: int, shown: str, changes: str, *, changed: bool, runs_on: str = ""
+) -> str:
     """One line of fixed height: how far the column is, and what is set otherwise than by default.
 
     Args:
@@ -153,6 +155,7 @@ def status(column: Column, position: int, shown: str, changes: str, *, changed: 
         shown: the strategy whose results are shown; empty while names are hidden.
         changes: the settings that differ from the defaults; may be empty.
         changed: whether the settings differ from those of the results.
+        runs_on: the models and documents it chose; may be empty.
     """
     done = len(column.steps)
     marks = "".join(
@@ -162,28 +165,26 @@ def status(column: Column, position: int, shown: str, changes: str, *, changed: 
         f'<span class="rl-bar" role="progressbar" aria-label="{t("Stages done")}" aria-valuemin="0" '
         f'aria-valuemax="{len(column.strategy.stages)}" aria-valuenow="{done:d}">{marks}</span>'
     )
-    chip = (
-        f'<span class="rl-chip" title="{escape(changes)}">{t("changed: {changes}", changes=escape(changes))}</span>'
-        if changes
-        else ""
-    )
     outdated = (
         f'<span class="rl-changed" title="{t("Shown: {strategy}", strategy=escape(shown))}">{t("press Run to apply")}</span>'
         if changed
         else ""
     )
     heading = f'<h3 class="rl-unseen">{escape(LETTERS[position])}: {escape(shown)}</h3>' if shown else ""
-    return f'{heading}<div class="rl-status">{bar}{outdated}{chip}</div>'
+    return f'{heading}<div class="rl-status">{bar}{outdated}{_chips(changes, runs_on)}</div>'
 
 
-def idle_status(changes: str) -> str:
+def idle_status(changes: str, runs_on: str = "") -> str:
     """The line of `status` above a column that has not run."""
-    chip = (
-        f'<span class="rl-chip" title="{escape(changes)}">{t("changed: {changes}", changes=escape(changes))}</span>'
-        if changes
-        else ""
+    return f'<div class="rl-status">{_chips(changes, runs_on)}</div>'
+
+
+def _chips(changes: str, runs_on: str) -> str:
+    """What a column runs on, and what is set otherwise than by default."""
+    texts = (runs_on, t("changed: {changes}", changes=changes) if changes else "")
+    return "".join(
+        f'<span class="rl-chip" title="{escape(text)}">{escape(text)}</span>' for text in texts if text
     )
-    return f'<div class="rl-status">{chip}</div>'
 
 
 def _state(column: Column, place: int) -> str:
@@ -234,7 +235,16 @@ def answer(column: Column, position: int, engine_state: str) -> str:
             f'{partial}<div class="rl-box rl-thin">{what}{escape(said(column.stopped))} '
             f"{t('Finished results are kept.')}</div>"
         )
-    return f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div></div>'
+    coming = ""
+    if engine_state != "ready" and not (column.steps or column.running):
+        sentence = t(
+            "The answer will stand here, each sentence with its source. The passages behind it follow below."
+        )
+        coming = f'<p class="rl-hint">{escape(sentence)}</p>'
+    return (
+        f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div>'
+        f"{coming}</div>"
+    )
 
 
 def _reason(error: rag_core.RagError) -> str:

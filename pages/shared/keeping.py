@@ -7,9 +7,8 @@ import threading
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, foreign
+from pages.shared import corpora, foreign, setups
 from pages.shared.comparisons import comparisons
-from pages.shared.controls import preset_column
 from pages.shared.engine import engine
 from pages.shared.i18n import declared, problem, said, t, when
 from pages.shared.live import Column, Comparison, LiveRun
@@ -111,6 +110,8 @@ def _asked_column(column: Column) -> AskedColumn:
         error.next_step if error else "",
         column.stopped or ("" if column.settled else CUT_SHORT),
         error.calls if error else (),
+        column.models,
+        column.corpus,
     )
 
 
@@ -127,7 +128,7 @@ def _reopened(asked: Asked) -> Comparison:
     st.session_state.update(question=asked.question, country=asked.country, columns=max(len(columns), 2))
     corpora.set_to(asked.corpus)
     for position, column in enumerate(columns):
-        preset_column(position, column.strategy.name, column.strategy.controls)
+        setups.put(position, column.setup)
     return Comparison(
         asked.id, asked.asked, asked.question, columns, asked.country, asked.corpus, asked.calls, left_out
     )
@@ -147,4 +148,6 @@ def _column(kept: AskedColumn) -> Column:
         trace=kept.trace,
         error=error,
         stopped=kept.stopped,
+        models=kept.models,
+        corpus=kept.corpus,
     )

@@ -24,6 +24,7 @@ class Column:
         since: when the running stage began, on the monotonic clock.
         stopping: whether a stop was requested.
         stopped: why the column was stopped, as a sentence; empty when it was not.
+        models, corpus: what it runs on in place of the settings' models and the comparison's corpus.
     """
 
     strategy: rag_core.Strategy
@@ -35,6 +36,13 @@ class Column:
     error: rag_core.RagError | None = None
     stopping: bool = False
     stopped: str = ""
+    models: rag_core.ModelChoice = field(default_factory=rag_core.ModelChoice)
+    corpus: str = ""
+
+    @property
+    def setup(self) -> rag_core.Setup:
+        """What it runs: its strategy, models and corpus."""
+        return rag_core.Setup(self.strategy, self.models, self.corpus)
 
     @property
     def settled(self) -> bool:
@@ -148,12 +156,14 @@ class LiveRun(Comparison):
         self,
         engine: Engine,
         question: str,
-        strategies: Sequence[rag_core.Strategy],
+        setups: Sequence[rag_core.SetupSpec],
         earlier: Sequence[rag_core.Trace] = (),
         country: str = "",
         corpus: str = rag_core.BUILTIN,
     ) -> None:
-        columns = [Column(strategy) for strategy in strategies]
+        columns = [
+            Column(one.strategy, models=one.models, corpus=one.corpus) for one in map(rag_core.set_up, setups)
+        ]
         super().__init__(secrets.token_urlsafe(16), datetime.now(UTC), question, columns, country, corpus)
         self.started = time.monotonic()
         self._engine = engine
@@ -193,9 +203,9 @@ class LiveRun(Comparison):
     def _run(self) -> None:
         try:
             lab = self._engine.wait(self.corpus)
-            strategies = [column.strategy for column in self.columns]
+            setups = [column.setup for column in self.columns]
             for event in lab.stream(
-                self.question, strategies, reuse=self._earlier, stop=self._stop, country=self.country
+                self.question, setups, reuse=self._earlier, stop=self._stop, country=self.country
             ):
                 self._take(event)
         except Exception as error:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import rag_core
+from pages.shared import corpora
 from pages.shared.controls import LETTERS
 from pages.shared.foreign import escape
 from pages.shared.i18n import plural, t
@@ -42,12 +43,42 @@ def table(columns: Sequence[Column], names: Sequence[str]) -> str:
 def pairs(columns: Sequence[Column]) -> str:
     """A line for each pair of columns that are done: what one found and the other did not."""
     rows = rows_of(columns)
-    done = [position for position, column in enumerate(columns) if column.trace]
+    searched = {position: column.trace.corpus for position, column in enumerate(columns) if column.trace}
     lines = "".join(
-        f"<li>{_shared(rows, first, second)} {_only(rows, first, second)} {_only(rows, second, first)}</li>"
-        for first, second in itertools.combinations(done, 2)
+        f"<li>{_apart(rows, first, second, searched) or _pair(rows, first, second)}</li>"
+        for first, second in itertools.combinations(searched, 2)
     )
     return f'<ul class="rl-pairs">{lines}</ul>' if lines else ""
+
+
+def _pair(rows: Sequence[rag_core.SharedPassage], first: int, second: int) -> str:
+    """What two columns share, and what only one found."""
+    return f"{_shared(rows, first, second)} {_only(rows, first, second)} {_only(rows, second, first)}"
+
+
+def _apart(
+    rows: Sequence[rag_core.SharedPassage], first: int, second: int, searched: Mapping[int, str]
+) -> str:
+    """That two columns searched different documents, so that neither missed what the other found; empty if they did not.
+
+    Args:
+        searched: the corpus of each column.
+    """
+    if searched[first] == searched[second]:
+        return ""
+    apart = t(
+        "<b>{first} and {second}</b> searched different documents: {first} {these}, {second} {those}. "
+        "Neither missed what the other found.",
+        first=escape(LETTERS[first]),
+        second=escape(LETTERS[second]),
+        these=escape(corpora.title(searched[first])),
+        those=escape(corpora.title(searched[second])),
+    )
+    both = sum(first in row.ranks and second in row.ranks for row in rows)
+    if not both:
+        return f"{apart} {t('No passage stands in both.')}"
+    in_both = plural("{count:d} passage stands in both.", "{count:d} passages stand in both.", both)
+    return f"{apart} {in_both}"
 
 
 def also_in(columns: Sequence[Column]) -> list[dict[str, str]]:

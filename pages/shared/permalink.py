@@ -5,17 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, foreign
-from pages.shared.controls import DEFAULT_COLUMNS, preset_column
+from pages.shared import corpora, foreign, setups
+from pages.shared.controls import DEFAULT_COLUMNS
 from pages.shared.i18n import PARAMETER, said, t
 from pages.shared.live import Comparison
 
 
 def put(run: Comparison) -> None:
     """Write the comparison that is shown into the address, in one step of the browser's history."""
-    strategies = [column.strategy for column in run.columns]
+    columns = [column.setup for column in run.columns]
     corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
-    wanted = {**rag_core.to_address(run.question, strategies, run.country, corpus), "run": [run.id]}
+    wanted = {**rag_core.to_address(run.question, columns, run.country, corpus), "run": [run.id]}
     if PARAMETER in st.query_params:
         wanted[PARAMETER] = [st.query_params[PARAMETER]]
     if _parameters() != wanted:
@@ -39,12 +39,20 @@ def take() -> None:
                 corpus=repr(found.corpus),
             )
         )
+    problems += [
+        t(
+            "There are no documents {corpus} here; the page's own are searched.",
+            corpus=repr(column.corpus),
+        )
+        for column in found.columns
+        if column.corpus and column.corpus not in corpora.names()
+    ]
     corpora.set_to(found.corpus)
     st.session_state.update(
-        question=found.question, country=found.country, columns=len(found.strategies), misread=problems
+        question=found.question, country=found.country, columns=len(found.columns), misread=problems
     )
-    for position, strategy in enumerate(found.strategies):
-        preset_column(position, strategy.name, strategy.controls)
+    for position, setup in enumerate(found.columns):
+        setups.put(position, setup)
 
 
 def warn() -> None:

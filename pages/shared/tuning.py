@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
@@ -62,6 +62,7 @@ class Bench:
         base: its trace.
         pinned: the result that others are compared with.
         shown: the result on screen, without an answer.
+        last: the latest move with its strategy: drawing it again is not a move.
         answers: fingerprint -> result with its answer.
     """
 
@@ -72,21 +73,24 @@ class Bench:
     shown: rag_core.Trace
     answers: dict[str, rag_core.Trace] = field(default_factory=dict)
     tipping: Tipping | None = None
+    last: tuple[rag_core.Strategy, rag_core.Move] | None = None
 
     @property
     def offline(self) -> bool:
         """Whether the offline engine writes the answers: at once, at no cost."""
         return str(self.base.engine["llm"]).startswith("offline")
 
-    def move(self, values: Mapping[str, object]) -> rag_core.Move:
-        """Move to a setting; its result is shown if no model has to be called.
+    def move(self, strategy: rag_core.Strategy) -> rag_core.Move:
+        """Move to a setting of the strategy; its result is shown if no model has to be called.
 
         Raises:
-            RagError: the values do not go together, or the index has changed.
+            RagError: the index has changed.
         """
-        move = self.tuner.move(values)
+        if self.last is None or self.last[0] != strategy:
+            self.last = strategy, self.tuner.move(strategy.controls)
+        _, move = self.last
         if move.trace:
-            self.shown = move.trace
+            self.shown = replace(move.trace, controls=strategy.controls)  # idle controls may differ
             self._tip(move.trace)
         return move
 

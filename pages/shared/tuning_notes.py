@@ -35,6 +35,8 @@ def note(
 def _point(point: rag_core.TippingPoint) -> str:
     """As in: 0.47 lets in no. 7, “Anti-D”."""
     value = rag_core.format_value(point.value)
+    if isinstance(point.value, bool):
+        value = t("On") if point.value else t("Off")
     rank, passage = (point.gained or point.lost)[0]
     title = passage.full_title
     more = len(point.gained or point.lost) - 1

@@ -2,7 +2,7 @@
 
 from .lines import Bill, BillLine, Counting, bill_of
 from .monthly import DAYS, Projection, project
-from .quotes import TYPED, Quote, Tokeniser, quotes
+from .quotes import TYPED, Quote, Tokeniser, cost_at, of_offline_engine, quotes, texts_of
 from .spans import Span, spans
 
 __all__ = [
@@ -16,7 +16,10 @@ __all__ = [
     "Span",
     "Tokeniser",
     "bill_of",
+    "cost_at",
+    "of_offline_engine",
     "project",
     "quotes",
     "spans",
+    "texts_of",
 ]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..models.tokenizer import FALLBACK, encoding_name
+from ..models.tokenizer import FALLBACK, count_tokens, encoding_name
+from ..offline import NAME as OFFLINE
 from ..values.pricing import Price
+from ..values.trace import Trace
 from ..values.types import Cost, ModelCall, token_counts
 
 TYPED = "your price"  # in place of a model's name
-Tokeniser = Literal["same", "another", "unknown"]
+Tokeniser = Literal["same", "counted again", "another", "unknown"]
+Texts = Mapping[ModelCall, tuple[str, str]]  # what was sent, and what came back
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,8 @@ class Quote:
         model: its name, or `TYPED`.
         cost_usd: of the language model calls at its price, and of the other calls as they were; None if the price of
             one of those is unknown.
-        tokeniser: whether the counts are those of its own tokeniser, of another one, or it is not known.
+        tokeniser: where the counts come from: its own tokeniser counted them in the first place, or again; they are
+            those of another one; or it is not known whose they are.
     """
 
     model: str
@@ -32,52 +36,83 @@ class Quote:
     tokeniser: Tokeniser
 
 
-def quotes(calls: Sequence[ModelCall], prices: Mapping[str, Price]) -> tuple[Quote, ...]:
+def quotes(calls: Iterable[ModelCall], prices: Mapping[str, Price], texts: Texts) -> tuple[Quote, ...]:
     """One quote a model, the cheapest first.
 
-    The token counts are the original's. Where the tokeniser of the other model differs, its own count differs too,
-    usually by a few percent. A model's own replies would be longer or shorter.
+    The same texts are counted with the model's own tokeniser where that is known and all of them are; otherwise the
+    counts are the original's, which differ by a few percent. A model's own replies would be longer or shorter.
 
     Args:
-        calls: of one result, each once; embeddings and reranking keep their cost.
+        calls: of one result; embeddings and reranking keep their cost.
         prices: by model, `TYPED` among them if someone typed one.
+        texts: of the language model calls, as far as they are known; see `texts_of`.
 
     Example:
         >>> import datetime
         >>> price = Price(2.0, 8.0, datetime.date(2025, 6, 1), "a page")
         >>> call = ModelCall("answer", "gpt-4o", 1_000, 100, 0.0035, "provider")
-        >>> [(quote.model, quote.cost_usd, quote.tokeniser) for quote in quotes([call], {"gpt-4.1": price})]
+        >>> [(quote.model, quote.cost_usd, quote.tokeniser) for quote in quotes([call], {"gpt-4.1": price}, {})]
         [('gpt-4.1', 0.0028, 'same')]
     """
-    language = [call for call in calls if call.of_language_model]
-    rest = Cost.of(call for call in calls if not call.of_language_model).usd
-    sent, received = token_counts(language)
-    found = [
-        Quote(
-            model,
-            price,
-            None if rest is None else math.fsum((price.cost_usd(sent, received), rest)),
-            _tokeniser(model, language),
-        )
-        for model, price in prices.items()
-    ]
+    once = tuple(dict.fromkeys(calls))
     return tuple(
-        sorted(
-            found,
-            key=lambda quote: (
-                math.inf if quote.cost_usd is None else quote.cost_usd,
-                quote.price.input,
-                quote.model,
-            ),
-        )
+        sorted((_quote(model, price, once, texts) for model, price in prices.items()), key=_cheapest_first)
     )
 
 
-def _tokeniser(model: str, calls: Sequence[ModelCall]) -> Tokeniser:
+def _quote(model: str, price: Price, calls: Sequence[ModelCall], texts: Texts) -> Quote:
+    tokeniser = _tokeniser(model, calls)
+    language = [call for call in calls if call.of_language_model]
+    if tokeniser == "same" or encoding_name(model) is None or not all(call in texts for call in language):
+        return Quote(model, price, cost_at(calls, price), tokeniser)
+    again = {call: [count_tokens(text, model) for text in texts[call]] for call in language}
+    counted = [
+        replace(call, input_tokens=again[call][0], output_tokens=again[call][1]) if call in again else call
+        for call in calls
+    ]
+    return Quote(model, price, cost_at(counted, price), "counted again")
+
+
+def texts_of(trace: Trace) -> Texts:
+    """What was sent with each language model call of a trace and what came back; the offline engine is sent no text."""
+    return {
+        exchange.calls[-1]: (exchange.system + exchange.text, exchange.reply)
+        for step in trace.steps
+        for exchange in step.exchanges
+        if exchange.calls and not exchange.offline
+    }
+
+
+def cost_at(calls: Iterable[ModelCall], price: Price | None) -> float | None:
+    """US dollars of calls, the language model calls among them at this price; None if a price is unknown.
+
+    Args:
+        price: None for what they cost as they were made.
+    """
+    once = tuple(dict.fromkeys(calls))
+    if price is None:
+        return Cost.of(once).usd
+    rest = Cost.of(call for call in once if not call.of_language_model).usd
+    at_price = price.cost_usd(*token_counts(call for call in once if call.of_language_model))
+    return None if rest is None else at_price + rest
+
+
+def of_offline_engine(calls: Iterable[ModelCall]) -> bool:
+    """Whether the offline engine replied to any of them, so that its replies stand for a model's."""
+    return any(call.model == OFFLINE for call in calls)
+
+
+def _cheapest_first(quote: Quote) -> tuple[float, float, str]:
+    return math.inf if quote.cost_usd is None else quote.cost_usd, quote.price.input, quote.model
+
+
+def _tokeniser(model: str, calls: Iterable[ModelCall]) -> Tokeniser:
     """How the counts of the calls relate to the tokeniser of a model."""
     own = encoding_name(model)
     counted = {
-        encoding_name(call.model) or (FALLBACK if call.counted_by == "tokenizer" else None) for call in calls
+        encoding_name(call.model) or (FALLBACK if call.counted_by == "tokenizer" else None)
+        for call in calls
+        if call.of_language_model
     }
     if own is None or None in counted:
         return "unknown"

@@ -16,7 +16,8 @@ class Span:
     """One bar of a waterfall.
 
     Args:
-        title: of the stage; of a search its retriever and who wrote its query; of a call its purpose and model.
+        name: of the stage; of a search its retriever; of a call its purpose.
+        detail: of a search who wrote its query, empty for the question as asked; of a call the model.
         kind: of the stage it belongs to.
         position: of that stage, from 0.
         started: seconds after the run began.
@@ -25,7 +26,8 @@ class Span:
     """
 
     level: Level
-    title: str
+    name: str
+    detail: str
     kind: str
     position: int
     started: float
@@ -50,7 +52,14 @@ def spans(trace: Trace) -> tuple[Span, ...]:
         earlier = step.reused and step.started is None
         started = end if step.started is None else step.started
         stage = Span(
-            "stage", step.stage, step.kind, position, started, 0.0 if earlier else step.seconds, step.reused
+            "stage",
+            step.stage,
+            "",
+            step.kind,
+            position,
+            started,
+            0.0 if earlier else step.seconds,
+            step.reused,
         )
         found.append(stage)
         end = stage.ended
@@ -63,10 +72,20 @@ def _within(step: Step, position: int) -> Iterator[Span]:
     """The searches and the calls of a stage whose start is known; of calls only those it made."""
     for ranking in step.after.rankings if step.kind == "retrieve" else ():
         if ranking.started is not None:
-            asked = ranking.query.origin
-            title = ranking.retriever if asked == "question" else f"{ranking.retriever} · {asked}"
-            yield Span("search", title, step.kind, position, ranking.started, ranking.seconds, step.reused)
+            wrote = ranking.query.origin
+            wrote = "" if wrote == "question" else wrote
+            yield Span(
+                "search",
+                ranking.retriever,
+                wrote,
+                step.kind,
+                position,
+                ranking.started,
+                ranking.seconds,
+                step.reused,
+            )
     for call in dict.fromkeys(step.calls):
         if call.started is not None and call.seconds is not None and call not in step.shared:
-            title = f"{call.purpose} · {call.model}"
-            yield Span("call", title, step.kind, position, call.started, call.seconds, step.reused)
+            yield Span(
+                "call", call.purpose, call.model, step.kind, position, call.started, call.seconds, step.reused
+            )

@@ -6,7 +6,7 @@ A new one is a `Recipe`: listed in RECIPES below, brought by a package's entry p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError
@@ -33,7 +33,6 @@ __all__ = [
     "Values",
     "Weights",
     "build",
-    "build_all",
     "describe",
     "describe_changes",
     "format_value",
@@ -116,14 +115,3 @@ def recipe_of(name: str) -> Recipe:
         missing = "".join(f" {failure}" for failure in RECIPES.failed)
         raise ConfigError(f"There is no strategy {name!r}.", f"Strategies: {', '.join(RECIPES)}.{missing}")
     return RECIPES[name]
-
-
-def build_all(chosen: Sequence[StrategySpec]) -> list[Strategy]:
-    """Strategies in order; at least one.
-
-    Raises:
-        ConfigError: as for `build`, or nothing was chosen.
-    """
-    if not chosen:
-        raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
-    return [build(one) for one in chosen]

@@ -2,8 +2,8 @@
 
     ?q=When+is+anti-D+given%3F&s=bm25&s=hybrid_rrf&2.mmr_lambda=0.3&country=GB
 
-`s` names the strategies, and NUMBER.CONTROL sets a control of one of them, counted from 1. Controls at their defaults
-are left out.
+`s` names the strategies, and NUMBER.CONTROL sets a control of one of them, counted from 1, or what it runs on:
+NUMBER.model, NUMBER.corpus (see `registry.RUNS_ON`). Controls at their defaults are left out.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from ..urgency.helplines import countries
 from ..values.errors import ConfigError
 from . import RECIPES
 from .recipe import Recipe
+from .registry import CORPUS, RUNS_ON
+from .setup import Setup, SetupSpec, set_up
 
 LONGEST = 8_000  # characters of the parameters; servers refuse addresses from 8 or 16 KiB on
 SHOWN = 60  # characters of a wrong value that a message repeats
@@ -34,34 +36,41 @@ class Configuration:
     """What an address says.
 
     Args:
-        strategies: with their control values.
+        columns: strategies with their control values, models and corpora, the latter as named.
         corpus: as named, known or not; empty for the built-in documents.
         problems: a sentence for each value that is not valid, and was replaced by the default.
     """
 
     question: str
-    strategies: tuple[Strategy, ...]
+    columns: tuple[Setup, ...]
     country: str = ""
     corpus: str = ""
     problems: tuple[str, ...] = ()
 
+    @property
+    def strategies(self) -> tuple[Strategy, ...]:
+        """Those of the columns."""
+        return tuple(column.strategy for column in self.columns)
+
 
 def to_address(
-    question: str, strategies: Sequence[Strategy], country: str = "", corpus: str = ""
+    question: str, columns: Sequence[SetupSpec], country: str = "", corpus: str = ""
 ) -> Parameters:
     """The parameters of a configuration; the longest are left out while they exceed `LONGEST` when encoded."""
-    parameters: Parameters = {"q": [question], "s": [one.name for one in strategies]}
+    setups = [set_up(one) for one in columns]
+    parameters: Parameters = {"q": [question], "s": [one.strategy.name for one in setups]}
     if country:
         parameters["country"] = [country]
     if corpus:
-        parameters["corpus"] = [corpus]
-    for number, strategy in enumerate(strategies, start=1):
-        recipe = RECIPES.get(strategy.name)
+        parameters[CORPUS] = [corpus]
+    for number, setup in enumerate(setups, start=1):
+        recipe = RECIPES.get(setup.strategy.name)
         for control in recipe.controls if recipe else ():
             default = control.plain(control.parse(control.default))
-            value = strategy.controls.get(control.name, default)
+            value = setup.strategy.controls.get(control.name, default)
             if value != default:
                 parameters[f"{number}.{control.name}"] = [_written(value)]
+        parameters |= {f"{number}.{name}": [value] for name, value in setup.chosen.items()}
     while len(urlencode(parameters, doseq=True)) > LONGEST:
         del parameters[max(parameters, key=lambda name: len(urlencode({name: parameters[name]}, doseq=True)))]
     return parameters
@@ -78,7 +87,7 @@ def from_address(
     """
     named = list(parameters.get("s", ()))
     values = [found for name in parameters if (found := _CONTROL.fullmatch(name))]
-    corpus = "".join(list(parameters.get("corpus", ("",)))[:1])
+    corpus = "".join(list(parameters.get(CORPUS, ("",)))[:1])
     if not (named or values or corpus or "q" in parameters or "country" in parameters):
         return None
     problems: list[str] = []
@@ -110,8 +119,22 @@ def from_address(
             problems.append(f"{found[0][:SHOWN]} is for a strategy that is not there.")
         else:
             given[number - 1][name] = "".join(list(parameters[found[0]])[:1])
-    strategies = tuple(_built(recipe, texts, problems) for recipe, texts in zip(chosen, given, strict=True))
-    return Configuration(question, strategies, country, corpus, tuple(problems))
+    columns = tuple(_set_up(recipe, texts, problems) for recipe, texts in zip(chosen, given, strict=True))
+    return Configuration(question, columns, country, corpus, tuple(problems))
+
+
+def _set_up(recipe: Recipe, texts: Mapping[str, str], problems: list[str]) -> Setup:
+    """The column with the values that are valid; what is wrong with the others goes to `problems`."""
+    strategy = _built(recipe, {name: text for name, text in texts.items() if name not in RUNS_ON}, problems)
+    own: dict[str, object] = {}
+    for name in (name for name in RUNS_ON if name in texts):
+        try:
+            set_up(strategy, **{name: texts[name]})
+        except ConfigError as error:
+            problems.append(f"{recipe.title}: {error.message} {error.next_step}")
+        else:
+            own[name] = texts[name]
+    return set_up(strategy, **own)
 
 
 def _built(recipe: Recipe, texts: Mapping[str, str], problems: list[str]) -> Strategy:

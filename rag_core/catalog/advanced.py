@@ -32,7 +32,7 @@ from ..stages import (
     Top,
     WeightedFusion,
 )
-from .basic import K_FINAL, TEMPERATURE, TUNED
+from .basic import K_FINAL, TEMPERATURE, TUNED, USED
 from .controls import Choice, Number, Switch, Templates, Weights, count, share
 from .recipe import Preset, Recipe
 
@@ -88,6 +88,7 @@ MULTI_QUERY_REWRITER = Recipe(
             8,
             "Passages given to the answer (Multi-Query Rewriter RAG, Number of Final Documents: 8).",
             label="passages used",
+            limit=USED,
         ),
     ),
     stages=lambda c: (
@@ -154,6 +155,7 @@ CONTEXTUAL = Recipe(
             50,
             "Candidates from each search, and in the fused list for reranking (chosen on dev questions).",
             label="candidates",
+            limit="the {value}-candidate limit",
         ),
         share(
             "vector_weight",
@@ -263,6 +265,7 @@ RAG_MSR = Recipe(
             "Reranked passages kept per reformulation (RAG-MSR README, Step 2: m, no value given).",
             needs=(("rerank", (True,)),),
             label="kept per reformulation",
+            limit="the limit of {value} per reformulation",
         ),
         Switch(
             "judge",
@@ -286,7 +289,9 @@ RAG_MSR = Recipe(
             needs=(("judge", (True,)),),
             label="lowest score used (θ)",
         ),
-        count("k_final", 5, "Maximum number of passages given to the answer.", label="passages used"),
+        count(
+            "k_final", 5, "Maximum number of passages given to the answer.", label="passages used", limit=USED
+        ),
     ),
     stages=lambda c: _rag_msr(c),
     helps="Short, vague or many-sided questions; when a wrong passage is worse than none, since it can abstain.",

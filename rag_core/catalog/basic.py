@@ -10,7 +10,8 @@ from .controls import Number, Switch, count, share
 from .recipe import Preset, Recipe
 
 TUNED = "Chosen on the built-in dev questions at the same number of passages"
-K_FINAL = count("k_final", 5, "Passages given to the answer.", label="passages used")
+USED = "the {value}-passage limit"  # what k_final is where it cuts
+K_FINAL = count("k_final", 5, "Passages given to the answer.", label="passages used", limit=USED)
 RRF_K = Number(
     "rrf_k",
     60,
@@ -146,6 +147,7 @@ HYBRID_RRF = Recipe(
             10,
             "Size of the fused pool MMR picks from (Hybrid RRF module, Retrieval Settings: 10).",
             label="pool after fusion",
+            limit="the pool of {value}",
         ),
         Switch(
             "mmr",

@@ -11,6 +11,7 @@ from typing import Any
 from ..prompts.prompt import Template
 from ..prompts.templates import MAX_TEMPLATES, READY, custom_template
 from ..values.errors import ConfigError
+from ..values.message import Message
 
 Values = Mapping[str, Any]
 MAX_PASSAGES = 100  # upper bound of every number of passages
@@ -25,6 +26,7 @@ class Control(ABC):
         needs: (control, values) pairs; the control is idle unless each of these controls has one of its values.
         label: what people call it, as within a sentence; empty to use the name.
         symbol: replaces the label where space is short; empty to use the label.
+        limit: what it is as a limit, its {value} to be filled in: "the pool of {value}"; empty to use the title.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Control(ABC):
     needs: tuple[tuple[str, tuple[object, ...]], ...] = field(default=(), kw_only=True)
     label: str = field(default="", kw_only=True)
     symbol: str = field(default="", kw_only=True)
+    limit: str = field(default="", kw_only=True)
 
     @property
     def title(self) -> str:
@@ -44,6 +47,12 @@ class Control(ABC):
     def short(self) -> str:
         """The shortest name that people know: "λ"."""
         return self.symbol or self.label or self.name
+
+    def as_limit(self, value: object) -> Message:
+        """Itself as a limit: "the pool of 10"."""
+        if self.limit:
+            return Message(self.limit, value=value)
+        return Message("“{title}” of {value}", title=self.title, value=value)
 
     @property
     @abstractmethod
@@ -57,14 +66,6 @@ class Control(ABC):
         Raises:
             ConfigError: it is not valid; the message says what is.
         """
-
-    def idle(self, values: Values) -> str:
-        """Why it has no effect with these values of the other controls; empty when it has one."""
-        for other, acting in self.needs:
-            if values.get(other) not in acting:
-                needed = " or ".join(format_value(value) for value in acting)
-                return f"Acts only when {other} is {needed}."
-        return ""
 
     def plain(self, value: Any) -> Any:
         """A value as JSON."""

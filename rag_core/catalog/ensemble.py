@@ -17,7 +17,7 @@ from ..stages import (
     Stage,
     Top,
 )
-from .basic import TUNED
+from .basic import TUNED, USED
 from .controls import Number, Switch, Templates, count, share
 from .recipe import Preset, Recipe
 
@@ -67,8 +67,9 @@ ENSEMBLE = Recipe(
             "Fused passages that are reranked.",
             needs=(("rerank", (True,)),),
             label="passages reranked",
+            limit="the reranking limit of {value}",
         ),
-        count("k_final", 8, "Passages given to the answer.", label="passages used"),
+        count("k_final", 8, "Passages given to the answer.", label="passages used", limit=USED),
     ),
     stages=lambda c: _stages(c),
     helps="When the best passages matter more than speed; questions of every kind, in both languages.",

@@ -9,6 +9,7 @@ from typing import Any
 from ..pipeline.strategy import Strategy
 from ..stages import Stage
 from ..values.errors import ConfigError
+from ..values.message import Message
 from .controls import Control, Values, format_value
 
 
@@ -100,8 +101,21 @@ class Recipe:
         return tuple(
             known[name].brief(value) if name in known else f"{name} {format_value(value)}"
             for name, value in given.items()
-            if name not in known or (value != plain[name] and not known[name].idle(given))
+            if name not in known or (value != plain[name] and not self.idle(known[name], given))
         )
+
+    def idle(self, control: Control, values: Values) -> str:
+        """Why one of its controls has no effect with these values of the others; empty when it has one."""
+        known = {one.name: one for one in self.controls}
+        for name, acting in control.needs:
+            if values.get(name) in acting:
+                continue
+            needed = known[name].symbol or f"“{known[name].title}”"
+            if acting == (True,):
+                return Message("Acts only while {control} is on.", control=needed)
+            one_of = ", ".join(map(format_value, acting))
+            return Message("Acts only while {control} is set to {values}.", control=needed, values=one_of)
+        return ""
 
     def as_json(self) -> dict[str, Any]:
         """The shape `rag strategies --json` prints."""

@@ -15,14 +15,20 @@ import re
 import threading
 import warnings
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import EntryPoint, entry_points
 
 from ..values.errors import ConfigError, RagError
+from ..values.model_choice import ModelChoice
 from .recipe import Recipe
 
 GROUP = "rag_core.strategies"
 BUILT_IN = "rag_core"
+CORPUS = "corpus"
+RUNS_ON = (
+    *(one.name for one in fields(ModelChoice)),
+    CORPUS,
+)  # what a column names beside its controls; see `setup`
 _NAME = re.compile(r"[a-z][a-z0-9_]*")  # the command line gives `@`, `=`, `.` and `,` a meaning
 
 
@@ -169,6 +175,11 @@ def _check(recipe: object) -> None:
         raise ConfigError(
             f"A strategy cannot be called {recipe.name!r}.",
             "Use lower-case letters, digits and underscores, a letter first.",
+        )
+    if taken := [control.name for control in recipe.controls if control.name in RUNS_ON]:
+        raise ConfigError(
+            f"Strategy {recipe.name!r} cannot have a control {taken[0]!r}.",
+            f"These names say what a strategy runs on: {', '.join(RUNS_ON)}.",
         )
     try:
         json.dumps(recipe.as_json())

@@ -27,16 +27,27 @@ from .evaluate import answers, evaluate, results, sweep
 from .export import export
 from .forget import forget
 from .history import history
+from .index import index
 from .interrupt import interruptible
-from .layout import complain, progress, say, say_json
-from .options import Country, Sets, Strategies, a_path, assignments, country_or_setting, parse_strategies
+from .layout import complain, progress, say_json
+from .options import (
+    Corpora,
+    Country,
+    Models,
+    Sets,
+    Strategies,
+    a_path,
+    assignments,
+    country_or_setting,
+    parse_columns,
+)
 from .private import Redact, SendPrivate, cleared
 from .show_fates import fates_json, show_fates
 from .show_prompts import prompts_json, show_prompts
 from .trust import trust
 
 if TYPE_CHECKING:
-    from ..pipeline.strategy import Strategy
+    from ..catalog.setup import Setup
 
 
 class _Commands(TyperGroup):
@@ -121,6 +132,10 @@ def query(
     rerank: Annotated[
         bool | None, typer.Option("--rerank", help=f"For {FLAGGED}: rerank the candidates.")
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Language model in place of the settings'; 'offline' for none."),
+    ] = None,
     corpus: Corpus = BUILTIN,
     country: Country = None,
     redact: Redact = False,
@@ -150,18 +165,18 @@ def query(
         raise typer.BadParameter(
             f"--{next(iter(given)).replace('_', '-')} is an option of {FLAGGED}, not of {strategy}"
         )
-    built = _strategy(strategy, values | given)
+    column = _column(strategy, values | given | ({} if model is None else {"model": model}))
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
-    lab = _lab(corpus, [built])
+    lab = _lab(corpus, [column])
     with interruptible() as stop:
-        (trace,) = lab.compare(question, [built], stop=stop, country=code)
+        (trace,) = lab.compare(question, [column], stop=stop, country=code)
     if as_json:
         more = ({"fates": fates_json(trace)} if fates else {}) | (prompts_json(trace) if prompts else {})
         say_json(trace.as_json() | more)
     else:
         show.urgent(trace.triage, lines)
-        show.trace(trace, details=show_details, measured=_measured(trace, corpus) if show_details else None)
+        show.trace(trace, details=show_details, measured=_measured(trace) if show_details else None)
         if fates:
             show_fates(trace)
         if prompts:
@@ -186,25 +201,22 @@ def compare(
     question: Question,
     strategies: Strategies,
     set_: Sets = None,
-    corpus: Corpus = BUILTIN,
+    model: Models = None,
+    corpus: Corpora = None,
     country: Country = None,
     redact: Redact = False,
     send_private: SendPrivate = False,
     show_details: Details = False,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a question with several strategies, side by side."""
-    chosen = parse_strategies(strategies, set_ or [])
-    if not chosen:
-        from ..catalog import RECIPES
-
-        raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
-    built = [_strategy(name, values) for name, values in chosen.values()]
+    """Answer a question with several strategies, models or corpora, side by side."""
+    chosen = parse_columns(strategies, set_ or [], model or [], corpus or [])
+    columns = [_column(name, values) for name, values in chosen.values()]
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
-    lab = _lab(corpus, built)
+    lab = _lab(columns[0].corpus or BUILTIN, columns)
     with interruptible() as stop:
-        traces = lab.compare(question, built, stop=stop, country=code)
+        traces = lab.compare(question, columns, stop=stop, country=code)
     if as_json:
         from ..sessions import session_json
 
@@ -216,103 +228,11 @@ def compare(
                 trace,
                 details=show_details,
                 heading=show.heading(label, name, values),
-                measured=_measured(trace, corpus) if show_details else None,
+                measured=_measured(trace) if show_details else None,
             )
 
 
-@app.command()
-def index(
-    path: Annotated[
-        Path | None,
-        typer.Argument(help="File, folder, or BEIR folder.", show_default=False, parser=a_path),
-    ] = None,
-    corpus: Annotated[str | None, typer.Option(help="Corpus to index into.", show_default=False)] = None,
-    enrich: Annotated[
-        bool,
-        typer.Option("--enrich", help="Also index each passage with its context, for strategy contextual."),
-    ] = False,
-    subject: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PHRASE", help="What the documents are about, for prompts; or in PATH/profile.toml."
-        ),
-    ] = None,
-    languages: Annotated[
-        str | None,
-        typer.Option(metavar="en,es", help="Languages of the documents; or in PATH/profile.toml."),
-    ] = None,
-    chunk_size: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Most word pieces of a passage, 64 to 400; 0 for the default."),
-    ] = None,
-    overlap: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Most word pieces that a passage repeats from the one before it."),
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Count and validate the built-in collection.")
-    ] = False,
-    vectors: Annotated[
-        bool, typer.Option("--vectors", help="Update the stored vectors of the built-in collection.")
-    ] = False,
-    export: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Export the built-in collection as BEIR folders.", parser=a_path),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Index files into a corpus: md, txt, html, pdf, docx, csv, xlsx, jsonl, or a BEIR folder."""
-    actions = sum((path is not None, check, vectors, export is not None))
-    if actions != 1 or (path is None) != (corpus is None):
-        raise typer.BadParameter("give PATH with --corpus NAME, or one of --check, --vectors, --export DIR")
-    if enrich and path is None:
-        raise typer.BadParameter("--enrich needs PATH and --corpus NAME")
-    if path is None and any(one is not None for one in (subject, languages, chunk_size, overlap)):
-        raise typer.BadParameter(
-            "--subject, --languages, --chunk-size and --overlap need PATH and --corpus NAME"
-        )
-    if path is not None and corpus is not None:
-        from ..lab.opening import index_path
-
-        with interruptible() as stop:
-            report = index_path(
-                path,
-                corpus,
-                enrich=enrich,
-                subject=subject,
-                languages=None if languages is None else [code.strip() for code in languages.split(",")],
-                chunk_size=chunk_size,
-                overlap=overlap,
-                progress=stop.progress,
-                announce=show.estimate,
-            )
-        if as_json:
-            say_json(show.report_json(report))
-        else:
-            show.report(report)
-        raise typer.Exit(1 if report.nothing_read else 0)
-    from ..indexing import OfflineEnricher
-    from ..lab import builtin as collection
-    from ..lab.engines import load_engines
-    from ..values.settings import read_settings
-
-    settings = read_settings()
-    engines = load_engines(settings)
-    embedder, enricher = engines.embedder, OfflineEnricher(engines.thesaurus)
-    if vectors:
-        say(f"{collection.write_vectors(settings.data, embedder, enricher)} vectors written.")
-    if export is not None:
-        for folder in collection.export(settings.data, export, embedder):
-            say(str(folder))
-    if check:
-        counts, problems = collection.check(settings.data, embedder, enricher)
-        if as_json:
-            say_json({"counts": counts, "problems": problems})
-        else:
-            show.collection(counts, problems)
-        raise typer.Exit(1 if problems else 0)
-
-
+app.command()(index)
 app.command("eval")(evaluate)
 app.command()(sweep)
 app.command()(answers)
@@ -343,7 +263,7 @@ def replay(
     saved = sessions.read_session(file)
     question = cleared(saved[0].question, redacting=redact, sending=send_private)
     saved = tuple(one.model_copy(update={"question": question}) for one in saved)
-    found = sessions.replay(saved, _lab(corpus or saved[0].corpus or BUILTIN))
+    found = sessions.replay(saved, _lab(corpus or saved[0].corpus or BUILTIN), own_corpora=corpus is None)
     if as_json:
         say_json({"question": saved[0].question, "traces": [one.as_json() for one in found]})
     else:
@@ -409,23 +329,23 @@ def _fail(error: RagError) -> None:
     sys.exit(130 if isinstance(error, Stopped) else 2 if wrong_usage else 1)
 
 
-def _lab(corpus: str, asked: Sequence[Strategy] = ()) -> Any:
-    """Open a corpus; for strategies that search words only, without its vectors."""
+def _lab(corpus: str, asked: Sequence[Setup] = ()) -> Any:
+    """Open a corpus; for columns that search words only, without its vectors."""
     from ..lab.opening import open_lab
 
-    words_only = bool(asked) and all(strategy.searches_words_only for strategy in asked)
+    words_only = bool(asked) and all(one.strategy.searches_words_only for one in asked)
     lab = open_lab(corpus, progress=progress, vectors_later=words_only)
     for warning in lab.warnings:
         complain(f"rag: {warning}")
     return lab
 
 
-def _measured(trace: Trace, corpus: str) -> dict[str, float] | None:
+def _measured(trace: Trace) -> dict[str, float] | None:
     """Metrics of a trace's passages, cut at their number; None unless the question is a built-in judged one."""
     from .. import evaluation as ev
     from ..values.settings import read_settings
 
-    grades = ev.grades_of(trace.question, read_settings()) if corpus == BUILTIN else None
+    grades = ev.grades_of(trace.question, read_settings()) if trace.corpus == BUILTIN else None
     k = len(trace.ranking)
     if grades is None or not k:
         return None
@@ -434,8 +354,8 @@ def _measured(trace: Trace, corpus: str) -> dict[str, float] | None:
     return {metric.title: metric(ranked, grades) for metric in metrics}
 
 
-def _strategy(name: str, values: Mapping[str, object]) -> Strategy:
-    """Build the strategy, so that a wrong name or value is reported before any model is loaded."""
-    from ..catalog import build
+def _column(name: str, values: Mapping[str, object]) -> Setup:
+    """Set the column up, so that a wrong name or value is reported before any model is loaded."""
+    from ..catalog.setup import set_up
 
-    return build((name, values))
+    return set_up((name, values))

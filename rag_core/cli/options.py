@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..data.documents import BUILTIN
 from ..urgency.helplines import Helplines, helplines
 from ..values.errors import ConfigError, SettingsError
 
@@ -19,6 +20,24 @@ Strategies = Annotated[
 ]
 Sets = Annotated[
     list[str] | None, typer.Option("--set", metavar="LABEL.CONTROL=VALUE", help="Set a control.")
+]
+
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="LABEL=NAME",
+        help="Language model of a strategy; 'offline' is the offline engine. NAME alone is for all of them.",
+    ),
+]
+Corpora = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--corpus",
+        metavar="[LABEL=]NAME",
+        help="Corpus to search, see `rag index`; LABEL=NAME is for one strategy.",
+        show_default=BUILTIN,
+    ),
 ]
 
 Country = Annotated[
@@ -55,7 +74,27 @@ def a_path(text: str | Path) -> Path:
     return Path(text)
 
 
-def parse_strategies(text: str, assignments: list[str]) -> dict[str, tuple[str, Mapping[str, object]]]:
+def parse_columns(
+    strategies: str, assignments: Sequence[str], models: Sequence[str], corpora: Sequence[str]
+) -> dict[str, tuple[str, Mapping[str, object]]]:
+    """Label -> (strategy, values), as `set_up` takes them, from the texts of --strategies, --set, --model and --corpus.
+
+    Raises:
+        ConfigError: no strategy is named, a label is used twice, or a value is set for an unknown label.
+    """
+    chosen = parse_strategies(strategies, assignments)
+    if not chosen:
+        from ..catalog import RECIPES
+
+        raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
+    for what, given in (("model", models), ("corpus", corpora)):
+        for label, value in _by_label(given, list(chosen), f"--{what}").items():
+            name, values = chosen[label]
+            chosen[label] = name, {**values, what: value}
+    return chosen
+
+
+def parse_strategies(text: str, assignments: Sequence[str]) -> dict[str, tuple[str, Mapping[str, object]]]:
     """Label -> (strategy, control values) from the options' texts.
 
     Raises:
@@ -81,6 +120,26 @@ def parse_strategies(text: str, assignments: list[str]) -> dict[str, tuple[str, 
             )
         chosen[label][1][control] = value.strip()
     return dict(chosen)
+
+
+def _by_label(given: Sequence[str], labels: Sequence[str], option: str) -> dict[str, str]:
+    """Label -> value, from texts LABEL=VALUE, or VALUE for every label that has none of its own.
+
+    Raises:
+        ConfigError: a label is unknown or is given two values.
+    """
+    own: dict[str, str] = {}
+    for text in given:
+        label, equals, value = text.partition("=")
+        label, value = (label.strip(), value.strip()) if equals else ("", label.strip())
+        if not value or (equals and label not in labels) or label in own:
+            raise ConfigError(
+                f"{option} {text} does not match any chosen strategy, or repeats one.",
+                f"Write LABEL=NAME, or NAME for all; the labels are {', '.join(labels)}.",
+            )
+        own[label] = value
+    common = own.pop("", None)
+    return {**({} if common is None else dict.fromkeys(labels, common)), **own}
 
 
 def assignments(pairs: Sequence[str]) -> dict[str, str]:

@@ -12,8 +12,9 @@ from ..values.profile import PROFILE_FILE, language_list
 from ..values.sources import age_note
 from ..values.trace import Trace
 from ..values.triage import Triage
-from ..values.types import Cost, ModelCall, token_counts
+from ..values.types import Cost, ModelCall
 from .layout import paragraph, say, several_lines
+from .show_bill import show_bill
 
 if TYPE_CHECKING:  # they take seconds to load
     from ..indexing import EnrichmentEstimate, Report, WriteReport
@@ -137,17 +138,7 @@ def trace(
         if details and query.note:
             say(f"    {query.note}")
     if details:
-        for step in trace.steps:
-            tokens = sum(token_counts(step.calls))
-            left = ", ".join(str(len(ranking)) for ranking in step.after.rankings)
-            say(
-                f"  {step.stage:<16} {step.seconds * 1000:8.1f} ms  {tokens:6d} tokens"
-                f"{f'  passages: {left}' if left else ''}"
-            )
-            if step.kind == "retrieve" and len(step.after.rankings) > 1:
-                for ranking in step.after.rankings:
-                    of = "" if ranking.query.origin == "question" else f" of {ranking.query.origin}"
-                    say(f"    {ranking.retriever + of:<14} {ranking.seconds * 1000:8.1f} ms")
+        show_bill(trace)
         if measured:
             values = ", ".join(f"{title} {value:.3f}" for title, value in measured.items())
             say(f"  metrics: {values}")

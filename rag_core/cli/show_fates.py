@@ -11,7 +11,7 @@ from ..values.visible import visible
 from .layout import say, width
 
 MOST = 40  # rows; the line above them counts all, and `--json` has all
-FATE = 43  # columns
+FATE = 46  # columns
 
 
 def show_fates(trace: Trace) -> None:
@@ -19,7 +19,11 @@ def show_fates(trace: Trace) -> None:
     from ..explain import fates, summary
 
     found = fates(trace)
-    say(f"  Fates of {summary(found)}.")
+    say(f"  {'Found ' if found else ''}{summary(found)}.")
+    if limits := dict.fromkeys(
+        f"{fate.control}={fate.limit:g}" for fate in found if fate.kind == "cut" and fate.limit
+    ):
+        say(f"  Limits, as `--set` takes them: {', '.join(limits)}.")
     for fate in found[:MOST]:
         text = f"  {fate.text:<{FATE}}  "
         say(f"{text}{_fitting(fate.passage.full_title, width() - len(text))}", hang=FATE)

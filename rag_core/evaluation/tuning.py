@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -93,7 +94,8 @@ def tune(
         calls += swept.calls
         seconds = time.perf_counter() - started
         order = np.argsort(-swept.scores.mean(axis=1), kind="stable")
-        rows = [_setting(swept, row, span) for row, span in enumerate(_intervals(swept.scores))]
+        spans = _intervals(swept.scores, stop, partial(progress, "computing the intervals"))
+        rows = [_setting(swept, row, span) for row, span in enumerate(spans)]
         best = swept.strategies[order[0]]
         cut = _at_default_k(recipe, best, default)
         reported = list(dict.fromkeys(strategy for strategy in (best, cut, default) if strategy))
@@ -144,10 +146,23 @@ def tune(
     )
 
 
-def _intervals(scores: NDArray[np.float64]) -> list[Interval]:
-    """One interval per setting of a (settings, questions) array."""
-    parts = [scores[start : start + BATCH] for start in range(0, len(scores), BATCH)]
-    return [span for part in parts for span in intervals(part.T)]
+def _intervals(
+    scores: NDArray[np.float64],
+    stop: threading.Event | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Interval]:
+    """One interval per setting of a (settings, questions) array.
+
+    Raises:
+        Stopped: the user stopped it.
+    """
+    spans: list[Interval] = []
+    for start in range(0, len(scores), BATCH):
+        if stop and stop.is_set():
+            raise Stopped
+        spans += intervals(scores[start : start + BATCH].T)
+        progress(len(spans), len(scores))
+    return spans
 
 
 def _setting(swept: ScoreMatrix, row: int, score: Interval) -> Setting:
@@ -184,15 +199,21 @@ class _Rerun:
         """`FINALISTS` settings evenly spaced from best to worst, and the defaults."""
         places = np.linspace(0, len(order) - 1, FINALISTS).astype(int)
         chosen = list(dict.fromkeys([self.swept.strategies[order[place]] for place in places] + [default]))
-        rows = []
-        for done, strategy in enumerate(chosen):
-            progress("running again from scratch", done, len(chosen))
-            rows.append(self._finalist(strategy, is_default=strategy == default))
+        total = len(chosen) * len(self.questions)
+        done = itertools.count(1)
+        rows = [
+            self._finalist(
+                strategy,
+                is_default=strategy == default,
+                progress=lambda: progress("running again from scratch", next(done), total),
+            )
+            for strategy in chosen
+        ]
         return tuple(
             row.model_copy(update={"front": front}) for row, front in zip(rows, on_front(rows), strict=True)
         )
 
-    def _finalist(self, strategy: Strategy, *, is_default: bool) -> Finalist:
+    def _finalist(self, strategy: Strategy, *, is_default: bool, progress: Callable[[], None]) -> Finalist:
         row = self.swept.strategies.index(strategy)
         seconds, same = [], True
         for question in self.questions:
@@ -204,6 +225,7 @@ class _Rerun:
             ranked = list(dict.fromkeys(hit.passage.doc_id for hit in trace.ranking))
             score = self.metric(ranked, self.judged.qrels[question.id])
             same &= bool(score == self.swept.scores[row, self.swept.questions.index(question.id)])
+            progress()
         return Finalist(
             controls=dict(strategy.controls),
             default=is_default,

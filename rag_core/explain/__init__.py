@@ -2,7 +2,7 @@
 
 from .changes import RankChange, SentenceChange, answer_changes, rank_changes
 from .fate import Fate, fates, fates_json, summary
-from .flow import FlowColumn, Lane, Place, flow_columns, lanes
+from .flow import FlowColumn, Lane, Place, flow_columns, lanes, stage_title
 from .missed import Missed, WhyNot, why_not
 from .scores import Part, ScoreLine, decompose
 from .tipping import ControlTips, TippingPoint, tipping_points
@@ -31,6 +31,7 @@ __all__ = [
     "flow_columns",
     "lanes",
     "rank_changes",
+    "stage_title",
     "summary",
     "tipping_points",
     "why_not",

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from ..catalog import RECIPES
 from ..stages import Mmr, ReciprocalRankFusion, Threshold, Top
+from ..values.message import Message
 from ..values.trace import Step, Trace
 from ..values.types import Hit, Passage, Ranking
 from .flow import FlowColumn, Lane, Place, lanes, last_hits, places, ranks
@@ -83,7 +85,7 @@ def fates_json(trace: Trace) -> dict[str, Any]:
 
 
 def summary(found: Sequence[Fate]) -> str:
-    """How many passages met which fate: "16 passages: 5 used, 5 cut by MMR, 6 cut by k_rrf_pool 10"."""
+    """How many passages met which fate: "16 passages: 5 used, 5 cut by MMR, 6 cut by the pool of 10"."""
     kinds = Counter("used" if fate.used else _ended(fate) for fate in found)
     counts = ", ".join(f"{count:,} {what}" for what, count in kinds.items())
     return f"{len(found):,} passages: {counts}" if found else "no passage was found"
@@ -104,7 +106,7 @@ def fates(trace: Trace) -> tuple[Fate, ...]:
         >>> from rag_core.testing import sample_services
         >>> strategy = build(("hybrid_rrf", {"mmr": False, "k_final": 1, "k_rrf_pool": 2})).without_answer()
         >>> [fate.text for fate in fates(strategy.run("stable horses", sample_services()))][:3]
-        ['used at 1', 'cut by k_final 1 (rank 2)', 'cut by k_rrf_pool 2 (rank 3)']
+        ['used at 1', 'cut by the 1-passage limit (rank 2)', 'cut by the pool of 2 (rank 3)']
     """
     listed, where, hits = lanes(trace), places(trace), last_hits(trace)
     final = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
@@ -136,7 +138,9 @@ class _Judge:
         if identity in self.final:
             rank, size = self.final[identity], len(self.final)
             stage = self.trace.steps[last].stage
-            return Fate(hit.passage, "used", last, stage, rank, size, f"used at {rank}", where)
+            return Fate(
+                hit.passage, "used", last, stage, rank, size, Message("used at {rank}", rank=rank), where
+            )
         step = self.trace.steps[seen + 1]
         best = min((one for one in where if self.lanes[one.lane].position == seen), key=lambda one: one.rank)
         lane = self.lanes[best.lane]
@@ -145,28 +149,39 @@ class _Judge:
 
     def _told(self, step: Step, seen: int, hit: Hit, best: Place, lane: Lane) -> dict[str, Any]:
         """Kind, text and numbers of a fate that `step` decided."""
-        rank = f"rank {best.rank}{f' for {lane.origin}' if lane.apart and lane.origin != 'question' else ''}"
+        rank = Message("rank {rank}", rank=best.rank)
+        if lane.apart and lane.origin != "question":
+            rank = Message("rank {rank} for {query}", rank=best.rank, query=lane.origin)
         match step.stage:
             case Top.__name__:
                 k = step.params["k"]
-                text = f"cut by {step.control} {k} ({rank})"
+                limit = self._limit(step.control, k)
+                text = Message("cut by {limit} ({place})", limit=limit, place=rank)
                 if self._reranks_after(seen + 1):
-                    text = f"not reranked: below the {k} best of {step.control} ({rank})"
+                    text = Message("not reranked: cut by {limit} ({place})", limit=limit, place=rank)
                 return {"kind": "cut", "text": text, "limit": k, "control": step.control}
             case Threshold.__name__:
                 theta = step.params["theta"]
                 low, high = at_least_apart(best.score, theta)
-                text = f"below θ: {low} < {high}"
+                text = Message("below θ: {low} < {high}", low=low, high=high)
                 return {"kind": "below", "text": text, "score": best.score, "limit": theta}
             case Mmr.__name__:
                 return self._lost_to_mmr(step, seen, hit, best)
             case ReciprocalRankFusion.__name__:
                 if self._weightless(step, seen, hit):
-                    text = "ignored by fusion: only searches of weight 0 found it"
+                    text = Message("ignored by fusion: only searches of weight 0 found it")
                     return {"kind": "weightless", "text": text}
         if step.kind == "rerank":
-            return {"kind": "unscored", "text": f"left out by {step.stage}: it got no score ({rank})"}
-        return {"kind": "dropped", "text": f"dropped by {step.stage} ({rank} of {lane.size})"}
+            text = Message("left out by {stage}: it got no score ({place})", stage=step.stage, place=rank)
+            return {"kind": "unscored", "text": text}
+        text = Message("dropped by {stage} ({place} of {size})", stage=step.stage, place=rank, size=lane.size)
+        return {"kind": "dropped", "text": text}
+
+    def _limit(self, control: str, k: object) -> str:
+        """A cut in people's words; by its code name if the strategy is not in the catalogue."""
+        recipe = RECIPES.get(self.trace.strategy)
+        declared = {one.name: one for one in recipe.controls} if recipe else {}
+        return declared[control].as_limit(k) if control in declared else f"{control} {k}"
 
     def _reranks_after(self, position: int) -> bool:
         following = self.trace.steps[position + 1 : position + 2]
@@ -174,26 +189,27 @@ class _Judge:
 
     def _lost_to_mmr(self, step: Step, seen: int, hit: Hit, best: Place) -> dict[str, Any]:
         """Lost to likeness where relevance alone would have put it before the last pick."""
-        before = self.trace.steps[seen].after.rankings
         mine = best.lane - next(lane for lane, one in enumerate(self.lanes) if one.position == seen)
-        listing = [row for row, ranking in enumerate(before) if any(one.id == hit.id for one in ranking)]
-        lost = [one for one in step.left_out if one.id == hit.id][listing.index(mine)]  # one for each list
-        last = step.after.rankings[mine].hits[-1]
-        cosine, *likeness = lost.terms
-        told = {"score": lost.score, "limit": last.score, "control": step.control}
-        if likeness and cosine.value >= last.terms[0].value:
-            like = likeness[0]
-            text = f"cut by MMR: too similar ({like.value:.2f}) to {self._called(like.passage)}"
-            return {"kind": "similar", "text": text, "near": like.passage, "similarity": like.value, **told}
-        low, high = at_least_apart(cosine.value, last.terms[0].value)
-        text = f"cut by MMR: less relevant ({low} < {high})"
-        nearest = {"near": likeness[0].passage, "similarity": likeness[0].value} if likeness else {}
+        lost, last = step.outranked[mine], step.after.rankings[mine].hits[-1]
+        row = lost.ids.index(hit.id)
+        value, relevance, near = lost.values[row], lost.relevance[row], lost.near[row]
+        told = {"score": value, "limit": last.score, "control": step.control}
+        nearest = {"near": near, "similarity": lost.similarity[row]} if near else {}
+        if near and relevance >= last.terms[0].value:
+            text = Message(
+                "cut by MMR: too similar ({cosine:.2f}) to {other}",
+                cosine=lost.similarity[row],
+                other=self._called(near),
+            )
+            return {"kind": "similar", "text": text, **nearest, **told}
+        low, high = at_least_apart(relevance, last.terms[0].value)
+        text = Message("cut by MMR: less relevant ({low} < {high})", low=low, high=high)
         return {"kind": "less_relevant", "text": text, **nearest, **told}
 
     def _called(self, identity: str) -> str:
         """A picked passage by its final rank, or by its title if a later stage cut it."""
         if identity in self.final:
-            return f"passage {self.final[identity]}"
+            return Message("passage {rank}", rank=self.final[identity])
         return f"“{self.hits[identity].passage.full_title}”"
 
     def _weightless(self, step: Step, seen: int, hit: Hit) -> bool:

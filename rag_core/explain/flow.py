@@ -25,6 +25,11 @@ TITLES = {
 }
 
 
+def stage_title(stage: str) -> str:
+    """What people call a stage or a retriever: "MMR" for "Mmr"; its own name if it has no other."""
+    return TITLES.get(stage, stage)
+
+
 @dataclass(frozen=True, slots=True)
 class Lane:
     """One ranked list after one stage; a stage leaves several while queries or retrievers are apart.
@@ -104,7 +109,7 @@ def flow_columns(trace: Trace) -> tuple[FlowColumn, ...]:
             columns += [FlowColumn(_search(lane), (place,)) for place, lane in found]
         else:
             stage = found[0][1].stage
-            columns.append(FlowColumn(TITLES.get(stage, stage), tuple(place for place, _ in found)))
+            columns.append(FlowColumn(stage_title(stage), tuple(place for place, _ in found)))
     return tuple(columns)
 
 
@@ -117,7 +122,7 @@ def ranks(where: Sequence[Place], columns: Sequence[FlowColumn]) -> tuple[int | 
 
 
 def _search(lane: Lane) -> str:
-    name = TITLES.get(lane.retriever, lane.retriever)
+    name = stage_title(lane.retriever)
     return name if lane.origin == "question" else f"{name} · {lane.origin}"
 
 

@@ -104,7 +104,7 @@ def control_tips(replay: Replay, control: Control) -> Iterator[ControlTips]:
     """The tipping points of one control; of each weight where it has several."""
     current = replay.trace.controls[control.name]
     tips = ControlTips(control.name, control.title, control.short, current)
-    if idle := control.idle(replay.trace.controls):
+    if idle := replay.recipe.idle(control, replay.trace.controls):
         yield replace(tips, why_not=idle)
         return
     try:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..data.documents import BUILTIN
 from ..values.errors import DataError
+from ..values.model_choice import AS_SET, ModelChoice
 from ..values.packed import pack, unpack
 from ..values.trace import Step, Trace
 from ..values.types import ModelCall
@@ -27,6 +28,7 @@ class AskedColumn:
         error: why it failed, and `next_step` what to do about it; empty if it did not.
         stopped: why it was stopped; empty if it was not.
         failed_calls: the model calls of a failed strategy.
+        models, corpus: what it chose in place of the settings' models and of the question's corpus; may be empty.
     """
 
     strategy: str
@@ -38,6 +40,8 @@ class AskedColumn:
     next_step: str = ""
     stopped: str = ""
     failed_calls: tuple[ModelCall, ...] = ()
+    models: ModelChoice = AS_SET
+    corpus: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..indexing import CorpusIndex, StoredVectors, shipped_files
@@ -12,7 +12,7 @@ from ..language.analysis import warm_up
 from ..language.spelling import Spelling, count_words
 from ..language.thesaurus import Thesaurus
 from ..language.writing_out import WrittenOut
-from ..models import LlamaEmbedder, LlamaLlm, load_embedder, load_openai, load_reranker
+from ..models import LlamaEmbedder, LlamaLlm, load_embedder, load_reranker
 from ..models.minilm import MINILM_WEIGHTS
 from ..offline.evidence import PassageEvidence, Thresholds, read_thresholds
 from ..offline.grounding import OfflineGrounder
@@ -22,10 +22,10 @@ from ..offline.scorer import OfflineScorer
 from ..offline.time_limit import TimeLimitedAssessor
 from ..runtime.services import Assessor, Grounder, Index, Llm, Reranker
 from ..values.labels import LabelRules
+from ..values.model_choice import ModelChoice
 from ..values.pricing import PriceList
-from ..values.settings import Role, Server, Settings
-
-ROLES: tuple[Role, ...] = ("answer", "rewrite", "judge", "enrich")  # purposes of prompts
+from ..values.settings import Settings, read_settings
+from .paid_models import PaidModels
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Engines:
         paid: a provider's or the caller's model by role; the offline engine fills the other roles.
         grounder: marks the sentences of answers, whoever wrote them.
         thresholds: of the evidence for an answer, by embedding model; None to write one from any passages.
+        models: loads those that a column chooses; None if it can choose the offline engine alone.
     """
 
     prices: PriceList
@@ -49,11 +50,23 @@ class Engines:
     paid: Mapping[str, LlamaLlm]
     grounder: Grounder | None = None
     thresholds: Mapping[str, Thresholds] | None = None
+    models: PaidModels | None = None
 
     @property
     def billed(self) -> bool:
         """Whether a run can cost anything; if so, equal calls are shared where possible."""
         return bool(self.paid) or not self.embedder.local
+
+    def choosing(self, models: ModelChoice) -> Engines:
+        """The same with the language models that a column chose.
+
+        Raises:
+            SettingsError: one needs a provider, and there is none.
+        """
+        if not models:
+            return self
+        loader = self.models or PaidModels(read_settings(llm="offline"), self.prices)
+        return replace(self, paid=loader.chosen(models, self.paid))
 
     def identity(
         self,
@@ -124,7 +137,7 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
     Raises:
         RagError: a model, key or data file is missing.
     """
-    prices = PriceList.read(settings.data / "prices.toml")
+    prices = PriceList.of(settings)
     labels = LabelRules.read(settings.data / "labels.toml", settings.labels)
     thesaurus = Thesaurus.read(settings.data / "thesaurus.toml")
     tell("loading the embedding model")
@@ -136,6 +149,7 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
     scorer = load_scorer(settings, embedder, prices, thesaurus, stored.lookup)
     scorer.warm_up()
     reranker = load_reranker(settings, scorer)
+    models = PaidModels(settings, prices)
     return Engines(
         prices,
         labels,
@@ -143,25 +157,13 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
         scorer,
         reranker,
         thesaurus,
-        load_paid(settings, prices),
+        models.of_settings(),
         OfflineGrounder(scorer.embedder, thesaurus),
         read_thresholds(settings.data / "abstention.toml") if settings.abstain == "auto" else None,
+        models,
     )
 
 
 def vector_files(settings: Settings, weights: str) -> tuple[Path, Sequence[Path]]:
     """A model's file of cached vectors, and those of its shipped ones."""
     return settings.home / "vectors" / f"{weights}.sqlite", shipped_files(settings.data / "vectors", weights)
-
-
-def load_paid(settings: Settings, prices: PriceList) -> Mapping[str, LlamaLlm]:
-    """The provider's model of each role that has one; roles with the same model and server share it."""
-    loaded: dict[tuple[Server | None, str], LlamaLlm] = {}
-    paid: dict[str, LlamaLlm] = {}
-    for role in ROLES:
-        if settings.asks_provider(role):
-            name, server = settings.model(role), settings.server(role)
-            if (server, name) not in loaded:
-                loaded[server, name] = load_openai(settings, name, prices, role)
-            paid[role] = loaded[server, name]
-    return paid

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..catalog import StrategySpec, build, build_all
+from ..catalog import StrategySpec, build
+from ..catalog.setup import Setup, SetupSpec, set_up, set_up_all
 from ..data.documents import BUILTIN
 from ..explain import ControlTips, Tuner, WhyNot, tipping_points, why_not
 from ..indexing import CorpusIndex, CorpusStore
 from ..language.questions import check_question
 from ..models import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
 from ..models.same_model import ProbedEmbedder
-from ..offline.engine import NAME as OFFLINE
-from ..pipeline.stream import Event, calls_of, run_all, stream
+from ..offline import NAME as OFFLINE
+from ..pipeline.stream import Event, calls_of, collect, stream
 from ..runtime.run import Limits
 from ..runtime.services import Llm, Reader, Services
 from ..values.errors import IndexDamaged, MissingResource, RagError, attach_calls_to_errors
+from ..values.model_choice import AS_SET, ModelChoice
 from ..values.profile import Profile
 from ..values.settings import Settings
 from ..values.trace import Trace
 from ..values.types import ModelCall, Passage
-from .engines import ROLES, Engines, vector_files
+from .engines import Engines, vector_files
+from .paid_models import ROLES
 
 if TYPE_CHECKING:
     from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -40,6 +43,7 @@ class Lab:
         engines: its models; another lab can share them.
         warnings: what was repaired or left out when the corpus was opened.
         calls: the embedding calls made then.
+        others: opens the labs of other corpora, for the columns that search them; None if there are none.
     """
 
     def __init__(self, settings: Settings, corpus: str, engines: Engines, store: CorpusStore) -> None:
@@ -48,6 +52,7 @@ class Lab:
         self.warnings: list[str] = []
         self.calls: tuple[ModelCall, ...] = ()
         self.engines = engines
+        self.others: Callable[[str], Lab] | None = None
         self._store = store
         self._lock = threading.Lock()
         self._offline: tuple[CorpusIndex, Llm] | None = None
@@ -91,7 +96,7 @@ class Lab:
     def stream(
         self,
         question: str,
-        strategies: Sequence[StrategySpec],
+        columns: Sequence[SetupSpec],
         *,
         reuse: Sequence[Trace] = (),
         stop: threading.Event | None = None,
@@ -100,7 +105,7 @@ class Lab:
         """Events of strategies running on a question at the same time.
 
         Args:
-            strategies: names, (name, control values), or Strategy values.
+            columns: names, (name, values), `Strategy` or `Setup` values; see `set_up` for models and corpora.
             reuse: earlier traces of this question; unchanged stages are not run again.
             stop: set it to stop the run.
             country: ISO 3166 code of the country whose guidance leads; RAG_COUNTRY by default, empty for none.
@@ -109,18 +114,59 @@ class Lab:
             InputError: the question cannot be asked.
             ConfigError: a strategy, control or value is wrong.
         """
-        return stream(
-            check_question(question), build_all(strategies), self.services(country), reuse=reuse, stop=stop
-        )
+        asked, setups = check_question(question), set_up_all(columns)
+        each = [self._services_or_error(one, country) for one in setups]
+        return stream(asked, [one.strategy for one in setups], each, reuse=reuse, stop=stop)
 
-    def services(self, country: str | None = None) -> Services:
+    def beside(self, corpus: str) -> Lab:
+        """The lab of another corpus, or this one.
+
+        Raises:
+            MissingResource: there is no such corpus here.
+            RagError: it cannot be opened.
+        """
+        if corpus in ("", self.corpus):
+            return self
+        if self.others is None:
+            raise MissingResource(
+                f"This lab searches {self.corpus!r} alone.", f"Open corpus {corpus!r} with open_lab."
+            )
+        return self.others(corpus)
+
+    def services_for(self, setup: Setup, country: str | None = None) -> Services:
+        """What a column runs on.
+
+        Raises:
+            RagError: its models or its corpus cannot be used.
+        """
+        return self.beside(setup.corpus).services(country, setup.models)
+
+    def _services_or_error(self, setup: Setup, country: str | None) -> Services | RagError:
+        """A column that chose what cannot be used fails alone."""
+        if not setup.runs_on:
+            return self.services(country)
+        try:
+            return self.services_for(setup, country)
+        except RagError as error:
+            return error
+
+    def services(self, country: str | None = None, models: ModelChoice = AS_SET) -> Services:
         """Models and indexes as they are now, for one question: `Strategy.run(question, lab.services())`.
 
         Args:
             country: see `stream`.
+            models: in place of those of the settings.
+
+        Raises:
+            SettingsError: a model needs a provider, and there is none.
         """
-        engines, settings, index, enriched = self.engines, self.settings, self.index, self.enriched
-        llms = self._llms(index)
+        engines, settings, index, enriched = (
+            self.engines.choosing(models),
+            self.settings,
+            self.index,
+            self.enriched,
+        )
+        llms = self._llms(index, engines.paid)
         chosen = (settings.country if country is None else country).upper()
         engine = engines.identity(llms, index, enriched)
         return Services(
@@ -137,6 +183,7 @@ class Lab:
             reader=self._question_reader(index),
             thesaurus=engines.thesaurus,
             engine={**engine, "country": chosen} if chosen else engine,
+            models=models,
             limits=Limits(settings.max_calls, settings.max_cost_usd) if engines.paid else Limits(),
         )
 
@@ -180,9 +227,8 @@ class Lab:
                 self._reader = (index, self.engines.reading(index))
             return self._reader[1]
 
-    def _llms(self, index: CorpusIndex) -> Mapping[str, Llm]:
+    def _llms(self, index: CorpusIndex, paid: Mapping[str, Llm]) -> Mapping[str, Llm]:
         """The model of each role. The offline engine is kept: it remembers the sentences it has read."""
-        paid = self.engines.paid
         if set(ROLES) <= set(paid):
             return paid
         with self._lock:
@@ -190,43 +236,47 @@ class Lab:
                 self._offline = (index, self.engines.offline(index))
             return {**dict.fromkeys(ROLES, self._offline[1]), **paid}
 
-    def run(self, question: str, strategy: StrategySpec, **controls: object) -> Trace:
+    def run(self, question: str, strategy: SetupSpec, **values: object) -> Trace:
         """One strategy on one question.
+
+        Args:
+            values: its controls, and what it runs on; see `set_up`.
 
         Raises:
             RagError: what went wrong; see `stream`.
         """
-        asked = check_question(question)
-        built = build(strategy, **controls)
-        (outcome,) = run_all(asked, [built], self.services())
+        (outcome,) = collect(self.stream(question, [set_up(strategy, **values)]))
         return _trace(outcome)
 
     def compare(
         self,
         question: str,
-        strategies: Sequence[StrategySpec],
+        columns: Sequence[SetupSpec],
         *,
         stop: threading.Event | None = None,
         country: str | None = None,
     ) -> list[Trace]:
-        """Several strategies on one question at the same time; for `country` see `stream`.
+        """Several strategies on one question at the same time; for `columns` and `country` see `stream`.
 
         Raises:
             RagError: the first column's failure, when any failed, with the calls of all; `stream` gives each
                 its own.
+
+        Example:
+            lab.compare("When is anti-D given?", ["bm25", ("hyde", {"model": "gpt-4o-mini"}), ("hyde", {"corpus": "ward"})])
         """
-        services = self.services(country)
-        outcomes = run_all(check_question(question), build_all(strategies), services, stop=stop)
+        outcomes = collect(self.stream(question, columns, stop=stop, country=country))
         with attach_calls_to_errors(calls_of(outcomes)):
             return [_trace(one) for one in outcomes]
 
-    def what_if(self, trace: Trace, **controls: object) -> Trace:
-        """The same question, country and strategy with other control values.
+    def what_if(self, trace: Trace, **values: object) -> Trace:
+        """The same question, country and column with other control values, models or corpus.
 
         Only the first changed stage and those after it run again.
         """
-        changed = build((trace.strategy, {**trace.controls, **controls}))
-        (outcome,) = run_all(trace.question, [changed], self.services(trace.country), reuse=[trace])
+        before = {**trace.controls, **trace.models.named, "corpus": trace.corpus}
+        changed = set_up((trace.strategy, {**before, **values}))
+        (outcome,) = collect(self.stream(trace.question, [changed], reuse=[trace], country=trace.country))
         return _trace(outcome)
 
     def tuner(self, trace: Trace) -> Tuner:
@@ -235,7 +285,7 @@ class Lab:
         Raises:
             ConfigError: as for `tipping_points`.
         """
-        return Tuner(trace, self.services(trace.country), self.rehearsal())
+        return Tuner(trace, self._services_of(trace), self.rehearsal())
 
     def tipping_points(self, trace: Trace) -> tuple[ControlTips, ...]:
         """How far each control of a trace can move before the used passages change; calls no model.
@@ -243,7 +293,11 @@ class Lab:
         Raises:
             ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
         """
-        return tipping_points(trace, self.services(trace.country))
+        return tipping_points(trace, self._services_of(trace))
+
+    def _services_of(self, trace: Trace) -> Services:
+        """What a trace was made with, if nothing has changed since."""
+        return self.beside(trace.corpus).services(trace.country, trace.models)
 
     @property
     def passages(self) -> Mapping[str, Passage]:
@@ -251,20 +305,23 @@ class Lab:
         return self.index.passages
 
     def why_not(self, trace: Trace, passage: str) -> WhyNot:
-        """Where a strategy lost a passage of this corpus, found or not; calls no model.
+        """Where a strategy lost a passage of its corpus, found or not; calls no model.
 
         Args:
-            passage: its id, a key of `passages`.
+            passage: its id, a key of the `passages` of that corpus.
 
         Raises:
             ConfigError: as for `tipping_points`.
             InputError: the corpus has no such passage.
         """
-        return why_not(trace, passage, self.services(trace.country), self.passages)
+        return why_not(trace, passage, self._services_of(trace), self.beside(trace.corpus).passages)
 
     def with_engines(self, engines: Engines) -> Lab:
         """The same corpus and index with other models."""
-        return Lab(self.settings, self.corpus, engines, self._store)
+        lab = Lab(self.settings, self.corpus, engines, self._store)
+        if (others := self.others) is not None:
+            lab.others = lambda corpus: others(corpus).with_engines(engines)
+        return lab
 
     def retriever(
         self, strategy: StrategySpec, *, callback_manager: CallbackManager | None = None, **controls: object

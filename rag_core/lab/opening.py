@@ -40,6 +40,7 @@ from ..values.orders import gives_orders
 from ..values.profile import Profile
 from ..values.settings import Settings, read_settings
 from ..values.types import ModelCall
+from .corpora import LabPool
 from .engines import Engines, load_engines, vector_files
 from .lab import Lab
 
@@ -87,6 +88,7 @@ def open_lab(
         vectors_later=vectors_later,
     )
     lab = Lab(settings, corpus, engines, store)
+    lab.others = LabPool(lambda name: open_lab(name, settings=settings, engines=engines, consent=consent)).get
     progress("opening the index", 0, 1)
     damage, current = None, True
     try:

@@ -24,6 +24,7 @@ from ..runtime.services import Embedder, Index
 from ..urgency.triage import triage
 from ..values.errors import ConfigError
 from ..values.types import ModelCall
+from . import NAME
 from .evidence import labelled_low
 from .extract import Extractor, abstention_reason
 from .guidance import with_sides
@@ -33,7 +34,6 @@ from .scorer import OfflineScorer
 from .subject import TermWeights
 
 NO_ANSWER = "No answer was found in the context."
-NAME = "offline-extractive"
 # Judging multiplies the odds of relevance by this, since a dropped passage is lost. More than nine in ten relevant
 # dev passages then reach RAG-MSR's S_final >= 0.5; of the irrelevant ones among a dense top 8, 31 % do not in
 # English and 17 % in Spanish.

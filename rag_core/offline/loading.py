@@ -11,6 +11,7 @@ from ..models.minilm import MINILM_WEIGHTS, MiniLM
 from ..runtime.services import Embedder, Index
 from ..values.pricing import PriceList
 from ..values.settings import Settings
+from . import NAME
 from .memory import RememberingEmbedder, Stored, nothing_stored
 from .scorer import OfflineScorer, read_calibrations
 from .word_pieces import WordPieces
@@ -29,7 +30,7 @@ def load_offline(
         scorer: judges passages, and its model compares sentences; without it the engine cannot judge.
         index: searched for rewrites and hypothetical passages.
     """
-    from ..offline.engine import NAME, OfflineLLM
+    from .engine import OfflineLLM  # with LlamaIndex, which takes a second
 
     parts = [embedder.key, scorer.key if scorer else "", thesaurus.digest if thesaurus else ""]
     configuration = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]

@@ -14,6 +14,7 @@ from ..runtime.services import Services
 from ..stages import Bm25, Flow, Generate, Retrieve, SelectStage, Stage, Top
 from ..urgency.triage import triage
 from ..values.errors import ConfigError, StageError, Stopped
+from ..values.model_choice import ModelChoice
 from ..values.trace import Step, Trace
 from ..values.types import ModelCall, State
 from .shortages import shortages
@@ -69,6 +70,12 @@ class Strategy:
     def fingerprint(self) -> str:
         """Id of the stages and their parameters, 12 hexadecimal digits: for caches and result files."""
         return hashlib.sha256(repr((self.name, self.stages)).encode()).hexdigest()[:12]
+
+    def fingerprint_on(self, models: ModelChoice) -> str:
+        """The same of the strategy on these language models; its own `fingerprint` where none was chosen."""
+        if not models:
+            return self.fingerprint
+        return hashlib.sha256(repr((self.fingerprint, models)).encode()).hexdigest()[:12]
 
     @property
     def searches_words_only(self) -> bool:
@@ -128,11 +135,12 @@ class Strategy:
             question,
             self.name,
             self.controls,
-            self.fingerprint,
+            self.fingerprint_on(services.models),
             tuple(steps),
             services.engine,
             once,
             triage(question),
+            services.models,
         )
 
     def prefix(self, question: str, position: int, services: Services) -> Hashable:
@@ -173,7 +181,7 @@ def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
         warnings,
         readings=ctx.meter.readings,
         control=stage.control if isinstance(stage, SelectStage) else "",
-        left_out=tuple(ctx.meter.left_out),
+        outranked=tuple(ctx.meter.outranked),
         embeddings=ctx.meter.embeddings,
         exchanges=tuple(sorted(ctx.meter.exchanges, key=lambda one: one.place)),
         started=started,

@@ -86,34 +86,40 @@ Outcome = Done | Failed | StoppedEarly  # the last event of a column
 def stream(
     question: str,
     strategies: Sequence[Strategy],
-    services: Services,
+    services: Services | Sequence[Services | RagError],
     *,
     reuse: Sequence[Trace] = (),
     stop: Flag | None = None,
 ) -> Iterator[Event]:
     """Run strategies on threads and yield their events as they come; each column ends with one outcome.
 
-    Equal prefixes of the strategies, and of the traces in `reuse`, run once. Closing the iterator
-    stops the run; so does setting `stop`, and then every column still has an outcome.
+    Equal prefixes of the strategies, and of the traces in `reuse`, run once. So do equal calls of equal models, on
+    whatever services; nothing else is shared between different ones. Closing the iterator stops the run; so does
+    setting `stop`, and then every column still has an outcome.
 
     Args:
-        reuse: earlier traces; those of another question or engine (`Services.engine`) are ignored.
+        services: of all strategies, or of each in order; an error in the place of one is its outcome.
+        reuse: earlier traces; a strategy ignores those of another question or engine (`Services.engine`).
     """
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     shared = Once()
     closed = threading.Event()
+    each = [services] * len(strategies) if isinstance(services, Services) else services
     workers = []
     began = time.perf_counter()
-    for column, strategy in enumerate(strategies):
+    for column, (strategy, own) in enumerate(zip(strategies, each, strict=True)):
+        if isinstance(own, RagError):
+            events.put(Failed(column, own))
+            continue
         run = Run(shared, _Either(stop, closed), _emitter(events, column), began=began)
-        workers.append(_worker(column, question, strategy, services, run, events.put))
-    for trace in reuse:
-        if trace.question == question and trace.engine == services.engine:
-            remember(shared, trace, strategies, services)
+        workers.append(_worker(column, question, strategy, own, run, events.put))
+        for trace in reuse:
+            if trace.question == question and trace.engine == own.engine:
+                remember(shared, trace, [strategy], own)
     for work in workers:
         # A copied context keeps LlamaIndex's instrumentation tags, which plain threads lose.
         threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
-    left = len(workers)
+    left = len(strategies)
     try:
         while left:
             event = events.get()
@@ -137,7 +143,7 @@ class _Either:
 def run_all(
     question: str,
     strategies: Sequence[Strategy],
-    services: Services,
+    services: Services | Sequence[Services | RagError],
     *,
     reuse: Sequence[Trace] = (),
     stop: Flag | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ from ..prompts.prompt import Block, Prompt, Template
 from ..prompts.replies import COMPLETE
 from ..values.errors import ConfigError, LimitReached, MissingResource, ProviderError, RagError, Stopped
 from ..values.exchanges import Exchange
-from ..values.types import Hit, ModelCall, Scale, Vectors
+from ..values.types import Hit, ModelCall, Outranked, Scale, Vectors
 from .run import Run, using_stop_flag
 from .services import Index, Llm, Services, TextKind
 
@@ -30,14 +30,14 @@ class Meter:
 
     Args:
         made: those of the calls that it made itself.
-        left_out, embeddings, exchanges: see `Step`.
+        outranked, embeddings, exchanges: see `Step`.
     """
 
     calls: list[ModelCall] = field(default_factory=list)
     made: set[ModelCall] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
     readings: dict[str, str] = field(default_factory=dict)
-    left_out: list[Hit] = field(default_factory=list)
+    outranked: list[Outranked] = field(default_factory=list)
     embeddings: dict[Hashable, Any] = field(default_factory=dict)
     exchanges: list[Exchange] = field(default_factory=list)
 
@@ -77,9 +77,9 @@ class Context:
         """A query as retrieval and the offline engine read it: as spelt, and with abbreviations written out."""
         return self.services.reader.read(text) if self.services.reader else text
 
-    def leave_out(self, hits: Iterable[Hit]) -> None:
-        """Note hits that a selection leaves out, with the scores they lost with, for their fates."""
-        self.meter.left_out.extend(hits)
+    def leave_out(self, outranked: Outranked) -> None:
+        """Note the hits that a selection leaves out of its next list, for their fates."""
+        self.meter.outranked.append(outranked)
 
     def embed(self, texts: Sequence[str], kind: TextKind = "query", languages: Sequence[str] = ()) -> Vectors:
         """(n, d) vectors of n texts, of queries as read; equal texts are embedded once per question.
@@ -213,7 +213,16 @@ class Context:
         model = self.services.llm(prompt.purpose)
         if model.offline and "question" in prompt.fields:
             prompt = prompt.asking(self.as_read(prompt.fields["question"]))
-        key = ("complete", model.key, prompt.template, prompt.system, prompt.render(), prompt.sample)
+        searched = self.services.index.name if model.offline else ""  # the offline engine rewrites from it
+        key = (
+            "complete",
+            model.key,
+            searched,
+            prompt.template,
+            prompt.system,
+            prompt.render(),
+            prompt.sample,
+        )
         self.run.budget.start_call(self.services.limits)
         reply, first = self.run.shared.get(key, ask)
         self.meter.exchanges.append(reply.exchange)

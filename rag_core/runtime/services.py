@@ -13,6 +13,7 @@ from ..values.errors import ConfigError
 from ..values.evidence import EvidenceScore
 from ..values.grounding import Claim, Grounded
 from ..values.labels import LabelRules
+from ..values.model_choice import AS_SET, ModelChoice
 from ..values.profile import Profile
 from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
 from .run import Limits
@@ -166,6 +167,7 @@ class Services:
         profile: the corpus's subject, audience and languages; prompts mention them.
         engine: everything above that can change a result, by name (`Engines.identity`), and the chosen country.
             Traces carry it, and no result is reused where it differs.
+        models: those of `llms` that were chosen in place of the settings', for the trace.
         limits: what each run may use, shared calls included.
         workers: threads for the calls of one stage; 1 makes them one after the other.
     """
@@ -183,6 +185,7 @@ class Services:
     enriched: Index | None = None
     profile: Profile = Profile()
     engine: Mapping[str, str | None] = field(default_factory=dict)
+    models: ModelChoice = AS_SET
     limits: Limits = field(default_factory=Limits)
     workers: int = 16
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..catalog import build
+from ..catalog.setup import Setup, set_up
 from ..lab.lab import Lab
 from ..pipeline.stream import collect
 from ..values.errors import ConfigError, DataError, RagError
@@ -46,19 +46,31 @@ class Replayed:
         }
 
 
-def replay(saved: Sequence[Saved], lab: Lab) -> list[Replayed]:
+def replay(saved: Sequence[Saved], lab: Lab, *, own_corpora: bool = True) -> list[Replayed]:
     """Run saved traces again, all at the same time; a run that fails counts as a difference.
+
+    The first runs on the lab's corpus, and so do those that searched the same one.
+
+    Args:
+        own_corpora: whether the others run on theirs, or on the lab's too.
 
     Raises:
         DataError: a strategy or control in the file no longer exists.
         RagError: this lab cannot take the question.
     """
     try:
-        built = [build((one.strategy, one.controls)) for one in saved]
+        columns = [
+            _column(one, "" if one.corpus == saved[0].corpus or not own_corpora else one.corpus)
+            for one in saved
+        ]
     except ConfigError as error:
         raise DataError(f"The session cannot be run again: {error.message}", error.next_step) from error
-    runs = collect(lab.stream(saved[0].question, built, country=saved[0].country or ""))
+    runs = collect(lab.stream(saved[0].question, columns, country=saved[0].country or ""))
     return [Replayed(one, tuple(_differences(one, run))) for one, run in zip(saved, runs, strict=True)]
+
+
+def _column(saved: Saved, corpus: str) -> Setup:
+    return set_up((saved.strategy, {**saved.controls, **saved.models, "corpus": corpus}))
 
 
 def _differences(then: Saved, run: Trace | RagError) -> Iterator[Difference]:

@@ -97,10 +97,16 @@ def _section(number: int, title: str, trace: Saved) -> str:
     changed = describe_changes((trace.strategy, trace.controls)) if trace.strategy in RECIPES else ""
     chip = f'<p><span class="chip">changed: {_text(changed)}</span></p>' if changed else ""
     return (
-        f'<section id="s{number:d}"><h2>{title}</h2>{chip}'
+        f'<section id="s{number:d}"><h2>{title}</h2>{chip}<p class="soft">{_runs_on(trace)}</p>'
         f"{_answer(trace.answer, len(trace.contexts), number)}{''.join(map(_warning, trace.warnings))}"
         f"{_citations(trace.answer, trace.contexts, number)}{_queries(trace)}{_passages(trace, number)}{_stages(trace)}</section>"
     )
+
+
+def _runs_on(trace: Saved) -> str:
+    """The model that answered, and the documents that were searched."""
+    parts = {"Model": trace.model, "Documents": trace.corpus}
+    return " · ".join(f"{name}: {_text(value)}" for name, value in parts.items() if value)
 
 
 def _warning(text: str) -> str:

@@ -122,6 +122,7 @@ class Saved(_Part):
     answer: SavedAnswer | None
     metrics: SavedMetrics
     engine: dict[str, Any]
+    models: dict[str, str] = {}
     label: str = ""
     country: str | None = None
     steps: tuple[SavedStep, ...] = ()
@@ -132,6 +133,11 @@ class Saved(_Part):
     def corpus(self) -> str:
         """The corpus that was searched."""
         return str(self.engine.get("index") or "").partition(",")[0]
+
+    @property
+    def model(self) -> str:
+        """Name of the language model that wrote the answer, or of the offline engine."""
+        return str(self.engine.get("llm") or "")
 
     @property
     def name(self) -> str:

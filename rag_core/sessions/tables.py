@@ -17,6 +17,8 @@ COLUMNS = (
     "question",
     "label",
     "strategy",
+    "model",
+    "corpus",
     "rank",
     "passage",
     "document",
@@ -44,7 +46,7 @@ def passages_csv(traces: Sequence[Saved]) -> str:
         cited = {one.n for one in trace.answer.citations} if trace.answer else set()
         for rank, one in enumerate(trace.contexts, start=1):
             cells = (
-                trace.question, trace.name, trace.strategy, rank, one.id, one.doc_id, one.title, one.label or "",
+                trace.question, trace.name, trace.strategy, trace.model, trace.corpus, rank, one.id, one.doc_id, one.title, one.label or "",
                 one.score, one.score_scale, "yes" if rank in cited else "no", one.text, one.source, NOTICE,
             )  # fmt: skip
             rows.writerow([as_cell(cell) for cell in cells])

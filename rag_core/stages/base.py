@@ -148,17 +148,20 @@ class FusionStage(Stage):
         votes: dict[str, tuple[Vote, ...]] = {}
         for ranking in state.rankings:
             for hit in ranking:
-                first.setdefault(hit.id, hit)
-                votes[hit.id] = votes.get(hit.id, ()) + hit.votes
+                identity = hit.passage.id
+                if identity in first:
+                    votes[identity] += hit.votes
+                else:
+                    first[identity], votes[identity] = hit, hit.votes
+        # as Ranking.sort with a hit each, not two: a slider makes thousands
+        scores, name, text = self.fuse(state.rankings), self.name, state.question.text
         hits = []
-        for identity, score in self.fuse(
-            state.rankings
-        ).items():  # one new hit each: a slider makes thousands
-            found = first[identity]
-            hits.append(
-                Hit(found.passage, score, self.scale or found.scale, votes[identity], found.relevance)
-            )
-        return replace(state, rankings=(Ranking.sort(state.question, hits, self.name),))
+        for rank, identity in enumerate(sorted(scores, key=lambda one: (-scores[one], one)), start=1):
+            score, found = scores[identity], first[identity]
+            scale = self.scale or found.scale
+            vote = Vote(name, text, rank, score, scale)
+            hits.append(Hit(found.passage, score, scale, (*votes[identity], vote), found.relevance))
+        return replace(state, rankings=(Ranking(state.question, tuple(hits)),))
 
     @abstractmethod
     def fuse(self, rankings: Sequence[Ranking]) -> dict[str, float]:

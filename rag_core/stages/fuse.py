@@ -83,7 +83,7 @@ class ReciprocalRankFusion(FusionStage):
             weight = self.weight(ranking)
             if weight > 0:
                 for rank, hit in enumerate(ranking, start=1):
-                    shares[hit.id].append(weight / (self.k + rank))
+                    shares[hit.passage.id].append(weight / (self.k + rank))
         # fsum rounds once, so passages with the same ranks tie whatever the order of the lists
         return {identity: math.fsum(parts) for identity, parts in shares.items()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..language.analysis import detect_language
 from ..runtime.context import Context
 from ..values.errors import ConfigError
-from ..values.types import Hit, Ranking, State, Term, Vectors, ordered_votes
+from ..values.types import Hit, Outranked, Ranking, State, Term, Vectors, ordered_votes
 from . import messages
 from .base import Flow, SelectStage
 
@@ -142,12 +142,21 @@ class Mmr(SelectStage):
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """The picked hits, in the order they were picked."""
-        hits = sorted(ranking, key=lambda hit: hit.id)  # argmax takes the first of equals: ties by id
+        hits = sorted(ranking, key=lambda hit: hit.passage.id)  # argmax takes the first of equals: ties by id
         if not hits:
+            ctx.leave_out(Outranked())
             return ()
         question = ctx.embed((ranking.query.text,))[0]
         picks, rest = mmr_split(question, ctx.passage_vectors(hits), self.k, self.lambda_)
-        ctx.leave_out(self._scored(pick, hits) for pick in rest)
+        ctx.leave_out(
+            Outranked(
+                tuple(hits[row].passage.id for row in rest.rows),
+                rest.values,
+                rest.relevance,
+                tuple(hits[row].passage.id if row >= 0 else "" for row in rest.nearest),
+                rest.similarity,
+            )
+        )
         return ordered_votes([self._scored(pick, hits) for pick in picks], ranking.query, self.name)
 
     def _scored(self, pick: Pick, hits: Sequence[Hit]) -> Hit:
@@ -160,6 +169,16 @@ class Mmr(SelectStage):
         return (wanted, Term("similarity", pick.similarity, self.lambda_ - 1, hits[pick.nearest].id))
 
 
+class Rest(NamedTuple):
+    """The rows that `mmr_split` did not pick, in columns: see `Pick`; `nearest` is -1 for none."""
+
+    rows: tuple[int, ...]
+    values: tuple[float, ...]
+    relevance: tuple[float, ...]
+    similarity: tuple[float, ...]
+    nearest: tuple[int, ...]
+
+
 class Pick(NamedTuple):
     """A row of `mmr_split`: its MMR value, cosine to the question, and the picked row it is most like."""
 
@@ -167,7 +186,7 @@ class Pick(NamedTuple):
     value: float
     relevance: float
     similarity: float  # the cosine to `nearest`; 0 where there is none
-    nearest: int | None  # none for the first pick, and for what lost to it alone
+    nearest: int | None  # none for the first pick
 
 
 def mmr_order(question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float) -> list[Pick]:
@@ -209,8 +228,8 @@ def _cosines(exact: NDArray[np.float64], vector: NDArray[np.floating[Any]]) -> N
 
 def mmr_split(
     question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float
-) -> tuple[list[Pick], list[Pick]]:
-    """The picks of `mmr_order`, and the rows left, by row, as they stood against the last pick.
+) -> tuple[list[Pick], Rest]:
+    """The picks of `mmr_order`, and the rows left, as they stood against the last pick.
 
     Rows are compared with the picks alone: k · n products, not n². With 2,000 rows that is a hundredth.
     """
@@ -221,14 +240,6 @@ def mmr_split(
     nearest = np.zeros(len(vectors))  # cosine to the pick that is most like it
     closest = np.full(len(vectors), -1)  # that pick
     values = lambda_ * wanted
-
-    def standing(rows: NDArray[np.intp]) -> Iterator[Pick]:
-        columns = (values, wanted, nearest, closest)
-        for row, value, relevance, like, near in zip(
-            rows.tolist(), *(column[rows].tolist() for column in columns), strict=True
-        ):
-            yield Pick(row, value, relevance, like, near if near >= 0 else None)
-
     for _ in range(min(k, len(vectors))):
         if picks:
             last = picks[-1].row
@@ -236,7 +247,10 @@ def mmr_split(
             nearer = (likeness > nearest) | (closest < 0)
             nearest[nearer], closest[nearer] = likeness[nearer], last
             values = lambda_ * wanted - (1 - lambda_) * nearest
-        best = np.argmax(np.where(taken, -np.inf, values if picks else wanted))
-        picks += standing(np.array([best]))
+        best = int(np.argmax(np.where(taken, -np.inf, values if picks else wanted)))
+        near = int(closest[best]) if picks else None
+        picks.append(Pick(best, float(values[best]), float(wanted[best]), float(nearest[best]), near))
         taken[best] = True
-    return picks, list(standing(np.flatnonzero(~taken)))
+    left = np.flatnonzero(~taken)
+    columns = (values, wanted, nearest, closest)
+    return picks, Rest(tuple(left.tolist()), *(tuple(column[left].tolist()) for column in columns))

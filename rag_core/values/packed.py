@@ -16,18 +16,19 @@ from .answers import Answer, Citation
 from .errors import DataError
 from .exchanges import Exchange
 from .grounding import Grounded
+from .model_choice import ModelChoice
 from .remarks import Remark, Suggestion
 from .sources import Source
 from .trace import Step, Trace
 from .triage import Triage
-from .types import Hit, ModelCall, Passage, Query, Ranking, Relevance, State, Term, Vote
+from .types import Hit, ModelCall, Outranked, Passage, Query, Ranking, Relevance, State, Term, Vote
 from .visible import valid
 
 KINDS: Mapping[str, type] = {
     one.__name__: one
     for one in (
-        Answer, Citation, Exchange, Grounded, Hit, ModelCall, Passage, Query, Ranking, Relevance, Remark, Source, State, Step,
-        Suggestion, Term, Trace, Triage, Vote,
+        Answer, Citation, Exchange, Grounded, Hit, ModelCall, ModelChoice, Outranked, Passage, Query, Ranking, Relevance, Remark,
+        Source, State, Step, Suggestion, Term, Trace, Triage, Vote,
     )
 }  # fmt: skip
 _OBJECT, _TUPLE, _MAPPING = "#", "()", "{}"  # keys that mark what JSON cannot tell apart

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import DataError
+from .settings import Settings
 
+PRICES = "prices.toml"
 TOKENS_PER_PRICE = 1_000_000  # prices are per million tokens
 
 
@@ -56,6 +58,11 @@ class PriceList:
                 f"The price list {path} cannot be read: {error!r}.", "Restore data/prices.toml."
             ) from error
         return cls(prices, snapshots)
+
+    @classmethod
+    def of(cls, settings: Settings) -> PriceList:
+        """The price list of the settings' data folder; raises as `read` does."""
+        return cls.read(settings.data / PRICES)
 
     def get(self, model: str) -> Price | None:
         """The price of a model or snapshot; None when it is not listed.

@@ -21,6 +21,7 @@ from pydantic_settings import (
 )
 
 from .errors import SettingsError
+from .model_choice import OFFLINE_MODEL
 from .secrets import clean_key, clean_url, without_url_secrets
 from .unreadable import why_unreadable
 
@@ -133,6 +134,10 @@ class Settings(BaseSettings):
         description="Model that judges passages (RAG-MSR README, LLM Scoring), and written answers in an evaluation, at "
         "temperature 0.",
     )
+    models: str = Field(
+        "",
+        description="Further models that a column of a comparison can choose, separated by commas.",
+    )
     embedding: str = Field(
         "minilm",
         description="minilm (bundled), a sentence-transformers name or folder, or openai:<model>.",
@@ -228,6 +233,19 @@ class Settings(BaseSettings):
     def asks_provider(self, role: Role) -> bool:
         """Whether a provider's model fills a role, instead of the offline engine."""
         return self.llm == "openai" or (self.llm == "auto" and self.server(role) is not None)
+
+    @property
+    def choosable_models(self) -> tuple[str, ...]:
+        """The models that a column can be offered: those of the settings on the answer's server, and the offline engine.
+
+        A column may name others of that server.
+        """
+        if not self.asks_provider("answer"):
+            return (OFFLINE_MODEL,)
+        roles: tuple[Role, ...] = ("answer", "rewrite", "judge")
+        set_up = [self.model(role) for role in roles if self.server(role) == self.server("answer")]
+        listed = [name.strip() for name in self.models.split(",") if name.strip()]
+        return tuple(dict.fromkeys((*set_up, *listed, OFFLINE_MODEL)))
 
     def server(self, role: Role) -> Server | None:
         """The server of a role's model; None when neither a base URL nor a key is set.

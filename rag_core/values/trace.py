@@ -8,11 +8,12 @@ from typing import Any
 
 from .answers import Answer
 from .exchanges import Exchange
+from .model_choice import AS_SET, ModelChoice
 from .notice import NOTICE
 from .remarks import Remark
 from .sources import OLD_YEARS, age_years, is_old
 from .triage import Triage
-from .types import Cost, Hit, ModelCall, Ranking, State, token_counts
+from .types import Cost, ModelCall, Outranked, Ranking, State, token_counts
 
 _OLD = {
     "en": "Every source cited here is more than {years} years old (the newest is from {newest}): check for newer guidance.",
@@ -32,7 +33,7 @@ class Step:
         readings: the queries that were read in English, and what was read.
         control: what sets the limit of a selection, as users call it; empty for other stages.
         exchanges: the prompts it sent and their replies, refused ones included.
-        left_out: hits it left out, with the scores they lost with; only stages that compare hits tell.
+        outranked: the hits it left out of each list, in the order of the lists; only stages that compare hits tell.
         embeddings: the vectors it used, with their calls, by key; a what-if embeds none of them again.
         started: seconds after the run began; None when unknown, or when an earlier run did it.
         shared: those of `calls` that another stage, strategy or run made; they were paid for there.
@@ -48,7 +49,7 @@ class Step:
     reused: bool = False
     readings: Mapping[str, str] = field(default_factory=dict)
     control: str = ""
-    left_out: tuple[Hit, ...] = ()
+    outranked: tuple[Outranked, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
     embeddings: Mapping[Hashable, Any] = field(
         default_factory=dict, repr=False, compare=False, metadata={"packed": False}
@@ -63,9 +64,10 @@ class Trace:
 
     Args:
         controls: every control of the strategy and its value in this run.
-        fingerprint: id of the stages and their parameters.
+        fingerprint: id of the stages, their parameters, and the models chosen.
         engine: names of the models and the index behind this run.
         triage: how urgent the question is.
+        models: the language models chosen for this run in place of the settings'; `engine` has those that ran.
     """
 
     question: str
@@ -76,6 +78,7 @@ class Trace:
     engine: Mapping[str, str | None] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     triage: Triage = field(default_factory=lambda: Triage("routine"))
+    models: ModelChoice = AS_SET
 
     @property
     def final(self) -> State:
@@ -258,6 +261,7 @@ class Trace:
             "seconds": self.seconds,
             "warnings": list(self.warnings),
             "engine": dict(self.engine),
+            "models": dict(self.models.named),
             "triage": self.triage.as_json(),
             "country": self.country or None,
             "notice": NOTICE,

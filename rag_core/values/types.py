@@ -257,6 +257,27 @@ def ordered_votes(hits: Iterable[Hit], query: Query, stage: str) -> tuple[Hit, .
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Outranked:
+    """The hits that MMR left out of one list, as they stood against its last pick; a row each, in columns.
+
+    In columns because a slider leaves out thousands: as hits they would take longer to make than to compare.
+
+    Args:
+        ids: of the passages.
+        values: the MMR values that they lost with.
+        relevance: cosines to the question.
+        near: ids of the picks that they are most like; empty for none.
+        similarity: the cosines to those; 0 for none.
+    """
+
+    ids: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()
+    relevance: tuple[float, ...] = ()
+    near: tuple[str, ...] = ()
+    similarity: tuple[float, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelCall:
     """One call to a model. Equal calls are billed twice, so equality is identity.

@@ -31,9 +31,9 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def app(lab: Lab, real_home: Path) -> Iterator[str]:
-    """The app with the offline engine, on the index that the `lab` fixture built."""
+    """The app with the offline engine, on the index that the `lab` fixture built; one server for all files."""
     with serving(RAG_HOME=str(real_home), RAG_LLM="offline") as address:
         yield address
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,9 +45,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def app(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app on a state folder of its own, where nothing has been measured."""
-    with serving(RAG_HOME=str(tmp_path_factory.mktemp("measuring")), RAG_LLM="offline") as address:
+def app(lab: Lab, real_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app on a state folder of its own, where the built-in index is ready and nothing has been measured."""
+    home = tmp_path_factory.mktemp("measuring")
+    shutil.copytree(real_home / "corpora", home / "corpora")
+    with serving(RAG_HOME=str(home), RAG_LLM="offline") as address:
         yield address
 
 
@@ -124,12 +127,12 @@ def test_measuring_from_nothing_to_single_questions(browser: Browser, app: str, 
 
 
 def test_tuning_ends_in_the_compare_page(browser: Browser, app: str, folder: Path) -> None:
-    page, errors = page_at(browser, f"{app}/tune")
-    expect(page.get_by_text("Nothing has been tuned yet.")).to_be_visible(timeout=MEASURED_MS)
+    page, errors = page_at(browser, f"{app}/search-settings")
+    expect(page.get_by_text("Nothing has been searched yet.")).to_be_visible(timeout=MEASURED_MS)
     choose_folder(page, folder)
     page.get_by_role("combobox", name="At most").click()
     page.get_by_role("option", name="100 settings").click()
-    page.get_by_role("button", name="Tune:").click()
+    page.get_by_role("button", name="Search:").click()
     expect(page.get_by_text("Winner:")).to_be_visible(timeout=SWEPT_MS)
     agreed = page.get_by_text("gave exactly the scores of the sweep")
     expect(agreed).to_have_text(re.compile(r"(\d+) of \1 gave exactly"))
@@ -146,7 +149,7 @@ def test_tuning_ends_in_the_compare_page(browser: Browser, app: str, folder: Pat
     page.context.close()
 
 
-@pytest.mark.parametrize("path", ["measure", "results", "tune", "history"])
+@pytest.mark.parametrize("path", ["measure", "results", "search-settings", "history"])
 def test_a_phone_does_not_scroll_sideways(browser: Browser, app: str, path: str) -> None:
     page, errors = page_at(browser, f"{app}/{path}", width=390)
     expect(page.get_by_role("heading").first).to_be_visible(timeout=MEASURED_MS)
@@ -199,7 +202,7 @@ def test_a_measurement_belongs_to_the_server(browser: Browser, app: str) -> None
 
 
 def test_a_sweep_goes_on_through_a_reload(browser: Browser, app: str, folder: Path) -> None:
-    page, errors = page_at(browser, f"{app}/tune")
+    page, errors = page_at(browser, f"{app}/search-settings")
     box = page.get_by_role("combobox", name="Strategy")
     expect(box).to_be_visible(timeout=MEASURED_MS)
     choose_folder(page, folder)
@@ -207,7 +210,7 @@ def test_a_sweep_goes_on_through_a_reload(browser: Browser, app: str, folder: Pa
     page.get_by_role("option", name="BM25 keywords").click()
     expect(page.get_by_text("Counts are kept as they are unless you add them")).to_be_visible()
     expect(page.get_by_role("slider", name="k_final")).to_have_count(0)
-    page.get_by_role("button", name="Tune: 121 combinations").click()
+    page.get_by_role("button", name="Search: 121 combinations").click()
     expect(page.get_by_text("settings of BM25 keywords").first).to_be_visible(timeout=MEASURED_MS)
     page.reload()
     sweep = page.get_by_role("status").filter(has_text="settings of BM25 keywords")

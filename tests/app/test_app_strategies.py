@@ -56,7 +56,7 @@ def test_a_control_that_cannot_act_is_switched_off_and_says_why(app: AppTest) ->
     chosen(app, "multi_query")
     weights = app.text_input(key="0.multi_query.query_weights")
     assert weights.disabled
-    assert "Acts only when weighting is custom." in weights.help
+    assert "Acts only while “Weights of the rewrites” is set to custom." in weights.help
     assert not app.slider(key="0.multi_query.weight_step").disabled
 
 

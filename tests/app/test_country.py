@@ -17,7 +17,7 @@ pytestmark = [
 ]
 CORD = "When is the cord clamped after birth?"
 SIZES = [(1440, 1000), (390, 844)]
-PAGES = ["", "strategies", "documents", "measure", "results", "tune", "history"]
+PAGES = ["", "strategies", "documents", "measure", "results", "tune", "search-settings", "history"]
 
 
 def choose(page: Page, country: str) -> None:

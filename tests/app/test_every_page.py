@@ -19,7 +19,7 @@ pytestmark = [
 SCRIPTS = {
     path: script
     for script, path in re.findall(
-        r'st\.Page\("([^"]+)".*url_path="(\w*)"', (ROOT / "app.py").read_text(encoding="utf-8")
+        r'st\.Page\("([^"]+)".*url_path="([\w-]*)"', (ROOT / "app.py").read_text(encoding="utf-8")
     )
 }
 
@@ -29,7 +29,7 @@ def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(
     browser: Browser, lab: Lab, real_home: Path, path: str
 ) -> None:
     script = (ROOT / SCRIPTS[path]).read_text(encoding="utf-8")
-    heading = re.search(r'st\.header\(t\("([^"]+)"', script)[1]
+    heading = re.search(r'st\.header\((?:label\(|t\()*"([^"]+)"', script)[1]
     errors: list[tuple[str, str]] = []
 
     def look(page: Page) -> None:

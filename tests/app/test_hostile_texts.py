@@ -212,7 +212,7 @@ def test_a_hostile_folder_name_on_the_measuring_pages(
     expect(complaint).to_contain_text(one_line(tricks[0]).replace("//", "/"))  # as a path is written
     watched.assert_alone(beacon[1])
 
-    for name in ("Results", "History", "Tune", "Strategies"):
+    for name in ("Results", "History", "Search settings", "Strategies"):
         tab(page, name).click()
         expect(page.get_by_role("heading", level=2).first).to_be_visible(timeout=ANSWER_MS)
         watched.assert_alone(beacon[1])

@@ -25,7 +25,7 @@ def test_stages_follow_each_other_and_have_their_searches_and_calls_inside(full:
     trace = recipe.build().run(QUESTION, full)
     found = spans(trace)
     stages = [span for span in found if span.level == "stage"]
-    assert [span.title for span in stages] == [step.stage for step in trace.steps]
+    assert [span.name for span in stages] == [step.stage for step in trace.steps]
     assert all(after.started >= before.ended - 1e-9 for before, after in itertools.pairwise(stages))
     assert all(inside(span, stages[span.position]) for span in found)
     for position, step in enumerate(trace.steps):
@@ -37,8 +37,8 @@ def test_stages_follow_each_other_and_have_their_searches_and_calls_inside(full:
 
 def test_each_search_is_named_by_its_retriever_and_its_query(full: Services):
     found = spans(build("multi_query").run(QUESTION, full))
-    assert sorted(span.title for span in found if span.level == "search") == [
-        "dense · expanded", "dense · standalone", "dense · synonyms",
+    assert sorted((span.name, span.detail) for span in found if span.level == "search") == [
+        ("dense", "expanded"), ("dense", "standalone"), ("dense", "synonyms"),
     ]  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def test_what_an_earlier_run_did_takes_no_time(full: Services):
     (again,) = run_all(QUESTION, [changed], full, reuse=[trace])
     assert isinstance(again, Trace)
     taken = [span for span in spans(again) if span.reused]
-    assert [(span.level, span.title, span.started, span.seconds) for span in taken] == [
+    assert [(span.level, span.name, span.started, span.seconds) for span in taken] == [
         ("stage", name, 0.0, 0.0) for name in ("Bm25 ∥ Dense", "ReciprocalRankFusion", "Top")
     ]
     assert all(span.started >= 0 for span in spans(again))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core import RECIPES, build, from_address, to_address
+from rag_core import RECIPES, build, from_address, set_up, to_address
 from rag_core.catalog import Choice, Control, Number, Switch, Templates, Weights
 from rag_core.catalog.address import LONGEST
 from rag_core.language.questions import MAX_QUESTION
@@ -66,6 +66,23 @@ def test_what_is_written_comes_back_exactly(configuration: Any) -> None:
     assert [one.controls for one in found.strategies] == [one.controls for one in strategies]
 
 
+def test_models_and_corpora_of_columns_come_back() -> None:
+    columns = [
+        set_up("bm25", model="gpt-4o-mini", judge_model="vicuña/7b:q4"),
+        set_up("bm25", k1=1.2, corpus="ward"),
+        set_up("bm25", rewriter_model="offline"),
+    ]
+    written = to_address("When?", columns, corpus="leaflets")
+    assert (written["1.model"], written["2.corpus"], written["corpus"]) == (
+        ["gpt-4o-mini"],
+        ["ward"],
+        ["leaflets"],
+    )
+    found = from_address(through_a_browser(written), DEFAULTS)
+    assert found
+    assert (list(found.columns), found.corpus, found.problems) == (columns, "leaflets", ())
+
+
 def test_only_what_differs_is_written() -> None:
     strategies = [build("bm25"), build(("hybrid_rrf", {"mmr_lambda": 0.3, "rrf_k": 60}))]
     assert to_address("When?", strategies) == {
@@ -92,6 +109,7 @@ def test_an_address_without_a_configuration_has_none() -> None:
         ({"s": ["bm25", "hyde"], "1.colour": ["red"]}, ["bm25", "hyde"], "has no control 'colour'"),
         ({"s": ["bm25", "hyde"], "7.k1": ["1"]}, ["bm25", "hyde"], "7.k1 is for a strategy that is not there"),
         ({"s": ["bm25", "hyde"], "0.k1": ["1"]}, ["bm25", "hyde"], "0.k1 is for a strategy that is not there"),
+        ({"s": ["bm25", "hyde"], "2.model": ["x" * 300]}, ["bm25", "hyde"], "model must be the name of a model"),
         ({"country": ["XX"]}, ["simple_semantic", "bm25"], "no country 'XX'; none is chosen"),
         ({"s": ["multi_query", "bm25"], "1.templates": ["[" * 7000]}, ["multi_query", "bm25"], "not readable JSON"),
         ({"q": ["x" * 5000]}, ["simple_semantic", "bm25"], "5,000 characters; only the first 2,000 are used"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.catalog import Choice, Control, Number, Switch, Templates, Weights, format_value
+from rag_core.catalog import RECIPES, Choice, Control, Number, Switch, Templates, Weights, format_value
 from rag_core.prompts.templates import COMPLICATIONS, EXPANDED, MAX_TEMPLATES, STANDALONE, SYNONYMS
 from rag_core.values.errors import ConfigError
 
@@ -174,8 +175,15 @@ def test_weights_come_back_from_json(weights: list[float]):
 def test_a_control_that_needs_others_names_the_first_that_is_missing():
     needs = (("way", ("left",)), ("on", (True,)))
     control = Number("share", 0.5, "A share.", needs=needs)
-    assert control.idle({"way": "left", "on": True}) == ""
-    assert control.idle({"way": "right", "on": False}) == "Acts only when way is left."
-    assert control.idle({"way": "left", "on": False}) == "Acts only when on is true."
-    assert control.idle({}) == "Acts only when way is left."
-    assert NUMBER.idle({}) == ""
+    way, on = Choice("way", "left", "Where.", ("left", "right")), Switch("on", True, "Whether.", symbol="MMR")
+    recipe = replace(RECIPES["bm25"], controls=(way, on, control))
+    assert recipe.idle(control, {"way": "left", "on": True}) == ""
+    assert recipe.idle(control, {"way": "right", "on": False}) == "Acts only while “Way” is set to left."
+    assert recipe.idle(control, {"way": "left", "on": False}) == "Acts only while MMR is on."
+    assert recipe.idle(control, {}) == "Acts only while “Way” is set to left."
+    assert recipe.idle(way, {}) == ""
+
+
+def test_a_limit_is_said_in_the_words_of_its_control_or_with_its_title():
+    assert Number("pool", 10, "Size.", limit="the pool of {value}").as_limit(10) == "the pool of 10"
+    assert Number("pool", 10, "Size.", label="kept").as_limit(3) == "“Kept” of 3"

@@ -86,24 +86,33 @@ SEEN: Mapping[str, Callable[[Trace], object]] = {
 }
 # What each control needs before it acts, and a setting in which it does not.
 IDLE: Mapping[tuple[str, str], tuple[Mapping[str, object], str]] = {
-    ("hybrid_rrf", "mmr_lambda"): ({"mmr": False}, "Acts only when mmr is true."),
-    ("multi_query", "weight_step"): ({"weighting": "equal"}, "Acts only when weighting is linear."),
-    ("multi_query", "query_weights"): ({"weighting": "linear"}, "Acts only when weighting is custom."),
-    ("contextual", "vector_weight"): ({"search_type": "vector"}, "Acts only when search_type is hybrid."),
-    ("contextual", "bm25_weight"): ({"search_type": "bm25"}, "Acts only when search_type is hybrid."),
-    ("contextual", "rrf_k"): ({"search_type": "bm25"}, "Acts only when search_type is hybrid."),
+    ("hybrid_rrf", "mmr_lambda"): ({"mmr": False}, "Acts only while MMR is on."),
+    ("multi_query", "weight_step"): (
+        {"weighting": "equal"},
+        "Acts only while “Weights of the rewrites” is set to linear.",
+    ),
+    ("multi_query", "query_weights"): (
+        {"weighting": "linear"},
+        "Acts only while “Weights of the rewrites” is set to custom.",
+    ),
+    ("contextual", "vector_weight"): (
+        {"search_type": "vector"},
+        "Acts only while “Search by” is set to hybrid.",
+    ),
+    ("contextual", "bm25_weight"): ({"search_type": "bm25"}, "Acts only while “Search by” is set to hybrid."),
+    ("contextual", "rrf_k"): ({"search_type": "bm25"}, "Acts only while “Search by” is set to hybrid."),
     ("rag_msr", "dynamic_analysis"): (
         {"prompt_set": "none"},
-        "Acts only when prompt_set is original or improved.",
+        "Acts only while “Reformulations” is set to original, improved.",
     ),
     ("rag_msr", "rewriter_temperature"): (
         {"prompt_set": "none"},
-        "Acts only when prompt_set is original or improved.",
+        "Acts only while “Reformulations” is set to original, improved.",
     ),
-    ("rag_msr", "m_per_query"): ({"rerank": False}, "Acts only when rerank is true."),
-    ("rag_msr", "alpha"): ({"judge": False}, "Acts only when judge is true."),
-    ("rag_msr", "theta"): ({"judge": False}, "Acts only when judge is true."),
-    ("ensemble", "k_rerank"): ({"rerank": False}, "Acts only when rerank is true."),
+    ("rag_msr", "m_per_query"): ({"rerank": False}, "Acts only while “Reranking” is on."),
+    ("rag_msr", "alpha"): ({"judge": False}, "Acts only while “Relevance judge” is on."),
+    ("rag_msr", "theta"): ({"judge": False}, "Acts only while “Relevance judge” is on."),
+    ("ensemble", "k_rerank"): ({"rerank": False}, "Acts only while “Reranking” is on."),
 }
 
 TYPES = {"int": int, "float": float, "bool": bool, "choice": str, "weights": list, "templates": list}
@@ -138,8 +147,8 @@ def test_a_control_that_cannot_act_says_so_and_changes_nothing(full: Services, c
     recipe, (setting, reason) = RECIPES[case[0]], IDLE[case]
     control = next(control for control in recipe.controls if control.name == case[1])
     moved = {**setting, control.name: MOVES[case].value}
-    assert control.idle(recipe.parse_values(setting)) == reason
-    assert control.idle(recipe.parse_values(MOVES[case].base)) == ""
+    assert recipe.idle(control, recipe.parse_values(setting)) == reason
+    assert recipe.idle(control, recipe.parse_values(MOVES[case].base)) == ""
     assert recipe.build(**moved).fingerprint == recipe.build(**setting).fingerprint
     before, after = run(full, recipe, **setting), run(full, recipe, **moved)
     assert [step.after for step in before.steps] == [step.after for step in after.steps]

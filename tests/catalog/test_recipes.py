@@ -31,10 +31,10 @@ from rag_core.catalog import (
     Templates,
     Weights,
     build,
-    build_all,
     describe,
     describe_changes,
 )
+from rag_core.catalog.setup import set_up_all
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
@@ -245,7 +245,7 @@ def test_an_unknown_strategy_is_refused_with_those_there_are(name: str):
 
 def test_choosing_nothing_is_refused():
     with pytest.raises(ConfigError, match="No strategy was chosen"):
-        build_all([])
+        set_up_all([])
 
 
 def test_control_values_can_be_added_but_not_to_a_built_strategy():
@@ -257,7 +257,7 @@ def test_control_values_can_be_added_but_not_to_a_built_strategy():
 
 def test_a_strategy_can_be_chosen_by_name_with_values_or_built():
     built = build("bm25")
-    strategies = build_all(["bm25", ("bm25", {"k1": "0.5"}), built])
+    strategies = [one.strategy for one in set_up_all(["bm25", ("bm25", {"k1": "0.5"}), built])]
     assert [strategy.controls["k1"] for strategy in strategies] == [1.5, 0.5, 1.5]
     assert strategies[2] is built
     assert isinstance(built, Strategy)

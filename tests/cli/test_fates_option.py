@@ -15,10 +15,11 @@ ASKED = ("query", "When is anti-D given?", "--strategy", "hybrid_rrf")
 def test_every_passage_has_a_line_with_its_fate(ready: Path, rag: Rag, lab: Lab) -> None:
     found = fates(lab.run(ASKED[1], ASKED[3]))
     lines = rag(*ASKED, "--fates").out.splitlines()
-    (start,) = [place for place, line in enumerate(lines) if line.startswith("  Fates of ")]
+    (start,) = [place for place, line in enumerate(lines) if line.startswith("  Found ")]
     used = sum(fate.used for fate in found)
-    assert lines[start].startswith(f"  Fates of {len(found)} passages: {used} used, ")
-    table = [line for line in lines[start + 1 :] if line.strip()]
+    assert lines[start].startswith(f"  Found {len(found)} passages: {used} used, ")
+    assert lines[start + 1] == "  Limits, as `--set` takes them: k_rrf_pool=10."
+    table = [line for line in lines[start + 2 :] if line.strip()]
     assert len(table) == len(found)
     for line, fate in zip(table, found, strict=True):
         assert line.startswith(f"  {fate.text}  ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from helpers.small import Rag
 
@@ -31,7 +33,7 @@ def test_the_numbers_are_those_of_the_chosen_country(rag: Rag, monkeypatch: pyte
 
 @pytest.mark.parametrize("command", [("query",), ("compare", "--strategies", "bm25,simple_semantic")])
 def test_an_answer_to_an_urgent_question_begins_once_with_what_to_do_and_whom_to_call(
-    rag: Rag, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+    ready: Path, rag: Rag, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("RAG_COUNTRY", "ES")
     out = rag(command[0], NO_WISH_TO_LIVE, *command[1:]).out

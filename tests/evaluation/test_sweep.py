@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES, Number
 from rag_core.data.benchmark import Benchmark
 from rag_core.evaluation.sweep import MOST, sweep
+from rag_core.evaluation.tuning import TuningProgress
 from rag_core.indexing import CorpusIndex
 from rag_core.lab.lab import Lab
 from rag_core.pipeline.strategy import Strategy
@@ -145,8 +147,6 @@ def test_a_failure_ends_the_sweep(services: Services) -> None:
 
 
 def test_a_sweep_can_be_stopped(services: Services) -> None:
-    import threading
-
     stop = threading.Event()
     told: list[int] = []
 
@@ -323,3 +323,45 @@ def test_a_sweep_is_kept_and_read_back(tmp_path: Path, services: Services) -> No
     assert ev.list_sweeps(settings) == [path]
     assert ev.read_sweep(path) == result
     assert json.loads(path.read_text()) == result.as_json()
+
+
+PHASES = (
+    "sweeping on test",
+    "computing the intervals",
+    "reporting on test",
+    "running again from scratch",
+)
+
+
+def tune_watched(services: Services, stop: threading.Event, progress: TuningProgress) -> None:
+    settings = ev.grid({"rrf_k": (1, 10, 60), "k_final": (1, 4)})
+    ev.tune(HYBRID, settings, NDCG, JUDGED, JUDGED, lambda: services, stop=stop, progress=progress)
+
+
+def test_every_phase_of_a_sweep_reports_its_steps_to_the_last(services: Services) -> None:
+    told: dict[str, list[tuple[int, int]]] = {}
+    tune_watched(
+        services,
+        threading.Event(),
+        lambda doing, done, total: told.setdefault(doing, []).append((done, total)),
+    )
+    assert list(told) == list(PHASES)
+    for steps in told.values():
+        assert steps == sorted(steps)
+        assert steps[-1][0] == steps[-1][1] > 0
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_sweep_can_be_stopped_in_every_phase(services: Services, phase: str) -> None:
+    stop = threading.Event()
+    after: list[str] = []
+
+    def watch(doing: str, done: int, total: int) -> None:
+        if stop.is_set():
+            after.append(doing)
+        if doing == phase:
+            stop.set()
+
+    with pytest.raises(Stopped):
+        tune_watched(services, stop, watch)
+    assert after == []

@@ -88,16 +88,16 @@ def check(fate: Fate, trace: Trace, full: Services) -> None:
 def test_the_words_of_each_cut(full: Services):
     texts = [fate.text for fate in fates(retrieve(full, "hybrid_rrf", mmr=False, k_rrf_pool=7, k_final=5))]
     assert texts[4:9] == [
-        "used at 5", "cut by k_final 5 (rank 6)", "cut by k_final 5 (rank 7)",
-        "cut by k_rrf_pool 7 (rank 8)", "cut by k_rrf_pool 7 (rank 9)",
+        "used at 5", "cut by the 5-passage limit (rank 6)", "cut by the 5-passage limit (rank 7)",
+        "cut by the pool of 7 (rank 8)", "cut by the pool of 7 (rank 9)",
     ]  # fmt: skip
     texts = [fate.text for fate in fates(retrieve(full, "contextual", rerank=True, k_candidates=6))]
-    assert "not reranked: below the 6 best of k_candidates (rank 7)" in texts
+    assert "not reranked: cut by the 6-candidate limit (rank 7)" in texts
 
 
 def test_a_cut_in_one_of_several_lists_names_the_list(full: Services):
     texts = [fate.text for fate in fates(retrieve(full, "rag_msr", m_per_query=2, theta=0))]
-    assert "cut by m_per_query 2 (rank 3 for aspect_specific)" in texts
+    assert "cut by the limit of 2 per reformulation (rank 3 for aspect_specific)" in texts
 
 
 def test_below_theta_with_both_numbers(full: Services):

@@ -15,8 +15,7 @@ from helpers.questions import random_questions
 from helpers.silenced import silenced
 
 from rag_core.catalog import RECIPES, Choice, Control, Number, Recipe, Switch, Weights, build
-from rag_core.explain import ControlTips, tipping_points
-from rag_core.explain.replay import NeedsModel, Replay
+from rag_core.explain import ControlTips, Tuner, tipping_points
 from rag_core.explain.tipping import CALLS
 from rag_core.runtime.services import Services
 from rag_core.values.errors import ConfigError
@@ -122,7 +121,7 @@ def test_which_controls_move_without_a_model(full: Services, recipe: Recipe):
     tips = tipping_points(retrieve(full, recipe.name), silenced(full))
     assert {one.control for one in tips if not one.why_not} == FREE[recipe.name]
     assert {one.why_not for one in tips if one.control not in FREE[recipe.name]} <= {
-        CALLS, *(control.idle(recipe.parse_values({})) for control in recipe.controls),
+        CALLS, *(recipe.idle(control, recipe.parse_values({})) for control in recipe.controls),
     }  # fmt: skip
 
 
@@ -150,19 +149,22 @@ def test_fifty_values_of_every_free_control_call_nothing_and_equal_a_run_from_sc
     chosen = random.Random(name)
     free = {tips.control.partition("[")[0] for tips in tipping_points(trace, silent) if not tips.why_not}
     assert "k_final" in free
+    tuner = Tuner(trace, silent, full)
     for control in RECIPES[name].controls:
         if control.name not in free:
             continue
-        replay, told = Replay(trace, silent), 0
+        told = 0
         for value in fifty(control, chosen):
-            try:
-                again = replay.run({control.name: value}).ranking
-            except NeedsModel:  # such as α below 1 where nothing was judged
+            move = tuner.move({control.name: value})
+            assert move.calls == 0
+            if move.trace is None:  # such as α below 1 where nothing was judged
+                assert move.needs
                 continue
             told += 1
-            scratch = retrieve(full, name, **{**trace.controls, control.name: value}).ranking
-            assert again == scratch, (control.name, value)
-            assert [hit.score for hit in again] == [hit.score for hit in scratch]
+            scratch = retrieve(full, name, **{**trace.controls, control.name: value})
+            assert move.trace.ranking == scratch.ranking, (control.name, value)
+            assert [hit.score for hit in move.trace.ranking] == [hit.score for hit in scratch.ranking]
+            assert move.trace.controls == scratch.controls
         assert told >= (1 if isinstance(control, Choice | Switch) else 50)
 
 

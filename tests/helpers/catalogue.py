@@ -61,7 +61,7 @@ def _declared() -> Iterator[tuple[str, str]]:
         texts = [recipe.title, recipe.summary, recipe.helps, recipe.hurts, recipe.source, *recipe.calls]
         texts += [preset.help for preset in recipe.presets]
         for control in recipe.controls:
-            texts += [control.title, control.help, control.as_json()["unit"]]
+            texts += [control.title, control.help, control.limit, control.as_json()["unit"]]
         for values in ({}, *(preset.values for preset in recipe.presets)):
             outlined = rag_core.outline(recipe.build(**values))
             texts += [part.summary for stage in outlined for part in stage.parts]

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rag_core.indexing import CorpusStore
-from rag_core.lab.engines import Engines, load_paid
+from rag_core.lab.engines import Engines
 from rag_core.lab.lab import Lab
+from rag_core.lab.paid_models import PaidModels
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models.tokenizer import count_tokens
 from rag_core.runtime.services import Reranker
@@ -60,6 +61,7 @@ def provider_lab(
 ) -> Lab:
     """A lab over conftest's documents; every language model is the server's, embeddings are made here."""
     settled = Settings(**{"openai_base_url": server and server.url, "timeout": 20} | settings)
+    models = PaidModels(settled, listed())
     engines = Engines(
         prices=listed(),
         labels=labels,
@@ -67,7 +69,8 @@ def provider_lab(
         scorer=Unfitted(),  # type: ignore[arg-type]  # of the offline engine, which plays no role
         reranker=reranker or OverlapReranker(),
         thesaurus=Thesaurus(()),  # of the offline engine too
-        paid=load_paid(settled, listed()),
+        paid=models.of_settings(),
+        models=models,
     )
     return Lab(settled, "animals", engines, store)
 

@@ -28,7 +28,7 @@ def random_value(control: Control, chosen: random.Random) -> object:
     """A valid value of any control; numbers of passages are mostly small, so that something is cut."""
     match control:
         case Number(whole=True):
-            return chosen.choice([1, 2, 3, 5, 8, 13, 40])
+            return chosen.choice([size for size in (1, 2, 3, 5, 8, 13, 40) if size <= control.max])
         case Number():
             return round(chosen.uniform(max(control.min, 0.01), control.max), 3)
         case Switch():

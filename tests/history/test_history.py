@@ -19,6 +19,7 @@ import rag_core
 from rag_core.history import Asked, AskedColumn, History, open_history
 from rag_core.runtime.services import Services
 from rag_core.values.errors import DataError, MissingResource, SettingsError, StorageError
+from rag_core.values.model_choice import ModelChoice
 from rag_core.values.settings import Settings
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -52,7 +53,8 @@ def test_a_question_comes_back_with_all_it_led_to(history: History, trace: rag_c
         "a", NOON, trace.question,
         (
             AskedColumn("bm25", trace.controls, trace.steps, trace=trace),
-            AskedColumn("hyde", {"k_final": 5}, error="It failed.", next_step="Wait.", failed_calls=trace.calls),
+            AskedColumn("hyde", {"k_final": 5}, error="It failed.", next_step="Wait.", failed_calls=trace.calls,
+                        models=ModelChoice("gpt-4o-mini", judge_model="offline"), corpus="ward"),
             AskedColumn("hybrid_rrf", {}, trace.steps[:1], "Cats pu", stopped="The run was stopped."),
         ),
         "GB", trace.calls,

@@ -12,8 +12,8 @@ from helpers.provider_lab import listed
 
 from rag_core.data.documents import Document
 from rag_core.indexing import CorpusStore, SourceFiles
-from rag_core.lab.engines import load_paid
 from rag_core.lab.lab import Lab
+from rag_core.lab.paid_models import PaidModels
 from rag_core.values.settings import Settings
 
 OUTSIDE = "What is the capital of Australia?"
@@ -22,7 +22,7 @@ INSIDE = "When is anti-D given in pregnancy?"
 
 def answering(lab: Lab, server: OpenAIServer, **changes: object) -> Lab:
     """The real lab, its answers written by the server's model."""
-    paid = load_paid(Settings(openai_base_url=server.url), listed())
+    paid = PaidModels(Settings(openai_base_url=server.url), listed()).of_settings()
     return lab.with_engines(replace(lab.engines, paid={"answer": paid["answer"]}, **changes))  # type: ignore[arg-type]
 
 

@@ -15,8 +15,9 @@ from helpers.small import ScriptedLlm, WordEmbedder
 from rag_core import Done, Event, Failed, StageFinished, StageStarted, StoppedEarly, Token, collect
 from rag_core.catalog import build
 from rag_core.indexing import CorpusIndex
-from rag_core.lab.engines import ROLES, Engines
+from rag_core.lab.engines import Engines
 from rag_core.lab.lab import Lab
+from rag_core.lab.paid_models import ROLES
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.pipeline.strategy import Strategy
 from rag_core.pipeline.stream import stream

@@ -19,8 +19,9 @@ from llama_index.llms.openai import OpenAI
 import rag_core
 from rag_core import seed_api
 from rag_core.catalog import RECIPES, recipe_of
-from rag_core.lab.engines import ROLES, Engines, load_paid
+from rag_core.lab.engines import Engines
 from rag_core.lab.lab import Lab
+from rag_core.lab.paid_models import ROLES, PaidModels
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models.custom_llm import model_name_of, wrap_custom_llm
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
@@ -103,7 +104,7 @@ def open_animals(store, index, embedder, labels):
 
     def make(settings: Settings) -> Lab:
         prices = PriceList.read(settings.data / "prices.toml")
-        paid = load_paid(settings, prices)
+        paid = PaidModels(settings, prices).of_settings()
         engines = Engines(prices, labels, embedder, NoReranker(), NoReranker(), Thesaurus(()), paid)
         return Lab(settings, "animals", engines, store)
 

@@ -7,6 +7,7 @@ import importlib
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,21 @@ SEEDS = {"000": 25, "001": 40, "002": 34, "003": 32, "004": 40}  # statements; a
 
 
 @pytest.fixture(scope="session")
-def collected() -> frozenset[str]:
-    """The node ids below tests/ that pytest collects in the files the table names, without parameters."""
-    files = sorted({row["test"].partition("::")[0] for _, row in ROWS})
+def collected(request: pytest.FixtureRequest) -> frozenset[str]:
+    """The node ids below tests/ that pytest collects in the files the table names, without parameters.
+
+    They are this session's where it has them; the files of the others are collected in a process of their own.
+    """
+    here = names_of(item.nodeid for item in request.session.items)
+    files = sorted({row["test"].partition("::")[0] for _, row in ROWS if row["test"] not in here})
+    return here | collected_in(files) if files else here
+
+
+def names_of(nodes: Iterable[str]) -> frozenset[str]:
+    return frozenset(node.removeprefix("tests/").partition("[")[0] for node in nodes)
+
+
+def collected_in(files: Sequence[str]) -> frozenset[str]:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
     said = subprocess.run(
         [*command, *(f"tests/{file}" for file in files)],
@@ -32,7 +45,7 @@ def collected() -> frozenset[str]:
     )
     nodes = [line for line in said.stdout.splitlines() if line.startswith("tests/")]
     assert nodes, said.stdout + said.stderr
-    return frozenset(node.removeprefix("tests/").partition("[")[0] for node in nodes)
+    return names_of(nodes)
 
 
 @functools.cache

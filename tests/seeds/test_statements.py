@@ -152,12 +152,13 @@ def commanded(full: Services, monkeypatch: pytest.MonkeyPatch) -> list:
     """The strategies that `rag query` built, run on fakes."""
     built: list = []
 
-    def compare(question: str, strategies, stop, country):
+    def compare(question: str, columns, stop, country):
+        strategies = [one.strategy for one in columns]
         built.extend(strategies)
         services, run = replace(full, engine={"llm": "told"}), Run(stop=stop)
         return [one.run(question, services, run) for one in strategies]
 
-    monkeypatch.setattr("rag_core.cli.app._lab", lambda corpus: SimpleNamespace(compare=compare))
+    monkeypatch.setattr("rag_core.cli.app._lab", lambda corpus, asked: SimpleNamespace(compare=compare))
     return built
 
 

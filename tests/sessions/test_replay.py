@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from helpers.small import Rag
 from rag_core import NOTICE
 from rag_core.catalog import RECIPES
 from rag_core.lab.lab import Lab
-from rag_core.sessions import read_session, replay
+from rag_core.sessions import passages_csv, read_session, replay, report
 from rag_core.values.errors import DataError
 
 QUESTION = "Do cats and dogs sleep in one house?"
@@ -74,6 +75,23 @@ def test_a_single_query_can_be_replayed(rag: Rag, animals: Lab, tmp_path: Path) 
     path.write_text(rag("query", QUESTION, "--strategy", "bm25", "--set", "k_final=2", "--json").out)
     (again,) = rag("replay", str(path), "--json").json["traces"]
     assert again == {"label": "bm25", "strategy": "bm25", "differences": []}
+
+
+def test_each_column_is_run_again_on_its_own_models(rag: Rag, animals: Lab, tmp_path: Path, server) -> None:
+    path = tmp_path / "models.json"
+    ran = rag("compare", QUESTION, "--strategies", "a=bm25,b=bm25", "--model", "b=gpt-4o-mini", "--json")
+    path.write_text(ran.out)
+    server.requests.clear()
+    assert rag("replay", str(path), "--strict").code == 0
+    assert sorted(one.body["model"] for one in server.requests) == ["gpt-4o", "gpt-4o-mini"]
+    told = report(read_session(path), datetime(2026, 1, 1, tzinfo=UTC))
+    assert "Model: gpt-4o-mini · Documents: animals" in told
+    rows = passages_csv(read_session(path)).splitlines()
+    assert rows[0].split(",")[3:5] == ["model", "corpus"]
+    assert {tuple(row.split(",")[1:5]) for row in rows[1:] if row.startswith(QUESTION)} == {
+        ("a", "bm25", "gpt-4o", "animals"),
+        ("b", "bm25", "gpt-4o-mini", "animals"),
+    }
 
 
 def first(trace: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from helpers.small import ENVIRONMENT
 
-from rag_core.lab.engines import ROLES, load_paid
+from rag_core.lab.paid_models import ROLES, PaidModels
 from rag_core.models import load_openai
 from rag_core.offline.loading import load_offline
 from rag_core.values.errors import ConfigError
@@ -26,6 +26,7 @@ FIELDS = {
     "answer_model": ("RAG_ANSWER_MODEL", "gpt-4o", "a", "e", "t"),
     "rewriter_model": ("RAG_REWRITER_MODEL", "gpt-3.5-turbo", "a", "e", "t"),
     "judge_model": ("RAG_JUDGE_MODEL", "gpt-4o", "a", "e", "t"),
+    "models": ("RAG_MODELS", "", "a, b", "e", "t"),
     "embedding": ("RAG_EMBEDDING", "minilm", "a", "e", "t"),
     "reranker": ("RAG_RERANKER", "auto", "a", "e", "t"),
     "gloss": ("RAG_GLOSS", "auto", "on", "off", "on"),
@@ -66,6 +67,25 @@ def write(folder: Path, field: str, value: object) -> None:
 def test_every_setting_is_tested_here_and_kept_from_the_tests():
     assert set(FIELDS) | set(KEYS) == set(Settings.model_fields)
     assert {name for name, *_ in FIELDS.values()} | set(KEYS.values()) == set(ENVIRONMENT)
+
+
+@pytest.mark.parametrize(
+    ("given", "offered"),
+    [
+        ({}, ("offline",)),
+        ({"models": "a, b"}, ("offline",)),
+        ({"openai_api_key": "k", "llm": "offline", "models": "a"}, ("offline",)),
+        ({"openai_api_key": "k"}, ("gpt-4o", "gpt-3.5-turbo", "offline")),
+        (
+            {"openai_api_key": "k", "models": " a ,,gpt-4o, b"},
+            ("gpt-4o", "gpt-3.5-turbo", "a", "b", "offline"),
+        ),
+        ({"openai_api_key": "k", "rewriter_base_url": "http://own/v1"}, ("gpt-4o", "offline")),
+    ],
+)
+def test_the_models_a_column_can_be_offered(given, offered):
+    """Those of the settings on the answer's server, then those listed, then the offline engine."""
+    assert Settings(**given).choosable_models == offered
 
 
 class TestPrecedence:
@@ -203,12 +223,12 @@ class TestServers:
         settings = Settings(rewriter_base_url=OWN)
         assert not settings.uses_openai
         assert [role for role in ROLES if settings.asks_provider(role)] == ["rewrite", "enrich"]
-        assert set(load_paid(settings, PriceList({}))) == {"rewrite", "enrich"}
-        assert load_paid(Settings(rewriter_base_url=OWN, llm="offline"), PriceList({})) == {}
+        assert set(PaidModels(settings, PriceList({})).of_settings()) == {"rewrite", "enrich"}
+        assert PaidModels(Settings(rewriter_base_url=OWN, llm="offline"), PriceList({})).of_settings() == {}
 
     def test_openai_for_every_role_needs_a_server_for_every_role(self):
         with pytest.raises(ConfigError, match="gpt-4o needs a provider"):
-            load_paid(Settings(rewriter_base_url=OWN, llm="openai"), PriceList({}))
+            PaidModels(Settings(rewriter_base_url=OWN, llm="openai"), PriceList({})).of_settings()
 
     @pytest.mark.parametrize(
         ("given", "shared"),
@@ -222,7 +242,7 @@ class TestServers:
     )
     def test_one_model_on_one_server_is_one_client(self, given, shared):
         settings = Settings(openai_base_url=COMMON, openai_api_key="sk-common", **given)
-        paid = load_paid(settings, PriceList({}))
+        paid = PaidModels(settings, PriceList({})).of_settings()
         assert paid["judge"] is paid["answer"]
         assert (paid["rewrite"] is paid["answer"]) is shared
         assert paid["rewrite"] is paid["enrich"]

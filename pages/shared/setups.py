@@ -1,0 +1,139 @@
+"""What a column runs on: its language models and its documents, chosen in its settings."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import rag_core
+from pages.shared import controls, corpora, foreign
+from pages.shared.engine import engine
+from pages.shared.i18n import problem, t
+
+SAME = ""  # the option that chooses nothing
+MODELS = ("model", "rewriter_model", "judge_model")
+CORPUS = "corpus"
+
+
+def key(position: int, name: str) -> str:
+    """Where the session keeps a choice of a column."""
+    return f"{position}.runs.{name}"
+
+
+def settings() -> dict[str, object]:
+    """Current choices of all columns, as the session keeps them."""
+    every = [key(position, name) for position in range(controls.MOST_COLUMNS) for name in (*MODELS, CORPUS)]
+    return {one: st.session_state[one] for one in every if one in st.session_state}
+
+
+def of(position: int) -> rag_core.Setup:
+    """A column as set; without its models or documents, and the reason on screen, where they are not valid."""
+    strategy = controls.strategy_of(position)
+    values = {
+        name: value for name in (*MODELS, CORPUS) if (value := st.session_state.get(key(position, name)))
+    }
+    if values.get(CORPUS) not in (None, *corpora.names()):  # removed since
+        del values[CORPUS]
+    try:
+        return rag_core.set_up(strategy, **values)
+    except rag_core.RagError as error:
+        st.error(foreign.label(problem(error)))
+        return rag_core.set_up(strategy)
+
+
+def _others(position: int) -> list[str]:
+    """The models that a column's strategy asks beside the one that answers."""
+    recipe = controls.recipe_of(position)
+    rewrites = "rewrite" in recipe.calls or st.session_state.get(f"{position}.{recipe.name}.transform")
+    asked = {"rewriter_model": rewrites, "judge_model": "judge" in recipe.calls}
+    return [name for name, needed in asked.items() if needed]
+
+
+def runs_on(setup: rag_core.Setup) -> str:
+    """The models and documents a column chose, in a few words; empty if it chose none."""
+    models = setup.models
+    parts = [
+        models.model and t("model: {name}", name=_called(models.model)),
+        models.rewriter_model and t("rewriter: {name}", name=_called(models.rewriter_model)),
+        models.judge_model and t("judge: {name}", name=_called(models.judge_model)),
+        setup.corpus and t("documents: {name}", name=corpora.title(setup.corpus)),
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _called(model: str) -> str:
+    return t("offline engine") if model == rag_core.OFFLINE_MODEL else model
+
+
+def title(setup: rag_core.Setup) -> str:
+    """A column's name: its strategy, what is changed in it, and what it runs on."""
+    return " · ".join(part for part in (rag_core.describe(setup.strategy), runs_on(setup)) if part)
+
+
+def put(position: int, setup: rag_core.Setup) -> None:
+    """Set a column of the Compare page before that page is drawn."""
+    controls.preset_column(position, setup.strategy.name, setup.strategy.controls)
+    for name in (*MODELS, CORPUS):
+        st.session_state[key(position, name)] = setup.chosen.get(name, SAME)
+
+
+def draw(position: int) -> None:
+    """The widgets of a column's models and documents."""
+    settings = engine().settings
+    if settings is None:
+        return
+    _model(position, "model", t("Language model"), _as_set(settings), settings)
+    if settings.uses_openai:
+        same = t("The same, or as in the settings")
+        titles = {
+            "rewriter_model": t("Model that rewrites the question"),
+            "judge_model": t("Model that judges the passages"),
+        }
+        for name in _others(position):
+            _model(position, name, titles[name], same, settings)
+    else:
+        st.caption(
+            t(
+                "To compare language models, set OPENAI_API_KEY or OPENAI_BASE_URL before starting the app, "
+                "and list their names in RAG_MODELS."
+            )
+        )
+    known = corpora.names()
+    if len(known) > 1:
+        st.selectbox(
+            t("Documents this column searches"),
+            [SAME, *known],
+            format_func=lambda name: foreign.plain(
+                corpora.title(name) if name else t("As chosen for the page")
+            ),
+            key=key(position, CORPUS),
+            persist_state="session",
+        )
+
+
+def _as_set(settings: rag_core.Settings) -> str:
+    if not settings.uses_openai:
+        return t("Offline engine (no language model)")
+    return t("As in the settings ({model})", model=settings.answer_model)
+
+
+def _model(position: int, name: str, title: str, same: str, settings: rag_core.Settings) -> None:
+    """A list of models to choose from, or to type another into where a provider can be asked."""
+    own = key(position, name)
+    offered = settings.choosable_models if settings.uses_openai else ()
+    chosen = st.session_state.get(own) or SAME
+    options = list(dict.fromkeys((SAME, *offered, chosen)))
+
+    def shown(model: str) -> str:
+        if model == rag_core.OFFLINE_MODEL:
+            return t("Offline engine (no language model)")
+        return foreign.plain(model or same)
+
+    st.selectbox(
+        title,
+        options,
+        format_func=shown,
+        key=own,
+        accept_new_options=settings.uses_openai,
+        persist_state="session",
+        help=t("Choose a model or type its name as the server writes it.") if settings.uses_openai else None,
+    )

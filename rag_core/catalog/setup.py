@@ -1,0 +1,115 @@
+"""What one column of a comparison runs: a strategy with its settings, on language models and a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..pipeline.strategy import Strategy
+from ..values.errors import ConfigError
+from ..values.model_choice import AS_SET, ModelChoice
+from ..values.trace import Trace
+from . import RECIPES, StrategySpec, build, describe
+from .registry import CORPUS, RUNS_ON
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A column of a comparison.
+
+    Args:
+        models: in place of those of the settings.
+        corpus: the documents it searches; those of the lab that runs it if empty.
+    """
+
+    strategy: Strategy
+    models: ModelChoice = AS_SET
+    corpus: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Id of the stages, their parameters and the chosen models, 12 hexadecimal digits."""
+        return self.strategy.fingerprint_on(self.models)
+
+    @property
+    def runs_on(self) -> str:
+        """The models and the corpus it chose, in a few words; empty if it chose none."""
+        corpus = f"documents: {self.corpus}" if self.corpus else ""
+        return " · ".join(part for part in (str(self.models), corpus) if part)
+
+    @property
+    def chosen(self) -> Mapping[str, str]:
+        """What it chose beside its controls, by the names in `RUNS_ON`."""
+        return {**self.models.named, **({CORPUS: self.corpus} if self.corpus else {})}
+
+    def __str__(self) -> str:
+        """In words: "Hybrid RRF + MMR · λ 0.3 · model: gpt-4o-mini"."""
+        return " · ".join(part for part in (describe(self.strategy), self.runs_on) if part)
+
+
+SetupSpec = StrategySpec | Setup
+
+
+def set_up(chosen: SetupSpec, **values: object) -> Setup:
+    """A column from a strategy, or from its name or (name, values).
+
+    Values named `model`, `rewriter_model`, `judge_model` and `corpus` say what it runs on; the others are controls.
+
+    Args:
+        values: further ones, which override the others.
+
+    Raises:
+        ConfigError: as for `build`, or a model's or corpus's name is none.
+
+    Example:
+        >>> str(set_up(("bm25", {"k1": 1.2, "model": "gpt-4o-mini", "corpus": "leaflets"})))
+        'BM25 keywords · k1 1.2 · model: gpt-4o-mini · documents: leaflets'
+    """
+    if isinstance(chosen, Setup):
+        if values:
+            raise ConfigError(
+                "A column that is set up takes no further values.", "Pass its strategy's name instead."
+            )
+        return chosen
+    spec: Any = chosen
+    if isinstance(chosen, tuple):
+        name, given = chosen
+        spec, values = name, {**given, **values}
+    own = {name: _name(name, values.pop(name)) for name in RUNS_ON if name in values}
+    corpus = own.pop(CORPUS, "")
+    return Setup(build(spec, **values), ModelChoice(**own), corpus)
+
+
+def set_up_all(chosen: Sequence[SetupSpec]) -> list[Setup]:
+    """Columns in order; at least one.
+
+    Raises:
+        ConfigError: as for `set_up`, or nothing was chosen.
+    """
+    if not chosen:
+        raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
+    return [set_up(one) for one in chosen]
+
+
+def _name(what: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{what} must be a name, not {value!r}.")
+    return value.strip()
+
+
+def titles_of(traces: Sequence[Trace]) -> list[str]:
+    """What tells the traces of one comparison apart, in words: their corpora only where they differ."""
+    several = len({trace.corpus for trace in traces}) > 1
+    return [
+        " · ".join(
+            part
+            for part in (
+                describe((trace.strategy, trace.controls)),
+                str(trace.models),
+                f"documents: {trace.corpus}" if several else "",
+            )
+            if part
+        )
+        for trace in traces
+    ]

@@ -1,0 +1,105 @@
+"""`rag index`: files into a corpus, and the upkeep of the built-in collection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import show
+from .interrupt import interruptible
+from .layout import say, say_json
+from .options import a_path
+
+
+def index(
+    path: Annotated[
+        Path | None,
+        typer.Argument(help="File, folder, or BEIR folder.", show_default=False, parser=a_path),
+    ] = None,
+    corpus: Annotated[str | None, typer.Option(help="Corpus to index into.", show_default=False)] = None,
+    enrich: Annotated[
+        bool,
+        typer.Option("--enrich", help="Also index each passage with its context, for strategy contextual."),
+    ] = False,
+    subject: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PHRASE", help="What the documents are about, for prompts; or in PATH/profile.toml."
+        ),
+    ] = None,
+    languages: Annotated[
+        str | None,
+        typer.Option(metavar="en,es", help="Languages of the documents; or in PATH/profile.toml."),
+    ] = None,
+    chunk_size: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Most word pieces of a passage, 64 to 400; 0 for the default."),
+    ] = None,
+    overlap: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Most word pieces that a passage repeats from the one before it."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Count and validate the built-in collection.")
+    ] = False,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Update the stored vectors of the built-in collection.")
+    ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Export the built-in collection as BEIR folders.", parser=a_path),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Index files into a corpus: md, txt, html, pdf, docx, csv, xlsx, jsonl, or a BEIR folder."""
+    actions = sum((path is not None, check, vectors, export is not None))
+    if actions != 1 or (path is None) != (corpus is None):
+        raise typer.BadParameter("give PATH with --corpus NAME, or one of --check, --vectors, --export DIR")
+    if enrich and path is None:
+        raise typer.BadParameter("--enrich needs PATH and --corpus NAME")
+    if path is None and any(one is not None for one in (subject, languages, chunk_size, overlap)):
+        raise typer.BadParameter(
+            "--subject, --languages, --chunk-size and --overlap need PATH and --corpus NAME"
+        )
+    if path is not None and corpus is not None:
+        from ..lab.opening import index_path
+
+        with interruptible() as stop:
+            report = index_path(
+                path,
+                corpus,
+                enrich=enrich,
+                subject=subject,
+                languages=None if languages is None else [code.strip() for code in languages.split(",")],
+                chunk_size=chunk_size,
+                overlap=overlap,
+                progress=stop.progress,
+                announce=show.estimate,
+            )
+        if as_json:
+            say_json(show.report_json(report))
+        else:
+            show.report(report)
+        raise typer.Exit(1 if report.nothing_read else 0)
+    from ..indexing import OfflineEnricher
+    from ..lab import builtin as collection
+    from ..lab.engines import load_engines
+    from ..values.settings import read_settings
+
+    settings = read_settings()
+    engines = load_engines(settings)
+    embedder, enricher = engines.embedder, OfflineEnricher(engines.thesaurus)
+    if vectors:
+        say(f"{collection.write_vectors(settings.data, embedder, enricher)} vectors written.")
+    if export is not None:
+        for folder in collection.export(settings.data, export, embedder):
+            say(str(folder))
+    if check:
+        counts, problems = collection.check(settings.data, embedder, enricher)
+        if as_json:
+            say_json({"counts": counts, "problems": problems})
+        else:
+            show.collection(counts, problems)
+        raise typer.Exit(1 if problems else 0)

@@ -1,0 +1,61 @@
+"""The language models that one column of a comparison chose in place of the settings'."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from .errors import ConfigError
+
+OFFLINE_MODEL = "offline"  # chooses the offline engine, in place of a model's name
+LONGEST_NAME = 200  # characters of a model's name
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """Names of language models; an empty one was not chosen.
+
+    Args:
+        model: writes the answers, and plays the other two roles unless those are chosen; `OFFLINE_MODEL` is the
+            offline engine.
+        rewriter_model: rewrites questions.
+        judge_model: judges passages.
+
+    Raises:
+        ConfigError: a name is too long, or no text that could be one.
+
+    Example:
+        >>> str(ModelChoice("gpt-4o-mini", judge_model="gpt-4o"))
+        'model: gpt-4o-mini, judge: gpt-4o'
+        >>> bool(ModelChoice())
+        False
+    """
+
+    model: str = ""
+    rewriter_model: str = ""
+    judge_model: str = ""
+
+    def __post_init__(self) -> None:
+        for name, value in self.named.items():
+            if not isinstance(value, str) or len(value) > LONGEST_NAME or not value.isprintable():
+                raise ConfigError(
+                    f"{name} must be the name of a model, up to {LONGEST_NAME} characters.",
+                    f"Write it as the server does, or {OFFLINE_MODEL!r} for the offline engine.",
+                )
+            object.__setattr__(self, name, value.strip())
+
+    @property
+    def named(self) -> Mapping[str, str]:
+        """Field -> name, of the models that were chosen."""
+        return {one.name: value for one in fields(self) if (value := getattr(self, one.name))}
+
+    def __bool__(self) -> bool:
+        """Whether anything was chosen."""
+        return bool(self.named)
+
+    def __str__(self) -> str:
+        """In a few words."""
+        return ", ".join(f"{field.removesuffix('_model')}: {name}" for field, name in self.named.items())
+
+
+AS_SET = ModelChoice()  # nothing was chosen: the models of the settings

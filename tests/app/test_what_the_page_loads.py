@@ -1,0 +1,29 @@
+"""The first page is drawn before the models are loaded, and loads none of their libraries itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from helpers.small import ROOT
+
+PROGRAM = """
+import sys
+from streamlit.testing.v1 import AppTest
+from pages.shared.engine import Engine
+opened = []
+Engine.start = lambda self: opened.append(sorted({"llama_index", "chromadb", "nltk", "scipy", "torch"} & sys.modules.keys()))
+page = AppTest.from_file("app.py", default_timeout=120).run()
+assert not page.exception
+print([button.label for button in page.button].count("Run"), opened)
+"""
+
+
+def test_the_engine_starts_after_the_page_and_the_page_loads_no_model_library(tmp_path: Path) -> None:
+    environment = {**os.environ, "RAG_HOME": str(tmp_path), "RAG_LLM": "offline", "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split("\n")[-2] == "1 [[]]", ran.stderr
