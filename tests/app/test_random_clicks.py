@@ -14,8 +14,6 @@ from helpers.browser import ANSWER_MS, CHROMIUM, serving
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Error, expect
 
-from rag_core.lab.lab import Lab
-
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
@@ -27,7 +25,7 @@ SEED = int(os.environ.get("RANDOM_CLICKS_SEED", "16"))
 WORDS = ("anti-D", "¿Cuáles son los riesgos de la cesárea?", "-1", "", "I am 30 weeks and bleeding heavily")
 
 
-def test_random_clicks_meet_no_exception(browser: Browser, lab: Lab, tmp_path: Path) -> None:
+def test_random_clicks_meet_no_exception(browser: Browser, tmp_path: Path) -> None:
     """RANDOM_CLICKS_SECONDS=600 clicks for ten minutes; RANDOM_CLICKS_SEED takes another way."""
     chance, log, done = random.Random(SEED), tmp_path / "log", []
     with serving(log, RAG_HOME=str(tmp_path / "home"), RAG_LLM="offline") as address:
