@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Control,
         Number,
         Preset,
+        PromptText,
         Recipe,
         StrategySpec,
         Switch,
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from .privacy.find import find_private, redact
     from .privacy.spans import PrivateSpan
     from .privacy.words import kinds_in_words
+    from .prompts.prompt import ENRICH as CONTEXT_PROMPT
     from .prompts.prompt import Template
     from .prompts.templates import MAX_TEMPLATES, custom_template
     from .prompts.templates import READY as READY_TEMPLATES
@@ -159,6 +161,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BUILTIN",
     "CHUNK_SIZES",
+    "CONTEXT_PROMPT",
     "GIVES_ORDERS",
     "HOW_GROUNDED",
     "MAX_QUESTION",
@@ -215,6 +218,7 @@ __all__ = [
     "PrivateSpan",
     "Profile",
     "Projection",
+    "PromptText",
     "Query",
     "QueryResults",
     "Quote",
@@ -336,7 +340,7 @@ __all__ = [
 
 _NAMES = {  # module: its names
     "bill": "TYPED Bill BillLine Projection Quote Span bill_of cost_at of_offline_engine project quotes spans texts_of",
-    "catalog": "RECIPES Choice Control Number Preset Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
+    "catalog": "RECIPES Choice Control Number Preset PromptText Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
     "catalog.address": "Configuration from_address to_address",
     "catalog.outline": "OutlinedStage outline",
     "catalog.setup": "Setup SetupSpec set_up titles_of",
@@ -359,7 +363,7 @@ _NAMES = {  # module: its names
     "privacy.find": "find_private redact",
     "privacy.spans": "PrivateSpan",
     "privacy.words": "kinds_in_words",
-    "prompts.prompt": "Template",
+    "prompts.prompt": "CONTEXT_PROMPT Template",
     "prompts.templates": "MAX_TEMPLATES custom_template READY_TEMPLATES",
     "seed_api": "format_docs mmr_select process_hybrid_rrf_query process_rewriter_query query_for_evaluation ragas_samples reciprocal_rank_fusion retrieve_hybrid_rrf",
     "stages.messages": "perhaps_you_meant",
@@ -391,6 +395,7 @@ _RENAMED = {
     "source_names": "names",
     "summary_of_fates": "summary",
     "CHUNK_SIZES": "SIZES",
+    "CONTEXT_PROMPT": "ENRICH",
     "MAX_UPLOAD": "MAX_FILE",
     "MAX_UPLOADS": "MAX_FILES",
 }

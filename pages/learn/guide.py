@@ -71,6 +71,8 @@ def _range(control: rag_core.Control) -> str:
     shape = control.as_json()
     if shape["choices"]:
         return ", ".join(shape["choices"])
+    if control.type == "prompt":
+        return t("your own text")
     if shape["min"] is None:
         return t("on, off")
     unit = said(shape["unit"])

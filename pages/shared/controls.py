@@ -10,12 +10,13 @@ import rag_core
 from pages.shared import foreign
 from pages.shared.foreign import label
 from pages.shared.i18n import problem, said, t
-from pages.shared.templates import templates_editor
+from pages.shared.templates import context_prompt, forget, prompt_editor, templates_editor
 
 DEFAULT_COLUMNS = ("simple_semantic", "bm25", "hybrid_rrf", "multi_query")
 MOST_COLUMNS = len(DEFAULT_COLUMNS)
 SHOWN_COLUMNS = 3  # unless the user says otherwise
 LETTERS = "ABCD"  # of the columns
+PROMPTS = (rag_core.Templates, rag_core.PromptText)  # controls whose values are texts
 
 
 def count_columns() -> None:
@@ -129,9 +130,11 @@ def _draw_panel(position: int, runs_on: Callable[[int], None]) -> None:
         st.button(t("Close"), key="panel.close", shortcut="Esc", on_click=_open_panel, args=(None,))
     st.markdown(label(said(recipe.summary)))
     _presets(recipe, prefix)
-    # the template editor is long, so it comes last
-    for control in sorted(recipe.controls, key=lambda one: isinstance(one, rag_core.Templates)):
+    # prompts are long, so they come last
+    for control in sorted(recipe.controls, key=lambda one: isinstance(one, PROMPTS)):
         widget(control, prefix, recipe.idle(control, current_values(recipe, prefix)))
+    if any(control.name == "enriched" for control in recipe.controls):
+        context_prompt(prefix)
     runs_on(position)
     st.button(t("Reset to defaults"), key=f"{prefix}.reset", on_click=_reset, args=(recipe, prefix))
     st.caption(t("Source: {source}", source=label(said(recipe.source))))
@@ -199,7 +202,9 @@ def widget(control: rag_core.Control, prefix: str, idle: str = "") -> None:
             )
         case rag_core.Templates():
             st.markdown(title, help=label(said(control.help)))
-            templates_editor(control, key)
+            templates_editor(control, key, idle)
+        case rag_core.PromptText():
+            prompt_editor(control, key, idle)
         case _:
             raise TypeError(f"no widget for {type(control).__name__}")
 
@@ -216,9 +221,10 @@ def put(recipe: rag_core.Recipe, prefix: str, values: Mapping[str, object]) -> N
         if control.name in values:
             value = control.parse(values[control.name])
             shown = rag_core.format_value(value) if isinstance(control, rag_core.Weights) else value
+            forget(f"{prefix}.{control.name}")
             st.session_state[f"{prefix}.{control.name}"] = shown
 
 
 def _reset(recipe: rag_core.Recipe, prefix: str) -> None:
     for control in recipe.controls:
-        st.session_state.pop(f"{prefix}.{control.name}", None)
+        forget(f"{prefix}.{control.name}")

@@ -1,69 +1,149 @@
-"""Editor for a strategy's rewriting templates: edit, add and remove."""
+"""Editors for the prompts of a strategy: one prompt, or a list of rewriting templates.
+
+The session keeps the last valid texts under the control's key; what is refused stays in its box, with the reason.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
 import rag_core
 from pages.shared import foreign
-from pages.shared.i18n import problem, t
+from pages.shared.engine import engine
+from pages.shared.i18n import problem, said, t
 
 OWN_TEXT = "Question: {question}\n\nRewrite it so that …\n\nNew wording:"
+HEIGHT = 200  # px of a text box
+
+Take = Callable[[Mapping[str, str]], None]  # stores what the boxes say, or raises
 
 
-def templates_editor(control: rag_core.Templates, key: str) -> None:
-    """Draw the editor. The session keeps the last valid templates, while invalid text stays in its box.
+def prompt_editor(control: rag_core.PromptText, key: str, idle: str) -> None:
+    """Draw the editor of one prompt, in a box of its own.
 
     Args:
-        key: where the session stores the templates.
+        key: where the session stores the template.
+        idle: why the prompt has no effect; empty if it has one.
     """
+    template: rag_core.Template = st.session_state.setdefault(key, control.default)
+
+    def take(texts: Mapping[str, str]) -> None:
+        st.session_state[key] = control.parse(texts)
+
+    with st.expander(foreign.label(said(control.title)), key=f"{key}.box"):
+        st.caption(f"{foreign.label(said(control.help))} `{foreign.label(control.name)}`")
+        _boxes(key, template, take, idle or _unread(control.purpose))
+        if template != control.default or f"{key}.refused" in st.session_state:
+            st.button(t("Back to the original"), key=f"{key}.original", on_click=forget, args=(key,))
+
+
+def templates_editor(control: rag_core.Templates, key: str, idle: str) -> None:
+    """Draw the editor of a list of rewriting templates; see `prompt_editor`."""
     templates: tuple[rag_core.Template, ...] = st.session_state.setdefault(
         key, control.parse(control.default)
     )
-    st.caption(
-        t(
-            "These prompts are sent to the language model. The offline engine knows the built-in templates by name; "
-            "for a custom one it substitutes synonyms."
-        )
-    )
+    unread = idle or _unread(control.purpose)
     for place, template in enumerate(templates):
+        slot = f"{key}.{place}.{template.name}"
+
+        def take(texts: Mapping[str, str], place: int = place) -> None:
+            parts: list[object] = list(st.session_state[key])
+            parts[place] = texts
+            st.session_state[key] = control.parse(parts)
+
         with st.expander(f"{place + 1:d}. {foreign.label(template.name)}"):
-            _edit(control, key, templates, place)
-    left = [name for name in rag_core.READY_TEMPLATES if name not in {one.name for one in templates}]
-    if len(templates) < rag_core.MAX_TEMPLATES:
+            _boxes(slot, template, take, unread, named=True)
+            if len(templates) > 1:
+                st.button(t("Remove"), key=f"{slot}.remove", on_click=_remove, args=(key, place))
+    left = [name for name in control.names if name not in {one.name for one in templates}]
+    addable = left if unread else [*left, "custom"]
+    if len(templates) < rag_core.MAX_TEMPLATES and addable:
         st.pills(
             t("Add a template"),
-            [*left, "custom"],
+            addable,
             key=f"{key}.add",
             format_func=foreign.label,
             on_change=_add,
-            args=(key,),
+            args=(control, key),
             label_visibility="visible",
         )
 
 
-def _edit(
-    control: rag_core.Templates, key: str, templates: tuple[rag_core.Template, ...], place: int
-) -> None:
-    template = templates[place]
-    slot = f"{key}.{place}.{template.name}"
-    name = st.text_input(t("Name"), foreign.plain(template.name), key=f"{slot}.name")
-    text = st.text_area(
-        t("Prompt sent to the language model"), foreign.plain(template.text), key=f"{slot}.text", height=200
-    )
-    if (name, text) != (template.name, template.text):
-        parts: list[object] = list(templates)
-        parts[place] = {"name": name, "text": text}
-        try:
-            st.session_state[key] = control.parse(parts)
-        except rag_core.RagError as error:
-            st.error(
-                foreign.label(
-                    t("{error} Until this is fixed, the earlier version is used.", error=problem(error))
-                )
+def context_prompt(key: str) -> None:
+    """Show the prompt that writes the passages' contexts, which no question sends, and how to index with another."""
+    with st.expander(t("Passage context prompt"), key=f"{key}.context"):
+        st.caption(
+            t(
+                "Sent when documents are indexed with contexts, not when a question is asked, so it can only be read here. "
+                "To write the contexts of your documents with another user message:"
             )
-    if len(templates) > 1:
-        st.button(t("Remove"), key=f"{slot}.remove", on_click=_remove, args=(key, place))
+        )
+        st.code("rag index PATH --corpus NAME --enrich --context-prompt FILE", language=None, wrap_lines=True)
+        for name, title in (("system", t("System message")), ("text", t("User message"))):
+            st.text_area(
+                title,
+                getattr(rag_core.CONTEXT_PROMPT, name),
+                key=f"{key}.context.{name}",
+                height=HEIGHT,
+                disabled=True,
+            )
+
+
+def forget(key: str) -> None:
+    """Go back to a control's original prompts, and to their texts in the boxes."""
+    for name in [name for name in st.session_state if str(name).endswith(".refused")]:
+        if str(name).startswith(f"{key}."):
+            del st.session_state[name]
+    st.session_state.pop(key, None)
+
+
+def _boxes(slot: str, template: rag_core.Template, take: Take, unread: str, *, named: bool = False) -> None:
+    """The boxes of one template; a change of one is checked and taken at once.
+
+    Args:
+        unread: why the texts cannot be changed; empty if they can.
+        named: whether the name can be changed too.
+    """
+    if unread:
+        st.caption(foreign.label(said(unread)))
+    stored = {"name": template.name} if named else {}
+    stored |= {"system": template.system, "text": template.text}
+    shown = {name: foreign.plain(text) for name, text in stored.items()}
+    keys = {name: f"{slot}.{name}" for name in stored}
+    if not all(key in st.session_state for key in keys.values()):  # the boxes were closed in between
+        st.session_state.pop(f"{slot}.refused", None)
+    if f"{slot}.refused" not in st.session_state:
+        for name, text in shown.items():
+            if st.session_state.get(keys[name]) != text:
+                st.session_state[keys[name]] = text
+
+    def changed() -> None:
+        typed = {name: str(st.session_state[keys[name]]) for name in stored}
+        try:  # what was not touched stays as it is, also where the box shows it otherwise
+            take({name: stored[name] if typed[name] == shown[name] else typed[name] for name in stored})
+            st.session_state.pop(f"{slot}.refused", None)
+        except rag_core.RagError as error:
+            st.session_state[f"{slot}.refused"] = problem(error)
+
+    if named:
+        st.text_input(t("Name"), key=keys["name"], on_change=changed, disabled=bool(unread))
+    for name, title in (("system", t("System message")), ("text", t("User message"))):
+        st.text_area(title, key=keys[name], on_change=changed, height=HEIGHT, disabled=bool(unread))
+    if refused := st.session_state.get(f"{slot}.refused"):
+        st.error(foreign.label(t("{error} Until this is fixed, the earlier version is used.", error=refused)))
+
+
+def _unread(purpose: str) -> str:
+    """Why the model of a role reads no text; empty when it does, or is not known yet."""
+    lab = engine().lab
+    if lab is None or purpose in lab.engines.paid:
+        return ""
+    return t(
+        "The offline engine reads a prompt's name and fields, not its text, so a change would have no effect. Set up a "
+        "language model to edit it."
+    )
 
 
 def _remove(key: str, place: int) -> None:
@@ -71,13 +151,13 @@ def _remove(key: str, place: int) -> None:
     st.session_state[key] = templates[:place] + templates[place + 1 :]
 
 
-def _add(key: str) -> None:
+def _add(control: rag_core.Templates, key: str) -> None:
     chosen = st.session_state[f"{key}.add"]
     if not chosen:
         return
     templates = st.session_state[key]
     names = {template.name for template in templates}
     name = next(n for n in (f"custom {count}" for count in range(1, 100)) if n not in names)
-    new = rag_core.READY_TEMPLATES.get(chosen) or rag_core.custom_template(name, OWN_TEXT)
-    st.session_state[key] = (*templates, new)
+    ready = next((one for one in control.ready if one.name == chosen), None)
+    st.session_state[key] = (*templates, ready or control.custom(name, OWN_TEXT))
     st.session_state[f"{key}.add"] = None

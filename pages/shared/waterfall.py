@@ -67,7 +67,10 @@ def together(traces: Sequence[rag_core.Trace]) -> go.Figure:
                 x=[span.seconds],
                 base=[span.started],
                 orientation="h",
-                marker={"color": colour(COLOURS[span.kind]), "pattern": {"shape": REUSED if span.reused else ""}},
+                marker={
+                    "color": colour(COLOURS[span.kind]),
+                    "pattern": {"shape": REUSED if span.reused else ""},
+                },
                 name=mark(span.kind),
                 legendgroup=span.kind,
                 showlegend=span.kind not in {shown.legendgroup for shown in figure.data},

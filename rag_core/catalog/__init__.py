@@ -12,8 +12,9 @@ from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError
 from .advanced import CONTEXTUAL, MULTI_QUERY_REWRITER, RAG_MSR
 from .basic import BM25, HYBRID_RRF, HYDE, SIMPLE_SEMANTIC
-from .controls import MAX_PASSAGES, Choice, Control, Number, Switch, Templates, Values, Weights, format_value
+from .controls import MAX_PASSAGES, Choice, Control, Number, Switch, Values, Weights, format_value
 from .ensemble import ENSEMBLE
+from .prompt_controls import PromptText, Templates
 from .recipe import Preset, Recipe
 from .registry import FailedPlugin, Registry
 
@@ -25,6 +26,7 @@ __all__ = [
     "FailedPlugin",
     "Number",
     "Preset",
+    "PromptText",
     "Recipe",
     "Registry",
     "StrategySpec",

@@ -3,13 +3,16 @@
     ?q=When+is+anti-D+given%3F&s=bm25&s=hybrid_rrf&2.mmr_lambda=0.3&country=GB
 
 `s` names the strategies, and NUMBER.CONTROL sets a control of one of them, counted from 1, or what it runs on:
-NUMBER.model, NUMBER.corpus (see `registry.RUNS_ON`). Controls at their defaults are left out.
+NUMBER.model, NUMBER.corpus (see `registry.RUNS_ON`). Controls at their defaults are left out. A long value, such as the
+text of a prompt, is compressed; one that is too long even so is left out, and `left` names it.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +28,10 @@ from .registry import CORPUS, RUNS_ON
 from .setup import Setup, SetupSpec, set_up
 
 LONGEST = 8_000  # characters of the parameters; servers refuse addresses from 8 or 16 KiB on
+LONG = 200  # characters of a value that is compressed
+PACKED = "z."  # how a compressed value begins; no written value does
+MOST_UNPACKED = 100_000  # bytes of a value, so that an address cannot fill the memory
+LEFT = "left"
 SHOWN = 60  # characters of a wrong value that a message repeats
 _CONTROL = re.compile(r"(\d{1,3})\.(\w+)")
 
@@ -56,7 +63,10 @@ class Configuration:
 def to_address(
     question: str, columns: Sequence[SetupSpec], country: str = "", corpus: str = ""
 ) -> Parameters:
-    """The parameters of a configuration; the longest are left out while they exceed `LONGEST` when encoded."""
+    """The parameters of a configuration; the longest are left out while they exceed `LONGEST` when encoded.
+
+    `LEFT` names the controls among those.
+    """
     setups = [set_up(one) for one in columns]
     parameters: Parameters = {"q": [question], "s": [one.strategy.name for one in setups]}
     if country:
@@ -72,7 +82,13 @@ def to_address(
                 parameters[f"{number}.{control.name}"] = [_written(value)]
         parameters |= {f"{number}.{name}": [value] for name, value in setup.chosen.items()}
     while len(urlencode(parameters, doseq=True)) > LONGEST:
-        del parameters[max(parameters, key=lambda name: len(urlencode({name: parameters[name]}, doseq=True)))]
+        longest = max(
+            parameters.keys() - {LEFT},
+            key=lambda name: (len(urlencode({name: parameters[name]}, doseq=True)), name),
+        )
+        del parameters[longest]
+        if _CONTROL.fullmatch(longest):
+            parameters.setdefault(LEFT, []).append(longest)
     return parameters
 
 
@@ -90,7 +106,11 @@ def from_address(
     corpus = "".join(list(parameters.get(CORPUS, ("",)))[:1])
     if not (named or values or corpus or "q" in parameters or "country" in parameters):
         return None
-    problems: list[str] = []
+    problems = [
+        f"{name[:SHOWN]} was too long for an address; its default is used."
+        for name in parameters.get(LEFT, ())
+        if _CONTROL.fullmatch(name)
+    ]
     question = "".join(list(parameters.get("q", ("",)))[:1])
     if len(question) > MAX_QUESTION:
         problems.append(
@@ -146,7 +166,7 @@ def _built(recipe: Recipe, texts: Mapping[str, str], problems: list[str]) -> Str
             problems.append(f"{recipe.title} has no control {name[:SHOWN]!r}.")
             continue
         try:
-            values[name] = known[name].parse(text)
+            values[name] = known[name].parse(_unpacked(text))
         except ConfigError as error:
             problems.append(f"{recipe.title}: {error.message[: SHOWN * 4]} {error.next_step}")
     try:
@@ -160,4 +180,29 @@ def _written(value: object) -> str:
     """A control's plain value as text that its `parse` reads back exactly."""
     if isinstance(value, list) and all(isinstance(part, int | float) for part in value):
         return ",".join(map(repr, value))
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if len(text) < LONG:
+        return text
+    return PACKED + base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
+
+
+def _unpacked(text: str) -> str:
+    """The written form of a value, compressed or not.
+
+    Raises:
+        ConfigError: it is damaged, or longer than any value.
+    """
+    if not text.startswith(PACKED):
+        return text
+    packed = text.removeprefix(PACKED)
+    try:
+        data = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
+        reader = zlib.decompressobj()
+        found = reader.decompress(data, MOST_UNPACKED)
+        if not reader.eof:
+            raise ValueError("it does not end")
+        return found.decode()
+    except (ValueError, zlib.error) as error:
+        raise ConfigError(
+            f"A compressed value cannot be read: {error}.", "Copy the whole address again."
+        ) from error

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..prompts.prompt import JUDGE_PASSAGE
 from ..prompts.templates import (
+    ANALYSIS,
     IMPROVED,
     MULTI_QUERY,
     ORIGINAL,
@@ -33,7 +35,8 @@ from ..stages import (
     WeightedFusion,
 )
 from .basic import K_FINAL, TEMPERATURE, TUNED, USED
-from .controls import Choice, Number, Switch, Templates, Weights, count, share
+from .controls import Choice, Number, Switch, Weights, count, share
+from .prompt_controls import ANSWER_PROMPT, PromptText, Templates
 from .recipe import Preset, Recipe
 
 MULTI_QUERY_REWRITER = Recipe(
@@ -90,13 +93,14 @@ MULTI_QUERY_REWRITER = Recipe(
             label="passages used",
             limit=USED,
         ),
+        ANSWER_PROMPT,
     ),
     stages=lambda c: (
         Rewrite(with_temperature(c["templates"], c["rewriter_temperature"])),
         Retrieve((Dense(k=c["k_per_query"], control="k_per_query"),)),
         WeightedFusion(c["weighting"], *_weights(c), combine=c["merge"]),
         Top(c["k_final"], "k_final"),
-        Generate(),
+        Generate(c["answer_prompt"]),
     ),
     helps="Everyday or ambiguous wording, incomplete questions and subjects with many names; when recall matters most.",
     hurts="Exact questions, which rewriting only blurs; it makes three more calls, and speculative rewrites bring in noise.",
@@ -190,6 +194,15 @@ CONTEXTUAL = Recipe(
             label="reranking",
         ),
         K_FINAL,
+        PromptText(
+            "transform_prompt",
+            TRANSFORM,
+            "Instructions to the model that rewrites the question.",
+            Rephrase.fills,
+            needs=(("transform", (True,)),),
+            label="rewriting prompt",
+        ),
+        ANSWER_PROMPT,
     ),
     stages=lambda c: _contextual(c),
     helps="Long documents whose passages do not name their subject; with reranking, the best ranking measured here.",
@@ -292,6 +305,39 @@ RAG_MSR = Recipe(
         count(
             "k_final", 5, "Maximum number of passages given to the answer.", label="passages used", limit=USED
         ),
+        Templates(
+            "original_templates",
+            tuple(template.name for template in ORIGINAL),
+            "Prompts of the original reformulations (RAG-MSR README, Step 1).",
+            ready=ORIGINAL,
+            needs=(("prompt_set", ("original",)),),
+            label="original reformulation prompts",
+        ),
+        Templates(
+            "improved_templates",
+            tuple(template.name for template in IMPROVED),
+            "Prompts of the improved reformulations (RAG-MSR README, Reformulation Improvement).",
+            ready=IMPROVED,
+            needs=(("prompt_set", ("improved",)),),
+            label="improved reformulation prompts",
+        ),
+        PromptText(
+            "analysis_prompt",
+            ANALYSIS,
+            "Instructions to the model that analyses the question; it must reply in the same JSON.",
+            AnalyseQueryByLlm.fills,
+            needs=(("dynamic_analysis", ("model",)), ("prompt_set", ("original", "improved"))),
+            label="query analysis prompt",
+        ),
+        PromptText(
+            "judge_prompt",
+            JUDGE_PASSAGE,
+            "Instructions to the model that judges passages; it must reply in the same JSON.",
+            LlmRerank.fills,
+            needs=(("judge", (True,)),),
+            label="judge prompt",
+        ),
+        ANSWER_PROMPT,
     ),
     stages=lambda c: _rag_msr(c),
     helps="Short, vague or many-sided questions; when a wrong passage is worse than none, since it can abstain.",
@@ -335,7 +381,7 @@ def _contextual(c: Mapping[str, Any]) -> tuple[Stage, ...]:
         "bm25": Bm25(k=k, enriched=enriched, control="k_candidates"),
         "vector": Dense(k=k, enriched=enriched, control="k_candidates"),
     }
-    stages: list[Stage] = [Rephrase((TRANSFORM,))] if c["transform"] else []
+    stages: list[Stage] = [Rephrase((c["transform_prompt"],))] if c["transform"] else []
     if c["search_type"] == "hybrid":
         weights = ((Bm25.name, c["bm25_weight"]), (Dense.name, c["vector_weight"]))
         stages += [
@@ -346,7 +392,7 @@ def _contextual(c: Mapping[str, Any]) -> tuple[Stage, ...]:
         stages.append(Retrieve((searches[c["search_type"]],)))
     if c["rerank"]:
         stages += [Top(k, "k_candidates"), Rerank()]
-    return (*stages, Top(c["k_final"], "k_final"), Generate())
+    return (*stages, Top(c["k_final"], "k_final"), Generate(c["answer_prompt"]))
 
 
 def _rag_msr(c: Mapping[str, Any]) -> tuple[Stage, ...]:
@@ -355,17 +401,17 @@ def _rag_msr(c: Mapping[str, Any]) -> tuple[Stage, ...]:
     if several:
         analyses: Mapping[str, list[Stage]] = {
             "rules": [AnalyseQuery()],
-            "model": [AnalyseQueryByLlm()],
+            "model": [AnalyseQueryByLlm(c["analysis_prompt"])],
             "off": [],
         }
         stages += analyses[c["dynamic_analysis"]]
-        templates = ORIGINAL if c["prompt_set"] == "original" else IMPROVED
+        templates = c[f"{c['prompt_set']}_templates"]
         stages.append(Rewrite(with_temperature(templates, c["rewriter_temperature"])))
     stages.append(Retrieve((Dense(k=c["k_per_query"], control="k_per_query"),)))
     stages += [Rerank(), Top(c["m_per_query"], "m_per_query")] if c["rerank"] else []
     stages += [MaxFusion()] if several else []
     if c["judge"]:
-        stages += [LlmRerank()] if c["alpha"] < 1 else []
+        stages += [LlmRerank(c["judge_prompt"])] if c["alpha"] < 1 else []
         stages.append(Blend(alpha=c["alpha"]))
         stages += [Threshold(c["theta"])] if c["theta"] > 0 else []
-    return (*stages, Top(c["k_final"], "k_final"), Generate())
+    return (*stages, Top(c["k_final"], "k_final"), Generate(c["answer_prompt"]))

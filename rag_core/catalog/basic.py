@@ -7,6 +7,7 @@ from dataclasses import replace
 from ..prompts.templates import HYPOTHETICAL, REWRITER_TEMPERATURE
 from ..stages import Bm25, Dense, Generate, Hyde, Mmr, ReciprocalRankFusion, Retrieve, Top
 from .controls import Number, Switch, count, share
+from .prompt_controls import ANSWER_PROMPT, PromptText
 from .recipe import Preset, Recipe
 
 TUNED = "Chosen on the built-in dev questions at the same number of passages"
@@ -38,8 +39,8 @@ SIMPLE_SEMANTIC = Recipe(
     title="Simple semantic",
     summary="Finds the passages whose embeddings are closest to the question's, by cosine similarity.",
     source="The baseline in Multi-Query Rewriter RAG, Comparison with Other Architectures (obstetrics-rag-benchmark documentation).",
-    controls=(K_FINAL,),
-    stages=lambda c: (Retrieve((Dense(k=c["k_final"], control="k_final"),)), Generate()),
+    controls=(K_FINAL, ANSWER_PROMPT),
+    stages=lambda c: (Retrieve((Dense(k=c["k_final"], control="k_final"),)), Generate(c["answer_prompt"])),
     helps="Clear, full-sentence questions in the documents' language; the cheapest and fastest.",
     hurts="Rare names, abbreviations and numbers, which embeddings blur.",
     calls={"answer": 1},
@@ -70,8 +71,12 @@ BM25 = Recipe(
             label="length normalisation (BM25 b)",
             symbol="b",
         ),
+        ANSWER_PROMPT,
     ),
-    stages=lambda c: (Retrieve((Bm25(k=c["k_final"], k1=c["k1"], b=c["b"], control="k_final"),)), Generate()),
+    stages=lambda c: (
+        Retrieve((Bm25(k=c["k_final"], k1=c["k1"], b=c["b"], control="k_final"),)),
+        Generate(c["answer_prompt"]),
+    ),
     helps="Exact terms such as drug names, abbreviations and numbers; languages the embedding model does not know.",
     hurts="Everyday words where the documents use clinical terms.",
     calls={"answer": 1},
@@ -103,15 +108,23 @@ HYDE = Recipe(
             label="hypothetical passages",
         ),
         TEMPERATURE,
+        PromptText(
+            "hyde_prompt",
+            HYPOTHETICAL,
+            "Instructions to the model that writes the hypothetical passages.",
+            Hyde.fills,
+            label="hypothetical passage prompt",
+        ),
+        ANSWER_PROMPT,
     ),
     stages=lambda c: (
         Hyde(
             include_question=c["include_question"],
-            template=replace(HYPOTHETICAL, temperature=c["rewriter_temperature"]),
+            template=replace(c["hyde_prompt"], temperature=c["rewriter_temperature"]),
             samples=c["hypotheses"],
         ),
         Retrieve((Dense(k=c["k_final"], control="k_final"),)),
-        Generate(),
+        Generate(c["answer_prompt"]),
     ),
     helps="Questions worded unlike the documents: a hypothetical answer resembles the right passage more than the question does.",
     hurts="A wrong guess sends the search astray; the offline engine can only quote a first search.",
@@ -165,6 +178,7 @@ HYBRID_RRF = Recipe(
             label="variety (MMR λ)",
         ),
         K_FINAL,
+        ANSWER_PROMPT,
     ),
     stages=lambda c: (
         Retrieve(
@@ -176,7 +190,7 @@ HYBRID_RRF = Recipe(
         ReciprocalRankFusion(k=c["rrf_k"]),
         Top(k=c["k_rrf_pool"], control="k_rrf_pool"),
         Mmr(c["k_final"], c["mmr_lambda"], "k_final") if c["mmr"] else Top(c["k_final"], "k_final"),
-        Generate(),
+        Generate(c["answer_prompt"]),
     ),
     helps="Questions that mix exact terms with meaning; answers that cover several sides of a subject.",
     hurts="One search much weaker than the other, which then dilutes it; diversity costs precision.",

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..prompts.prompt import Template
-from ..prompts.templates import MAX_TEMPLATES, READY, custom_template
+from ..prompts.templates import MAX_TEMPLATES
 from ..values.errors import ConfigError
 from ..values.message import Message
 
@@ -57,7 +56,7 @@ class Control(ABC):
     @property
     @abstractmethod
     def type(self) -> str:
-        """Type of its value: int, float, bool, choice, weights or templates."""
+        """Type of its value: int, float, bool, choice, weights, templates or prompt."""
 
     @abstractmethod
     def parse(self, value: object) -> Any:
@@ -215,69 +214,14 @@ class Weights(Control):
         return Control.as_json(self) | {"min": 0.0, "max": self.max, "step": 0.05}
 
 
-@dataclass(frozen=True, slots=True)
-class Templates(Control):
-    """Rewriting templates in order: names of ready ones, or names and texts of custom ones."""
-
-    @property
-    def type(self) -> str:
-        """'templates'."""
-        return "templates"
-
-    def parse(self, value: object) -> tuple[Template, ...]:
-        """Templates, from comma-separated names, a JSON list, or a list of names and {"name", "text"} objects."""
-        if isinstance(value, str) and value.lstrip().startswith("["):
-            try:
-                value = json.loads(value)
-            except (ValueError, RecursionError) as error:
-                raise ConfigError(
-                    f"{self.name} is not readable JSON: {error}.", "Check the quotes."
-                ) from error
-        parts = value.split(",") if isinstance(value, str) else value
-        if not isinstance(parts, list | tuple) or not 0 < len(parts) <= MAX_TEMPLATES:
-            raise self._wrong(value, f"1 to {MAX_TEMPLATES} templates: {', '.join(READY)}, or your own")
-        templates = tuple(self._one(part) for part in parts)
-        names = [template.name for template in templates]
-        if len(set(names)) < len(names):
-            raise ConfigError(f"{self.name}: two templates have the same name.", "Rename one.")
-        return templates
-
-    def _one(self, part: object) -> Template:
-        if isinstance(part, Template):
-            return part
-        if isinstance(part, str):
-            if part.strip() in READY:
-                return READY[part.strip()]
-            raise self._wrong(part, f"one of {', '.join(READY)}, or a name with a text")
-        if not isinstance(part, Mapping) or not {"name", "text"} <= set(part):
-            raise self._wrong(part, "a name, or a name with a text")
-        return custom_template(str(part["name"]), str(part["text"]))
-
-    def plain(self, value: Any) -> list[Any]:
-        """Names of ready templates; names and texts of custom ones."""
-        return [
-            template.name
-            if READY.get(template.name) == template
-            else {"name": template.name, "text": template.text}
-            for template in value
-        ]
-
-    def brief(self, value: Any) -> str:
-        """With the names of the templates; custom ones are marked."""
-        names = [part if isinstance(part, str) else f"{part['name']} (custom text)" for part in value]
-        return f"{self.short} {' + '.join(names)}"
-
-    def as_json(self) -> dict[str, Any]:
-        """With the names of the ready ones."""
-        return Control.as_json(self) | {"choices": list(READY)}
-
-
 def format_value(value: object) -> str:
     """A control's value as you write it on the command line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return f"{value:g}"
+    if isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list | tuple):
         if any(isinstance(part, Mapping) for part in value):
             return json.dumps(value, ensure_ascii=False)

@@ -18,7 +18,8 @@ from ..stages import (
     Top,
 )
 from .basic import TUNED, USED
-from .controls import Number, Switch, Templates, count, share
+from .controls import Number, Switch, count, share
+from .prompt_controls import ANSWER_PROMPT, Templates
 from .recipe import Preset, Recipe
 
 ENSEMBLE = Recipe(
@@ -70,6 +71,7 @@ ENSEMBLE = Recipe(
             limit="the reranking limit of {value}",
         ),
         count("k_final", 8, "Passages given to the answer.", label="passages used", limit=USED),
+        ANSWER_PROMPT,
     ),
     stages=lambda c: _stages(c),
     helps="When the best passages matter more than speed; questions of every kind, in both languages.",
@@ -88,4 +90,4 @@ def _stages(c: Mapping[str, Any]) -> tuple[Stage, ...]:
     ]
     if c["rerank"]:
         stages += [Top(c["k_rerank"], "k_rerank"), Rerank()]
-    return (*stages, Top(c["k_final"], "k_final"), Generate())
+    return (*stages, Top(c["k_final"], "k_final"), Generate(c["answer_prompt"]))

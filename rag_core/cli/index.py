@@ -10,7 +10,7 @@ import typer
 from . import show
 from .interrupt import interruptible
 from .layout import say, say_json
-from .options import a_path
+from .options import a_path, read_text
 
 
 def index(
@@ -23,6 +23,14 @@ def index(
         bool,
         typer.Option("--enrich", help="Also index each passage with its context, for strategy contextual."),
     ] = False,
+    context_prompt: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --enrich: your own prompt for the contexts, with {passage}, {title}, {document}.",
+            parser=a_path,
+        ),
+    ] = None,
     subject: Annotated[
         str | None,
         typer.Option(
@@ -59,6 +67,8 @@ def index(
         raise typer.BadParameter("give PATH with --corpus NAME, or one of --check, --vectors, --export DIR")
     if enrich and path is None:
         raise typer.BadParameter("--enrich needs PATH and --corpus NAME")
+    if context_prompt and not enrich:
+        raise typer.BadParameter("--context-prompt needs --enrich")
     if path is None and any(one is not None for one in (subject, languages, chunk_size, overlap)):
         raise typer.BadParameter(
             "--subject, --languages, --chunk-size and --overlap need PATH and --corpus NAME"
@@ -71,6 +81,7 @@ def index(
                 path,
                 corpus,
                 enrich=enrich,
+                context_prompt=read_text(context_prompt) if context_prompt else "",
                 subject=subject,
                 languages=None if languages is None else [code.strip() for code in languages.split(",")],
                 chunk_size=chunk_size,

@@ -11,6 +11,7 @@ import typer
 from ..data.documents import BUILTIN
 from ..urgency.helplines import Helplines, helplines
 from ..values.errors import ConfigError, SettingsError
+from ..values.unreadable import why_unreadable
 
 Strategies = Annotated[
     str,
@@ -72,6 +73,21 @@ def a_path(text: str | Path) -> Path:
     if not str(text).strip():
         raise typer.BadParameter("the path is empty; write . for the working directory")
     return Path(text)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file that an option names.
+
+    Raises:
+        ConfigError: it cannot be read, or is empty.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {why_unreadable(error)}.", "Check the path.") from error
+    if not text.strip():
+        raise ConfigError(f"{path} is empty.", "Write the text into it.")
+    return text
 
 
 def parse_columns(

@@ -47,6 +47,8 @@ def _span(control: dict[str, Any]) -> str:
     """The values a control can take."""
     if control["choices"]:
         return "|".join(control["choices"])
+    if control["type"] == "prompt":
+        return "your own text"
     if control["min"] is None:
         return "true|false"
     each = "each " if control["type"] == "weights" else ""

@@ -3,7 +3,7 @@
 from .build import CorpusStore, Report, chunked
 from .chunking import Chunking
 from .enrich import CACHE as CONTEXTS
-from .enrich import Enricher, EnrichmentEstimate, LlmEnricher, OfflineEnricher
+from .enrich import Enricher, EnrichmentEstimate, LlmEnricher, OfflineEnricher, context_template
 from .enriched import EnrichedStore
 from .folder import WriteReport
 from .forgetting import Forgettable, find_file, find_forgettable, forget_corpus, forget_documents
@@ -36,6 +36,7 @@ __all__ = [
     "VectorCache",
     "WriteReport",
     "chunked",
+    "context_template",
     "find_file",
     "find_forgettable",
     "forget_corpus",

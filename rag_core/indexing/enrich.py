@@ -5,16 +5,18 @@ Query System with Contextual Retrieval, Contextual Enrichment; Anthropic, "Intro
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from ..language.thesaurus import Thesaurus
 from ..offline.contexts import RECIPE, offline_contexts
-from ..prompts.prompt import ENRICH, Block, Prompt
+from ..prompts.prompt import ENRICH, Block, Fields, Prompt, Template
 from ..prompts.replies import COMPLETE
+from ..prompts.templates import check_length
 from ..runtime.run import stop_flag
 from ..runtime.services import Llm
 from ..values.errors import RagError, Stopped, attach_calls_to_errors
@@ -117,6 +119,10 @@ class LlmEnricher:
     Args:
         cache: file of cached contexts, shared by all models and corpora.
         announce: receives the estimate before the first call.
+        text: the user message, with {passage}, and {title} and {document} if it needs them; empty for our own.
+
+    Raises:
+        ConfigError: the text lacks the passage, or has another field.
     """
 
     def __init__(
@@ -125,8 +131,12 @@ class LlmEnricher:
         prices: PriceList,
         cache: Path,
         announce: Callable[[EnrichmentEstimate], None] = lambda what: None,
+        text: str = "",
     ) -> None:
-        self.key = f"{llm.name}/{ENRICH.name}"
+        self._template = context_template(text)
+        digest = hashlib.sha256(self._template.text.encode()).hexdigest()[:8]
+        own = "" if self._template == ENRICH else f"-{digest}"
+        self.key = f"{llm.name}/{ENRICH.name}{own}"
         self._llm = llm
         self._prices = prices
         self._cache = KeyValueCache(cache, "contexts", "cached contexts")
@@ -139,7 +149,11 @@ class LlmEnricher:
             StorageError: the cache file cannot be used.
             Stopped: raised by `progress`. Both carry the calls made so far.
         """
-        prompts = [_prompt(source.document, passage) for source in documents for passage in source.passages]
+        prompts = [
+            _prompt(self._template, source.document, passage)
+            for source in documents
+            for passage in source.passages
+        ]
         keys = [text_key("\0".join((self._llm.name, prompt.system, prompt.render()))) for prompt in prompts]
         calls: list[ModelCall] = []
         reason = ""
@@ -201,8 +215,22 @@ class _Reply:
     reason: str = ""
 
 
-def _prompt(document: str, passage: Passage) -> Prompt:
-    return ENRICH.fill(
+def context_template(text: str) -> Template:
+    """The prompt for contexts with this user message; our own for none.
+
+    Raises:
+        ConfigError: the text is too long, lacks the passage, or has another field.
+    """
+    if not text.strip():
+        return ENRICH
+    check_length(ENRICH.name, text)
+    template = replace(ENRICH, text=text.strip())
+    Fields(("passage",), ("title", "document")).check("Enrichment", template)
+    return template
+
+
+def _prompt(template: Template, document: str, passage: Passage) -> Prompt:
+    return template.fill(
         title=passage.full_title, document=Block(_around(document, passage)), passage=Block(passage.text)
     )
 

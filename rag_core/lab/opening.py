@@ -23,6 +23,7 @@ from ..indexing import (
     SourceFiles,
     VectorCache,
     WriteReport,
+    context_template,
     no_progress,
     read_path,
 )
@@ -195,6 +196,7 @@ def index_path(
     corpus: str,
     *,
     enrich: bool = False,
+    context_prompt: str = "",
     subject: str | None = None,
     languages: Sequence[str] | None = None,
     chunk_size: int | None = None,
@@ -208,6 +210,8 @@ def index_path(
     Args:
         enrich: also index the corpus's passages with contexts, written by the provider's model for it, or
             by the offline engine; that of the built-in corpus is always the latter.
+        context_prompt: the message that asks the provider's model for a context, with {passage}, and {title} and
+            {document} if it needs them; empty for our own. Another one writes every context again.
         subject: what the corpus is about, as a phrase; by default from the folder's profile.toml, or the one
             it had before.
         languages: ISO 639-1 codes of its documents; by default likewise, or those detected.
@@ -234,7 +238,22 @@ def index_path(
     if given:
         known = reading.profile or store.profile
         reading.profile = replace(known, **{name: getattr(said, name) for name in given})
-    return index_files(reading, store, engines, settings, enrich=enrich, progress=progress, announce=announce)
+    if context_prompt and ("enrich" not in engines.paid or corpus == BUILTIN):
+        raise ConfigError(
+            "A context prompt needs a language model, and a corpus of your own.",
+            "Set OPENAI_API_KEY or OPENAI_BASE_URL, or leave the context prompt out.",
+        )
+    context_template(context_prompt)  # checked before anything is written
+    return index_files(
+        reading,
+        store,
+        engines,
+        settings,
+        enrich=enrich,
+        context_prompt=context_prompt,
+        progress=progress,
+        announce=announce,
+    )
 
 
 def index_files(
@@ -244,6 +263,7 @@ def index_files(
     settings: Settings,
     *,
     enrich: bool = False,
+    context_prompt: str = "",
     progress: Progress = no_progress,
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
 ) -> Report:
@@ -252,7 +272,16 @@ def index_files(
     report.orders = [
         one.id for one in reading.documents if any(map(gives_orders, (one.id, one.title, one.text)))
     ]
-    finish_indexing(report, store, engines, settings, enrich=enrich, progress=progress, announce=announce)
+    finish_indexing(
+        report,
+        store,
+        engines,
+        settings,
+        enrich=enrich,
+        context_prompt=context_prompt,
+        progress=progress,
+        announce=announce,
+    )
     return report
 
 
@@ -263,6 +292,7 @@ def finish_indexing(
     settings: Settings,
     *,
     enrich: bool,
+    context_prompt: str = "",
     progress: Progress,
     announce: Callable[[EnrichmentEstimate], None],
 ) -> None:
@@ -276,7 +306,9 @@ def finish_indexing(
         if enrich and store.corpus != BUILTIN:
             model = engines.paid.get("enrich")
             kept = settings.home / "vectors" / CONTEXTS
-            enricher = LlmEnricher(model, engines.prices, kept, announce) if model else offline
+            enricher = (
+                LlmEnricher(model, engines.prices, kept, announce, context_prompt) if model else offline
+            )
             report.enriched = store.enriched.follow(
                 index, enricher, progress, retry_missing=model is not None
             )

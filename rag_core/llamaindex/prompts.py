@@ -9,12 +9,14 @@ from typing import Any
 from llama_index.core import PromptTemplate
 from llama_index.core.prompts import BasePromptTemplate
 
+from ..catalog import RECIPES, PromptText, Templates
 from ..pipeline.strategy import Strategy
 from ..prompts.prompt import Template
 from ..prompts.templates import READY
 from ..stages import Stage
 from ..values.errors import ConfigError
 
+_TEMPLATES = Templates("templates", tuple(READY), "Of strategies outside the catalogue.")
 OPTIONAL = {"form", "refused", "urgency"}  # fields that a prompt may leave out
 
 
@@ -41,7 +43,7 @@ def with_prompts(strategy: Strategy, prompts: Mapping[str, BasePromptTemplate]) 
         name: replace(templates[name], text=_text(templates[name], prompt)) for name, prompt in given.items()
     }
     stages = tuple(_with_templates(stage, changed) for stage in strategy.stages)
-    return replace(strategy, stages=stages, controls=_controls(strategy.controls, stages))
+    return replace(strategy, stages=stages, controls=_controls(strategy, stages))
 
 
 def _templates(strategy: Strategy) -> dict[str, Template]:
@@ -90,19 +92,16 @@ def _braced(names: set[str]) -> str:
     return ", ".join(f"{{{name}}}" for name in sorted(names))
 
 
-def _controls(controls: Mapping[str, Any], stages: tuple[Stage, ...]) -> Mapping[str, Any]:
-    """The control values, updated if one of them lists the templates."""
-    if "templates" not in controls:
-        return controls
-    names = [one if isinstance(one, str) else one["name"] for one in controls["templates"]]
+def _controls(strategy: Strategy, stages: tuple[Stage, ...]) -> Mapping[str, Any]:
+    """The control values, updated where one of them is a prompt."""
     made = {template.name: template for stage in stages for template in _templates_of(stage)}
-    written = [made[name] for name in names if name in made]
-    return {
-        **controls,
-        "templates": [
-            one.name
-            if one.name in READY and READY[one.name].text == one.text
-            else {"name": one.name, "text": one.text}
-            for one in written
-        ],
-    }
+    controls = dict(strategy.controls)
+    recipe = RECIPES.get(strategy.name)
+    for control in recipe.controls if recipe else (_TEMPLATES,):
+        if isinstance(control, PromptText) and control.default.name in made:
+            controls[control.name] = control.plain(made[control.default.name])
+        if isinstance(control, Templates) and control.name in controls:
+            names = [one if isinstance(one, str) else one["name"] for one in controls[control.name]]
+            if made.keys() >= set(names):
+                controls[control.name] = control.plain([made[name] for name in names])
+    return controls

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from ..values.errors import ConfigError
 from ..values.invisible import without_invisible
 from ..values.jurisdictions import jurisdiction_of
 from ..values.profile import Profile
@@ -25,6 +26,10 @@ LEAD = (
     "The reader's country: {country}. Where sources disagree, begin with the guidance from this country, then name the "
     "difference."
 )
+
+
+_FIELD = re.compile(r"(?<!\{)\{(\w[^{}]*)\}(?!\})")
+_OF_SYSTEM = ("about", "readers")  # fields of a system message, from the corpus's profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,55 @@ class Template:
     def fill(self, **fields: Any) -> Prompt:
         """A prompt with these fields."""
         return Prompt(self, fields)
+
+    def says_the_same_as(self, other: Template) -> bool:
+        """Whether both send the same texts."""
+        return (self.system, self.text) == (other.system, other.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields that a stage fills in the message of its prompt.
+
+    Args:
+        needed: a message must have them.
+        optional: a message can have them.
+    """
+
+    needed: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+    def check(self, owner: str, template: Template) -> None:
+        """Check that a template has exactly the fields that are filled.
+
+        Args:
+            owner: who fills them, for messages.
+
+        Raises:
+            ConfigError: the message is empty, or a field is missing or unknown.
+        """
+        found = set(_FIELD.findall(template.text))
+        step = f"The text needs {_in_braces(self.needed)}"
+        step += f" and can use {_in_braces(self.optional)}" if self.optional else ""
+        step += "; write literal braces twice."
+        if not template.text.strip():
+            raise ConfigError(f"{owner}: template {template.name!r} is empty.", step)
+        if missing := [name for name in self.needed if name not in found]:
+            raise ConfigError(f"{owner}: template {template.name!r} is missing {_in_braces(missing)}.", step)
+        if unknown := sorted(found - {*self.needed, *self.optional}):
+            raise ConfigError(
+                f"{owner}: template {template.name!r} has {_in_braces(unknown)}, which {owner} does not fill.",
+                step,
+            )
+        if unknown := sorted(set(_FIELD.findall(template.system)) - set(_OF_SYSTEM)):
+            raise ConfigError(
+                f"{owner}: the system message of {template.name!r} has {_in_braces(unknown)}, which nothing fills.",
+                f"It can use {_in_braces(_OF_SYSTEM)}; the other fields belong into the user message.",
+            )
+
+
+def _in_braces(names: Sequence[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from ..values.errors import ConfigError
-from .prompt import Template
+from .prompt import Fields, Template
 
 REWRITER_TEMPERATURE = 0.3  # Multi-Query Rewriter RAG, Rewriter Model Temperature
 MAX_TEMPLATES = 8
@@ -160,41 +160,54 @@ ORIGINAL = (PARAPHRASING, ASPECT_SPECIFIC, ENTITY_AWARE)
 IMPROVED = (CLARIFICATION, ENTITY_EXPANSION, RETRIEVAL_CONDENSE)
 # templates the user can select by name or start a custom one from
 READY: Mapping[str, Template] = {template.name: template for template in (*MULTI_QUERY, COMPLICATIONS)}
-# the offline engine's rules by name, with the template texts they implement
-OFFLINE_RULES: Mapping[str, str] = {
-    template.name: template.text for template in (*READY.values(), *ORIGINAL, *IMPROVED, TRANSFORM)
+# the offline engine's rules by name, with the templates they stand for
+OFFLINE_RULES: Mapping[str, Template] = {
+    template.name: template for template in (*READY.values(), *ORIGINAL, *IMPROVED, TRANSFORM)
 }
 
 
-def custom_template(name: str, text: str) -> Template:
-    """A custom rewriting template, or the built-in one with the same name and text.
+def custom_template(
+    name: str, text: str, system: str | None = None, *, ready: Sequence[Template] = tuple(READY.values())
+) -> Template:
+    """A custom rewriting template, or the built-in one with the same name and texts.
 
     Args:
-        text: the message to the language model, with {question} at least once and no other field.
+        text: the message to the language model, with {question} at least once, and no other field but those of
+            the built-in ones.
+        system: the system message; that of the built-in ones by default.
+        ready: the built-in ones.
 
     Raises:
         ConfigError: the name or the text is invalid; the message says why.
     """
-    name, text = " ".join(name.split()), text.strip()
+    name, text, like = " ".join(name.split()), text.strip(), ready[0]
+    system = like.system if system is None else system.strip()
     if not name or len(name) > 40:
         raise ConfigError(
             f"A template name has 1 to 40 characters, not {len(name)}.", "Choose a shorter name."
         )
-    if len(text) > MAX_TEMPLATE:
-        raise ConfigError(
-            f"Template {name!r} has {len(text):,} characters.", f"The limit is {MAX_TEMPLATE:,}."
-        )
+    check_length(name, text, system)
     fields = set(_FIELD.findall(text))
-    if fields != {"{question}"}:
+    if "{question}" not in fields or fields - {"{question}"} - set(_FIELD.findall(like.text)):
         found = ", ".join(sorted(fields)) or "no field"
         raise ConfigError(
             f"Template {name!r} must contain {{question}} and no other field, not {found}.",
             "Write {question} where the question belongs, and nothing else in braces.",
         )
-    ready = READY.get(name)
-    if ready and ready.text == text:
-        return ready
-    return replace(STANDALONE, name=name, text=text)
+    made = replace(like, name=name, text=text, system=system)
+    Fields(("question",), ("form",)).check("templates", made)
+    return next((one for one in ready if one.name == name and one.says_the_same_as(made)), made)
+
+
+def check_length(name: str, *texts: str) -> None:
+    """Check that no text of a template is too long.
+
+    Raises:
+        ConfigError: one is.
+    """
+    longest = max(map(len, texts))
+    if longest > MAX_TEMPLATE:
+        raise ConfigError(f"Template {name!r} has {longest:,} characters.", f"The limit is {MAX_TEMPLATE:,}.")
 
 
 def with_temperature(templates: Sequence[Template], temperature: float) -> tuple[Template, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..language.analysis import detect_language, language_of
-from ..prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, Urgency, contexts_in
+from ..prompts.prompt import ANSWER, NO_EVIDENCE, Fields, Sources, Template, Urgency, contexts_in
 from ..prompts.replies import COMPLETE, unescaped
 from ..runtime.context import Context
 from ..urgency.leading import leads_with_action
@@ -18,7 +18,7 @@ from ..values.errors import ProviderError
 from ..values.remarks import Remark, Suggestion
 from ..values.types import Hit, Ranking, Relevance, Scorer, State
 from . import messages
-from .base import Flow, RerankStage, Stage, check_fields, warn_if_unread
+from .base import Flow, RerankStage, Stage, warn_if_unread
 from .citations import MARKER, evidence_hash, resolve_citations, shown_evidence
 from .grounding import grounded, reconciled, remarks_on_reply
 from .remarks import remarks_on, suggestions
@@ -55,9 +55,10 @@ class Generate(Stage):
 
     template: Template = ANSWER
     kind: ClassVar[str] = "answer"
+    fills: ClassVar[Fields] = Fields(("question", "sources"), ("urgency",))
 
     def __post_init__(self) -> None:
-        check_fields(self.name, self.template, ("question", "sources"), ("urgency",))
+        self.fills.check(self.name, self.template)
 
     def flow(self, before: Flow) -> Flow:
         """The answer."""

@@ -14,7 +14,6 @@ A stage is a frozen dataclass of its parameters. It uses only the state and the 
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -22,13 +21,11 @@ from typing import Any, ClassVar, Literal
 
 from ..prompts.prompt import Template
 from ..runtime.context import Context
-from ..values.errors import ConfigError
 from ..values.types import Hit, Query, Ranking, Scale, State, Vote
 from . import messages
 
 Content = Literal["the question", "queries", "a ranking", "rankings", "an answer"]
 RERANKER = "reranker"  # the scale of the configured reranker, whichever it is
-_FIELD = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,30 +237,7 @@ def _plain(value: object) -> Any:
     return type(value).__name__  # an object of another library
 
 
-def check_fields(stage: str, template: Template, needed: Iterable[str], optional: Iterable[str] = ()) -> None:
-    """Check that a template has exactly the fields its stage fills.
-
-    Raises:
-        ConfigError: a field is missing or unknown.
-    """
-    found, needed, optional = set(_FIELD.findall(template.text)), list(needed), list(optional)
-    step = f"The text needs {_in_braces(needed)}"
-    step += f" and can use {_in_braces(optional)}" if optional else ""
-    step += "; write literal braces twice."
-    if missing := [name for name in needed if name not in found]:
-        raise ConfigError(f"{stage}: template {template.name!r} is missing {_in_braces(missing)}.", step)
-    if unknown := sorted(found - {*needed, *optional}):
-        raise ConfigError(
-            f"{stage}: template {template.name!r} has {_in_braces(unknown)}, which {stage} does not fill.",
-            step,
-        )
-
-
-def _in_braces(names: Sequence[str]) -> str:
-    return ", ".join(f"{{{name}}}" for name in names)
-
-
 def warn_if_unread(template: Template, ready: Template, ctx: Context) -> None:
     """Warn that the offline engine ignores a custom prompt text: it reads only the fields."""
-    if template.text != ready.text and ctx.services.llms[template.purpose].offline:
+    if not template.says_the_same_as(ready) and ctx.services.llms[template.purpose].offline:
         ctx.warn(messages.prompt_unread(template.name))

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ..prompts.prompt import JUDGE_PASSAGE, Sources, Template
+from ..prompts.prompt import JUDGE_PASSAGE, Fields, Sources, Template
 from ..prompts.replies import read_object, read_score
 from ..runtime.context import Context
 from ..values.errors import ConfigError, ProviderError, RagError
 from ..values.types import Hit, Ranking, Term
 from . import messages
-from .base import Flow, RerankStage, check_fields, warn_if_unread
+from .base import Flow, RerankStage, warn_if_unread
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,10 @@ class LlmRerank(RerankStage):
 
     template: Template = JUDGE_PASSAGE
     scale: ClassVar[str] = "judge"
+    fills: ClassVar[Fields] = Fields(("question", "sources"), ("refused",))
 
     def __post_init__(self) -> None:
-        check_fields(self.name, self.template, ("question", "sources"), ("refused",))
+        self.fills.check(self.name, self.template)
 
     def rerank(self, ranking: Ranking, ctx: Context) -> Iterable[Hit]:
         """The hits that got a score.

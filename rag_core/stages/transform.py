@@ -9,14 +9,14 @@ from typing import ClassVar
 
 from ..language.facts import lost_in_rewrite
 from ..language.questions import form_of
-from ..prompts.prompt import Template
+from ..prompts.prompt import Fields, Template
 from ..prompts.replies import read_as, unescaped
 from ..prompts.templates import ANALYSIS, HYPOTHETICAL, OFFLINE_RULES, TRANSFORM, Form, QueryAnalysis
 from ..runtime.context import Context
 from ..values.errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
 from ..values.types import Query
 from . import messages
-from .base import TransformStage, check_fields, warn_if_unread
+from .base import TransformStage, warn_if_unread
 
 _LABEL = re.compile(  # "**Standalone question:** ...", as models often begin; only words that cannot start the question
     r"^(?:(?:here is|here's|the|an?|my|your|one|new|stand-?alone|self-contained|rephrased|reworded|rewritten|reformulated|"
@@ -70,9 +70,10 @@ class AnalyseQueryByLlm(TransformStage):
 
     template: Template = ANALYSIS
     fans_out: ClassVar[bool] = False
+    fills: ClassVar[Fields] = Fields(("question",))
 
     def __post_init__(self) -> None:
-        check_fields(self.name, self.template, ("question",))
+        self.fills.check(self.name, self.template)
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
         """The question, or the full question that the model made from keywords."""
@@ -130,12 +131,13 @@ class Rewrite(TransformStage):
 
     templates: tuple[Template, ...]
     keep_question: bool = False
+    fills: ClassVar[Fields] = Fields(("question",), ("form",))
 
     def __post_init__(self) -> None:
         if not self.templates:
             raise ConfigError(f"{self.name}: there are no templates.", "Add at least one.")
         for template in self.templates:
-            check_fields(self.name, template, ("question",), ("form",))
+            self.fills.check(self.name, template)
 
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
         """The question if it is kept, and the successful rewrites, without duplicates.
@@ -228,9 +230,10 @@ class Hyde(TransformStage):
     template: Template = HYPOTHETICAL
     samples: int = 1
     fans_out: ClassVar[bool] = False
+    fills: ClassVar[Fields] = Fields(("question",))
 
     def __post_init__(self) -> None:
-        check_fields(self.name, self.template, ("question",))
+        self.fills.check(self.name, self.template)
         if self.samples < 1:
             raise ConfigError(f"{self.name}: samples must be 1 or more, not {self.samples}.")
 
@@ -272,8 +275,10 @@ def _one_line(reply: str) -> str:
 
 def _note(question: Query, text: str, template: Template, ctx: Context) -> str:
     """The note on a rewrite: the facts it lost. Adds the warnings."""
-    if OFFLINE_RULES.get(template.name) != template.text and ctx.services.llms[template.purpose].offline:
-        rule = "the built-in one of this name" if template.name in OFFLINE_RULES else "synonyms"
+    rule_of = OFFLINE_RULES.get(template.name)
+    read = rule_of is not None and template.says_the_same_as(rule_of)
+    if not read and ctx.services.llms[template.purpose].offline:
+        rule = "the built-in one of this name" if rule_of else "synonyms"
         ctx.warn(messages.template_unread(template.name, rule))
     return _lost(question, text, template, ctx)
 

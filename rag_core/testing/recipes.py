@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from ..catalog import Control, Number, Recipe, Switch, Templates, Values, Weights, format_value
+from ..catalog import Control, Number, PromptText, Recipe, Switch, Templates, Values, Weights, format_value
 from ..catalog.controls import Choice
 from ..pipeline.strategy import Strategy
-from ..prompts.templates import READY
 from ..values.errors import ConfigError, RagError
 from ..values.trace import Trace
 from .checks import QUESTIONS, check_stage, require
@@ -192,7 +191,12 @@ def _check_effect(recipe: Recipe, control: Control) -> None:
 
 
 def _states(strategy: Strategy, question: str) -> list[object]:
-    return [step.after for step in _answered(strategy, question).steps]
+    """The states and the texts sent to models."""
+    steps = _answered(strategy, question).steps
+    return [
+        *(step.after for step in steps),
+        *((one.system, one.text) for step in steps for one in step.exchanges),
+    ]
 
 
 def _others(control: Control) -> Iterator[Any]:
@@ -209,7 +213,9 @@ def _others(control: Control) -> Iterator[Any]:
         case Weights():
             candidates = [(0.5,), (0.0, 1.0)]
         case Templates():
-            candidates = [(name,) for name in READY]
+            candidates = [(name,) for name in control.names]
+        case PromptText():
+            candidates = [{"text": f"{default.text} Be brief."}]
         case _:
             candidates = []
     return (one for one in candidates if control.parse(one) != default)

@@ -47,7 +47,10 @@ def test_every_control_of_every_strategy_has_its_widget(app: AppTest, name: str)
         "weights": "text_input",
     }
     for control in rag_core.RECIPES[name].controls:
-        if control.type != "templates":
+        if control.type == "prompt":
+            held = [one.key for one in app.text_area]
+            assert f"0.{name}.{control.name}.text" in held, control.name
+        elif control.type != "templates":
             held = [one.key for one in app.get(kinds[control.type])]
             assert f"0.{name}.{control.name}" in held, control.name
 

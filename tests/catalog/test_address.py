@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core import RECIPES, build, from_address, set_up, to_address
-from rag_core.catalog import Choice, Control, Number, Switch, Templates, Weights
+from rag_core.catalog import Choice, Control, Number, PromptText, Switch, Templates, Weights
 from rag_core.catalog.address import LONGEST
 from rag_core.language.questions import MAX_QUESTION
-from rag_core.prompts.templates import READY
 from rag_core.values.errors import ConfigError
 
 DEFAULTS = ("simple_semantic", "bm25", "hybrid_rrf", "multi_query")
@@ -39,7 +38,17 @@ def values_of(control: Control) -> st.SearchStrategy[Any]:
             own = st.fixed_dictionaries(
                 {"name": st.just("own"), "text": st.just("Say {question} again: [é&=#]")}
             )
-            return st.lists(st.sampled_from(sorted(READY)) | own, min_size=1, max_size=3, unique_by=str)
+            return st.lists(
+                st.sampled_from(sorted(control.names)) | own, min_size=1, max_size=3, unique_by=str
+            )
+        case PromptText():
+            text = " ".join(f"{{{name}}}" for name in control.fills.needed)
+            return st.just(control.default.name) | st.text("é&=#z. {", max_size=400).map(
+                lambda more: {
+                    "system": f"{{about}}{more}".strip().rstrip("{"),
+                    "text": f"{more[::-1]} {text}".strip(),
+                }
+            )
     raise TypeError(control)
 
 

@@ -24,7 +24,7 @@ class Move:
     base: Mapping[str, object] = field(default_factory=dict)
 
 
-MOVES: Mapping[tuple[str, str], Move] = {
+MOVES: dict[tuple[str, str], Move] = {
     ("simple_semantic", "k_final"): Move(2, "membership"),
     ("bm25", "k_final"): Move(2, "membership"),
     ("bm25", "k1"): Move(0.0, "scores"),
@@ -76,6 +76,16 @@ MOVES: Mapping[tuple[str, str], Move] = {
     ("ensemble", "k_rerank"): Move(2, "membership"),
     ("ensemble", "k_final"): Move(2, "membership"),
 }
+BRIEFLY = {"system": "Be brief.", "text": "{question}\n{sources}"}
+BRIEF_REWRITE = {"system": "Be brief.", "text": "Again: {question}"}
+MOVES |= {(name, "answer_prompt"): Move(BRIEFLY, "sent") for name in RECIPES} | {
+    ("hyde", "hyde_prompt"): Move(BRIEF_REWRITE, "sent"),
+    ("contextual", "transform_prompt"): Move(BRIEF_REWRITE, "sent", base={"transform": True}),
+    ("rag_msr", "original_templates"): Move(["paraphrasing"], "queries"),
+    ("rag_msr", "improved_templates"): Move(["clarification"], "queries", base={"prompt_set": "improved"}),
+    ("rag_msr", "analysis_prompt"): Move(BRIEF_REWRITE, "sent", base={"dynamic_analysis": "model"}),
+    ("rag_msr", "judge_prompt"): Move(BRIEFLY, "sent"),
+}
 SEEN: Mapping[str, Callable[[Trace], object]] = {
     "membership": lambda trace: {hit.id for hit in trace.ranking},
     "order": lambda trace: [hit.id for hit in trace.ranking],
@@ -113,9 +123,22 @@ IDLE: Mapping[tuple[str, str], tuple[Mapping[str, object], str]] = {
     ("rag_msr", "alpha"): ({"judge": False}, "Acts only while “Relevance judge” is on."),
     ("rag_msr", "theta"): ({"judge": False}, "Acts only while “Relevance judge” is on."),
     ("ensemble", "k_rerank"): ({"rerank": False}, "Acts only while “Reranking” is on."),
+    ("contextual", "transform_prompt"): (
+        {"transform": False},
+        "Acts only while “Rewrite the question” is on.",
+    ),
+    ("rag_msr", "original_templates"): (
+        {"prompt_set": "improved"},
+        "Acts only while “Reformulations” is set to original.",
+    ),
+    ("rag_msr", "improved_templates"): ({}, "Acts only while “Reformulations” is set to improved."),
+    ("rag_msr", "analysis_prompt"): ({}, "Acts only while “Query analysis” is set to model."),
+    ("rag_msr", "judge_prompt"): ({"judge": False}, "Acts only while “Relevance judge” is on."),
 }
 
-TYPES = {"int": int, "float": float, "bool": bool, "choice": str, "weights": list, "templates": list}
+TYPES = {
+    "int": int, "float": float, "bool": bool, "choice": str, "weights": list, "templates": list, "prompt": str | dict,
+}  # fmt: skip
 
 
 @every_control
@@ -124,7 +147,9 @@ def test_the_written_form_of_a_value_is_read_as_that_value(recipe: Recipe, contr
         text = format_value(value)
         assert type(text) is str
         read = recipe.build(**{control.name: text}).controls[control.name]
-        assert (read, type(read)) == (value, TYPES[control.type])
+        assert read == value
+        assert isinstance(read, TYPES[control.type])
+        assert isinstance(read, bool) == (control.type == "bool")
 
 
 @every_control

@@ -8,7 +8,6 @@ import math
 import pytest
 from helpers.controls import (
     DEFAULTS,
-    MULTI_QUERY,
     STAGES,
     every_control,
     every_number,
@@ -26,6 +25,7 @@ from rag_core.catalog import (
     Control,
     Number,
     Preset,
+    PromptText,
     Recipe,
     Switch,
     Templates,
@@ -72,7 +72,7 @@ def test_the_stages_are_those_of_the_design_with_its_numbers(recipe: Recipe):
 def test_a_control_says_in_one_line_what_it_does(recipe: Recipe, control: Control):
     assert control.help.strip() == control.help != ""
     assert "\n" not in control.help
-    assert control.type in {"int", "float", "bool", "choice", "weights", "templates"}
+    assert control.type in {"int", "float", "bool", "choice", "weights", "templates", "prompt"}
 
 
 @every_number
@@ -297,7 +297,9 @@ def test_a_control_as_json_has_every_field_and_null_where_it_does_not_apply(reci
         case Weights():
             assert (*span, told["choices"]) == (0.0, control.max, 0.05, None)
         case Templates():
-            assert (*span, told["choices"]) == (None, None, None, [*MULTI_QUERY, "complications"])
+            assert (*span, told["choices"]) == (None, None, None, [one.name for one in control.ready])
+        case PromptText():
+            assert (*span, told["choices"]) == (None,) * 4
         case _:
             pytest.fail(f"write what a {type(control).__name__} prints")
 

@@ -16,6 +16,7 @@ from rag_core.catalog import (
     Choice,
     Control,
     Number,
+    PromptText,
     Recipe,
     Switch,
     Templates,
@@ -53,7 +54,9 @@ def values_of(control: Control) -> list[object]:
         case Weights():
             return [control.default, [0.1, 1.0, 0.5]]
         case Templates():
-            return [control.default, ["standalone"], ["synonyms", OWN]]
+            return [control.default, control.names[:1], [control.names[1], OWN]]
+        case PromptText():
+            return [control.default, {"text": f"{control.default.text} Briefly."}]
     raise TypeError(type(control))
 
 

@@ -20,9 +20,16 @@ from .fakes import QUESTION
 MULTI_QUERY = ("standalone", "synonyms", "expanded")
 # Design 2.3: control -> default, as JSON has it. The counts that it leaves open are the seeds' or our own.
 DEFAULTS: Mapping[str, Mapping[str, object]] = {
-    "simple_semantic": {"k_final": 5},
-    "bm25": {"k_final": 5, "k1": 1.5, "b": 0.75},
-    "hyde": {"k_final": 5, "include_question": True, "hypotheses": 1, "rewriter_temperature": 0.3},
+    "simple_semantic": {"k_final": 5, "answer_prompt": "answer"},
+    "bm25": {"k_final": 5, "k1": 1.5, "b": 0.75, "answer_prompt": "answer"},
+    "hyde": {
+        "k_final": 5,
+        "include_question": True,
+        "hypotheses": 1,
+        "rewriter_temperature": 0.3,
+        "hyde_prompt": "hypothetical",
+        "answer_prompt": "answer",
+    },
     "hybrid_rrf": {
         "k_bm25_candidates": 15,
         "k_semantic_candidates": 15,
@@ -31,6 +38,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "mmr": True,
         "mmr_lambda": 0.7,
         "k_final": 5,
+        "answer_prompt": "answer",
     },
     "multi_query": {
         "templates": list(MULTI_QUERY),
@@ -41,6 +49,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "query_weights": [1.0, 0.95, 0.9],
         "merge": "max",
         "k_final": 8,
+        "answer_prompt": "answer",
     },
     "contextual": {
         "transform": False,
@@ -52,6 +61,8 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "rrf_k": 60,
         "rerank": False,
         "k_final": 5,
+        "transform_prompt": "transform",
+        "answer_prompt": "answer",
     },
     "rag_msr": {
         "prompt_set": "original",
@@ -64,6 +75,11 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "alpha": 0.4,
         "theta": 0.5,
         "k_final": 5,
+        "original_templates": ["paraphrasing", "aspect_specific", "entity_aware"],
+        "improved_templates": ["clarification", "entity_expansion", "retrieval_condense"],
+        "analysis_prompt": "analysis",
+        "judge_prompt": "judge_passage",
+        "answer_prompt": "answer",
     },
     "ensemble": {
         "templates": ["expanded"],
@@ -74,6 +90,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "rerank": True,
         "k_rerank": 100,
         "k_final": 8,
+        "answer_prompt": "answer",
     },
 }
 # Design 2.3's stages with its numbers, written out per stage; a template stands as (name, temperature).

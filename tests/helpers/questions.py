@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from rag_core.catalog import Choice, Control, Number, Recipe, Switch, Templates, Weights
+from rag_core.catalog import Choice, Control, Number, PromptText, Recipe, Switch, Templates, Weights
 
 from .fakes import DOES, WHO
 
@@ -37,6 +37,6 @@ def random_value(control: Control, chosen: random.Random) -> object:
             return chosen.choice(control.choices)
         case Weights():
             return [round(chosen.uniform(0.1, control.max), 2) for _ in range(3)]
-        case Templates():
+        case Templates() | PromptText():
             return control.default
     raise TypeError(type(control))

@@ -85,6 +85,45 @@ class TestCommand:
         assert "rag index PATH --corpus tides --enrich" in later.out
         assert len(server.requests) == 2
 
+    def test_another_prompt_is_what_is_sent_and_writes_every_context_again(
+        self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        server.choose = lambda body: Reply("On the sea and the moon.")
+        mine = tmp_path / "mine.txt"
+        mine.write_text("Place this in {title}: {passage}\n")
+        asked = ("index", str(notes), "--corpus", "tides", "--enrich", "--json")
+        usual = rag(*asked).json["enriched"]["enricher"]
+        assert usual.endswith("/enrich")
+        server.requests.clear()
+        own = rag(*asked, "--context-prompt", str(mine)).json["enriched"]["enricher"]
+        assert own.startswith(f"{usual}-")
+        assert sorted(request.messages[1][1] for request in server.requests) == [
+            "Place this in Moon: The moon pulls the sea.",
+            "Place this in Tides: The sea rises and falls twice a day.",
+        ]
+        server.requests.clear()
+        assert rag(*asked, "--context-prompt", str(mine)).json["enriched"] is None
+        assert server.requests == []
+
+    def test_a_prompt_that_cannot_work_is_refused_before_anything_is_written(
+        self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        bad = tmp_path / "bad.txt"
+        bad.write_text("Place it in {title} of {library}")
+        asked = ("index", str(notes), "--corpus", "tides", "--context-prompt", str(bad))
+        assert rag(*asked).code == 2
+        assert "needs a language model" in rag(*asked, "--enrich").err
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        ran = rag(*asked, "--enrich")
+        assert ran.code == 2
+        assert "'enrich' is missing {passage}" in ran.err
+        bad.write_text(" ")
+        assert "is empty" in rag(*asked, "--enrich").err
+        assert server.requests == []
+
     def test_a_model_that_fails_leaves_plain_passages_and_says_so(
         self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
