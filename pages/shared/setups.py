@@ -131,7 +131,7 @@ def _model(position: int, name: str, title: str, same: str, settings: rag_core.S
     st.selectbox(
         title,
         options,
-        format_func=shown,
+        format_func=lambda model: shown(model),
         key=own,
         accept_new_options=settings.uses_openai,
         persist_state="session",

@@ -17,6 +17,9 @@ from playwright.sync_api import Browser, Error, expect
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
+    pytest.mark.skipif(
+        "RANDOM_CLICKS_SECONDS" not in os.environ, reason="set RANDOM_CLICKS_SECONDS to click at random"
+    ),
 ]
 PATHS = re.findall(r'url_path="([\w-]*)"', (ROOT / "app.py").read_text(encoding="utf-8"))
 CLICKABLE = "button:not([disabled]), summary, [role=option], [role=tab], [role=radio], input[type=checkbox] + div, a[href*='documents?'], .rl-cite"
