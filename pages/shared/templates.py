@@ -84,7 +84,7 @@ def context_prompt(key: str) -> None:
         for name, title in (("system", t("System message")), ("text", t("User message"))):
             st.text_area(
                 title,
-                getattr(rag_core.CONTEXT_PROMPT, name),
+                foreign.plain(getattr(rag_core.CONTEXT_PROMPT, name)),
                 key=f"{key}.context.{name}",
                 height=HEIGHT,
                 disabled=True,
