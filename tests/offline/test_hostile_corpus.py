@@ -70,7 +70,10 @@ def test_a_passage_that_gives_orders_says_so_in_json(hostile: Lab):
 
 
 @pytest.mark.usefixtures("ready")
-def test_indexing_reports_what_is_hidden_and_what_gives_orders(tmp_path: Path, rag: Rag):
+def test_indexing_reports_what_is_hidden_and_what_gives_orders(
+    tmp_path: Path, rag: Rag, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
     folder = write_documents(tmp_path / "hostile")
     ran = rag("index", str(folder), "--corpus", "hostile", "--json")
     assert ran.code == 0
