@@ -161,9 +161,7 @@ def _current() -> Comparison | None:
     """The comparison to show: the one in the page's address, else the session's last. Restores its widgets."""
     current: Comparison | None = st.session_state.get("run")
     requested = st.query_params.get("run")
-    # until the browser knows the address of a comparison just started, it still sends the one before
-    just_started = current is not None and time.monotonic() - current.started < ADDRESS_S
-    if requested and not just_started and (current is None or current.id != requested):
+    if requested and not _just_started(current) and (current is None or current.id != requested):
         found = keeping.find(requested)
         if found:
             _show(found)
@@ -177,6 +175,14 @@ def _current() -> Comparison | None:
     else:
         permalink.take()
     return current
+
+
+def _just_started(run: Comparison | None) -> bool:
+    """Whether the browser may not know the address of a comparison yet, and still send the one before.
+
+    While the models load, it learns it late.
+    """
+    return isinstance(run, LiveRun) and time.monotonic() - max(run.started, engine().settled_at) < ADDRESS_S
 
 
 def _show(run: Comparison) -> None:

@@ -167,7 +167,7 @@ def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
     values = tuning.values()
     reach = bench.tuner.reach if bench else {}
     tips = bench.tipping.found if bench and bench.tipping else None
-    for control in sorted(recipe.controls, key=lambda one: isinstance(one, rag_core.Templates)):
+    for control in sorted(recipe.controls, key=lambda one: isinstance(one, controls.PROMPTS)):
         idle = recipe.idle(control, values)
         with st.container(gap=None):
             controls.widget(control, tuning.prefix(recipe.name), idle)

@@ -66,7 +66,7 @@ def _form() -> None:
         data = choose_data("sweep")
         judged_by(data, "dev")
     recipe = rag_core.RECIPES[name]
-    controls = {control.name: control for control in recipe.controls}
+    controls = {control.name: control for control in recipe.controls if control.changes_passages}
     counts = [control.name for control in recipe.controls if _counts_passages(control)]
     with right:
         others = [one for one in controls if one not in counts]

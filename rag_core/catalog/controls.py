@@ -54,6 +54,11 @@ class Control(ABC):
         return Message("“{title}” of {value}", title=self.title, value=value)
 
     @property
+    def changes_passages(self) -> bool:
+        """Whether it can change which passages are used, or only the answer."""
+        return True
+
+    @property
     @abstractmethod
     def type(self) -> str:
         """Type of its value: int, float, bool, choice, weights, templates or prompt."""

@@ -35,6 +35,11 @@ class PromptText(Control):
         """The role that answers the prompt."""
         return str(self.default.purpose)
 
+    @property
+    def changes_passages(self) -> bool:
+        """Whether it can; the answer's prompt comes after them."""
+        return self.purpose != "answer"
+
     def parse(self, value: object) -> Template:
         """The template: from its name, the text of its user message, or {"system", "text"}, also as JSON.
 

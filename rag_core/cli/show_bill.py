@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..values.pricing import PriceList
-from ..values.settings import read_settings
 from ..values.trace import Step, Trace
 from .layout import say
 
@@ -59,6 +57,9 @@ def _milliseconds(seconds: float) -> str:
 
 def _prices(found: Bill) -> list[str]:
     """The prices of the models that were called and cost something."""
+    from ..values.pricing import PriceList
+    from ..values.settings import read_settings
+
     models = dict.fromkeys(call.model for call in found.total.calls if call.cost_usd != 0)
     prices = PriceList.of(read_settings()) if models else PriceList({})
     known = {model: prices.get(model) for model in models}

@@ -44,7 +44,7 @@ def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
         ConfigError: no such control, or a value it cannot take.
     """
     name, equals, written = text.partition("=")
-    controls = {control.name: control for control in recipe.controls}
+    controls = {control.name: control for control in recipe.controls if control.changes_passages}
     control = controls.get(name.strip())
     if control is None or not equals:
         raise ConfigError(

@@ -18,6 +18,7 @@ from .critical import NUDGE, Assign, critical_values
 from .replay import NeedsModel, Replay, Values
 
 CALLS = "Moving it calls a model."
+ANSWER_ONLY = "It changes only the answer, not the passages."
 DECIMALS = 12  # at most, of a value that is shown
 PRECISION = 1e-9  # of a value found by bisection
 
@@ -104,6 +105,9 @@ def control_tips(replay: Replay, control: Control) -> Iterator[ControlTips]:
     """The tipping points of one control; of each weight where it has several."""
     current = replay.trace.controls[control.name]
     tips = ControlTips(control.name, control.title, control.short, current)
+    if not control.changes_passages:
+        yield replace(tips, why_not=ANSWER_ONLY)
+        return
     if idle := replay.recipe.idle(control, replay.trace.controls):
         yield replace(tips, why_not=idle)
         return

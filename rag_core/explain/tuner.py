@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..catalog import Choice, Control, Number, Switch, Templates, Weights
+from ..catalog import Choice, Control, Number, PromptText, Switch, Templates, Weights
 from ..pipeline.stream import calls_of, remember
-from ..prompts.templates import MAX_TEMPLATES, READY
 from ..runtime.run import Run
 from ..runtime.services import Services
 from ..values.errors import ConfigError
@@ -153,7 +152,9 @@ def _others(control: Control, current: object) -> Sequence[object]:
         case Weights():
             return [[weight / 2 for weight in control.parse(current)]]
         case Templates():
-            written = list(control.parse(current))
-            added = [one for name, one in READY.items() if one not in written][:1]
-            return [[*written[: MAX_TEMPLATES - 1], *added]]
+            first, *others = control.parse(current)
+            return [[control.custom(first.name, f"{first.text}\n\nBe brief.", first.system), *others]]
+        case PromptText():
+            written = control.parse(current)
+            return [{"system": written.system, "text": f"{written.text}\n\nBe brief."}]
     return ()

@@ -124,7 +124,9 @@ def test_a_control_that_cannot_act_is_disabled_and_says_why(tune: Visit) -> None
     ask(tune)
     page.get_by_text("Variety step (MMR)").click()
     expect(slider(page, "mmr_lambda")).to_be_disabled()
-    expect(page.locator(".rl-knob-note", has_text="Acts only when mmr is true.")).to_be_visible()
+    expect(
+        page.locator(".rl-knob-note", has_text="Acts only while “Variety step (MMR)” is on.")
+    ).to_be_visible()
     expect(counter(page)).to_have_text(FREE)
 
 

@@ -11,6 +11,7 @@ from helpers.browser import ANSWER_MS, CHROMIUM, Visit, serving
 from helpers.openai_server import serve
 from playwright.sync_api import Browser, expect
 
+from pages.shared.palette import PALETTE
 from rag_core.lab.lab import Lab
 
 pytestmark = [
@@ -57,6 +58,7 @@ def test_a_model_that_buries_the_action_is_outlined_and_counted(burying: Visit) 
     for alarm in page.locator(".rl-alarm").all():
         assert alarm.text_content() == "This answer does not begin with what to do now."
     outline = page.locator(".rl-buried").first.evaluate("box => getComputedStyle(box).borderTopColor")
-    assert outline == "rgb(198, 40, 40)"
+    danger, _ = PALETTE["danger"]
+    assert outline == f"rgb({', '.join(str(part) for part in bytes.fromhex(danger[1:]))})"
     expect(page.locator(".rl-safety tbody td:last-child.rl-missed")).to_have_count(3)
     burying.assert_clean()

@@ -125,7 +125,7 @@ IDLE: Mapping[tuple[str, str], tuple[Mapping[str, object], str]] = {
     ("ensemble", "k_rerank"): ({"rerank": False}, "Acts only while “Reranking” is on."),
     ("contextual", "transform_prompt"): (
         {"transform": False},
-        "Acts only while “Rewrite the question” is on.",
+        "Acts only while “Question rewritten first” is on.",
     ),
     ("rag_msr", "original_templates"): (
         {"prompt_set": "improved"},

@@ -18,7 +18,7 @@ QUESTION = "When is anti-D given?"
 
 QUERY_KEYS = {
     "question", "strategy", "controls", "fingerprint", "queries", "contexts", "answer", "steps", "metrics",
-    "seconds", "warnings", "engine", "triage", "country", "notice",
+    "seconds", "warnings", "engine", "triage", "country", "notice", "models",
 }  # fmt: skip
 METRIC_KEYS = {
     "rewrite_input_tokens", "rewrite_output_tokens", "rewrite_cost", "answer_input_tokens",
@@ -102,13 +102,9 @@ def test_query_as_json_has_exactly_the_promised_fields(ready: Path, rag: Rag, st
         assert set(step) >= {"stage", "kind", "params", "seconds", "calls"}
         for call in step["calls"]:
             assert set(call) == {
-                "purpose",
-                "model",
-                "input_tokens",
-                "output_tokens",
-                "cost_usd",
-                "counted_by",
-            }
+                "purpose", "model", "input_tokens", "output_tokens", "cost_usd", "counted_by",
+                "started", "seconds", "shared",
+            }  # fmt: skip
     assert set(trace["metrics"]) == METRIC_KEYS
     assert set(trace["engine"]) >= {"llm", "embedding", "reranker", "index"}
 

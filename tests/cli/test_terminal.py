@@ -229,7 +229,9 @@ def printing(source: str) -> list[str]:
     found = []
     for node in ast.walk(ast.parse(source)):
         match node:
-            case ast.Attribute(attr="echo" | "secho" | "confirm" | "prompt" | "write" as name):
+            case ast.Attribute(value=ast.Name(id="typer" | "click"), attr="prompt" as name):
+                found.append(name)
+            case ast.Attribute(attr="echo" | "secho" | "confirm" | "write" as name):
                 found.append(name)
             case ast.Call(func=ast.Name(id="print")):
                 found.append("print")

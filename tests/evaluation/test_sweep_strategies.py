@@ -70,6 +70,7 @@ CONTROLS = [
     pytest.param(recipe, control, id=f"{recipe.name}.{control.name}")
     for recipe in RECIPES.values()
     for control in recipe.controls
+    if control.changes_passages
 ]
 
 

@@ -100,7 +100,7 @@ class Visit:
         """The open settings of a column, by its letter."""
         self.page.get_by_role("button", name=f"Settings {column}").click()
         panel = self.page.locator(".st-key-panel")
-        expect(panel).to_be_visible()
+        expect(panel.get_by_text(f"{column} · ")).to_be_visible()  # not another column's, about to close
         return panel
 
     def type(self, question: str) -> None:

@@ -32,6 +32,7 @@ SECTIONS: Mapping[str, frozenset[str]] = {
     ),
     "RAG-MSR README": frozenset(
         [
+            "Step 1",
             "Step 2",
             "Step 3",
             "LLM Scoring",
