@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..runtime.services import Embedder
-from ..values.errors import IndexDamaged
+from ..values.errors import IndexDamaged, IndexOutdated
 from .enrich import OFFLINE, Enricher
 from .folder import IndexFolder, WriteReport
 from .progress import Progress, no_progress
@@ -111,6 +111,8 @@ class EnrichedStore(IndexFolder):
         """Whether it is up to date, and any damage found."""
         try:
             index = self.open()
+        except IndexOutdated:
+            return False, ""
         except IndexDamaged as error:
             return False, error.message
         if index is None or (retry_missing and index.manifest.without_context):

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from ..runtime.services import Embedder
-from ..values.errors import DataError, IndexBusy, IndexDamaged, StorageError, attach_calls_to_errors
+from ..values.errors import (
+    DataError,
+    IndexBusy,
+    IndexDamaged,
+    IndexOutdated,
+    StorageError,
+    attach_calls_to_errors,
+)
 from ..values.private import FILE, private_file, private_folder, private_home, tighten
 from ..values.profile import Profile
 from ..values.types import Cost, ModelCall
@@ -112,8 +119,9 @@ class IndexFolder:
         except IndexDamaged as error:
             if generation and current_name(self.folder) not in (None, generation.name):
                 return self.open()  # another process has just replaced it
-            raise IndexDamaged(
-                f"The {self._what} is damaged. {error.message}",
+            wrong = "is of another version" if isinstance(error, IndexOutdated) else "is damaged"
+            raise type(error)(
+                f"The {self._what} {wrong}. {error.message}",
                 "It will be rebuilt when the corpus is next opened, by any `rag` command, or indexed.",
             ) from error
 

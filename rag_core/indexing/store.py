@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from ..language.analysis import ANALYSER, MAIN_LANGUAGE, query_tokens
-from ..values.errors import ConfigError, IndexDamaged, ProviderError, StorageError
+from ..values.errors import ConfigError, IndexDamaged, IndexOutdated, ProviderError, StorageError
 from ..values.profile import Profile
 from ..values.types import Hit, Passage, Vectors
 from .bm25 import Bm25Index
@@ -321,7 +321,7 @@ def _in_use(generation: Path, resources: ExitStack) -> Identity | None:
 def _check_files(generation: Path, manifest: Manifest) -> None:
     """Check the format and the checksums."""
     if manifest.format != FORMAT:
-        raise IndexDamaged(f"{generation.name}: format {manifest.format}, this version reads {FORMAT}.")
+        raise IndexOutdated(f"{generation.name}: format {manifest.format}, this version reads {FORMAT}.")
     listed = {name.partition("/")[0] for name in manifest.checksums}
     needed = {*CHECKED, *(["chroma"] if manifest.passages else [])}
     if missing := sorted(needed - listed):

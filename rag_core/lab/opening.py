@@ -33,6 +33,7 @@ from ..values.errors import (
     DataError,
     IndexBusy,
     IndexDamaged,
+    IndexOutdated,
     InputError,
     StorageError,
     attach_calls_to_errors,
@@ -107,7 +108,7 @@ def open_lab(
         if damage or not current or not store.exists:
             raise
         lab.warnings.append(f"{error} Until then, questions use the current index.")
-    if damage:
+    if damage and not isinstance(damage, IndexOutdated):  # which an update brings about, and no fault
         lab.warnings.append(f"{damage.message} It has been rebuilt.")
     if report.failed:
         failures = "; ".join(

@@ -72,6 +72,10 @@ class IndexDamaged(RagError):
     """An index on disk is incomplete or corrupt; the message names the damaged part."""
 
 
+class IndexOutdated(IndexDamaged):
+    """An index on disk has the format of another version."""
+
+
 class IndexBusy(RagError):
     """Another process is writing this index."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,20 @@ def test_a_stopped_change_leaves_the_index_as_it_was(lab: Lab, settings: Setting
     with pytest.raises(Stopped):
         reindex("ward", Chunking(64), settings, lab.engines, enrich=False, progress=stop)
     assert ward.index.name == before
+
+
+def test_an_index_of_an_earlier_version_is_made_again_without_alarm(lab: Lab, settings: Settings) -> None:
+    reindex("ward", Chunking(), settings, lab.engines, enrich=True)
+    manifests = list((settings.home / "corpora").rglob("manifest.json"))
+    for path in manifests:
+        written = json.loads(path.read_text())
+        path.write_text(json.dumps({**written, "format": written["format"] - 1}))
+    assert len(manifests) == 2
+    ward = open_lab("ward", settings=settings, engines=lab.engines)
+    assert ward.warnings == []
+    assert ward.enriched is not None
+    assert ward.enriched.passages.keys() == ward.index.passages.keys()
+    assert ward.run("Who washes their hands in room 7?", "bm25").ranking.hits
 
 
 def test_what_cannot_be_done_is_refused(lab: Lab, settings: Settings) -> None:
