@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from rag_core.lab.lab import Lab
 
-SOON_MS = 30_000  # for what is drawn without a model; the machine may be busy
+SOON_MS = 60_000  # for what is drawn without a model; the machine may be busy
 
 
 @pytest.fixture(autouse=True)

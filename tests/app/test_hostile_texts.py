@@ -205,6 +205,7 @@ def test_a_hostile_folder_name_on_the_measuring_pages(
     page.goto(f"{app}/measure")
     page.get_by_role("button", name="A BEIR folder").or_(page.get_by_role("radio", name="A BEIR folder")).first.click()  # fmt: skip
     folder = page.get_by_role("textbox", name="Folder")
+    expect(folder).to_be_visible()
     folder.fill(f"/nowhere/{one_line(tricks[0])}")
     folder.press("Enter")
     page.get_by_role("button", name="Measure", exact=True).click()

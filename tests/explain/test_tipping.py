@@ -16,7 +16,7 @@ from helpers.silenced import silenced
 
 from rag_core.catalog import RECIPES, Choice, Control, Number, Recipe, Switch, Weights, build
 from rag_core.explain import ControlTips, Tuner, tipping_points
-from rag_core.explain.tipping import CALLS
+from rag_core.explain.tipping import ANSWER_ONLY, CALLS
 from rag_core.runtime.services import Services
 from rag_core.values.errors import ConfigError
 from rag_core.values.trace import Trace
@@ -121,8 +121,9 @@ def test_which_controls_move_without_a_model(full: Services, recipe: Recipe):
     tips = tipping_points(retrieve(full, recipe.name), silenced(full))
     assert {one.control for one in tips if not one.why_not} == FREE[recipe.name]
     assert {one.why_not for one in tips if one.control not in FREE[recipe.name]} <= {
-        CALLS, *(recipe.idle(control, recipe.parse_values({})) for control in recipe.controls),
+        CALLS, ANSWER_ONLY, *(recipe.idle(control, recipe.parse_values({})) for control in recipe.controls),
     }  # fmt: skip
+    assert {one.control for one in tips if one.why_not == ANSWER_ONLY} == {"answer_prompt"}
 
 
 def fifty(control: Control, chosen: random.Random) -> list[object]:

@@ -70,6 +70,7 @@ class Visit:
 
     def __init__(self, browser: Browser, address: str, width: int = 1440, height: int = 1000) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": height})
+        self.context.set_default_timeout(60_000)  # the machine may be busy
         self.page: Page = self.context.new_page()
         self.requests: list[str] = []
         self.errors: list[str] = []
