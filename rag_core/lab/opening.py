@@ -77,6 +77,9 @@ def open_lab(
     Raises:
         RagError: what is missing, and the command that mends it.
     """
+    # whole, by one thread: of two that import parts of it at once, one can meet a half-made module
+    import llama_index.core  # noqa: F401
+
     settings = settings or read_settings()
     check_corpus_name(corpus)
     reading = _reading(settings, corpus, documents, progress)  # before the models, which take much longer
