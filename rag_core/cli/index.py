@@ -73,27 +73,33 @@ def index(
         raise typer.BadParameter(
             "--subject, --languages, --chunk-size and --overlap need PATH and --corpus NAME"
         )
-    if path is not None and corpus is not None:
-        from ..lab.opening import index_path
+    if path is None or corpus is None:
+        _upkeep(check=check, vectors=vectors, export=export, as_json=as_json)
+        return
+    from ..lab.opening import index_path
 
-        with interruptible() as stop:
-            report = index_path(
-                path,
-                corpus,
-                enrich=enrich,
-                context_prompt=read_text(context_prompt) if context_prompt else "",
-                subject=subject,
-                languages=None if languages is None else [code.strip() for code in languages.split(",")],
-                chunk_size=chunk_size,
-                overlap=overlap,
-                progress=stop.progress,
-                announce=show.estimate,
-            )
-        if as_json:
-            say_json(show.report_json(report))
-        else:
-            show.report(report)
-        raise typer.Exit(1 if report.nothing_read else 0)
+    with interruptible() as stop:
+        report = index_path(
+            path,
+            corpus,
+            enrich=enrich,
+            context_prompt=read_text(context_prompt) if context_prompt else "",
+            subject=subject,
+            languages=None if languages is None else [code.strip() for code in languages.split(",")],
+            chunk_size=chunk_size,
+            overlap=overlap,
+            progress=stop.progress,
+            announce=show.estimate,
+        )
+    if as_json:
+        say_json(show.report_json(report))
+    else:
+        show.report(report)
+    raise typer.Exit(1 if report.nothing_read else 0)
+
+
+def _upkeep(*, check: bool, vectors: bool, export: Path | None, as_json: bool) -> None:
+    """One action on the built-in collection: count and validate it, update its vectors, or export it."""
     from ..indexing import OfflineEnricher
     from ..lab import builtin as collection
     from ..lab.engines import load_engines
