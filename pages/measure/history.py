@@ -17,7 +17,7 @@ def main() -> None:
     folders = ev.past_runs(rag_core.read_settings())
     if not folders:
         st.info(t("Nothing has been measured yet."))
-        st.page_link("pages/measure/run.py", label=t("Measure strategies"), icon="▶️")
+        st.page_link("pages/measure/run.py", label=t("Measure strategies"), icon=":material/play_arrow:")
         return
     runs = []
     for folder in folders:

@@ -37,7 +37,7 @@ def main() -> None:
     run = _choose_run()
     if run is None:
         st.info(t("Nothing has been measured yet."))
-        st.page_link("pages/measure/run.py", label=t("Measure strategies"), icon="▶️")
+        st.page_link("pages/measure/run.py", label=t("Measure strategies"), icon=":material/play_arrow:")
         return
     results = ev.stored_results(run)
     if results is None:

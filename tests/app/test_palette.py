@@ -63,3 +63,11 @@ def test_the_style_sheet_names_only_colours_of_the_palette_and_has_none_of_its_o
     own = set(re.findall(r"#[0-9a-fA-F]{3,8}\b", STYLE))
     translucent = {one for one in own if len(one) in (5, 9) and len(set(one[1:4])) < 3}
     assert own == translucent  # greys that let the background through: lines and shadows
+
+
+def test_every_size_of_text_is_on_the_scale_or_follows_the_text_around_it() -> None:
+    sizes = set(re.findall(r"font(?:-size)?: ([^;} ]+)", STYLE))
+    scale = {f"var({name})" for name in re.findall(r"(--size-\w+):", STYLE)}
+    assert len(scale) == 6
+    assert scale <= sizes
+    assert {size for size in sizes - scale if not re.fullmatch(r"inherit|\.\d+em", size)} == set()

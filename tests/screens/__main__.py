@@ -76,7 +76,7 @@ def _tuned(page: Page, locale: str) -> None:
 def _presented(page: Page, locale: str) -> None:
     _done(page, locale)
     page.keyboard.press("F2")
-    expect(page.locator(".st-key-presenter-bar")).to_be_visible()
+    expect(page.locator(".st-key-presenter-bar")).to_be_visible(timeout=ANSWER_MS)
 
 
 def _measured(page: Page, _: str) -> None:
