@@ -85,7 +85,17 @@ if TYPE_CHECKING:
     from .indexing.uploads import MAX_FILES as MAX_UPLOADS
     from .indexing.uploads import UPLOADS, Upload
     from .lab.adding import FileOutcome
-    from .lab.corpora import IndexedDocument, LabPool, corpus_names, indexed_documents, search_documents
+    from .lab.browsing import (
+        IndexedDocument,
+        PassageSearch,
+        indexed_documents,
+        parts_of,
+        passages_by_document,
+        position_of,
+        search_passages,
+        size_of,
+    )
+    from .lab.corpora import LabPool, corpus_names
     from .lab.lab import Lab
     from .lab.opening import builtin_files, index_path, open_lab
     from .lab.removing import remove_corpus, remove_file
@@ -209,6 +219,7 @@ __all__ = [
     "OutlinedStage",
     "Part",
     "Passage",
+    "PassageSearch",
     "Place",
     "PlacedPassage",
     "PlacedQuery",
@@ -301,7 +312,10 @@ __all__ = [
     "only_in",
     "open_lab",
     "outline",
+    "parts_of",
+    "passages_by_document",
     "perhaps_you_meant",
+    "position_of",
     "process_hybrid_rrf_query",
     "process_rewriter_query",
     "project",
@@ -318,9 +332,10 @@ __all__ = [
     "remove_file",
     "results_by_query",
     "retrieve_hybrid_rrf",
-    "search_documents",
+    "search_passages",
     "set_up",
     "shared_passages",
+    "size_of",
     "source_names",
     "spans",
     "spent_so_far",
@@ -350,7 +365,8 @@ _NAMES = {  # module: its names
     "indexing.store": "CorpusIndex",
     "indexing.uploads": "MAX_UPLOAD MAX_UPLOADS UPLOADS Upload",
     "lab.adding": "FileOutcome",
-    "lab.corpora": "IndexedDocument LabPool corpus_names indexed_documents search_documents",
+    "lab.browsing": "IndexedDocument PassageSearch indexed_documents parts_of passages_by_document position_of search_passages size_of",
+    "lab.corpora": "LabPool corpus_names",
     "lab.lab": "Lab",
     "lab.opening": "builtin_files index_path open_lab",
     "lab.removing": "remove_corpus remove_file",

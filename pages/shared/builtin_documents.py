@@ -1,4 +1,4 @@
-"""The built-in documents in full, with the guidance each one cites and what its file hides."""
+"""The built-in documents, with the guidance each one cites and what its file hides."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign, whole_document
+from pages.shared import foreign, library
+from pages.shared.engine import engine
 from pages.shared.i18n import problem, said, t
-
-NAMES = {"en": "English", "es": "Español"}  # of languages
 
 
 @st.cache_data(show_spinner=False)
@@ -23,7 +22,7 @@ def _documents() -> tuple[list[rag_core.Document], list[str]]:
 
 
 def draw() -> None:
-    """Draw the filters and the chosen document."""
+    """Draw what the documents are, and the documents."""
     try:
         documents, faults = _documents()
     except rag_core.RagError as error:
@@ -43,53 +42,23 @@ def draw() -> None:
         if cited
         else t("{count} documents; some cite no guidance.", count=len(documents))
     )
-    language, topic, words = st.columns([1, 2, 3], vertical_alignment="bottom")
-    languages = sorted({document.language for document in documents})
-    chosen = language.segmented_control(
-        t("Language"),
-        languages,
-        key="documents.language",
-        format_func=lambda code: foreign.label(NAMES.get(code, code)),
-    )
-    topics = topic.multiselect(
-        t("Topic"),
-        sorted({document.topic for document in documents if document.topic}),
-        key="documents.topics",
-        placeholder=t("Choose"),
-        format_func=foreign.plain,
-    )
-    wanted = words.text_input(t("Words in the text"), key="documents.words")
-    found = [
-        document
-        for document in documents
-        if chosen in (None, document.language)
-        and (not topics or document.topic in topics)
-        and document.contains(wanted)
-    ]
-    if not found:
-        st.info(t("No matches. Remove a filter."))
-        return
-    asked = st.query_params.get("document")
-    document = st.selectbox(
-        t("{count} documents", count=len(found)),
-        found,
-        index=next((place for place, one in enumerate(found) if one.id == asked), 0),
-        format_func=lambda one: foreign.plain(f"{one.title} ({one.language})"),
-    )
-    with st.container(border=True, width=820):
-        st.subheader(foreign.label(document.title), anchor=False)
-        whole_document.draw(document)
-        if document.hidden:
-            foreign.draw(_hidden(document.hidden))
+    try:
+        library.draw(documents, engine().lab, _foot)
+    except rag_core.RagError as error:
+        st.error(foreign.label(problem(error)))
+
+
+def _foot(document: rag_core.Document) -> None:
+    """What the file hides, and the guidance it cites."""
+    if document.hidden:
+        foreign.draw(_hidden(document.hidden))
+    if document.sources:
         st.divider()
-        if document.sources:
-            st.markdown(
-                t("**Guidance cited by this document**")
-                + "\n"
-                + "".join(f"\n- {foreign.label(source)}{_age(source)}" for source in document.sources)
-            )
-        about = (document.id, document.topic, t("{count} words", count=document.word_count))
-        st.caption(foreign.label(" · ".join(part for part in about if part)))
+        st.markdown(
+            t("**Guidance cited by this document**")
+            + "\n"
+            + "".join(f"\n- {foreign.label(source)}{_age(source)}" for source in document.sources)
+        )
 
 
 def _age(source: rag_core.Source) -> str:

@@ -21,12 +21,29 @@ def draw(document: rag_core.Document) -> None:
         )
     if rag_core.gives_orders(f"{document.id}\n{document.title}\n{document.text}"):
         foreign.draw(f'<p class="rl-orders">{foreign.escape(said(rag_core.GIVES_ORDERS))}</p>')
-    foreign.draw(_body(document, quotes))
+    foreign.draw(_body(document, _part(document, quotes), quotes))
 
 
-def _body(document: rag_core.Document, quotes: Sequence[str]) -> str:
-    """The text with its headings and with quoted sentences highlighted; everything else as it was written."""
-    text = document.text.removeprefix(f"# {document.title}").strip()
+def _part(document: rag_core.Document, quotes: Sequence[str]) -> str:
+    """The text, or the part of a very long one that is chosen: at first the one with a quoted sentence."""
+    parts = rag_core.parts_of(document)
+    if len(parts) < 2:
+        return document.text
+    quoted = (
+        place for place, part in enumerate(parts)
+        if any(one.quoted for one in rag_core.highlight(part, "", document.language, quotes))
+    )  # fmt: skip
+    chosen: int = st.selectbox(
+        t("This document is long; the part shown is"), range(len(parts)), index=next(quoted, 0),
+        key=f"whole.{document.id}",
+        format_func=lambda place: t("{part:,} of {count:,}", part=place + 1, count=len(parts)),
+    )  # fmt: skip
+    return parts[chosen]
+
+
+def _body(document: rag_core.Document, text: str, quotes: Sequence[str]) -> str:
+    """A text with its headings and with quoted sentences highlighted; everything else as it was written."""
+    text = text.removeprefix(f"# {document.title}").strip()
     parts = []
     for part in re.split(r"^(#{1,6} .*)$", text, flags=re.MULTILINE):
         if part.startswith("#"):

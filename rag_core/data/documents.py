@@ -59,11 +59,6 @@ class Document:
         """Words of the body."""
         return len(self.text.split())
 
-    def contains(self, words: str) -> bool:
-        """Whether title or body contains each of these words, in any case, also inside longer words."""
-        text = f"{self.title} {self.text}".casefold()
-        return all(word in text for word in words.casefold().split())
-
 
 def as_seen(document: Document) -> Document:
     """A document without what nobody sees in its title and text; that is in its `hidden`."""

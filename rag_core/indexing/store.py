@@ -282,10 +282,14 @@ class CorpusIndex:
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
         """The k best BM25 hits for a text, and for its gloss if there is one."""
-        terms = query_tokens(text, self._languages, self._read(text))
+        terms = query_tokens(text, self._languages, self.reading(text))
         scores, matched = self._bm25.scores(terms, k1, b)
         rows = sorted(np.flatnonzero(matched), key=lambda row: (-scores[row], self._order[row]))
         return [Hit(self.passages[self._order[row]], float(scores[row]), "bm25") for row in rows[:k]]
+
+    def reading(self, text: str) -> str:
+        """What `lexical` searches for beside a text: its gloss, or the text itself."""
+        return self._read(text)
 
     def document_frequency(self, text: str) -> int:
         """Number of passages that contain a term of a text."""

@@ -1,23 +1,18 @@
-"""The corpora of a state folder: their names, their documents as they are indexed, and open labs to share."""
+"""The corpora of a state folder: their names, and open labs to share."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..data.documents import BUILTIN, Document
-from ..indexing import CorpusIndex
-from ..indexing.recovery import read_documents
+from ..data.documents import BUILTIN
 from ..values.errors import IndexDamaged
-from ..values.sources import sources_from_json
-from ..values.types import Passage
 from .lab import Lab
 
-K1, B = 1.5, 0.75  # of BM25, as the strategy bm25 has them
 MOST_OPEN = 3  # labs beside the built-in one; their passages and vectors are in memory
 
 
@@ -25,63 +20,6 @@ def corpus_names(home: Path) -> list[str]:
     """The corpora that can be searched: the built-in one, then those that were indexed, by name."""
     found = {pointer.parents[1].name for pointer in (home / "corpora").glob("*/*/CURRENT")}
     return [BUILTIN, *sorted(found - {BUILTIN}, key=str.casefold)]
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedDocument:
-    """A document as it is in an index.
-
-    Args:
-        root: the folder it was indexed from, or UPLOADS.
-        file: its file there.
-        passages: in reading order.
-    """
-
-    document: Document
-    root: str
-    file: str
-    passages: tuple[Passage, ...]
-
-
-def indexed_documents(index: CorpusIndex) -> list[IndexedDocument]:
-    """The documents of an index with their passages, by title or id.
-
-    Raises:
-        IndexDamaged: its documents cannot be read.
-    """
-    passages: dict[str, list[Passage]] = {}
-    for passage in index.passages.values():
-        passages.setdefault(passage.doc_id, []).append(passage)
-    found = [
-        IndexedDocument(
-            Document(
-                name,
-                str(node.metadata["title"]),
-                str(node.metadata["language"]),
-                node.get_content(),
-                sources=sources_from_json(node.metadata.get("sources", "")),
-            ),
-            str(node.metadata["root"]),
-            str(node.metadata["file"]),
-            tuple(sorted(passages.get(name, ()), key=lambda one: int(one.id.rsplit(":", 2)[1]))),
-        )
-        for name, node in read_documents(index.generation).items()
-    ]
-    return sorted(
-        found, key=lambda one: ((one.document.title or one.document.id).casefold(), one.document.id)
-    )
-
-
-def search_documents(
-    documents: Sequence[IndexedDocument], index: CorpusIndex, words: str
-) -> list[IndexedDocument]:
-    """The documents with a passage that has any of these words, by their best passage's BM25; all without words."""
-    if not words.strip():
-        return list(documents)
-    hits = index.lexical(words, len(index.passages), K1, B)
-    places = {name: place for place, name in enumerate(dict.fromkeys(hit.passage.doc_id for hit in hits))}
-    found = [one for one in documents if one.document.id in places]
-    return sorted(found, key=lambda one: places[one.document.id])
 
 
 @dataclass

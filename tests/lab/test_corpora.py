@@ -1,4 +1,4 @@
-"""Corpora of a state folder: their names, their documents, and the labs that sessions share."""
+"""Corpora of a state folder: their names, and the labs that sessions share."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.data.documents import BUILTIN
-from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
-from rag_core.lab.corpora import LabPool, corpus_names, indexed_documents, search_documents
+from rag_core.indexing import CorpusStore, SourceFiles
+from rag_core.lab.corpora import LabPool, corpus_names
 from rag_core.lab.lab import Lab
 from rag_core.values.errors import IndexDamaged, MissingResource
 
@@ -43,37 +43,6 @@ def test_the_built_in_corpus_comes_first_and_others_count_once_they_are_indexed(
         CorpusStore(tmp_path, name, WordEmbedder()).update(SourceFiles("test", list(DOCUMENTS)))
     (tmp_path / "corpora" / "unfinished" / "words-1").mkdir(parents=True)
     assert corpus_names(tmp_path) == [BUILTIN, "Beta", "ward"]
-
-
-def test_documents_come_by_title_with_their_passages_and_files(store: CorpusStore) -> None:
-    files = {one.id: f"{one.id}.md" for one in DOCUMENTS}
-    store.update(SourceFiles("/farm", list(DOCUMENTS), files))
-    index = store.open()
-    assert index is not None
-    found = indexed_documents(index)
-    assert [one.document.title for one in found] == [
-        "Birds",
-        "Cats",
-        "Cats and dogs",
-        "Dogs",
-        "Fish",
-        "Gatos",
-    ]
-    assert {(one.root, one.file) for one in found} == {("/farm", name) for name in files.values()}
-    by_id = {one.id: one for one in DOCUMENTS}
-    for one in found:
-        assert one.document.text == by_id[one.document.id].text
-        assert " ".join(passage.text for passage in one.passages) == one.document.text
-
-
-def test_words_find_documents_by_their_best_passage(index: CorpusIndex) -> None:
-    documents = indexed_documents(index)
-    hits = index.lexical("swim", 10, 1.5, 0.75)
-    found = search_documents(documents, index, "swim")
-    assert [one.document.id for one in found] == [hit.passage.doc_id for hit in hits]
-    assert {one.document.id for one in found} == {"c", "f"}
-    assert search_documents(documents, index, "xyloquine") == []
-    assert search_documents(documents, index, " ") == documents
 
 
 def test_a_lab_is_opened_once_for_all_sessions() -> None:

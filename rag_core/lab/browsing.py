@@ -1,0 +1,113 @@
+"""Reading a corpus: its documents as they were cut into passages, and a search for words in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ..data.documents import Document
+from ..indexing import CorpusIndex
+from ..indexing.cutting import blocks
+from ..indexing.recovery import read_documents
+from ..values.sources import sources_from_json
+from ..values.types import Hit, Passage
+from .lab import Lab
+
+K1, B = 1.5, 0.75  # of BM25, as the strategy bm25 has them
+MOST_SHOWN = 60_000  # characters, about 20 pages: what a browser draws at once
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedDocument:
+    """A document as it is in an index.
+
+    Args:
+        root: the folder it was indexed from, or UPLOADS.
+        file: its file there.
+    """
+
+    document: Document
+    root: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSearch:
+    """Passages that have any of the words searched for.
+
+    Args:
+        hits: best first, by BM25 score, then id.
+        read: the words in English, which were searched for as well; empty if there are none.
+    """
+
+    hits: tuple[Hit, ...]
+    read: str = ""
+
+
+def indexed_documents(index: CorpusIndex) -> list[IndexedDocument]:
+    """The documents of an index, by title or id.
+
+    Raises:
+        IndexDamaged: they cannot be read.
+    """
+    found = [
+        IndexedDocument(
+            Document(
+                name,
+                str(node.metadata["title"]),
+                str(node.metadata["language"]),
+                node.get_content(),
+                sources=sources_from_json(node.metadata.get("sources", "")),
+            ),
+            str(node.metadata["root"]),
+            str(node.metadata["file"]),
+        )
+        for name, node in read_documents(index.generation).items()
+    ]
+    return sorted(
+        found, key=lambda one: ((one.document.title or one.document.id).casefold(), one.document.id)
+    )
+
+
+def search_passages(lab: Lab, words: str) -> PassageSearch:
+    """Every passage of a lab's corpus that has any of these words, by BM25; calls no model.
+
+    Robertson and Zaragoza 2009, as the strategy `bm25` has it with its defaults, at any depth.
+
+    Raises:
+        RagError: the index is lost or damaged.
+    """
+    index = lab.index
+    hits = index.lexical(words, len(index.passages), K1, B)
+    read = index.reading(words)
+    return PassageSearch(tuple(hits), "" if read == words else read)
+
+
+def passages_by_document(lab: Lab) -> Mapping[str, tuple[Passage, ...]]:
+    """Document id -> its passages in reading order, with their contexts where the corpus has an enriched index.
+
+    Raises:
+        RagError: the index is lost or damaged.
+    """
+    enriched = lab.enriched
+    contexts = enriched.passages if enriched else {}
+    found: dict[str, list[Passage]] = {}
+    for name, passage in lab.index.passages.items():
+        context = contexts[name].context if name in contexts else ""
+        found.setdefault(passage.doc_id, []).append(replace(passage, context=context))
+    return {name: tuple(sorted(members, key=position_of)) for name, members in found.items()}
+
+
+def position_of(passage: Passage) -> int:
+    """Where a passage stands in its document, from 0."""
+    return int(passage.id.rsplit(":", 2)[1])
+
+
+def size_of(lab: Lab, passage: Passage) -> int:
+    """How long a passage is with its title and headings, in word pieces of the embedding model: what chunking limits."""
+    return lab.engines.embedder.count(replace(passage, context="").indexed_text)
+
+
+def parts_of(document: Document) -> tuple[str, ...]:
+    """A document's text in parts of at most MOST_SHOWN characters, cut between paragraphs if possible."""
+    return tuple(blocks(document.text, MOST_SHOWN))
