@@ -151,7 +151,7 @@ def _empty(setup: rag_core.Setup) -> None:
 
 
 def _changes(setup: rag_core.Setup) -> str:
-    return "" if presenter.blind() else rag_core.describe_changes(setup.strategy)
+    return "" if presenter.blind() else said(rag_core.describe_changes(setup.strategy))
 
 
 def _runs_on(setup: rag_core.Setup) -> str:

@@ -29,7 +29,7 @@ from pages.shared import (
 )
 from pages.shared.engine import engine
 from pages.shared.foreign import escape, label
-from pages.shared.i18n import plural, t
+from pages.shared.i18n import plural, problem, said, t
 from pages.shared.live import Column, Comparison
 from pages.shared.question import pick_demo
 
@@ -71,7 +71,7 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
             names = list(rag_core.RECIPES)
             st.selectbox(
                 label(t("Strategy")), names, index=names.index(tuning.DEFAULT), key=tuning.STRATEGY,
-                format_func=lambda name: foreign.plain(rag_core.RECIPES[name].title),
+                format_func=lambda name: foreign.plain(said(rag_core.RECIPES[name].title)),
                 label_visibility="collapsed", persist_state="session",
             )  # fmt: skip
             country.choose()
@@ -86,7 +86,7 @@ def _start(question: str, earlier: Comparison | None) -> None:
     try:
         strategy = rag_core.build((tuning.strategy(), tuning.values()))
     except rag_core.RagError as error:
-        st.error(foreign.label(error))
+        st.error(foreign.label(problem(error)))
         return
     run = asking.start(question, [strategy], earlier)
     if run is None:
@@ -99,13 +99,13 @@ def _start(question: str, earlier: Comparison | None) -> None:
 def _progress(run: Comparison) -> None:
     """Redraw the running question until it is over."""
     (column,) = run.columns
-    stages, said = st.empty(), st.empty()
+    stages, answered = st.empty(), st.empty()
     over = False
     while not over:
         run.mark_watched()
         over = run.over  # read before drawing, so that the last redraw shows everything
         foreign.draw(column_parts.stages(column), place=stages)
-        foreign.draw(column_parts.answer(column, 0, engine().state), place=said)
+        foreign.draw(column_parts.answer(column, 0, engine().state), place=answered)
         if not over:
             time.sleep(TICK_S)
 
@@ -122,7 +122,7 @@ def _workbench() -> None:
             bench = tuning.bench(run)
             move = bench.move(strategy) if bench else None
     except rag_core.RagError as error:
-        failure = str(error)
+        failure = problem(error)
     _summary(bench, move, failure)
     left, right = st.columns([5, 8], gap="large")
     with left, st.container(key="tune-controls"):
@@ -135,7 +135,7 @@ def _workbench() -> None:
             _warn(run.columns[0])
         else:
             hint = t("Press Run once. Then every control that can, redraws this at once.")
-            foreign.draw(f'<p class="rl-hint">{escape(recipe.summary)} {escape(hint)}</p>')
+            foreign.draw(f'<p class="rl-hint">{escape(said(recipe.summary))} {escape(hint)}</p>')
     if run and strategy and bench:
         tuning.put_address(run, strategy, bench.pinned)
 
@@ -201,9 +201,9 @@ def _again() -> None:
 def _counter(bench: tuning.Bench, move: rag_core.Move) -> str:
     """What the move cost, and what it changed; or what it would ask of models."""
     if move.trace is None:
-        said = t("This setting needs a run: {calls}.", calls=tuning_notes.calls(move.needs))
+        notice = t("This setting needs a run: {calls}.", calls=tuning_notes.calls(move.needs))
         below = t("Shown is still: {setting}.", setting=_setting(bench.shown))
-        return f'<div class="rl-counter rl-waits" role="status"><b>{escape(said)}</b> <span>{escape(below)}</span></div>'
+        return f'<div class="rl-counter rl-waits" role="status"><b>{escape(notice)}</b> <span>{escape(below)}</span></div>'
     counted = plural("{count} model call", "{count} model calls", move.calls)
     took = t("{counted}, {ms} ms", counted=counted, ms=f"{1000 * move.seconds:.1f}")
     found = changes.in_short(rag_core.rank_changes(bench.pinned, bench.shown))
@@ -212,7 +212,7 @@ def _counter(bench: tuning.Bench, move: rag_core.Move) -> str:
 
 
 def _setting(trace: rag_core.Trace) -> str:
-    return rag_core.describe_changes((trace.strategy, trace.controls)) or t("the defaults")
+    return said(rag_core.describe_changes((trace.strategy, trace.controls))) or t("the defaults")
 
 
 def _result(bench: tuning.Bench) -> None:
@@ -223,9 +223,9 @@ def _result(bench: tuning.Bench) -> None:
     trace = answered or bench.base
     column = Column(rag_core.build((trace.strategy, trace.controls)), list(trace.steps), trace=trace)
     if answered is None:
-        said = t("This answer was written for an earlier ranking ({setting}).", setting=_setting(trace))
+        notice = t("This answer was written for an earlier ranking ({setting}).", setting=_setting(trace))
         more = t("Press “Run this setting” to have it written anew: 1 model call.")
-        foreign.draw(f'<p class="rl-box rl-thin">{escape(said)} {escape(more)}</p>')
+        foreign.draw(f'<p class="rl-box rl-thin">{escape(notice)} {escape(more)}</p>')
     foreign.draw(column_parts.answer(column, 0, engine().state))
     if trace.answer and bench.pinned.answer:
         foreign.draw(changes.answers(bench.pinned.answer, trace.answer))

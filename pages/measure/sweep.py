@@ -71,17 +71,17 @@ def _form() -> None:
     with right:
         others = [one for one in controls if one not in counts]
         varied = st.multiselect(
-            t("Vary"), others, format_func=foreign.plain, default=[one for one in TUNED_FIRST if one in others][:3],
+            t("Vary"), others, format_func=lambda one: foreign.plain(_called(controls[one])), default=[one for one in TUNED_FIRST if one in others][:3],
             placeholder=t("Choose"), key=f"sweep.vary.{name}", **KEPT,
         )  # fmt: skip
         varied += st.multiselect(
-            t("Vary counts of passages too"), counts, format_func=foreign.plain, default=[], key=f"sweep.counts.{name}",
+            t("Vary counts of passages too"), counts, format_func=lambda one: foreign.plain(_called(controls[one])), default=[], key=f"sweep.counts.{name}",
             placeholder=t("Kept as they are"), **KEPT,
         )  # fmt: skip
         st.caption(
             t(
                 "Counts are kept as they are unless you add them: more passages alone raise nDCG@10 and recall. "
-                "If k_final varies, the result shows how much of the gain comes from that."
+                "If the passages used (k_final) vary, the result shows how much of the gain comes from that."
             )
         )
         axes = {one: _axis(recipe, controls[one]) for one in varied}
@@ -124,6 +124,11 @@ def _counts_passages(control: rag_core.Control) -> bool:
     return isinstance(control, rag_core.Number) and control.unit == "passages"
 
 
+def _called(control: rag_core.Control) -> str:
+    """What people call a control, and its field name beside it."""
+    return f"{said(control.title)} · {control.name}"
+
+
 def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, ...]:
     """The values of a control to try."""
     key = f"sweep.{recipe.name}.{control.name}"
@@ -131,19 +136,19 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
         case rag_core.Number():
             number = int if control.whole else float
             low, high = st.slider(
-                label(control.name), number(control.min), number(control.max), (number(control.min), number(_high(control))),
+                label(_called(control)), number(control.min), number(control.max), (number(control.min), number(_high(control))),
                 step=number(control.step), help=label(said(control.help)), key=key, **KEPT,
             )  # fmt: skip
             return ev.axis_values(control, low, high)
         case rag_core.Switch():
             st.caption(
-                t("{name}: on and off. {help}", name=label(control.name), help=label(said(control.help)))
+                t("{name}: on and off. {help}", name=label(_called(control)), help=label(said(control.help)))
             )
             return (True, False)
         case rag_core.Choice():
             return tuple(
                 st.pills(
-                    label(control.name),
+                    label(_called(control)),
                     control.choices,
                     format_func=label,
                     default=control.choices,
@@ -154,7 +159,7 @@ def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, .
                 )
             )
     text = st.text_input(
-        t("{name}: values, separated by semicolons", name=label(control.name)),
+        t("{name}: values, separated by semicolons", name=label(_called(control))),
         f"{foreign.plain(rag_core.format_value(control.default))};",
         help=label(said(control.help)), key=key, **KEPT,
     )  # fmt: skip
@@ -180,17 +185,31 @@ def _result(result: ev.SweepResult) -> None:
     if not result.varied:
         st.info(t("All settings were the same, so there is nothing to plot."))
         return
+    declared = {control.name: control for control in rag_core.RECIPES[result.strategy].controls}
+
+    def called(name: str) -> str:
+        """As in the form; by its name if this version has no such control."""
+        return _called(declared[name]) if name in declared else name
+
     left, right = st.columns(2)
     with left:
         control = st.selectbox(
-            t("Along one control"), result.varied, format_func=foreign.plain, key="sweep.x"
+            t("Along one control"),
+            result.varied,
+            format_func=lambda name: foreign.plain(called(name)),
+            key="sweep.x",
         )
         foreign.chart(plots.curve(result.best_along(control), control, title), "curve")
         st.caption(t("The best score at each value, over all other controls, with its 95 % interval."))
     with right:
         others = [name for name in result.varied if name != control]
         if others:
-            other = st.selectbox(t("Against another"), others, format_func=foreign.plain, key="sweep.y")
+            other = st.selectbox(
+                t("Against another"),
+                others,
+                format_func=lambda name: foreign.plain(called(name)),
+                key="sweep.y",
+            )
             best = result.best_along(control, other)
             foreign.chart(plots.heat(best, control, other, title), "heat")
     st.subheader(t("Quality, time and cost"), anchor=False)

@@ -12,7 +12,7 @@ from pages.shared import changes, foreign
 from pages.shared.costs import cost_and_time
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
-from pages.shared.i18n import declared, problem, said, t
+from pages.shared.i18n import declared, in_words, problem, said, t
 from pages.shared.prompts import prompts
 from pages.shared.rank_flow import MOST, rank_flow
 from pages.shared.scales import SCALES
@@ -93,7 +93,7 @@ def _taken_apart(lines: Sequence[rag_core.ScoreLine], titles: Mapping[str, str])
         by = "" if line.origin == "question" else f"<br><small>{escape(line.origin)}</small>"
         note = f"<br><small>{t('Reason: {reason}', reason=escape(line.note))}</small>" if line.note else ""
         rows.append(
-            f"<tr><td>{escape(line.title)}{by}</td><td>#{line.rank:d}</td>"
+            f"<tr><td>{escape(said(line.title))}{by}</td><td>#{line.rank:d}</td>"
             f"<td>{escape(said(SCALES[line.scale]))} {line.score:.4f}{note}{_parts(line.parts, titles)}</td></tr>"
         )
     return (
@@ -143,11 +143,11 @@ def _moves(tips: Sequence[rag_core.ControlTips]) -> str:
             fixed.setdefault(one.why_not, []).append(one.label)
             continue
         points = "".join(
-            f"<li><b>→ {escape(rag_core.format_value(point.value))}</b> {escape(said(point.effect))}</li>"
+            f"<li><b>→ {escape(in_words(point.value))}</b> {escape(said(point.effect))}</li>"
             for point in one.points
         )
         rows.append(
-            f"<dt>{escape(said(one.label))} {escape(rag_core.format_value(one.current))} <small>{escape(one.control)}</small></dt><dd>{f'<ul>{points}</ul>' if points else ''}"
+            f"<dt>{escape(said(one.label))} {escape(in_words(one.current))} <small>{escape(one.control)}</small></dt><dd>{f'<ul>{points}</ul>' if points else ''}"
             f"{f'<small>{escape(said(one.unmoved))}</small>' if one.unmoved else ''}</dd>"
         )
     rows += [
@@ -191,7 +191,11 @@ def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab])
 def _lost(trace: rag_core.Trace, passage: str, lab: rag_core.Lab) -> str:
     if passage not in lab.passages:
         return t("It is not among the documents that were searched.")
-    return said(lab.why_not(trace, passage).text)
+    found = lab.why_not(trace, passage)
+    if found.fate is None:
+        return said(found.text)
+    fate = said(found.fate.text)
+    return f"{fate[0].upper()}{fate[1:]}."
 
 
 def _called(passage: rag_core.Passage) -> str:

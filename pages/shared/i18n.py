@@ -57,6 +57,13 @@ def problem(error: rag_core.RagError | str) -> str:
     return f"{said(error.message)} {said(error.next_step)}".strip()
 
 
+def in_words(value: object) -> str:
+    """A control's value as people write it: a switch is on or off, anything else as on the command line."""
+    if isinstance(value, bool):
+        return t("On") if value else t("Off")
+    return rag_core.format_value(value)
+
+
 def declared(message: str, /) -> str:
     """The message as it is: marks a constant for the catalogue, to be shown through `said`."""
     return message

@@ -7,7 +7,7 @@ import streamlit as st
 import rag_core
 from pages.shared import controls, corpora, foreign
 from pages.shared.engine import engine
-from pages.shared.i18n import problem, t
+from pages.shared.i18n import problem, said, t
 
 SAME = ""  # the option that chooses nothing
 MODELS = ("model", "rewriter_model", "judge_model")
@@ -66,7 +66,7 @@ def _called(model: str) -> str:
 
 def title(setup: rag_core.Setup) -> str:
     """A column's name: its strategy, what is changed in it, and what it runs on."""
-    return " · ".join(part for part in (rag_core.describe(setup.strategy), runs_on(setup)) if part)
+    return " · ".join(part for part in (said(rag_core.describe(setup.strategy)), runs_on(setup)) if part)
 
 
 def put(position: int, setup: rag_core.Setup) -> None:

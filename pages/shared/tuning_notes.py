@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import rag_core
 from pages.shared.foreign import escape
-from pages.shared.i18n import plural, t
+from pages.shared.i18n import in_words, plural, said, t
 
 
 def note(
@@ -22,29 +22,27 @@ def note(
     """
     lines: list[str] = []
     if idle:
-        lines = [idle]
+        lines = [said(idle)]
     elif works:
         lines = [t("May need Run: {calls}", calls=calls(works))]
     elif tips:
         lines = [_point(point) for one in tips for point in one.points][:2]
-        lines = lines or [next((one.unmoved for one in tips if one.unmoved), "")]
+        lines = lines or [said(next((one.unmoved for one in tips if one.unmoved), ""))]
     shown = "".join(f'<span title="{escape(line)}">{escape(line)}</span>' for line in lines)
     return f'<div class="rl-knob-note">{shown}</div>'
 
 
 def _point(point: rag_core.TippingPoint) -> str:
     """As in: 0.47 lets in no. 7, “Anti-D”."""
-    value = rag_core.format_value(point.value)
-    if isinstance(point.value, bool):
-        value = t("On") if point.value else t("Off")
+    value = in_words(point.value)
     rank, passage = (point.gained or point.lost)[0]
     title = passage.full_title
     more = len(point.gained or point.lost) - 1
     if point.gained:
-        said = t("{value} lets in no. {rank}, “{title}”", value=value, rank=rank, title=title)
+        moved = t("{value} lets in no. {rank}, “{title}”", value=value, rank=rank, title=title)
     else:
-        said = t("{value} drops no. {rank}, “{title}”", value=value, rank=rank, title=title)
-    return t("{said} and {more} more", said=said, more=more) if more else said
+        moved = t("{value} drops no. {rank}, “{title}”", value=value, rank=rank, title=title)
+    return t("{said} and {more} more", said=moved, more=more) if more else moved
 
 
 def calls(works: Sequence[rag_core.Work]) -> str:

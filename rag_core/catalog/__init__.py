@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError
+from ..values.message import Message
 from .advanced import CONTEXTUAL, MULTI_QUERY_REWRITER, RAG_MSR
 from .basic import BM25, HYBRID_RRF, HYDE, SIMPLE_SEMANTIC
 from .controls import MAX_PASSAGES, Choice, Control, Number, Switch, Values, Weights, format_value
@@ -88,14 +89,15 @@ def describe_changes(chosen: StrategySpec) -> str:
     """
     name, values = _named(chosen)
     recipe = RECIPES.get(name)
-    return ", ".join(recipe.changes(values)) if recipe else ""
+    changes = recipe.changes(values) if recipe else ()
+    return Message.joined(changes) if changes else ""
 
 
 def describe(chosen: StrategySpec) -> str:
     """A strategy's title and how it differs from its defaults: "Hybrid RRF + MMR · λ 0.3, passages used 8"."""
     name, _ = _named(chosen)
-    title = RECIPES[name].title if name in RECIPES else name
-    return " · ".join(part for part in (title, describe_changes(chosen)) if part)
+    title = Message(RECIPES[name].title) if name in RECIPES else name
+    return Message.joined((part for part in (title, describe_changes(chosen)) if part), " · ")
 
 
 def _named(chosen: StrategySpec) -> tuple[str, Mapping[str, object]]:

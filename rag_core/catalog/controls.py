@@ -77,7 +77,7 @@ class Control(ABC):
 
     def brief(self, value: Any) -> str:
         """Short name and plain value: "λ 0.3"."""
-        return f"{self.short} {format_value(value)}"
+        return Message("{name} {value}", name=Message(self.short), value=format_value(value))
 
     def as_json(self) -> dict[str, Any]:
         """The shape `rag strategies --json` prints; what does not apply is null."""
@@ -156,7 +156,9 @@ class Switch(Control):
 
     def brief(self, value: Any) -> str:
         """With "on" or "off"."""
-        return f"{self.short} {'on' if value else 'off'}"
+        if value:
+            return Message("{name} on", name=Message(self.short))
+        return Message("{name} off", name=Message(self.short))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,8 @@ class Weights(Control):
 
     def brief(self, value: Any) -> str:
         """With the weights in a row."""
-        return f"{self.short} {' / '.join(map(format_value, value))}"
+        values = " / ".join(map(format_value, value))
+        return Message("{name} {value}", name=Message(self.short), value=values)
 
     def as_json(self) -> dict[str, Any]:
         """With the range of each weight."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +12,7 @@ from ..stages import Mmr, ReciprocalRankFusion, Threshold, Top
 from ..values.message import Message
 from ..values.trace import Step, Trace
 from ..values.types import Hit, Passage, Ranking
-from .flow import FlowColumn, Lane, Place, lanes, last_hits, places, ranks
+from .flow import FlowColumn, Lane, Place, lanes, last_hits, places, ranks, stage_title
 from .fusions import fusion_of
 
 FateKind = Literal[
@@ -86,14 +85,32 @@ def fates_json(trace: Trace) -> dict[str, Any]:
 
 def summary(found: Sequence[Fate]) -> str:
     """How many passages met which fate: "16 passages: 5 used, 5 cut by MMR, 6 cut by the pool of 10"."""
-    kinds = Counter("used" if fate.used else _ended(fate) for fate in found)
-    counts = ", ".join(f"{count:,} {what}" for what, count in kinds.items())
-    return f"{len(found):,} passages: {counts}" if found else "no passage was found"
+    if not found:
+        return Message("no passage was found")
+    kinds = Counter(Message("used") if fate.used else _ended(fate) for fate in found)
+    counts = [Message("{count:,} {fate}", count=count, fate=kind) for kind, count in kinds.items()]
+    return Message("{count:,} passages: {fates}", count=len(found), fates=Message.joined(counts))
 
 
 def _ended(fate: Fate) -> str:
     """A fate without what is the passage's own."""
-    return re.split(r" \(|: ", fate.text)[0]
+    match fate.kind:
+        case "cut":
+            template = fate.text.template if isinstance(fate.text, Message) else ""
+            limit = fate.text.fields["limit"] if isinstance(fate.text, Message) else fate.limit
+            if template.startswith("not reranked"):
+                return Message("not reranked, cut by {limit}", limit=limit)
+            return Message("cut by {limit}", limit=limit)
+        case "below":
+            return Message("below θ")
+        case "similar" | "less_relevant":
+            return Message("cut by MMR")
+        case "weightless":
+            return Message("ignored by fusion")
+        case "unscored":
+            return Message("left out by {stage}", stage=stage_title(fate.stage))
+        case _:
+            return Message("dropped by {stage}", stage=stage_title(fate.stage))
 
 
 def fates(trace: Trace) -> tuple[Fate, ...]:

@@ -12,9 +12,11 @@ from ..runtime.context import Context
 from ..runtime.services import Services
 from ..stages import Bm25, Dense, Retrieve, Retriever
 from ..values.errors import InputError
+from ..values.message import Message
 from ..values.trace import Trace
 from ..values.types import Passage, Ranking
 from .fate import Fate, at_least_apart, fates
+from .flow import stage_title
 from .replay import Replay
 
 MOST_RANKED = 20_000  # passages of a corpus whose vectors are all read to tell a dense rank; a second or so
@@ -90,9 +92,9 @@ def why_not(trace: Trace, passage: str, services: Services, passages: Mapping[st
             return WhyNot(passages[passage], trace.strategy, fate, (), sentence)
     replay = Replay(trace, services)
     searches = tuple(_searches(replay, passage, passages))
-    told = "; ".join(one.text for one in searches)
-    sentence = f"Never retrieved{f': {told}' if told else ''}."
-    return WhyNot(passages[passage], trace.strategy, None, searches, sentence)
+    told = Message.joined((one.text for one in searches), "; ")
+    lost = Message("Never retrieved: {searches}.", searches=told) if searches else Message("Never retrieved.")
+    return WhyNot(passages[passage], trace.strategy, None, searches, lost)
 
 
 def _searches(replay: Replay, passage: str, passages: Collection[str]) -> Iterator[Missed]:
@@ -116,7 +118,9 @@ def _missed(
             rank, score = _bm25_rank(retriever, ranking, passage, len(passages), ctx)
     last = ranking.hits[-1].score if ranking.hits else None
     origin = ranking.query.origin
-    name = ranking.retriever if origin == "question" else f"{ranking.retriever} of {origin}"
+    name = stage_title(ranking.retriever)
+    if origin != "question":
+        name = Message("{search} of {origin}", search=name, origin=origin)
     text = _clause(name, isinstance(retriever, Bm25), rank, score, len(ranking), last)
     return Missed(ranking.retriever, origin, ranking.query.text, rank, score, len(ranking), last, text)
 
@@ -125,12 +129,15 @@ def _clause(
     name: str, by_words: bool, rank: int | None, score: float | None, admitted: int, last: float | None
 ) -> str:
     if score is None:
-        why = "it has none of the query's words" if by_words else f"not among its {admitted}"
-        return f"{name}: {why}"
+        if by_words:
+            return Message("{search}: it has none of the query's words", search=name)
+        return Message("{search}: not among its {admitted}", search=name, admitted=admitted)
     shown, needed = at_least_apart(score, score if last is None else last)
-    place = "" if rank is None else f"rank {rank:,}, "
-    limit = "" if last is None else f"; the last of {admitted} returned has {needed}"
-    return f"{name}: {place}score {shown}{limit}".replace(";", ",")
+    parts = [Message("rank {rank:,}", rank=rank)] if rank is not None else []
+    parts.append(Message("score {score}", score=shown))
+    if last is not None:
+        parts.append(Message("the last of {admitted} returned has {score}", admitted=admitted, score=needed))
+    return Message("{search}: {found}", search=name, found=Message.joined(parts))
 
 
 def _dense_rank(

@@ -12,13 +12,14 @@ from typing import Any
 from ..catalog import Choice, Control, Number, Switch, Weights, format_value
 from ..runtime.services import Services
 from ..values.errors import ConfigError
+from ..values.message import Message
 from ..values.trace import Trace
 from ..values.types import Passage
 from .critical import NUDGE, Assign, critical_values
 from .replay import NeedsModel, Replay, Values
 
-CALLS = "Moving it calls a model."
-ANSWER_ONLY = "It changes only the answer, not the passages."
+CALLS = Message("Moving it calls a model.")
+ANSWER_ONLY = Message("It changes only the answer, not the passages.")
 DECIMALS = 12  # at most, of a value that is shown
 PRECISION = 1e-9  # of a value found by bisection
 
@@ -146,8 +147,10 @@ def _choices(replay: Replay, others: Sequence[object], tips: ControlTips) -> Con
                 points.append(_point(replay, {tips.control: value}, value, tips.current, tips))
     if not told:
         raise NeedsModel
-    none = "No other value" if told == len(others) else "No other value that calls no model"
-    return replace(tips, points=tuple(points), unmoved="" if points else f"{none} changes the passages.")
+    none = Message("No other value changes the passages.")
+    if told < len(others):
+        none = Message("No other value that calls no model changes the passages.")
+    return replace(tips, points=tuple(points), unmoved="" if points else none)
 
 
 def _point(replay: Replay, values: Values, value: object, beside: object, tips: ControlTips) -> TippingPoint:
@@ -155,15 +158,23 @@ def _point(replay: Replay, values: Values, value: object, beside: object, tips: 
     then = {hit.id: (rank, hit.passage) for rank, hit in enumerate(replay.run(values).ranking, start=1)}
     gained = tuple(found for name, found in then.items() if name not in now)
     lost = tuple(found for name, found in now.items() if name not in then)
-    verbs = [f"admits {_listed(gained)}"] if gained else []
-    verbs += [f"drops {_listed(lost)}"] if lost else []
     moved = f"{tips.symbol} {format_value(tips.current)} → {format_value(value)}"
-    effect = " and ".join(verbs)
+    effect = _effect(gained, lost)
     return TippingPoint(value, beside, f"{moved} {effect}", effect, gained, lost)
 
 
-def _listed(found: Sequence[tuple[int, Passage]]) -> str:
-    return ", ".join(f"“{passage.full_title}” (rank {rank})" for rank, passage in found)
+def _effect(gained: Sequence[tuple[int, Passage]], lost: Sequence[tuple[int, Passage]]) -> str:
+    if not lost:
+        return Message("admits {passages}", passages=_listed(gained)) if gained else ""
+    if not gained:
+        return Message("drops {passages}", passages=_listed(lost))
+    return Message("admits {gained} and drops {lost}", gained=_listed(gained), lost=_listed(lost))
+
+
+def _listed(found: Sequence[tuple[int, Passage]]) -> Message:
+    return Message.joined(
+        Message("“{title}” (rank {rank})", title=passage.full_title, rank=rank) for rank, passage in found
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +188,8 @@ class _Move:
 
     def tips(self, tips: ControlTips) -> ControlTips:
         """With the points on both sides."""
-        points, still = [], []
+        points: list[TippingPoint] = []
+        still: list[float] = []
         for bound in (self.control.min, self.control.max):
             if bound == self.current:
                 continue
@@ -186,9 +198,20 @@ class _Move:
                 value, beside = found
                 points.append(_point(self.replay, self.assign(value), value, beside, tips))
             else:
-                still.append(f"{'down' if bound < self.current else 'up'} to {bound:g}")
-        unmoved = f"{' and '.join(still).capitalize()} nothing changes." if still else ""
-        return replace(tips, points=tuple(points), unmoved=unmoved)
+                still.append(bound)
+        return replace(tips, points=tuple(points), unmoved=self._unmoved(still))
+
+    def _unmoved(self, bounds: Sequence[float]) -> str:
+        """The range without effect, by the bounds that change nothing."""
+        match bounds:
+            case [low, high]:
+                return Message("Down to {low:g} and up to {high:g} nothing changes.", low=low, high=high)
+            case [bound] if bound < self.current:
+                return Message("Down to {low:g} nothing changes.", low=bound)
+            case [bound]:
+                return Message("Up to {high:g} nothing changes.", high=bound)
+            case _:
+                return ""
 
     def _same(self, value: float) -> bool:
         """Whether a value leaves the passages as they are; one that cannot be set counts as no change."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from ..stages.base import FusionStage, SelectStage, Stage
 from ..stages.retrieve import Retrieve
+from ..values.message import Message
 from ..values.types import State
 
 
@@ -22,13 +24,15 @@ class Bound:
         """The sum."""
         return sum(self.parts)
 
-    def __str__(self) -> str:
-        several = len(self.parts) > 1
-        if len(set(self.parts)) == 1:
+    def passed_on(self) -> str:
+        """What it lets through, as a clause."""
+        if len(self.parts) == 1:
+            how = ""
+        elif len(set(self.parts)) == 1:
             how = f" ({len(self.parts)} × {self.parts[0]})"
         else:
             how = f" ({' + '.join(map(str, self.parts))})"
-        return f"{_pass_on(self.controls)} only {self.most}{how if several else ''}"
+        return _passed_on(self.controls, f"{self.most}{how}")
 
 
 def shortages(stages: Sequence[Stage], states: Sequence[State]) -> list[str]:
@@ -66,7 +70,7 @@ def _capped(stages: Sequence[Stage], states: Sequence[State]) -> Iterator[tuple[
             case SelectStage(most=int(k), control=control):
                 for bound in bounds:
                     if k > bound.most:
-                        yield control, f"{control} is {k}, but {bound}."
+                        yield control, _short(control, k, bound.passed_on())
                 bounds = [Bound((k,), (control,)) if k <= bound.most else bound for bound in bounds]
             case _:
                 pass
@@ -92,15 +96,15 @@ def _too_few(stages: Sequence[Stage], states: Sequence[State], last: int) -> tup
         case Retrieve() as search:
             full = _full(search, states[place])
             left = (
-                f"{_pass_on(full)} only {got} different passages"
+                _passed_on(full, _different_passages(got))
                 if full
-                else f"only {got} passages were found"
+                else Message("only {got} passages were found", got=got)
             )
         case SelectStage(most=int(), control=other):
-            left = f"{_pass_on((other,))} only {got} different passages"
+            left = _passed_on((other,), _different_passages(got))
         case _:
             return None
-    return control, f"{control} is {wanted}, but {left}."
+    return control, _short(control, wanted, left)
 
 
 def _full(search: Retrieve, state: State) -> tuple[str, ...]:
@@ -114,5 +118,16 @@ def _different(state: State) -> int:
     return len({hit.id for ranking in state.rankings for hit in ranking})
 
 
-def _pass_on(controls: Sequence[str]) -> str:
-    return f"{' and '.join(controls)} {'passes' if len(controls) == 1 else 'pass'} on"
+def _short(control: str, wanted: int, why: str) -> str:
+    return Message("{control} is {wanted}, but {why}.", control=control, wanted=wanted, why=why)
+
+
+def _different_passages(got: int) -> str:
+    return Message("{got} different passages", got=got)
+
+
+def _passed_on(controls: Sequence[str], what: str) -> str:
+    if len(controls) == 1:
+        return Message("{control} passes on only {what}", control=controls[0], what=what)
+    listed = reduce(lambda some, one: Message("{some} and {one}", some=some, one=one), controls)
+    return Message("{controls} pass on only {what}", controls=listed, what=what)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..language.analysis import detect_language
 from ..prompts.replies import COMPLETE, TOO_LONG
 from ..values.jurisdictions import name_of
+from ..values.message import Message
 from ..values.profile import LANGUAGE_NAMES
 from ..values.sources import difference, listed
 from ..values.types import Passage
@@ -245,7 +246,9 @@ def _in(language: str, texts: dict[str, str]) -> str:
 
 def incomplete(finish: str) -> str:
     """Warning: the answer ends before its end."""
-    return f"The model's reply is incomplete{_because(finish)}."
+    if finish == COMPLETE:
+        return Message("The model's reply is incomplete.")
+    return Message("The model's reply is incomplete (finish reason: {finish}).", finish=finish)
 
 
 def says_nothing(reply: str, finish: str) -> str:
@@ -259,89 +262,123 @@ def _because(finish: str) -> str:
     return "" if finish == COMPLETE else f" (finish reason: {finish})"
 
 
-NO_CITATIONS = "The answer cites none of its passages."
+NO_CITATIONS = Message("The answer cites none of its passages.")
 
 
 def unsupported_citations(count: int, total: int) -> str:
     """Warning: citations whose passage seems to be about something else."""
     return (
-        f"{count} of {total} citations point to a passage that does not support the sentence."
+        Message(
+            "{count} of {total} citations point to a passage that does not support the sentence.",
+            count=count,
+            total=total,
+        )
         if total > 1
-        else "The citation points to a passage that does not support the sentence."
+        else Message("The citation points to a passage that does not support the sentence.")
     )
 
 
 def unlabelled(count: int, total: int, reason: str) -> str:
     """Warning: passages without a relevance label."""
-    return f"{count} of {total} passages have no relevance label: {reason}."
+    return Message(
+        "{count} of {total} passages have no relevance label: {reason}.",
+        count=count,
+        total=total,
+        reason=reason,
+    )
 
 
 def no_thresholds(model: str) -> str:
     """Reason for a missing label: no scorer of this run has fitted thresholds."""
-    return f"{model} has no fitted thresholds"
+    return Message("{model} has no fitted thresholds", model=model)
 
 
-OUT_OF_TIME = "rating them took too long; the next run will be faster"
+OUT_OF_TIME = Message("rating them took too long; the next run will be faster")
 
 
-EVIDENCE_OUT_OF_TIME = (
+EVIDENCE_OUT_OF_TIME = Message(
     "Weighing the evidence took too long, so the question was answered without; the next run will be faster."
 )
 
 
 def never_declined(model: str) -> str:
     """Warning: no evidence is too weak for an answer."""
-    return f"{model} has no thresholds for abstention, so no question is declined for weak evidence."
+    return Message(
+        "{model} has no thresholds for abstention, so no question is declined for weak evidence.", model=model
+    )
 
 
 def not_judged(count: int, total: int, reason: str) -> str:
     """Warning: passages that the judge model could not score."""
-    return f"{count} of {total} passages could not be judged and were left out: {reason}"
+    return Message(
+        "{count} of {total} passages could not be judged and were left out: {reason}",
+        count=count,
+        total=total,
+        reason=reason,
+    )
 
 
-SCALE_TO_1 = "The judge scored from 0 to 1 instead of 0 to 100; its scores were read on that scale."
+SCALE_TO_1 = Message("The judge scored from 0 to 1 instead of 0 to 100; its scores were read on that scale.")
 
 
 def scale_unclear(top: float) -> str:
     """Warning: a judge's scores fit two scales, and the prompt's was used."""
-    return f"The judge gave only the scores 0 and 1; they were read on the prompt's scale, 0 to {top:g}."
+    return Message(
+        "The judge gave only the scores 0 and 1; they were read on the prompt's scale, 0 to {top:g}.", top=top
+    )
 
 
 def scales_mixed(count: int, total: int) -> str:
     """Warning: some of a judge's scores look like another scale than the others."""
-    return f"{count} of {total} of the judge's scores are 1 or less and others are not; all were read from 0 to 100."
+    return Message(
+        "{count} of {total} of the judge's scores are 1 or less and others are not; all were read from 0 to 100.",
+        count=count,
+        total=total,
+    )
 
 
 def prompt_unread(name: str) -> str:
     """Warning: the offline engine ignored a prompt's text."""
-    return f"The offline engine cannot read your prompt {name!r} and used its own rules instead."
+    return Message(
+        "The offline engine cannot read your prompt {name!r} and used its own rules instead.", name=name
+    )
 
 
 def template_unread(name: str, rule: str) -> str:
     """Warning: the offline engine applied a rule instead of a template's text."""
-    return f"The offline engine cannot read your template {name!r} and used {rule} instead."
+    return Message(
+        "The offline engine cannot read your template {name!r} and used {rule} instead.", name=name, rule=rule
+    )
 
 
 def analysis_failed(reason: str) -> str:
     """Warning: rules replaced the model's query analysis."""
-    return f"Query analysis by the model failed, so rules were used instead ({reason.rstrip('.')})."
+    return Message(
+        "Query analysis by the model failed, so rules were used instead ({reason}).",
+        reason=reason.rstrip("."),
+    )
 
 
 def rewrite_failed(name: str, reason: object) -> str:
     """Warning: a rewrite is missing."""
-    return f"Rewrite {name!r} failed and was left out: {reason}"
+    return Message("Rewrite {name!r} failed and was left out: {reason}", name=name, reason=reason)
 
 
 def hypotheses_failed(made: int, wanted: int, reason: object) -> str:
     """Warning: hypothetical passages are missing."""
-    return f"{made} of {wanted} hypotheses: the others failed and were left out: {reason}"
+    return Message(
+        "{made} of {wanted} hypotheses: the others failed and were left out: {reason}",
+        made=made,
+        wanted=wanted,
+        reason=reason,
+    )
 
 
 def rewrite_repeated(name: str, same: str) -> str:
     """Warning: a rewrite repeats an earlier one."""
-    return f"Rewrite {name!r} is the same as {same!r} and was left out."
+    return Message("Rewrite {name!r} is the same as {same!r} and was left out.", name=name, same=same)
 
 
 def rewrite_lost(name: str, note: str) -> str:
     """Warning: a rewrite lost facts of the question, listed in `note`."""
-    return f"Rewrite {name!r} {note}."
+    return Message("Rewrite {name!r} {note}.", name=name, note=note)

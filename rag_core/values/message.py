@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -29,6 +29,17 @@ class Message(str):
         made = super().__new__(cls, template.format(**fields))
         made.template, made.fields = template, MappingProxyType(fields)
         return made
+
+    @classmethod
+    def joined(cls, parts: Iterable[str], separator: str = ", ") -> Message:
+        """Several messages as one, each of which is still said in the reader's language.
+
+        Example:
+            >>> Message.joined([Message("used at {rank}", rank=2), "BM25"])
+            'used at 2, BM25'
+        """
+        fields = {f"part{place}": part for place, part in enumerate(parts)}
+        return cls(separator.join(f"{{{name}}}" for name in fields), **fields)
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         return str, (str(self),)  # a mapping proxy cannot be pickled, and a stored text needs no parts

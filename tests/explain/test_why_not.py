@@ -68,14 +68,14 @@ def test_a_sentence_for_a_passage_that_was_not_retrieved(full: Services, passage
     trace, deep = retrieve(full, "bm25", k_final=3), retrieve(full, "bm25", k_final=4)
     fourth, last = deep.ranking.hits[3], trace.ranking.hits[-1]
     assert why_not(trace, fourth.id, full, passages).text == (
-        f"Never retrieved: bm25: rank 4, score {fourth.score:.2f}, the last of 3 returned has {last.score:.2f}."
+        f"Never retrieved: BM25: rank 4, score {fourth.score:.2f}, the last of 3 returned has {last.score:.2f}."
     )
 
 
 def test_a_passage_without_a_word_of_the_question(full: Services, passages: Mapping[str, Passage]):
     trace = build("bm25").without_answer().run("snow", full)
     without = next(name for name, one in passages.items() if "snow" not in one.text)
-    assert why_not(trace, without, full, passages).text == "Never retrieved: bm25: it has none of the query's words."  # fmt: skip
+    assert why_not(trace, without, full, passages).text == "Never retrieved: BM25: it has none of the query's words."  # fmt: skip
 
 
 def test_a_retrieved_passage_has_its_fate(full: Services, passages: Mapping[str, Passage]):
