@@ -17,6 +17,7 @@ TITLES = {
     "WeightedFusion": "Fusion",
     "MaxFusion": "Fusion",
     "Top": "Cut",
+    "Spread": "Variety of documents",
     "Mmr": "MMR",
     "LlmRerank": "Judge",
     "Blend": "S_final",

@@ -6,6 +6,7 @@ from .fuse import MaxFusion, ReciprocalRankFusion, WeightedFusion
 from .rerank import Blend, LlmRerank, Rerank
 from .retrieve import Bm25, Dense, Retrieve
 from .select import Mmr, Threshold, Top
+from .spread import Spread
 from .transform import AnalyseQuery, AnalyseQueryByLlm, Hyde, Rephrase, Rewrite
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Retriever",
     "Rewrite",
     "SelectStage",
+    "Spread",
     "Stage",
     "Threshold",
     "Top",

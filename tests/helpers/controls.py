@@ -197,6 +197,7 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
         ("ReciprocalRankFusion", "fuse", {"k": 20, "weights": [], "rewrites": 0.5}),
         ("Top", "select", {"k": 100}),
         ("Rerank", "rerank", {}),
+        ("Spread", "select", {"weight": 0.9}),
         ("Top", "select", {"k": 8}),
         ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
