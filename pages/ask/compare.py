@@ -35,6 +35,7 @@ from pages.shared.engine import engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import problem, said, t
 from pages.shared.live import Column, Comparison, LiveRun
+from pages.shared.prompts import before_failure
 from pages.shared.question import look_for, pick_demo, question_box
 
 TICK_S = 0.08  # between two redraws of a running comparison
@@ -308,6 +309,8 @@ class _ColumnView:
             else:
                 with st.expander(said(flow.TITLE)):
                     self._draw_stages()
+                    if column.error:
+                        foreign.draw(before_failure(column.steps, column.error))
 
     def draw(self) -> None:
         """Bring the column up to date."""

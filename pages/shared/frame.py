@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, country, foreign, html, palette
+from pages.shared import corpora, country, foreign, html, palette, setups
 from pages.shared.engine import Engine, engine
 from pages.shared.i18n import said, switch, t
 
@@ -54,5 +54,5 @@ def _badge(opening: Engine) -> rag_core.RagError | None:
             failure = error
         else:
             models |= {"index": corpora.index_name() or models["index"]}
-    foreign.draw(html.engine_badge(models, state, failure, opening.outside))
+    foreign.draw(html.engine_badge(models, state, failure, opening.outside, setups.other_models()))
     return failure

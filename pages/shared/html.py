@@ -30,8 +30,13 @@ def engine_badge(
     state: str,
     error: rag_core.RagError | None,
     outside: Sequence[str],
+    chosen: Sequence[str] = (),
 ) -> str:
-    """Which models answer, and where questions go."""
+    """Which models answer, and where questions go.
+
+    Args:
+        chosen: the models that columns of Compare chose in place of those of the settings.
+    """
     kind, role = "", "status"
     if error:
         kind, role = " rl-bad", "alert"
@@ -43,13 +48,18 @@ def engine_badge(
     else:
         offline = str(engine["llm"]).startswith("offline")
         answers = t("offline engine (no language model)") if offline else str(engine["llm"])
+        also = (
+            f"{t('columns with a model of their own')}: <b>{escape(', '.join(chosen))}</b> · "
+            if chosen
+            else ""
+        )
         sent = (
             t("questions are sent to <b>{hosts}</b>", hosts=escape(", ".join(outside)))
             if outside
             else t("nothing you ask leaves this machine")
         )
         body = (
-            f'<span class="rl-dot"></span><span>{t("Answers")}: <b>{escape(answers)}</b> · '
+            f'<span class="rl-dot"></span><span>{t("Answers")}: <b>{escape(answers)}</b> · {also}'
             f'<span class="rl-engine-more">{t("embeddings")}: {escape(str(engine["embedding"]))} · '
             f"{t('index')}: {escape(str(engine['index']))} · </span>{sent}</span>"
         )
