@@ -11,8 +11,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
 from pages.shared import (
+    above,
+    asking,
     bills,
     charts,
+    column_parts,
     controls,
     corpora,
     costs,
@@ -20,23 +23,24 @@ from pages.shared import (
     export,
     flow,
     foreign,
-    html,
     keeping,
     overlap,
     passages,
     permalink,
     presenter,
     private,
+    queries,
+    safety,
     setups,
     waterfall,
 )
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
-from pages.shared.i18n import problem, said, t
-from pages.shared.live import Column, Comparison, LiveRun
+from pages.shared.i18n import said, t
+from pages.shared.live import LETTERS, Column, Comparison, LiveRun
 from pages.shared.prompts import before_failure
-from pages.shared.question import look_for, pick_demo, question_box
+from pages.shared.question import look_for, pick_demo
 
 TICK_S = 0.08  # between two redraws of a running comparison
 ADDRESS_S = 3.0  # by then the browser knows a new comparison's address
@@ -49,8 +53,8 @@ def main() -> None:
     run = _current()
     running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
     pressed = presenter.bar(run, running=running) if presenter.on() else _ask(run, running=running)
-    asking = st.container()
-    with asking:
+    notices = st.container()
+    with notices:
         if st.session_state.get("forgotten"):
             st.info(
                 t(
@@ -58,10 +62,10 @@ def main() -> None:
                 )
             )
         permalink.warn()
-    above = st.container()
+    top = st.container()
     count = max(controls.columns(), len(run.columns) if run else 0)
-    foreign.draw(html.switches(count))
-    foreign.draw(html.tabs(_names(run, count)))
+    foreign.draw(column_parts.switches(count))
+    foreign.draw(column_parts.tabs(_names(run, count)))
     cards = [
         place.container(border=True, key=f"card{position}")
         for position, place in enumerate(st.columns(count))
@@ -69,15 +73,15 @@ def main() -> None:
     columns = [_head(position, card) for position, card in enumerate(cards[: controls.columns()])]
     for card in cards[len(columns) :]:
         card.caption(t("Not in the next run."))
-    spots = _Spots(above, [card.container() for card in cards], st.container())
+    spots = _Spots(top, [card.container() for card in cards], st.container())
     question = st.session_state["question"] if pressed else private.chosen()
     if question is not None:
-        with asking:
+        with notices:
             _start(question, columns, run, spots)
     held = private.held()
     if held:
-        with asking:
-            _urgent(rag_core.triage(held))  # what to do at once does not wait for the choice
+        with notices:
+            above.draw_urgent(held)  # what to do at once does not wait for the choice
             private.ask(held)
     if run is None or presenter.upcoming():
         places = [_place(spot) for spot in spots.all]
@@ -105,18 +109,15 @@ class _Spots:
 
 def _ask(run: Comparison | None, *, running: bool) -> bool:
     """One row: the question, Run and Stop, demo questions, country, number of columns; whether Run was pressed."""
-    with st.container(key="ask"):
-        left, right = st.columns([7, 5], gap="small")
-        with left:
-            pressed = question_box(run, running=running)
-        with right, st.container(gap="xsmall"):
-            with st.container(horizontal=True, gap="small", wrap=False):
-                pick_demo()
-            with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-                country.choose()
-                corpora.choose()
-                controls.count_columns()
-                presenter.button()
+    pressed, beside = asking.row(run, running=running)
+    with beside:
+        with st.container(horizontal=True, gap="small", wrap=False):
+            pick_demo()
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            country.choose()
+            corpora.choose()
+            controls.count_columns()
+            presenter.button()
     return pressed
 
 
@@ -126,7 +127,7 @@ def _head(position: int, card: DeltaGenerator) -> rag_core.Setup:
         if presenter.on():
             setup = setups.of(position)
             foreign.draw(
-                html.title(controls.LETTERS[position], "" if presenter.blind() else setups.title(setup))
+                column_parts.title(LETTERS[position], "" if presenter.blind() else setups.title(setup))
             )
             return setup
         controls.strategy_box(position, setups.draw)
@@ -139,13 +140,13 @@ def _names(run: Comparison | None, count: int) -> list[str]:
     names = []
     for position in range(count):
         known = position < len(ran) and not presenter.blind()
-        names.append(" · ".join([controls.LETTERS[position], *([ran[position]] if known else [])]))
+        names.append(" · ".join([LETTERS[position], *([ran[position]] if known else [])]))
     return names
 
 
 def _empty(setup: rag_core.Setup) -> None:
     """A card before the first run."""
-    foreign.draw(html.idle_status(_changes(setup), _runs_on(setup)))
+    foreign.draw(column_parts.idle_status(_changes(setup), _runs_on(setup)))
     summary = "" if presenter.blind() else said(rag_core.RECIPES[setup.strategy.name].summary)
     foreign.draw(f'<p class="rl-hint">{escape(summary)} {t("Press <b>Run</b> to see its answer.")}</p>')
 
@@ -207,31 +208,26 @@ def _start(
     question: str, columns: Sequence[rag_core.Setup], earlier: Comparison | None, spots: _Spots
 ) -> None:
     """Start a comparison; after an invalid question the earlier one stays on screen."""
-    try:
-        checked = rag_core.check_question(question)
-    except rag_core.RagError as error:
-        st.error(foreign.label(problem(error)))
+    started = asking.start(question, columns, earlier)
+    if started is None:
         return
-    sent = private.cleared(checked)
-    if sent is None:
-        return
-    if earlier:
-        earlier.stop()
-    traces = earlier.traces if earlier else ()
-    started = LiveRun(engine(), sent, columns, traces, country.chosen(), corpora.chosen())
-    _show(keeping.remember(started))
-    *_, above, _ = [_place(spot) for spot in spots.all]
-    with above:
-        _above(sent, started.corpus)  # what to do at once comes at once
+    _show(started)
+    *_, top, _ = [_place(spot) for spot in spots.all]
+    with top:
+        _above(started)  # what to do at once comes at once
     st.rerun()
 
 
+def _above(run: Comparison) -> None:
+    above.draw(run.question, run.corpus, "" if presenter.blind() else look_for(run.question, run.corpus))
+
+
 def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, *, running: bool) -> None:
-    *places, above, below = [
+    *places, top, below = [
         _place(spot) for spot in spots.all
     ]  # all at once: old answers go before the new question comes
-    with above:
-        _above(run.question, run.corpus)
+    with top:
+        _above(run)
         keeping.opened(run)
     also = overlap.also_in(run.columns) if run.over else [{} for _ in run.columns]
     views = [
@@ -255,23 +251,6 @@ def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, 
         st.rerun()  # disables Stop and draws the charts
     with below:
         _below(run)
-
-
-def _above(question: str, corpus: str) -> None:
-    """What covers all columns and stands above them: the question, what to do at once, the question's language."""
-    look = "" if presenter.blind() else look_for(question, corpus)
-    # in one piece, so that what is below moves once
-    urgent = html.urgent(rag_core.triage(question), country.numbers())
-    foreign.draw(f"{html.results_heading(question, look)}{urgent}")
-    known = corpora.profile(corpus)
-    if known and (notice := rag_core.question_notice(question, known.languages)):
-        st.warning(foreign.label(said(notice)))
-
-
-def _urgent(triage: rag_core.Triage) -> None:
-    """What to do about an urgent question."""
-    if urgent := html.urgent(triage, country.numbers()):
-        foreign.draw(urgent)
 
 
 class _ColumnView:
@@ -319,19 +298,19 @@ class _ColumnView:
             self._draw_stages()
 
     def _draw_stages(self) -> None:
-        self._put("stages", html.stages(self._column))
-        self._put("rewrites", html.rewrites(self._column))
+        self._put("stages", column_parts.stages(self._column))
+        self._put("rewrites", queries.rewrites(self._column))
 
     def _draw_results(self) -> None:
         column, position, blind = self._column, self._position, presenter.blind()
         shown, setup = "" if blind else setups.title(column.setup), self._chosen
-        status = html.status(
+        status = column_parts.status(
             column, position, shown, _changes(setup), changed=self._changed, runs_on=_runs_on(setup)
         )
         self._put("status", status)
-        self._put("read", html.read_as(column, self._question))
-        self._put("answer", html.answer(column, position, engine().state))
-        self._put("warnings", html.warnings(column))
+        self._put("read", queries.read_as(column, self._question))
+        self._put("answer", column_parts.answer(column, position, engine().state))
+        self._put("warnings", column_parts.warnings(column))
         self._put("passages", passages.passages(column, position, self._question, self._also, blind=blind))
 
     def _put(self, name: str, body: str) -> None:
@@ -345,7 +324,7 @@ class _ColumnView:
 
 def _stages(column: Column) -> None:
     """The stages of a column that is done."""
-    foreign.draw(f"{html.stages(column)}{html.rewrites(column)}")
+    foreign.draw(f"{column_parts.stages(column)}{queries.rewrites(column)}")
     if column.trace:
         foreign.draw(bills.made_by(column.trace))
 
@@ -365,7 +344,7 @@ def _below(run: Comparison) -> None:
             for name, column in zip(names, run.columns, strict=True)
             if column.trace
         ]
-        foreign.draw(html.safety(checks))
+        foreign.draw(safety.table(checks))
     st.subheader(t("What did one find that another did not?"), anchor=False)
     foreign.draw(overlap.lights(run.columns))
     foreign.draw(overlap.pairs(run.columns))

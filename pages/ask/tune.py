@@ -13,13 +13,14 @@ import streamlit as st
 
 import rag_core
 from pages.shared import (
+    above,
+    asking,
     changes,
+    column_parts,
     controls,
     corpora,
     country,
     foreign,
-    html,
-    keeping,
     passages,
     permalink,
     private,
@@ -29,8 +30,8 @@ from pages.shared import (
 from pages.shared.engine import engine
 from pages.shared.foreign import escape, label
 from pages.shared.i18n import plural, t
-from pages.shared.live import Column, Comparison, LiveRun
-from pages.shared.question import pick_demo, question_box
+from pages.shared.live import Column, Comparison
+from pages.shared.question import pick_demo
 
 TICK_S = 0.08  # between two redraws of a running question
 WATCH_S = 0.7  # between two looks at whether the tipping points are known
@@ -51,10 +52,10 @@ def main() -> None:
     if question is not None:
         _start(question, run)
     if held := private.held():
-        _urgent(held)
+        above.draw_urgent(held)
         private.ask(held)
     if run:
-        _above(run)
+        above.draw(run.question, run.corpus)
     if run and running:
         _progress(run)
         st.rerun()
@@ -64,58 +65,35 @@ def main() -> None:
 
 def _ask(run: Comparison | None, *, running: bool) -> bool:
     """One row: the question, Run and Stop, the strategy, demo questions, country, documents; whether Run was pressed."""
-    with st.container(key="ask"):
-        left, right = st.columns([7, 5], gap="small")
-        with left:
-            pressed = question_box(run, running=running)
-        with right, st.container(gap="xsmall"):
-            with st.container(horizontal=True, gap="small", wrap=False):
-                names = list(rag_core.RECIPES)
-                st.selectbox(
-                    label(t("Strategy")), names, index=names.index(tuning.DEFAULT), key=tuning.STRATEGY,
-                    format_func=lambda name: foreign.plain(rag_core.RECIPES[name].title),
-                    label_visibility="collapsed", persist_state="session",
-                )  # fmt: skip
-                country.choose()
-            with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-                pick_demo()
-                corpora.choose()
+    pressed, beside = asking.row(run, running=running)
+    with beside:
+        with st.container(horizontal=True, gap="small", wrap=False):
+            names = list(rag_core.RECIPES)
+            st.selectbox(
+                label(t("Strategy")), names, index=names.index(tuning.DEFAULT), key=tuning.STRATEGY,
+                format_func=lambda name: foreign.plain(rag_core.RECIPES[name].title),
+                label_visibility="collapsed", persist_state="session",
+            )  # fmt: skip
+            country.choose()
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            pick_demo()
+            corpora.choose()
     return pressed
 
 
 def _start(question: str, earlier: Comparison | None) -> None:
     """Run the setting on the sliders; stages that an earlier result of the question has are not run again."""
     try:
-        checked = rag_core.check_question(question)
         strategy = rag_core.build((tuning.strategy(), tuning.values()))
     except rag_core.RagError as error:
         st.error(foreign.label(error))
         return
-    sent = private.cleared(checked)
-    if sent is None:
+    run = asking.start(question, [strategy], earlier)
+    if run is None:
         return
-    if earlier:
-        earlier.stop()
-    traces = earlier.traces if earlier else ()
-    run = LiveRun(engine(), sent, [strategy], traces, country.chosen(), corpora.chosen())
-    st.session_state[tuning.RUN] = keeping.remember(run)
+    st.session_state[tuning.RUN] = run
     tuning.put_address(run, strategy, st.session_state.get(tuning.PINNED))
     st.rerun()
-
-
-def _above(run: Comparison) -> None:
-    """The question of the result, what to do at once if it is urgent, and the question's language."""
-    urgent = html.urgent(rag_core.triage(run.question), country.numbers())
-    foreign.draw(f"{html.results_heading(run.question)}{urgent}")
-    known = corpora.profile(run.corpus)
-    if known and (notice := rag_core.question_notice(run.question, known.languages)):
-        st.warning(foreign.label(notice))
-
-
-def _urgent(question: str) -> None:
-    """What to do at once about a question that waits for a choice."""
-    if urgent := html.urgent(rag_core.triage(question), country.numbers()):
-        foreign.draw(urgent)
 
 
 def _progress(run: Comparison) -> None:
@@ -126,8 +104,8 @@ def _progress(run: Comparison) -> None:
     while not over:
         run.mark_watched()
         over = run.over  # read before drawing, so that the last redraw shows everything
-        foreign.draw(html.stages(column), place=stages)
-        foreign.draw(html.answer(column, 0, engine().state), place=said)
+        foreign.draw(column_parts.stages(column), place=stages)
+        foreign.draw(column_parts.answer(column, 0, engine().state), place=said)
         if not over:
             time.sleep(TICK_S)
 
@@ -153,7 +131,7 @@ def _workbench() -> None:
         if bench:
             _result(bench)
         elif run and run.columns[0].strategy.name == recipe.name:
-            foreign.draw(html.answer(run.columns[0], 0, engine().state))  # it failed or was stopped
+            foreign.draw(column_parts.answer(run.columns[0], 0, engine().state))  # it failed or was stopped
             _warn(run.columns[0])
         else:
             hint = t("Press Run once. Then every control that can, redraws this at once.")
@@ -248,7 +226,7 @@ def _result(bench: tuning.Bench) -> None:
         said = t("This answer was written for an earlier ranking ({setting}).", setting=_setting(trace))
         more = t("Press “Run this setting” to have it written anew: 1 model call.")
         foreign.draw(f'<p class="rl-box rl-thin">{escape(said)} {escape(more)}</p>')
-    foreign.draw(html.answer(column, 0, engine().state))
+    foreign.draw(column_parts.answer(column, 0, engine().state))
     if trace.answer and bench.pinned.answer:
         foreign.draw(changes.answers(bench.pinned.answer, trace.answer))
     foreign.draw(passages.passages(column, 0, trace.question))
@@ -258,7 +236,7 @@ def _result(bench: tuning.Bench) -> None:
 
 
 def _warn(column: Column) -> None:
-    if warnings := html.warnings(column):
+    if warnings := column_parts.warnings(column):
         foreign.draw(warnings)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign, html, plots, rankings
+from pages.shared import above, foreign, plots, rankings
 from pages.shared.foreign import label as md
 from pages.shared.i18n import declared, problem, said, t
 from rag_core import evaluation as ev
@@ -347,7 +347,7 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
 
 
 def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str]) -> None:
-    foreign.draw(html.results_heading(text))
+    foreign.draw(above.heading(text))
     titles = ev.document_titles(run, rag_core.read_settings())
     for place, (label, title) in zip(st.columns(2), shown.items(), strict=True):
         record = run.records[label][question]

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import rag_core
 from pages.shared.foreign import escape
 from pages.shared.i18n import declared, plural, said, t
-from pages.shared.passages import opener, tip
+from pages.shared.tips import opener, tip
 
 VERDICTS = {True: "", False: declared("unsupported"), None: declared("unclear")}  # of a citation
 SUPPORT = {

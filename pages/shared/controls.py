@@ -10,12 +10,12 @@ import rag_core
 from pages.shared import foreign
 from pages.shared.foreign import label
 from pages.shared.i18n import problem, said, t
+from pages.shared.live import LETTERS
 from pages.shared.templates import context_prompt, forget, prompt_editor, templates_editor
 
 DEFAULT_COLUMNS = ("simple_semantic", "bm25", "hybrid_rrf", "multi_query")
 MOST_COLUMNS = len(DEFAULT_COLUMNS)
 SHOWN_COLUMNS = 3  # unless the user says otherwise
-LETTERS = "ABCD"  # of the columns
 PROMPTS = (rag_core.Templates, rag_core.PromptText)  # controls whose values are texts
 
 

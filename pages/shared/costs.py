@@ -9,7 +9,8 @@ import streamlit as st
 
 import rag_core
 from pages.shared import foreign, past_costs
-from pages.shared.bills import bill, money
+from pages.shared.amounts import money
+from pages.shared.bills import bill
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import plural, t

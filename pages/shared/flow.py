@@ -13,9 +13,9 @@ from pages.shared.costs import cost_and_time
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import declared, problem, said, t
-from pages.shared.passages import SCALES
 from pages.shared.prompts import prompts
 from pages.shared.rank_flow import MOST, rank_flow
+from pages.shared.scales import SCALES
 
 TITLE = declared("How it got here")
 STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("Fates")

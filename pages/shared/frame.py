@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, country, foreign, html, palette, setups
+from pages.shared import corpora, country, foreign, palette, setups
 from pages.shared.engine import Engine, engine
-from pages.shared.i18n import said, switch, t
+from pages.shared.foreign import escape
+from pages.shared.i18n import catalogue, language, problem, said, switch, t
 
 STYLE = Path(__file__).with_name("style.css")
 
@@ -20,7 +22,7 @@ def frame() -> None:
     st.html(STYLE)
     with st.container(key="languages"):
         switch()
-    foreign.draw(html.framing(country.numbers()))
+    foreign.draw(_framing(country.numbers()))
     opening = engine()
     if not opening.settled.is_set():
         _warming()
@@ -54,5 +56,59 @@ def _badge(opening: Engine) -> rag_core.RagError | None:
             failure = error
         else:
             models |= {"index": corpora.index_name() or models["index"]}
-    foreign.draw(html.engine_badge(models, state, failure, opening.outside, setups.other_models()))
+    foreign.draw(_engine_badge(models, state, failure, opening.outside, setups.other_models()))
     return failure
+
+
+def _framing(lines: rag_core.Helplines | None) -> str:
+    """What this is not, and whom to call instead; fixed on screen."""
+    number = t("your local emergency number")
+    if lines:
+        number = f"<b>{escape(lines.emergency)}</b> ({escape(lines.country[language()])})"
+    urgent = t("In an emergency, call {number}.", number=number)
+    other = rag_core.NOTICE if language() == "es" else catalogue("es").gettext(rag_core.NOTICE)
+    return (
+        f'<div class="rl-framing" role="note"><b>{escape(said(rag_core.NOTICE))}</b> {urgent} '
+        f'<span lang="{"en" if language() == "es" else "es"}">{escape(other)}</span></div>'
+    )
+
+
+def _engine_badge(
+    engine: Mapping[str, str | None] | None,
+    state: str,
+    error: rag_core.RagError | None,
+    outside: Sequence[str],
+    chosen: Sequence[str] = (),
+) -> str:
+    """Which models answer, and where questions go.
+
+    Args:
+        chosen: the models that columns of Compare chose in place of those of the settings.
+    """
+    kind, role = "", "status"
+    if error:
+        kind, role = " rl-bad", "alert"
+        body = f"<span><b>{t('Not ready.')}</b> {escape(problem(error))}</span>"
+    elif engine is None:
+        body = (
+            f'<span class="rl-spin"></span><span>{escape(t("Warming up: {state}", state=said(state)))}</span>'
+        )
+    else:
+        offline = str(engine["llm"]).startswith("offline")
+        answers = t("offline engine (no language model)") if offline else str(engine["llm"])
+        also = (
+            f"{t('columns with a model of their own')}: <b>{escape(', '.join(chosen))}</b> · "
+            if chosen
+            else ""
+        )
+        sent = (
+            t("questions are sent to <b>{hosts}</b>", hosts=escape(", ".join(outside)))
+            if outside
+            else t("nothing you ask leaves this machine")
+        )
+        body = (
+            f'<span class="rl-dot"></span><span>{t("Answers")}: <b>{escape(answers)}</b> · {also}'
+            f'<span class="rl-engine-more">{t("embeddings")}: {escape(str(engine["embedding"]))} · '
+            f"{t('index')}: {escape(str(engine['index']))} · </span>{sent}</span>"
+        )
+    return f'<div class="rl-engine{kind}" role="{role}">{body}</div>'

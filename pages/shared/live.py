@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 import rag_core
 from pages.shared.engine import Engine
 
+LETTERS = "ABCD"  # of the columns
 UNWATCHED_S = 300.0  # after which a run that no page shows is stopped: it may be spending money
 
 

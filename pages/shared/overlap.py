@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 
 import rag_core
 from pages.shared import corpora
-from pages.shared.controls import LETTERS
 from pages.shared.foreign import escape
 from pages.shared.i18n import plural, t
-from pages.shared.live import Column
-from pages.shared.passages import opener, same
+from pages.shared.live import LETTERS, Column
+from pages.shared.passages import same
+from pages.shared.tips import opener
 
 FIRST_WORDS = 60  # characters shown to tell passages with the same title apart
 

@@ -11,50 +11,9 @@ import rag_core
 from pages.shared.foreign import escape
 from pages.shared.i18n import declared, plural, said, t
 from pages.shared.live import Column
+from pages.shared.scales import SCALE_HELP, SCALES, WEIGHTS
+from pages.shared.tips import hint
 
-SCALES = {
-    "cosine": declared("cosine"),
-    "bm25": "BM25",
-    "rrf": "RRF",
-    "weighted_cosine": declared("weighted cosine"),
-    "mmr": "MMR",
-    "cross_encoder": declared("cross-encoder"),
-    "offline_scorer": declared("offline scorer"),
-    "judge": declared("judge"),
-    "s_final": "S_final",
-    "external": declared("external"),
-    "postprocessor": declared("postprocessor"),
-}
-SCALE_HELP = {
-    "cosine": declared(
-        "Cosine similarity of question and passage embeddings: 1 is the same direction, 0 is unrelated."
-    ),
-    "bm25": declared(
-        "BM25: higher when question and passage share rarer words; no upper limit. Compare only within one list."
-    ),
-    "rrf": declared(
-        "Reciprocal rank fusion: Σ 1 / (k + rank) over the lists that contain the passage. "
-        "It orders passages; it does not say how relevant they are."
-    ),
-    "weighted_cosine": declared(
-        "Cosine of passage and rewrite times the rewrite's weight, combined over the rewrites "
-        "that found the passage."
-    ),
-    "mmr": declared(
-        "Maximal marginal relevance: λ · cosine to the question − (1 − λ) · cosine to the most "
-        "similar passage above it. The first passage has none above it."
-    ),
-    "cross_encoder": declared(
-        "A cross-encoder's score for query and passage, read together. Compare only within one list."
-    ),
-    "offline_scorer": declared(
-        "The offline scorer's score for query and passage; no cross-encoder or language model is involved."
-    ),
-    "judge": declared("The judge's relevance score for the passage, 0 to 1."),
-    "s_final": declared("S_final = α · cosine + (1 − α) · judge, compared with the threshold θ."),
-}
-
-WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
 MOST_QUOTES = 5  # in the address of a document
 NO_LABEL = declared(
     "No relevance label: the model that scored this passage has no calibrated thresholds, or time ran out. "
@@ -114,20 +73,6 @@ def passages(
 def same(passage_id: str) -> str:
     """The class that a passage has in every column."""
     return f"rl-same-{zlib.crc32(passage_id.encode()):d}"
-
-
-def opener(position: int, rank: int, text: str, css: str, name: str = "") -> str:
-    """A button that opens the card of a passage beside itself.
-
-    Args:
-        position: of the column, from 0.
-        text: what it shows, as HTML.
-        name: what a screen reader says; the text where it is empty.
-    """
-    spoken = f' aria-label="{escape(name)}"' if name else ""
-    return (
-        f'<button type="button" class="{css}" popovertarget="c{position:d}-p{rank:d}"{spoken}>{text}</button>'
-    )
 
 
 @dataclass(frozen=True)
@@ -311,21 +256,6 @@ def _doubts(cited: Sequence[rag_core.Citation]) -> str:
         if not one.supported
     )
     return "".join(f'<p class="rl-note">{note}</p>' for note in notes)
-
-
-def tip(text: str, explanation: str, css: str) -> str:
-    """A word that shows an explanation on hover and on focus."""
-    return (
-        f'<span class="rl-tip {css}" tabindex="0">{escape(text)}'
-        f'<span role="tooltip">{escape(explanation)}</span></span>'
-    )
-
-
-def hint(text: str, explanation: str, css: str) -> str:
-    """A word that shows an explanation on hover; no tab stop, so the explanation must stand elsewhere too."""
-    return (
-        f'<span class="rl-tip {css}">{escape(text)}<span role="tooltip">{escape(explanation)}</span></span>'
-    )
 
 
 def _marked(passage: rag_core.Passage, question: str, quotes: Iterable[str]) -> str:

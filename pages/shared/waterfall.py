@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 import rag_core
-from pages.shared.bills import doing, seconds
+from pages.shared.amounts import seconds
+from pages.shared.bills import doing
 from pages.shared.charts import COLOURS, HEIGHT_BASE, HEIGHT_ROW, row_names
 from pages.shared.foreign import mark
 from pages.shared.i18n import t

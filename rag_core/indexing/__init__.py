@@ -5,7 +5,6 @@ from .chunking import Chunking
 from .enrich import CACHE as CONTEXTS
 from .enrich import Enricher, EnrichmentEstimate, LlmEnricher, OfflineEnricher, context_template
 from .enriched import EnrichedStore
-from .folder import WriteReport
 from .forgetting import Forgettable, find_file, find_forgettable, forget_corpus, forget_documents
 from .key_value_cache import text_key
 from .progress import Progress, no_progress
@@ -13,6 +12,7 @@ from .readers import SourceFiles, read_path
 from .store import CorpusIndex
 from .uploads import UPLOADS, Upload, UploadFolder, why_refused
 from .vectors import LanguageText, StoredVectors, VectorCache, read_shipped, shipped_files, write_shipped
+from .write_report import WriteReport
 
 __all__ = [
     "CONTEXTS",

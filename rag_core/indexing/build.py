@@ -16,12 +16,13 @@ from ..values.types import Cost, ModelCall, Passage
 from .chunking import Chunking
 from .enrich import Enricher
 from .enriched import EnrichedStore
-from .folder import IndexFolder, WriteReport
+from .folder import IndexFolder
 from .progress import Progress, no_progress
 from .readers import SourceFiles
 from .recovery import Entries, Lost, entry_of, read_documents, recover_documents, report_lost_documents
 from .store import CorpusIndex
 from .vectors import BeforeEmbedding, VectorCache, shipped_files
+from .write_report import WriteReport
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode

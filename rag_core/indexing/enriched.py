@@ -9,11 +9,12 @@ from pathlib import Path
 from ..runtime.services import Embedder
 from ..values.errors import IndexDamaged, IndexOutdated
 from .enrich import OFFLINE, Enricher
-from .folder import IndexFolder, WriteReport
+from .folder import IndexFolder
 from .progress import Progress, no_progress
 from .recovery import read_documents
 from .store import CorpusIndex, Manifest, generations
 from .vectors import VectorCache
+from .write_report import WriteReport
 
 
 class EnrichedStore(IndexFolder):

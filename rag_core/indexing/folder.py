@@ -6,7 +6,6 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,45 +22,17 @@ from ..values.errors import (
 )
 from ..values.private import FILE, private_file, private_folder, private_home, tighten
 from ..values.profile import Profile
-from ..values.types import Cost, ModelCall
+from ..values.types import ModelCall
 from .chunking import DEFAULT, Chunking
 from .enrich import Enricher
 from .old_generations import drop_old
 from .progress import Progress
 from .store import CorpusIndex, Manifest, current_generation, current_name, generations, next_number
 from .vectors import VectorCache
+from .write_report import WriteReport
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document as LlamaDocument
-
-
-@dataclass(frozen=True, slots=True)
-class WriteReport:
-    """The outcome of writing a generation.
-
-    Args:
-        passages: number of passages.
-        embedded: number of passages embedded; the rest were cached.
-        enricher: key of the enricher; empty for a plain index.
-        calls: the enricher's calls.
-        embeddings: the embedding calls.
-        without_context: number of passages whose context failed; `reason` says why.
-        damage: damage found in the previous index; empty when there was none.
-    """
-
-    passages: int
-    embedded: int
-    enricher: str = ""
-    calls: tuple[ModelCall, ...] = ()
-    without_context: int = 0
-    reason: str = ""
-    damage: str = ""
-    embeddings: tuple[ModelCall, ...] = ()
-
-    @property
-    def cost(self) -> Cost:
-        """The cost of contexts and embeddings."""
-        return Cost.of((*self.calls, *self.embeddings))
 
 
 class IndexFolder:

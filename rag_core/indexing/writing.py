@@ -20,7 +20,6 @@ from .bm25 import Bm25Index
 from .chroma import chroma_client, clear_unused
 from .chunking import Chunking
 from .enrich import Enricher
-from .folder import WriteReport
 from .passage_parser import PassageParser
 from .passages import passage_in, save_passages
 from .pipeline import BatchedChroma, EmbedPassages, EnrichPassages
@@ -29,6 +28,7 @@ from .recovery import entry_of
 from .store import FORMAT, Manifest, checksums
 from .vector_store import COLLECTION
 from .vectors import VectorCache
+from .write_report import WriteReport
 
 EF_SEARCH = 1000  # HNSW parameter: exact on collections of this size, at about 2 ms per query
 # Chroma writes the vectors of few passages too; otherwise every reader would write the files anew

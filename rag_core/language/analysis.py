@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import functools
-import importlib.util
 import re
 import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
+
+from .punkt import splitter, trained
 
 LANGUAGES = {"en": "english", "es": "spanish"}  # ISO 639-1 code -> name in NLTK and Snowball
 ANALYSER = "snowball-stems+nltk-stop-words/3"  # part of an index's identity: change it with the analyser
@@ -168,18 +168,18 @@ def words_of(text: str, language: str) -> list[Word]:
 
 def sentences(text: str, language: str) -> list[str]:
     """The sentences of a text in order; each list item is a separate sentence."""
-    splitter = _sentence_splitter(language)
+    split = splitter(language).tokenize
     blocks = (block.strip() for block in _BREAK.split(text))
-    return [" ".join(sentence.split()) for block in blocks if block for sentence in splitter.tokenize(block)]
+    return [" ".join(sentence.split()) for block in blocks if block for sentence in split(block)]
 
 
 def sentence_spans(text: str, language: str) -> list[tuple[int, int]]:
     """Where the sentences of a paragraph start and end, in order; between them is only white space."""
-    return list(_sentence_splitter(language).span_tokenize(text))
+    return list(splitter(language).span_tokenize(text))
 
 
 def warm_up() -> None:
-    """Load the data that the functions above otherwise load on first use, which takes about two seconds."""
+    """Load the data that the functions above otherwise load on first use, which takes about half a second."""
     for language in LANGUAGES:
         sentences("Warm.", language)
         tokens("Warm.", language)
@@ -236,27 +236,9 @@ def stop_words(language: str) -> frozenset[str]:
     """The stop words of a language, lower-cased; none for languages without a list."""
     if language not in LANGUAGES:
         return frozenset()
-    listed = (_trained() / "corpora" / "stopwords" / LANGUAGES[language]).read_text(encoding="utf-8")
+    listed = (trained() / "corpora" / "stopwords" / LANGUAGES[language]).read_text(encoding="utf-8")
     words = {word for word in _WORD.findall(listed) if len(word) > 1}
     return frozenset(words | _KEPT_SINGLE[language] | _QUESTION_WORDS.get(language, frozenset()))
-
-
-@functools.cache
-def _sentence_splitter(language: str) -> Any:
-    """NLTK's Punkt (Kiss and Strunk 2006), imported late: with scipy, pandas and scikit-learn it takes two seconds."""
-    import nltk
-
-    nltk.data.path.insert(0, str(_trained()))
-    return nltk.tokenize.PunktTokenizer(LANGUAGES.get(language, "english"))
-
-
-@functools.cache
-def _trained() -> Path:
-    """The folder of NLTK's stop words and sentence models that LlamaIndex ships, found without importing either."""
-    spec = importlib.util.find_spec("llama_index")
-    places = spec.submodule_search_locations if spec else None
-    folders = [Path(place, "core", "_static", "nltk_cache") for place in places or ()]
-    return next(folder for folder in folders if folder.is_dir())
 
 
 @functools.cache

@@ -14,8 +14,25 @@ from ..values.types import Hit, Query, Ranking, Scale, State, Vectors
 from .base import Flow, Retriever, Stage
 
 
+class _IndexRetriever(Retriever):
+    """Searches one of a corpus's two indexes for k hits."""
+
+    k: int
+    enriched: bool
+
+    @property
+    def variant(self) -> str:
+        """Which of the two indexes it searches."""
+        return "enriched" if self.enriched else "plain"
+
+    @property
+    def most(self) -> int:
+        """The k of the search."""
+        return self.k
+
+
 @dataclass(frozen=True)
-class Dense(Retriever):
+class Dense(_IndexRetriever):
     """Dense retrieval: the passages with the highest cosine similarity of embeddings.
 
     A query with passages (HyDE) is embedded as the normalised mean of their embeddings and that of its
@@ -38,16 +55,6 @@ class Dense(Retriever):
     enriched: bool = False
     control: str = field(default="k of dense", compare=False, repr=False)
 
-    @property
-    def variant(self) -> str:
-        """Which of the two indexes it searches."""
-        return "enriched" if self.enriched else "plain"
-
-    @property
-    def most(self) -> int:
-        """The k of the search."""
-        return self.k
-
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
         """The k nearest passages, on the scale "cosine"."""
         return ctx.index_for(enriched=self.enriched).dense(self.vector(query, ctx), self.k)
@@ -62,7 +69,7 @@ class Dense(Retriever):
 
 
 @dataclass(frozen=True)
-class Bm25(Retriever):
+class Bm25(_IndexRetriever):
     """BM25 (Okapi) keyword retrieval; every hit contains a query term.
 
     Robertson and Zaragoza 2009; defaults as in rank_bm25.
@@ -87,16 +94,6 @@ class Bm25(Retriever):
     b: float = 0.75
     enriched: bool = False
     control: str = field(default="k of bm25", compare=False, repr=False)
-
-    @property
-    def variant(self) -> str:
-        """Which of the two indexes it searches."""
-        return "enriched" if self.enriched else "plain"
-
-    @property
-    def most(self) -> int:
-        """The k of the search."""
-        return self.k
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
         """The k best hits for the query as read, on the scale "bm25"; the index also searches for its gloss."""

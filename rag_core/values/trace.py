@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from .notice import NOTICE
 from .remarks import Remark
 from .sources import OLD_YEARS, age_years, is_old
 from .triage import Triage
-from .types import Cost, ModelCall, Outranked, Ranking, State, token_counts
+from .types import Cost, Hit, ModelCall, Outranked, Ranking, State, token_counts
 
 _OLD = {
     "en": "Every source cited here is more than {years} years old (the newest is from {newest}): check for newer guidance.",
@@ -154,7 +154,6 @@ class Trace:
 
     def as_json(self) -> dict[str, Any]:
         """The JSON that `rag query --json` prints."""
-        answer = self.answer
         return {
             "question": self.question,
             "strategy": self.strategy,
@@ -169,94 +168,9 @@ class Trace:
                 }
                 for query in self.final.queries
             ],
-            "contexts": [
-                {
-                    "id": hit.id,
-                    "doc_id": hit.passage.doc_id,
-                    "title": hit.passage.full_title,
-                    "text": hit.passage.text,
-                    "source": hit.passage.source,
-                    "sources": [asdict(source) for source in hit.passage.sources],
-                    "difference": hit.passage.difference,
-                    "gives_orders": hit.passage.gives_orders,
-                    "differs_from": [asdict(source) for source in hit.passage.differs_from],
-                    "age_years": age_years(hit.passage.sources),
-                    "old": is_old(hit.passage.sources),
-                    "rank": rank,
-                    "score": hit.score,
-                    "score_scale": hit.scale,
-                    "label": hit.relevance.label if hit.relevance else None,
-                    "votes": [
-                        {
-                            "stage": vote.stage,
-                            "query": vote.query,
-                            "rank": vote.rank,
-                            "score": vote.score,
-                            "scale": vote.scale,
-                            "note": vote.note,
-                            "terms": [asdict(term) for term in vote.terms],
-                        }
-                        for vote in hit.votes
-                    ],
-                }
-                for rank, hit in enumerate(self.ranking, start=1)
-            ],
-            "answer": None
-            if answer is None
-            else {
-                "text": answer.text,
-                "citations": [
-                    {
-                        "n": cited.n,
-                        "context_id": cited.context_id,
-                        "quote": cited.quote,
-                        "supported": cited.supported,
-                    }
-                    for cited in answer.citations
-                ],
-                "invalid_citations": answer.invalid_citations,
-                "sentences": [sentence.as_json() for sentence in answer.sentences],
-                "abstained": answer.abstained,
-                "reason": answer.reason,
-                "notice": answer.notice,
-                "remarks": [remark.as_json() for remark in self.remarks()],
-                "suggestions": [near.as_json() for near in answer.suggestions],
-            },
-            "steps": [
-                {
-                    "stage": step.stage,
-                    "kind": step.kind,
-                    "params": dict(step.params),
-                    "seconds": step.seconds,
-                    "searches": [
-                        {
-                            "retriever": ranking.retriever,
-                            "query": ranking.query.text,
-                            "passages": len(ranking),
-                            "seconds": ranking.seconds,
-                            "started": ranking.started,
-                        }
-                        for ranking in (step.after.rankings if step.kind == "retrieve" else ())
-                    ],
-                    "calls": [
-                        {
-                            "purpose": call.purpose,
-                            "model": call.model,
-                            "input_tokens": call.input_tokens,
-                            "output_tokens": call.output_tokens,
-                            "cost_usd": call.cost_usd,
-                            "counted_by": call.counted_by,
-                            "started": call.started,
-                            "seconds": call.seconds,
-                            "shared": step.reused or call in step.shared,
-                        }
-                        for call in step.calls
-                    ],
-                    "started": step.started,
-                    "reused": step.reused,
-                }
-                for step in self.steps
-            ],
+            "contexts": [_context_json(rank, hit) for rank, hit in enumerate(self.ranking, start=1)],
+            "answer": _answer_json(self.answer, self.remarks()) if self.answer else None,
+            "steps": [_step_json(step) for step in self.steps],
             "metrics": metrics(self.calls),
             "seconds": self.seconds,
             "warnings": list(self.warnings),
@@ -266,6 +180,99 @@ class Trace:
             "country": self.country or None,
             "notice": NOTICE,
         }
+
+
+def _context_json(rank: int, hit: Hit) -> dict[str, Any]:
+    """A passage of the final ranking, its score, and its votes from stage to stage; ranks count from 1."""
+    passage = hit.passage
+    return {
+        "id": hit.id,
+        "doc_id": passage.doc_id,
+        "title": passage.full_title,
+        "text": passage.text,
+        "source": passage.source,
+        "sources": [asdict(source) for source in passage.sources],
+        "difference": passage.difference,
+        "gives_orders": passage.gives_orders,
+        "differs_from": [asdict(source) for source in passage.differs_from],
+        "age_years": age_years(passage.sources),
+        "old": is_old(passage.sources),
+        "rank": rank,
+        "score": hit.score,
+        "score_scale": hit.scale,
+        "label": hit.relevance.label if hit.relevance else None,
+        "votes": [
+            {
+                "stage": vote.stage,
+                "query": vote.query,
+                "rank": vote.rank,
+                "score": vote.score,
+                "scale": vote.scale,
+                "note": vote.note,
+                "terms": [asdict(term) for term in vote.terms],
+            }
+            for vote in hit.votes
+        ],
+    }
+
+
+def _answer_json(answer: Answer, remarks: Iterable[Remark]) -> dict[str, Any]:
+    """An answer with its citations, its grounding and the remarks on its evidence."""
+    return {
+        "text": answer.text,
+        "citations": [
+            {
+                "n": cited.n,
+                "context_id": cited.context_id,
+                "quote": cited.quote,
+                "supported": cited.supported,
+            }
+            for cited in answer.citations
+        ],
+        "invalid_citations": answer.invalid_citations,
+        "sentences": [sentence.as_json() for sentence in answer.sentences],
+        "abstained": answer.abstained,
+        "reason": answer.reason,
+        "notice": answer.notice,
+        "remarks": [remark.as_json() for remark in remarks],
+        "suggestions": [near.as_json() for near in answer.suggestions],
+    }
+
+
+def _step_json(step: Step) -> dict[str, Any]:
+    """A stage that ran, with its searches and model calls; times are seconds since the run began."""
+    return {
+        "stage": step.stage,
+        "kind": step.kind,
+        "params": dict(step.params),
+        "seconds": step.seconds,
+        "searches": [
+            {
+                "retriever": ranking.retriever,
+                "query": ranking.query.text,
+                "passages": len(ranking),
+                "seconds": ranking.seconds,
+                "started": ranking.started,
+            }
+            for ranking in (step.after.rankings if step.kind == "retrieve" else ())
+        ],
+        "calls": [
+            {
+                "purpose": call.purpose,
+                "model": call.model,
+                "input_tokens": call.input_tokens,
+                "output_tokens": call.output_tokens,
+                "cost_usd": call.cost_usd,
+                "counted_by": call.counted_by,
+                "started": call.started,
+                "seconds": call.seconds,
+                "shared": step.reused or call in step.shared,
+            }
+            for call in step.calls
+        ],
+        "started": step.started,
+        "reused": step.reused,
+    }
 
 
 def metrics(calls: tuple[ModelCall, ...]) -> dict[str, Any]:

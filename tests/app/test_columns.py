@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 import rag_core
-from pages.shared import bills, html, overlap, passages
+from pages.shared import bills, column_parts, overlap, passages
 from pages.shared.comparisons import Comparisons
 from pages.shared.engine import Engine
 from pages.shared.live import Column, LiveRun
@@ -113,28 +113,30 @@ class TestAnswer:
         column = self.column(
             text="Cats sleep <most> of", error=ProviderError("The stream ended early.", "Run again.")
         )
-        drawn = html.answer(column, 0, "ready")
+        drawn = column_parts.answer(column, 0, "ready")
         assert '<div class="rl-answer">Cats sleep &lt;most&gt; of</div>' in drawn
         assert "<b>The answer was cut off here.</b> The stream ended early.<br>Run again." in drawn
 
     def test_what_was_streamed_before_a_stop_stays(self) -> None:
-        drawn = html.answer(self.column(text="Cats sleep", stopped="The run was stopped."), 0, "ready")
+        drawn = column_parts.answer(
+            self.column(text="Cats sleep", stopped="The run was stopped."), 0, "ready"
+        )
         assert "Cats sleep" in drawn
         assert "<b>The answer was cut off here.</b> The run was stopped." in drawn
 
     def test_a_failure_without_words_is_a_failure(self) -> None:
-        drawn = html.answer(self.column(error=ProviderError("No server.", "Start it.")), 0, "ready")
+        drawn = column_parts.answer(self.column(error=ProviderError("No server.", "Start it.")), 0, "ready")
         assert "rl-answer" not in drawn
         assert "<b>This strategy failed.</b> No server.<br>Start it." in drawn
 
     @pytest.mark.parametrize("text", ["", "Cats sleep"])
     def test_waiting_shows_how_long_it_has_been(self, text: str) -> None:
         column = self.column(text=text, since=time.monotonic() - 12.3)
-        assert "Writing the answer… 12 s" in html.answer(column, 0, "ready")
+        assert "Writing the answer… 12 s" in column_parts.answer(column, 0, "ready")
 
     def test_each_stage_counts_from_its_own_beginning(self) -> None:
         column = self.column(since=time.monotonic() - 0.2)
-        assert re.search(r"Writing the answer…</div>", html.answer(column, 0, "ready"))
+        assert re.search(r"Writing the answer…</div>", column_parts.answer(column, 0, "ready"))
 
     def finished(self, full: Services, **fields: Any) -> str:
         """A finished column whose answer has these fields."""
@@ -144,7 +146,7 @@ class TestAnswer:
         assert last.after.answer
         written = replace(last.after, answer=replace(last.after.answer, **fields))
         steps = (*trace.steps[:-1], replace(last, after=written))
-        return html.answer(Column(strategy, trace=replace(trace, steps=steps)), 1, "ready")
+        return column_parts.answer(Column(strategy, trace=replace(trace, steps=steps)), 1, "ready")
 
     def test_a_remark_on_the_evidence_is_a_line_below_the_answer(self, full: Services) -> None:
         remark = Remark("thin", "Thin evidence: [2] rests on a <passage> labelled Low.", (2,))
@@ -173,12 +175,12 @@ class TestStop:
         warming = cast(Engine, SimpleNamespace(wait=lambda corpus: ready.wait(60) and lab))
         run = LiveRun(warming, QUESTION, [RERANKED])
         (column,) = run.columns
-        assert "The engine is warming up" in html.answer(column, 0, "loading the model")
+        assert "The engine is warming up" in column_parts.answer(column, 0, "loading the model")
         run.stop()
-        assert "Stopping…" in html.answer(column, 0, "loading the model")
+        assert "Stopping…" in column_parts.answer(column, 0, "loading the model")
         ready.set()
         assert run.wait(60)
-        shown = html.answer(column, 0, "ready")
+        shown = column_parts.answer(column, 0, "ready")
         assert "The run was stopped. Finished results are kept." in shown
         assert "Stopping…" not in shown
 

@@ -12,7 +12,8 @@ from helpers.fakes import QUESTION
 from playwright.sync_api import expect
 
 import rag_core
-from pages.shared.bills import bill, money
+from pages.shared.amounts import money
+from pages.shared.bills import bill
 from pages.shared.waterfall import REUSED, together, waterfall
 from rag_core import Recipe, build, spans
 from rag_core.runtime.services import Services

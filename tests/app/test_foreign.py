@@ -32,7 +32,7 @@ def test_no_foreign_text_reaches_streamlit_past_the_gate():
     assert Reader(SOURCES).found() == []
 
 
-HEAD = "import streamlit as st\nimport rag_core\nfrom pages.shared import foreign, html\nfrom pages.shared.foreign import escape, label\nfrom pages.shared.i18n import plural, said, t\n"
+HEAD = "import streamlit as st\nimport rag_core\nfrom pages.shared import foreign\nfrom pages.shared.foreign import escape, label\nfrom pages.shared.i18n import plural, said, t\n"
 
 
 @pytest.mark.parametrize(

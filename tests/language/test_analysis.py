@@ -21,6 +21,7 @@ from rag_core.language.analysis import (
     stop_words,
     tokens,
 )
+from rag_core.language.punkt import trained
 
 
 @pytest.mark.parametrize(
@@ -309,10 +310,11 @@ def test_the_terms_of_a_gloss_are_added_to_those_of_the_question():
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_stop_words_include_nltks(language: str) -> None:
-    sentences("This finds NLTK's data.", language)
+def test_stop_words_include_nltks(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import nltk.data
     from nltk.corpus import stopwords
 
+    monkeypatch.setattr(nltk.data, "path", [str(trained())])
     listed = {word for word in stopwords.words(LANGUAGES[language]) if len(word) > 1 and word.isalpha()}
     assert len(listed) > 100
     assert listed <= stop_words(language)

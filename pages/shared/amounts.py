@@ -1,0 +1,19 @@
+"""How a duration and a price are written."""
+
+from __future__ import annotations
+
+
+def seconds(duration: float) -> str:
+    """A duration in s, short ones in ms: 1.25 s, 3.4 ms."""
+    return f"{duration:.2f} s" if duration >= 0.1 else f"{1000 * duration:.1f} ms"
+
+
+def money(dollars: float | None) -> str:
+    """US dollars with as many digits as they need: $0, $0.000123, $12.34, $1,234; n/a when a price is unknown."""
+    if dollars is None:
+        return "n/a"
+    if not dollars:
+        return "$0"
+    return (
+        f"${dollars:,.0f}" if dollars >= 1_000 else f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.6f}"
+    )

@@ -1,0 +1,45 @@
+"""How a question gets into a comparison: the row it is typed in, and its start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+import rag_core
+from pages.shared import corpora, country, foreign, keeping, private
+from pages.shared.engine import engine
+from pages.shared.i18n import problem
+from pages.shared.live import Comparison, LiveRun
+from pages.shared.question import question_box
+
+
+def row(run: Comparison | None, *, running: bool) -> tuple[bool, DeltaGenerator]:
+    """The question with Run and Stop: whether Run was pressed, and the room beside it for what the page adds."""
+    with st.container(key="ask"):
+        left, right = st.columns([7, 5], gap="small")
+        with left:
+            pressed = question_box(run, running=running)
+        return pressed, right.container(gap="xsmall")
+
+
+def start(question: str, setups: Sequence[rag_core.SetupSpec], earlier: Comparison | None) -> LiveRun | None:
+    """Run setups on a question; stages that an earlier result of the question has are not run again.
+
+    None, with the reason on screen, when the question is not valid or waits for a choice about private data. The
+    earlier comparison then stays as it is; else it is stopped.
+    """
+    try:
+        checked = rag_core.check_question(question)
+    except rag_core.RagError as error:
+        st.error(foreign.label(problem(error)))
+        return None
+    sent = private.cleared(checked)
+    if sent is None:
+        return None
+    if earlier:
+        earlier.stop()
+    traces = earlier.traces if earlier else ()
+    started = LiveRun(engine(), sent, setups, traces, country.chosen(), corpora.chosen())
+    return keeping.remember(started)
