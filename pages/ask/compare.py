@@ -39,6 +39,7 @@ from pages.shared.engine import engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import said, t
 from pages.shared.live import LETTERS, Column, Comparison, LiveRun
+from pages.shared.prompts import before_failure
 from pages.shared.question import look_for, pick_demo
 
 TICK_S = 0.08  # between two redraws of a running comparison
@@ -287,6 +288,8 @@ class _ColumnView:
             else:
                 with st.expander(said(flow.TITLE)):
                     self._draw_stages()
+                    if column.error:
+                        foreign.draw(before_failure(column.steps, column.error))
 
     def draw(self) -> None:
         """Bring the column up to date."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, country, foreign, palette
+from pages.shared import corpora, country, foreign, palette, setups
 from pages.shared.engine import Engine, engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import catalogue, language, problem, said, switch, t
@@ -56,7 +56,7 @@ def _badge(opening: Engine) -> rag_core.RagError | None:
             failure = error
         else:
             models |= {"index": corpora.index_name() or models["index"]}
-    foreign.draw(_engine_badge(models, state, failure, opening.outside))
+    foreign.draw(_engine_badge(models, state, failure, opening.outside, setups.other_models()))
     return failure
 
 
@@ -78,8 +78,13 @@ def _engine_badge(
     state: str,
     error: rag_core.RagError | None,
     outside: Sequence[str],
+    chosen: Sequence[str] = (),
 ) -> str:
-    """Which models answer, and where questions go."""
+    """Which models answer, and where questions go.
+
+    Args:
+        chosen: the models that columns of Compare chose in place of those of the settings.
+    """
     kind, role = "", "status"
     if error:
         kind, role = " rl-bad", "alert"
@@ -91,13 +96,18 @@ def _engine_badge(
     else:
         offline = str(engine["llm"]).startswith("offline")
         answers = t("offline engine (no language model)") if offline else str(engine["llm"])
+        also = (
+            f"{t('columns with a model of their own')}: <b>{escape(', '.join(chosen))}</b> · "
+            if chosen
+            else ""
+        )
         sent = (
             t("questions are sent to <b>{hosts}</b>", hosts=escape(", ".join(outside)))
             if outside
             else t("nothing you ask leaves this machine")
         )
         body = (
-            f'<span class="rl-dot"></span><span>{t("Answers")}: <b>{escape(answers)}</b> · '
+            f'<span class="rl-dot"></span><span>{t("Answers")}: <b>{escape(answers)}</b> · {also}'
             f'<span class="rl-engine-more">{t("embeddings")}: {escape(str(engine["embedding"]))} · '
             f"{t('index')}: {escape(str(engine['index']))} · </span>{sent}</span>"
         )

@@ -14,11 +14,26 @@ def prompts(trace: rag_core.Trace) -> str:
     stages = "".join(_stage(step) for step in trace.steps if step.exchanges)
     if not stages:
         return f'<p class="rl-note">{escape(t("No prompt was needed: this result called no model that reads one."))}</p>'
-    return f'<div class="rl-prompts">{_note(trace)}{stages}</div>'
+    return f'<div class="rl-prompts">{_note([one for step in trace.steps for one in step.exchanges])}{stages}</div>'
 
 
-def _note(trace: rag_core.Trace) -> str:
-    exchanges = [one for step in trace.steps for one in step.exchanges]
+def before_failure(steps: Sequence[rag_core.Step], error: rag_core.RagError) -> str:
+    """Every prompt of a strategy that failed, the failed stage's last; empty without any."""
+    failed = error.exchanges if isinstance(error, rag_core.StageError) else ()
+    exchanges = [*(one for step in steps for one in step.exchanges), *failed]
+    if not exchanges:
+        return ""
+    stages = "".join(_stage(step) for step in steps if step.exchanges)
+    last = _failed(error) if isinstance(error, rag_core.StageError) and failed else ""
+    return f'<div class="rl-prompts"><b>{t("Prompts")}</b>{_note(exchanges)}{stages}{last}</div>'
+
+
+def _failed(error: rag_core.StageError) -> str:
+    title = t("{stage}: failed", stage=error.stage)
+    return f"<section><h4>{escape(title)}</h4>{''.join(_exchange(one) for one in error.exchanges)}</section>"
+
+
+def _note(exchanges: Sequence[rag_core.Exchange]) -> str:
     notes = []
     if any(one.offline for one in exchanges):
         notes.append(

@@ -40,6 +40,14 @@ def of(position: int) -> rag_core.Setup:
         return rag_core.set_up(strategy)
 
 
+def other_models() -> list[str]:
+    """The models that columns chose in place of those of the settings, each once."""
+    chosen = (
+        st.session_state.get(key(position, name)) for position in range(controls.columns()) for name in MODELS
+    )
+    return list(dict.fromkeys(_called(model) for model in chosen if model))
+
+
 def _others(position: int) -> list[str]:
     """The models that a column's strategy asks beside the one that answers."""
     recipe = controls.recipe_of(position)

@@ -125,7 +125,9 @@ class LlamaEmbedder:
             vectors = _checked(raw, len(texts), self.name)
         except Exception as error:
             failure: RagError = (
-                error if isinstance(error, RagError) else to_provider_error(error, self.name, self._secret)
+                error
+                if isinstance(error, RagError)
+                else to_provider_error(error, self.name, self._secret, named_by="RAG_EMBEDDING")
             )
             if self._tracker and self._tracker.stopped():
                 failure = Stopped()

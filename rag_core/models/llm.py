@@ -67,6 +67,7 @@ class LlamaLlm:
         server: Server | None = None,
         provider: str = "offline",
         configuration: str = "",
+        named_by: str = "",
     ) -> None:
         self.name = name
         self.provider = server.host if server else provider
@@ -74,6 +75,7 @@ class LlamaLlm:
             f"{name} at {server.address if server else provider}{configuration and f', {configuration}'}"
         )
         self._server = server or OPENAI_SERVER
+        self._named_by = named_by
         self.offline = reads_fields
         self.model = model
         self._prices = prices
@@ -122,7 +124,7 @@ class LlamaLlm:
                 yield from (self._bill(prompt, text) for _ in range(call.unanswered))
                 if reply.text or call.accepted:
                     yield self._bill(prompt, text, reply)
-                failure = to_provider_error(error, self.name, self._secret, self._server)
+                failure = to_provider_error(error, self.name, self._secret, self._server, self._named_by)
                 raise failure from None if self._secret else error
         finally:
             message = ChatMessage(role="assistant", content=reply.text)
@@ -247,7 +249,16 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
             openai=True,
             tracker=tracker,
             server=server,
+            named_by=settings.naming(model),
         )
     from llama_index.llms.openai import OpenAI
 
-    return LlamaLlm(OpenAI(**shared), model, prices, openai=True, tracker=tracker, server=server)
+    return LlamaLlm(
+        OpenAI(**shared),
+        model,
+        prices,
+        openai=True,
+        tracker=tracker,
+        server=server,
+        named_by=settings.naming(model),
+    )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..runtime.context import Context
+from ..runtime.context import Context, Meter
 from ..runtime.run import Run
 from ..runtime.services import Services
 from ..stages import Bm25, Flow, Generate, Retrieve, SelectStage, Stage, Top
@@ -122,7 +122,9 @@ class Strategy:
                 calls = _once(steps, failed.calls)
                 if isinstance(failed.cause, Stopped):
                     raise Stopped(calls) from None
-                raise StageError(self.name, stage.name, failed.cause, calls) from failed.cause
+                raise StageError(
+                    self.name, stage.name, failed.cause, calls, failed.exchanges
+                ) from failed.cause
             if not first:
                 run.budget.add_reused(step.calls)
             steps.append(step if first else replace(step, reused=True))
@@ -156,9 +158,10 @@ def _once(steps: Sequence[Step], more: Sequence[ModelCall] = ()) -> tuple[ModelC
 class _Failed(Exception):
     """A stage failed or was stopped, after it had made some calls."""
 
-    def __init__(self, cause: Exception, calls: tuple[ModelCall, ...]) -> None:
+    def __init__(self, cause: Exception, meter: Meter) -> None:
         self.cause = cause
-        self.calls = calls
+        self.calls = tuple(meter.calls)
+        self.exchanges = meter.in_order
 
 
 def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
@@ -168,7 +171,7 @@ def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
     try:
         after = stage(state, ctx)
     except Exception as error:
-        raise _Failed(error, tuple(ctx.meter.calls)) from error
+        raise _Failed(error, ctx.meter) from error
     seconds = run.elapsed() - started
     warnings = tuple(dict.fromkeys(ctx.meter.warnings))  # each once, however many calls gave it
     return Step(
@@ -183,7 +186,7 @@ def run_stage(stage: Stage, state: State, services: Services, run: Run) -> Step:
         control=stage.control if isinstance(stage, SelectStage) else "",
         outranked=tuple(ctx.meter.outranked),
         embeddings=ctx.meter.embeddings,
-        exchanges=tuple(sorted(ctx.meter.exchanges, key=lambda one: one.place)),
+        exchanges=ctx.meter.in_order,
         started=started,
         shared=tuple(call for call in dict.fromkeys(ctx.meter.calls) if call not in ctx.meter.made),
     )

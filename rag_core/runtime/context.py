@@ -41,6 +41,11 @@ class Meter:
     embeddings: dict[Hashable, Any] = field(default_factory=dict)
     exchanges: list[Exchange] = field(default_factory=list)
 
+    @property
+    def in_order(self) -> tuple[Exchange, ...]:
+        """The exchanges as the stage asked for them, whichever was answered first."""
+        return tuple(sorted(self.exchanges, key=lambda one: one.place))
+
 
 @dataclass(frozen=True, slots=True)
 class _Reply:

@@ -97,13 +97,24 @@ class LimitReached(RagError):
 
 
 class StageError(RagError):
-    """A stage failed while running. `__cause__` is the original error; `calls` covers the entire run."""
+    """A stage failed while running.
 
-    def __init__(self, strategy: str, stage: str, cause: Exception, calls: tuple[Any, ...] = ()) -> None:
+    `__cause__` is the original error; `calls` covers the entire run, `exchanges` what the failed stage asked models.
+    """
+
+    def __init__(
+        self,
+        strategy: str,
+        stage: str,
+        cause: Exception,
+        calls: tuple[Any, ...] = (),
+        exchanges: tuple[Any, ...] = (),
+    ) -> None:
         known = in_our_words(cause)
         super().__init__(f"{strategy}: stage {stage} failed: {known.message}", known.next_step, calls)
         self.strategy = strategy
         self.stage = stage
+        self.exchanges = exchanges
 
 
 class Stopped(RagError):

@@ -268,6 +268,15 @@ class Settings(BaseSettings):
         )
         return None if server.url is None and server.key is None else server
 
+    def naming(self, model: str) -> str:
+        """The variables whose value is this language model; empty if none is."""
+        named = {
+            "RAG_ANSWER_MODEL": self.answer_model,
+            "RAG_REWRITER_MODEL": self.rewriter_model,
+            "RAG_JUDGE_MODEL": self.judge_model,
+        }
+        return ", ".join(variable for variable, value in named.items() if value == model)
+
     def model(self, role: Role) -> str:
         """The name of a role's model."""
         match role:

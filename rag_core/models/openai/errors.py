@@ -19,17 +19,23 @@ if TYPE_CHECKING:
 TRY_AGAIN = "Try again."
 PLACEHOLDER_KEY = "none"  # sent to servers that need no key
 OPENAI_SERVER = Server(None, None)
+CHOSEN = "Check its name where it was chosen: in the column's settings, or after --model."
 MIN_KEY_LENGTH = 8  # characters
 
 
 def to_provider_error(
-    error: Exception, model: str, secret: str = "", server: Server = OPENAI_SERVER
+    error: Exception,
+    model: str,
+    secret: str = "",
+    server: Server = OPENAI_SERVER,
+    named_by: str = "",
 ) -> ProviderError:
     """A ProviderError for a failure: one sentence and the next step.
 
     Args:
         secret: the key; removed if the server's message repeats it.
         server: names the settings to check.
+        named_by: the settings that name the model; empty if none does, as for one chosen for a column.
     """
     import httpx
     import openai
@@ -42,7 +48,7 @@ def to_provider_error(
             what, step = "the key was refused", f"Check {server.key_setting}."
         case openai.NotFoundError():
             what = "the server does not have this model"
-            step = "Check RAG_ANSWER_MODEL, RAG_REWRITER_MODEL, RAG_JUDGE_MODEL and RAG_EMBEDDING."
+            step = f"Check {named_by}." if named_by else CHOSEN
         case openai.RateLimitError():
             wait = retry_after(error.response)
             what = "the provider's rate limit or quota was reached"
