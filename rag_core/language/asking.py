@@ -156,12 +156,20 @@ _GIVES: Mapping[Kind, re.Pattern[str]] = {
 }  # fmt: skip
 
 
+_AT_WEEK = re.compile(
+    r"\b(?:at|by|a las|con) \d{1,2}(?:\+\d)? (?:weeks?|wks?|semanas?)\b|\b(?:in|en la) (?:week|semana) \d{1,2}\b",
+    re.IGNORECASE,
+)
+
+
 @functools.lru_cache(maxsize=4096)
 def asks(question: str) -> frozenset[Kind]:
     """What a question or heading asks for; often several things, nothing for bare keywords."""
     found: set[Kind] = {kind for kind, pattern in _ASKS.items() if pattern.search(question)}
     if "time" in found:  # "how many weeks" wants a time, not any number
         found.discard("quantity")
+    if "permission" in found and _AT_WEEK.search(question):  # may it be done then: until or from when it may
+        found.add("time")
     if "avoid" in found:  # what is forbidden, not what is allowed
         found.discard("permission")
     if found - {"definition"}:  # "what is the treatment" wants the treatment

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..language.analysis import LANGUAGES, words_of
+from ..language.asking import asks
 from ..language.facts import DRUGS, facts
 from ..language.thesaurus import Thesaurus
 
@@ -48,8 +49,34 @@ _AFTER_BIRTH = re.compile(
 )
 
 
-_NURSING = re.compile(r"\b(?:breastfe\w+|nursing|lacta\w+|amamant\w+|dar el pecho)\b", re.IGNORECASE)
+_NURSING = re.compile(
+    r"\b(?:breastfe\w+|nursing|lacta\w+|amamant\w+|(?:dar|doy|dando|da|damos) (?:el )?pecho|de pecho)\b",
+    re.IGNORECASE,
+)
 _PREGNANCY = re.compile(r"\b(?:pregnan\w+|trimester|embaraz\w+|gestaci\w+|trimestre)\b", re.IGNORECASE)
+# Of before the birth: no answer to a mother who breastfeeds, unless it also speaks of afterwards.
+_BEFORE_BIRTH = re.compile(rf"{_PREGNANCY.pattern}|\b(?:induction|inducción)\b", re.IGNORECASE)
+_AFTERWARDS = re.compile(
+    rf"{_NURSING.pattern}|\b(?:milk|leche|after (?:the )?birth|tras el parto|después del parto)\b",
+    re.IGNORECASE,
+)
+_PROCEDURE = re.compile(
+    r"\b(?:surg\w+|operation|caesarean|abortion|cirug\w+|quirúrgic\w+|operación|cesárea|aborto)\b",
+    re.IGNORECASE,
+)
+_NEWBORN = re.compile(  # a born baby as the patient
+    r"\b(?:newborn|\d+[ -](?:days?|weeks?|months?)[ -]old|(?:bebé|hij[oa]|nen[ea]|niñ[oa]|guagua|bebito) de \d+ (?:días?|semanas?|mes(?:es)?)|"
+    r"recién nacid\w+|bab(?:y|ies)\b.{0,20} (?:at|is) \d+ (?:days?|weeks?|months?))\b",
+    re.IGNORECASE,
+)
+_MOTHER = re.compile(  # the one who asks what she may take or do herself
+    r"\b(?:(?:can|may|could|should|must) i|i (?:take|took|have|had|feel)|puedo|tomo|tengo|me)\b",
+    re.IGNORECASE,
+)
+_TAKES = re.compile(r"\b(?:take|use|have|toma\w*|usa\w*)\b", re.IGNORECASE)  # what may be a medicine
+_BORN = re.compile(r"\b(?:newborns?|infants?|recién nacid\w+|lactantes?)\b", re.IGNORECASE)
+_BABY = re.compile(r"\b(?:bab(?:y|ies)|beb[eé]s?)\b", re.IGNORECASE)
+_UNBORN = re.compile(rf"{_PREGNANCY.pattern}|\b(?:waters|fluid|womb|útero|líquido|bolsa)\b", re.IGNORECASE)
 _MISTAKE = re.compile(r"\b(?:by mistake|by accident|before knowing|por error|sin saber)\b", re.IGNORECASE)
 _HAPPENED = re.compile(
     r"\b(?:mistake|accident\w*|took|taken|had|error|tomé|tomó|tomado|sin saber)\b", re.IGNORECASE
@@ -64,26 +91,51 @@ class Case:
         weeks: the weeks of pregnancy it names.
         drugs: the medicines it names, as folded words and thesaurus concepts.
         happened: whether it tells of a dose already taken; what is said of one taken by mistake is no permission.
+        nursing: whether it is about breastfeeding and not about pregnancy.
+        newborn: whether its patient is a born baby.
+        procedure: whether it names an operation; a medicine given for one is no answer otherwise.
+        asks_permission: whether it asks what may be done; of anything but a medicine, a limit of weeks is the answer.
     """
 
     weeks: tuple[int, ...]
     drugs: frozenset[str]
     happened: bool = False
+    nursing: bool = False
+    newborn: bool = False
+    procedure: bool = False
+    asks_permission: bool = False
 
     def allows(self, sentence: str, heading: str = "") -> bool:
         """Whether one of the question's weeks is within the limits that a sentence states, if it states any.
 
         A sentence without limits has those of its heading. Of a medicine in pregnancy, what is said of
-        breastfeeding alone is no answer.
+        breastfeeding or of an operation alone is no answer.
         """
         if self.weeks and self.drugs and _NURSING.search(sentence) and not _PREGNANCY.search(sentence):
             return False
+        if self.weeks and self.drugs and not self.procedure and _PROCEDURE.search(sentence):
+            return False
         if not self.happened and _MISTAKE.search(sentence):
             return False
+        if self.asks_permission and not self.drugs:
+            return True
         stated = limits(sentence) or limits(heading)
         return not (self.weeks and stated) or any(
             first <= week <= last for week in self.weeks for first, last in stated
         )
+
+    def is_her_time(self, sentence: str, headings: str) -> bool:
+        """Whether a sentence is not of pregnancy alone when the mother breastfeeds; without a word on it, as headed."""
+        if not self.nursing:
+            return True
+        said = next((text for text in (sentence, headings) if _BEFORE_BIRTH.search(text)), "")
+        return not said or _AFTERWARDS.search(f"{sentence} {said}") is not None
+
+    def is_patient(self, text: str) -> bool:
+        """Whether a passage with its headings can be about a born baby, when that is the patient."""
+        if not self.newborn or _BORN.search(text):
+            return True
+        return _BABY.search(text) is not None and not _UNBORN.search(text)
 
     def names_drug(self, names: Iterable[str]) -> bool:
         """Whether `names` has one of the question's medicines; true if the question names none."""
@@ -97,7 +149,15 @@ def case_of(question: str, language: str, thesaurus: Thesaurus | None) -> Case:
         ages = [fact for fact in facts(question, language) if fact.kind == "age"]
         numbers = [int(float(value)) for fact in ages for value in fact.values[:1]]
         weeks = tuple(number for number in numbers if 4 <= number < LAST_WEEK)
-    return Case(weeks, drugs_in(question, language, thesaurus), _HAPPENED.search(question) is not None)
+    return Case(
+        weeks,
+        drugs_in(question, language, thesaurus),
+        happened=_HAPPENED.search(question) is not None,
+        nursing=_NURSING.search(question) is not None and not (weeks or _PREGNANCY.search(question)),
+        newborn=_NEWBORN.search(question) is not None and not _MOTHER.search(question),
+        procedure=_PROCEDURE.search(question) is not None,
+        asks_permission="permission" in asks(question) and not _TAKES.search(question),
+    )
 
 
 def drugs_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset[str]:

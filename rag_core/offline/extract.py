@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import re
 import threading
@@ -65,7 +66,12 @@ class Extractor:
         case = case_of(question, language, self._reader.thesaurus)
         if triage(question).urgent:  # what to do now names no medicine
             case = replace(case, drugs=frozenset())
-        allowed = [self._allowed(candidate, case) for candidate in candidates]
+        patient = [
+            case.is_patient(f"{candidates[rows[0]].context} {' '.join(candidates[i].text for i in rows)}")
+            for rows in by_source(candidates)
+            for _ in rows
+        ]
+        allowed = [ours and self._allowed(one, case) for ours, one in zip(patient, candidates, strict=True)]
         if not any(allowed):
             return []
         vectors = self._embed([candidate.text for candidate in candidates])
@@ -76,7 +82,7 @@ class Extractor:
         features = [self.features(question, part, candidates, terms) for part in parts(question)]
         scores = np.array(features) @ WEIGHTS
         scores[:, ~np.array(allowed)] = -np.inf
-        spoken = _language(candidates, np.max(features, axis=0), language)
+        spoken = _language(candidates, np.max(features, axis=0), language, allowed)
         similar = (vectors @ vectors.T) >= DUPLICATE_COSINE
         found = choose(Choice(question, tuple(candidates), scores, similar, spoken))
         return [candidates[i] for i in found]
@@ -147,9 +153,11 @@ class Extractor:
 
     def _allowed(self, candidate: Candidate, case: Case) -> bool:
         """Whether a sentence can be true of the case, and is about its medicine."""
+        if not case.is_her_time(candidate.text, _headed(candidate)):
+            return False
         if not case.allows(candidate.text, candidate.heading or candidate.context.rpartition(" › ")[2]):
             return False
-        if not case.drugs:
+        if not case.drugs or candidate.leads:  # the items after it name the medicine
             return True
         language = candidate.language
         names = self._reader.concepts(candidate.text, language) | self._reader.stems(candidate.text, language)
@@ -199,14 +207,17 @@ def _log_odds(probability: float) -> float:
     return math.log(clipped / (1 - clipped))
 
 
-def _language(candidates: Sequence[Candidate], features: NDArray[np.float64], asked: str) -> str:
+def _language(
+    candidates: Sequence[Candidate], features: NDArray[np.float64], asked: str, allowed: Sequence[bool]
+) -> str:
     """The language to answer in: the question's, unless a passage in another is clearly better.
 
-    Passages are compared by the mean cosine of their best sentences, relevance and rank, not by their words.
+    Passages with an allowed sentence are compared by the mean cosine of their best sentences, relevance and rank, not
+    by their words.
     """
     worth = features[:, 4] + features[:, 5:] @ WEIGHTS[5:]
     best: dict[str, float] = {}
-    for candidate, value in zip(candidates, worth, strict=True):
+    for candidate, value in itertools.compress(zip(candidates, worth, strict=True), allowed):
         value += OTHER_LANGUAGE * (candidate.language == asked)
         best[candidate.language] = max(best.get(candidate.language, -math.inf), float(value))
     return max(best, key=lambda code: best[code])

@@ -76,3 +76,39 @@ def test_what_is_said_of_a_dose_by_mistake_is_no_permission():
     assert not case_of("Can I take ibuprofen?", "en", None).allows(said)
     assert case_of("I took ibuprofen yesterday, is that bad?", "en", None).allows(said)
     assert not case_of("¿Puedo tomar ibuprofeno?", "es", None).allows("Una dosis por error no suele dañar.")
+
+
+def test_while_breastfeeding_what_is_said_of_pregnancy_alone_is_no_answer() -> None:
+    case = case_of("¿Puedo ponerme la vacuna de la gripe si doy el pecho?", "es", None)
+    assert not case.is_her_time(
+        "Flu vaccine is recommended in any trimester.", "Birth, breastfeeding and vaccines"
+    )
+    assert not case.is_her_time("La triple viral no se pone.", "Vacunas en el embarazo")
+    assert case.is_her_time("Oseltamivir can be taken while breastfeeding.", "Flu in pregnancy")
+    assert case.is_her_time("La vacuna inyectable no contiene virus vivos.", "Gripe")
+    pregnant = case_of("Can I have the flu vaccine at 20 weeks?", "en", None)
+    assert pregnant.is_her_time("Flu vaccine is recommended in any trimester.", "Vaccines")
+
+
+def test_a_born_baby_is_not_answered_with_what_is_for_the_mother() -> None:
+    case = case_of("bebé de 3 semanas con estreñimiento, ¿le doy agua?", "es", None)
+    assert not case.is_patient("Relief for constipation begins with fibre, water and movement.")
+    assert not case.is_patient("Low fluid makes any change in the baby more important.")
+    assert case.is_patient("A healthy baby on formula does not need extra water.")
+    mother = case_of("My baby is 3 weeks old, can I take ibuprofen?", "en", None)
+    assert mother.is_patient("Ibuprofen is avoided with a stomach ulcer.")
+
+
+def test_a_medicine_given_for_an_operation_is_no_answer_to_a_pregnant_woman() -> None:
+    case = case_of("doxycycline for acne i'm 6 weeks", "en", None)
+    assert not case.allows("ACOG recommends doxycycline 200 mg one hour before surgery.")
+    assert case.allows("Tetracyclines such as doxycycline are avoided.")
+
+
+def test_a_limit_of_weeks_answers_whether_something_may_be_done_then_unless_it_is_a_medicine() -> None:
+    limit = "RCOG advises flying before 37 weeks with one baby."
+    assert case_of("Can I fly at 38 weeks?", "en", None).allows(limit)
+    assert not case_of("flying 38 weeks", "en", None).allows(limit)
+    assert not case_of("Can I take ibuprofen at 38 weeks?", "en", None).allows(
+        "Before 30 weeks it can be used."
+    )
