@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign, library
+from pages.shared import contexts, foreign, library
 from pages.shared.engine import engine
 from pages.shared.i18n import problem, said, t
 
@@ -42,6 +42,7 @@ def draw() -> None:
         if cited
         else t("{count} documents; some cite no guidance.", count=len(documents))
     )
+    contexts.draw(rag_core.BUILTIN, enriched=True)
     try:
         library.draw(documents, engine().lab, _foot)
     except rag_core.RagError as error:

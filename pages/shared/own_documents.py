@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.shared import chunking_form, corpora, foreign, library
+from pages.shared import chunking_form, contexts, corpora, foreign, library
 from pages.shared.engine import engine
 from pages.shared.i18n import problem, said, t
 
@@ -36,6 +36,7 @@ def draw(corpus: str) -> None:
                 )
             )
         )
+        contexts.draw(corpus, enriched=lab.enriched is not None)
         library.draw(
             [one.document for one in documents.values()],
             lab,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from helpers.browser import ANSWER_MS, CHROMIUM
+from helpers.browser import ANSWER_MS, CHROMIUM, Visit, strategy_boxes, tab
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import rag_core
@@ -51,6 +52,14 @@ def test_passages_are_found_by_their_words_and_open_their_document(page: Page, l
     found(page).get_by_role("button", name=re.compile(r"^2\. ")).click()
     second = hits[1].passage
     opened = page.locator(".rl-opened")
+    back = page.get_by_role("button", name="Back to the results")
+    if page.viewport_size == {"width": 390, "height": 900}:  # one above the other
+        expect(opened).to_be_in_viewport(ratio=0.5)
+        back.click()
+        expect(best).to_be_in_viewport()
+        found(page).get_by_role("button", name=re.compile(r"^2\. ")).click()
+    else:
+        expect(back).to_be_hidden()
     expect(opened).to_contain_text(second.text.split("\n")[0][:80])
     number, pieces = rag_core.position_of(second) + 1, rag_core.size_of(lab, second)
     about = f"{number}. {second.heading} · {pieces} word pieces, {len(second.text)} characters"
@@ -77,3 +86,21 @@ def test_words_that_no_passage_has_say_what_to_do(page: Page) -> None:
     ).to_be_visible()
     search(page, "")
     expect(page.get_by_text("Guidance cited by this document")).to_be_visible()
+
+
+def test_contexts_are_compared_with_and_without(visit: Visit) -> None:
+    page = visit.page
+    tab(page, "Documents").click()
+    page.get_by_role("button", name="Compare with and without contexts").click()
+    boxes = strategy_boxes(page)
+    expect(boxes).to_have_count(2)
+    expect(boxes.first).to_have_value("Contextual retrieval")
+    expect(boxes.last).to_have_value("Contextual retrieval")
+    visit.type("When is anti-D given?")
+    visit.run()
+    visit.wait_until_done(columns=2)
+    address = parse_qs(urlsplit(page.url).query)
+    assert address["s"] == ["contextual", "contextual"]
+    assert {name: value for name, value in address.items() if name.endswith(".enriched")} == {
+        "2.enriched": ["false"]
+    }
