@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import rag_core
 from pages.shared.amounts import money, seconds
 from pages.shared.foreign import escape
-from pages.shared.i18n import t
+from pages.shared.i18n import said, t
 
 SEVERAL = ("transform", "rerank", "select")  # kinds whose stages do different things
 
@@ -31,8 +31,8 @@ def bill(trace: rag_core.Trace, prices: rag_core.PriceList) -> str:
 def made_by(trace: rag_core.Trace) -> str:
     """The language model and the index behind a result."""
     model, index = trace.engine.get("llm") or "", trace.engine.get("index") or ""
-    said = t("Answered by: {model}. Searched: {index}.", model=model, index=index)
-    return f'<p class="rl-note">{escape(said)}</p>'
+    by = t("Answered by: {model}. Searched: {index}.", model=model, index=index)
+    return f'<p class="rl-note">{escape(by)}</p>'
 
 
 def doing(kind: str, stage: str) -> str:
@@ -45,7 +45,7 @@ def doing(kind: str, stage: str) -> str:
         "select": t("Select"),
         "answer": t("Write the answer"),
     }[kind]
-    return f"{does}: {rag_core.stage_title(stage)}" if kind in SEVERAL else does
+    return f"{does}: {said(rag_core.stage_title(stage))}" if kind in SEVERAL else does
 
 
 def _row(line: rag_core.BillLine, name: str, style: str = "") -> str:

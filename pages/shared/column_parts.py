@@ -111,7 +111,8 @@ def stages(column: Column) -> str:
         if state == "done":
             step = column.steps[place]
             time = f"<small>{t('reused') if step.reused else seconds(step.seconds)}</small>"
-        parts.append(f'<li class="rl-{state}">{marks[state]} {escape(stage.name)} {time}</li>')
+        name = said(rag_core.stage_title(stage.name))
+        parts.append(f'<li class="rl-{state}">{marks[state]} {escape(name)} {time}</li>')
     return f'<ol class="rl-stages">{"".join(parts)}</ol>'
 
 

@@ -168,7 +168,7 @@ def _way(hit: rag_core.Hit, shown: _Shown) -> str:
     """Its score, what the scale means, the reasons of a judge, and its votes from stage to stage."""
     several = len({vote.query for vote in hit.votes} - {shown.question}) > 0
     votes = "".join(
-        f"<tr><td>{escape(vote.stage)}</td><td>#{vote.rank:d}</td><td>{_vote(vote, shown.ranks)}</td>"
+        f"<tr><td>{escape(said(rag_core.stage_title(vote.stage)))}</td><td>#{vote.rank:d}</td><td>{_vote(vote, shown.ranks)}</td>"
         + (f'<td class="rl-query">{escape(vote.query)}</td>' if several else "")
         + "</tr>"
         for vote in hit.votes

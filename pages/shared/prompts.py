@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import rag_core
 from pages.shared.foreign import escape
-from pages.shared.i18n import t
+from pages.shared.i18n import said, t
 
 
 def prompts(trace: rag_core.Trace) -> str:
@@ -29,7 +29,7 @@ def before_failure(steps: Sequence[rag_core.Step], error: rag_core.RagError) -> 
 
 
 def _failed(error: rag_core.StageError) -> str:
-    title = t("{stage}: failed", stage=error.stage)
+    title = t("{stage}: failed", stage=said(rag_core.stage_title(error.stage)))
     return f"<section><h4>{escape(title)}</h4>{''.join(_exchange(one) for one in error.exchanges)}</section>"
 
 
@@ -57,7 +57,7 @@ def _stage(step: rag_core.Step) -> str:
         if step.reused
         else ""
     )
-    return f"<section><h4>{escape(step.stage)}{reused}</h4>{''.join(_exchange(one) for one in step.exchanges)}</section>"
+    return f"<section><h4>{escape(said(rag_core.stage_title(step.stage)))}{reused}</h4>{''.join(_exchange(one) for one in step.exchanges)}</section>"
 
 
 def _exchange(one: rag_core.Exchange) -> str:

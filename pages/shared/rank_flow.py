@@ -23,7 +23,7 @@ def rank_flow(fates: Sequence[rag_core.Fate], columns: Sequence[rag_core.FlowCol
         fates: in the order of `rag_core.fates`; the first `MOST` are drawn.
     """
     figure = go.Figure()
-    titles = [f"{place}. {mark(column.title)}" for place, column in enumerate(columns, start=1)]
+    titles = [f"{place}. {mark(said(column.title))}" for place, column in enumerate(columns, start=1)]
     drawn = fates[:MOST]
     for fate in reversed(drawn):  # the used ones last, on top
         ranks = fate.ranks(columns)

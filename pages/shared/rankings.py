@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pages.shared.foreign import escape
-from pages.shared.i18n import t
+from pages.shared.i18n import said, t
 from rag_core import evaluation as ev
+from rag_core import stage_title
 
 SHOWN = 10  # documents per stage; the rest are counted
 
@@ -15,7 +16,7 @@ def stages(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, st
     """Every stage of a run on one question, in order, with each document's grade."""
     missed = record.missed(grades)
     parts = [
-        f'<div class="rl-stage"><b>{escape(stage.stage)}</b> '
+        f'<div class="rl-stage"><b>{escape(said(stage_title(stage.stage)))}</b> '
         f"<small>{1000 * stage.seconds:.1f} ms</small>{_lanes(stage, grades, titles)}</div>"
         for stage in record.stages
         if stage.lanes

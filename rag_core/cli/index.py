@@ -12,6 +12,8 @@ from .interrupt import interruptible
 from .layout import say, say_json
 from .options import a_path, read_text
 
+STANDARD = "standard"  # for --context-prompt; a file of this name is ./standard
+
 
 def index(
     path: Annotated[
@@ -24,11 +26,11 @@ def index(
         typer.Option("--enrich", help="Also index each passage with its context, for strategy contextual."),
     ] = False,
     context_prompt: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
-            help="With --enrich: your own prompt for the contexts, with {passage}, {title}, {document}.",
-            parser=a_path,
+            help="With --enrich: your own prompt for the contexts, with {passage}, {title}, {document}. It is kept; "
+            "'standard' goes back to ours.",
         ),
     ] = None,
     subject: Annotated[
@@ -67,7 +69,7 @@ def index(
         raise typer.BadParameter("give PATH with --corpus NAME, or one of --check, --vectors, --export DIR")
     if enrich and path is None:
         raise typer.BadParameter("--enrich needs PATH and --corpus NAME")
-    if context_prompt and not enrich:
+    if context_prompt is not None and not enrich:
         raise typer.BadParameter("--context-prompt needs --enrich")
     if path is None and any(one is not None for one in (subject, languages, chunk_size, overlap)):
         raise typer.BadParameter(
@@ -83,7 +85,7 @@ def index(
             path,
             corpus,
             enrich=enrich,
-            context_prompt=read_text(context_prompt) if context_prompt else "",
+            context_prompt=_prompt(context_prompt),
             subject=subject,
             languages=None if languages is None else [code.strip() for code in languages.split(",")],
             chunk_size=chunk_size,
@@ -96,6 +98,13 @@ def index(
     else:
         show.report(report)
     raise typer.Exit(1 if report.nothing_read else 0)
+
+
+def _prompt(given: str | None) -> str | None:
+    """The text of the file given; empty for the standard prompt, None for the one that the corpus has."""
+    if given is None:
+        return None
+    return "" if given == STANDARD else read_text(a_path(given))
 
 
 def _upkeep(*, check: bool, vectors: bool, export: Path | None, as_json: bool) -> None:

@@ -6,23 +6,30 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..values.message import Message
 from ..values.trace import Trace
 from ..values.types import Hit, Ranking
 
 TITLES = {
-    "bm25": "BM25",
-    "Bm25": "BM25",
-    "dense": "Dense",
-    "ReciprocalRankFusion": "Fusion",
-    "WeightedFusion": "Fusion",
-    "MaxFusion": "Fusion",
-    "Top": "Cut",
-    "Spread": "Variety of documents",
-    "Mmr": "MMR",
-    "LlmRerank": "Judge",
-    "Blend": "S_final",
-    "Threshold": "θ",
-    "Generate": "Prompt",
+    "bm25": Message("BM25"),
+    "Bm25": Message("BM25"),
+    "dense": Message("Dense"),
+    "Dense": Message("Dense"),
+    "Bm25 ∥ Dense": Message("BM25 ∥ dense"),
+    "Hyde": Message("Hypothetical passage"),
+    "Rewrite": Message("Rewrites"),
+    "AnalyseQuery": Message("Query analysis"),
+    "ReciprocalRankFusion": Message("Fusion"),
+    "WeightedFusion": Message("Fusion"),
+    "MaxFusion": Message("Fusion"),
+    "Rerank": Message("Reranking"),
+    "Top": Message("Cut"),
+    "Spread": Message("Variety of documents"),
+    "Mmr": Message("MMR"),
+    "LlmRerank": Message("Judge"),
+    "Blend": Message("S_final"),
+    "Threshold": Message("θ"),
+    "Generate": Message("Answer"),
 }
 
 

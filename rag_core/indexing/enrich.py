@@ -90,6 +90,11 @@ class Enricher(Protocol):
         """Engine and recipe."""
         ...
 
+    @property
+    def own_prompt(self) -> str:
+        """The user message that replaces the standard one; empty for the standard one."""
+        ...
+
     def enrich(self, documents: Sequence[DocumentPassages], progress: CountProgress) -> Enriched:
         """One context for each passage of each document."""
         ...
@@ -97,6 +102,8 @@ class Enricher(Protocol):
 
 class OfflineEnricher:
     """Contexts without a language model: instant, free and deterministic."""
+
+    own_prompt = ""
 
     def __init__(self, thesaurus: Thesaurus) -> None:
         self._thesaurus = thesaurus
@@ -135,8 +142,8 @@ class LlmEnricher:
     ) -> None:
         self._template = context_template(text)
         digest = hashlib.sha256(self._template.text.encode()).hexdigest()[:8]
-        own = "" if self._template == ENRICH else f"-{digest}"
-        self.key = f"{llm.name}/{ENRICH.name}{own}"
+        self.own_prompt = "" if self._template == ENRICH else self._template.text
+        self.key = f"{llm.name}/{ENRICH.name}{f'-{digest}' if self.own_prompt else ''}"
         self._llm = llm
         self._prices = prices
         self._cache = KeyValueCache(cache, "contexts", "cached contexts")

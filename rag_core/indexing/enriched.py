@@ -105,6 +105,15 @@ class EnrichedStore(IndexFolder):
             self._opened = None
 
     @property
+    def own_prompt(self) -> str:
+        """The prompt in place of the standard one that its contexts were last written with; empty if there is none."""
+        kept = generations(self.folder)
+        try:
+            return Manifest.read(kept[-1]).context_prompt if kept else ""
+        except IndexDamaged:  # writing it anew reports the damage
+            return ""
+
+    @property
     def _command(self) -> str:
         return f"run `rag index PATH --corpus {self.corpus} --enrich`"
 

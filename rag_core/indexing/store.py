@@ -58,6 +58,7 @@ class Manifest:
         profile: the corpus's profile, as given.
         languages: detected languages, used if the profile names none.
         enricher: key of the enricher; empty for a plain index.
+        context_prompt: the enricher's own prompt; empty for the standard one.
         without_context: number of passages whose context failed.
         chunking: how long its passages are.
         probe: the probe sentence's vector from a server's model; see `models.same_model`.
@@ -75,6 +76,7 @@ class Manifest:
     profile: Profile = Profile()
     languages: Sequence[str] = ()
     enricher: str = ""
+    context_prompt: str = ""
     without_context: int = 0
     probe: Sequence[float] = ()
     chunking: Chunking = DEFAULT

@@ -98,6 +98,7 @@ class GenerationWriter:
             profile=profile,
             languages=languages_of([(d.get_content(), d.metadata["language"]) for d in documents]),
             enricher=enricher.key if enricher else "",
+            context_prompt=enricher.own_prompt if enricher else "",
             without_context=enriched.without_context if enriched else 0,
             probe=self._cache.probe(),
         ).write(target)

@@ -51,6 +51,7 @@ MOST_PASSAGES = 20_000  # whose sentences are embedded at indexing, at about twi
 OUR_DATA = Settings.model_fields["data"].default  # any other folder of data may be anybody's
 SHOWN_FAILURES = 3  # files named in a warning; `rag index` lists them all
 LONGEST_NAME = 100  # bytes of a corpus's name
+KEPT_PROMPT = "The contexts' prompt is the one this corpus was last indexed with; `--context-prompt standard` goes back."
 CORPUS_NAME = "letters, digits, '.', '_' and '-'"
 
 
@@ -202,7 +203,7 @@ def index_path(
     corpus: str,
     *,
     enrich: bool = False,
-    context_prompt: str = "",
+    context_prompt: str | None = None,
     subject: str | None = None,
     languages: Sequence[str] | None = None,
     chunk_size: int | None = None,
@@ -217,7 +218,8 @@ def index_path(
         enrich: also index the corpus's passages with contexts, written by the provider's model for it, or
             by the offline engine; that of the built-in corpus is always the latter.
         context_prompt: the message that asks the provider's model for a context, with {passage}, and {title} and
-            {document} if it needs them; empty for our own. Another one writes every context again.
+            {document} if it needs them; empty for the standard one, by default the one it was last indexed with.
+            Another one writes every context again.
         subject: what the corpus is about, as a phrase; by default from the folder's profile.toml, or the one
             it had before.
         languages: ISO 639-1 codes of its documents; by default likewise, or those detected.
@@ -249,7 +251,7 @@ def index_path(
             "A context prompt needs a language model, and a corpus of your own.",
             "Set OPENAI_API_KEY or OPENAI_BASE_URL, or leave the context prompt out.",
         )
-    context_template(context_prompt)  # checked before anything is written
+    context_template(context_prompt or "")  # checked before anything is written
     return index_files(
         reading,
         store,
@@ -269,7 +271,7 @@ def index_files(
     settings: Settings,
     *,
     enrich: bool = False,
-    context_prompt: str = "",
+    context_prompt: str | None = None,
     progress: Progress = no_progress,
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
 ) -> Report:
@@ -298,7 +300,7 @@ def finish_indexing(
     settings: Settings,
     *,
     enrich: bool,
-    context_prompt: str = "",
+    context_prompt: str | None = None,
     progress: Progress,
     announce: Callable[[EnrichmentEstimate], None],
 ) -> None:
@@ -312,9 +314,10 @@ def finish_indexing(
         if enrich and store.corpus != BUILTIN:
             model = engines.paid.get("enrich")
             kept = settings.home / "vectors" / CONTEXTS
-            enricher = (
-                LlmEnricher(model, engines.prices, kept, announce, context_prompt) if model else offline
-            )
+            prompt = store.enriched.own_prompt if context_prompt is None else context_prompt
+            enricher = LlmEnricher(model, engines.prices, kept, announce, prompt) if model else offline
+            if context_prompt is None and enricher.own_prompt:
+                report.notes.append(KEPT_PROMPT)
             report.enriched = store.enriched.follow(
                 index, enricher, progress, retry_missing=model is not None
             )

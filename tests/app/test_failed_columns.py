@@ -49,7 +49,7 @@ def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
         box.get_by_text("How it got here").click()
         expect(box.locator(".rl-prompt")).to_have_count(3 + 1)  # the rewrites, then the answer that failed
         last = box.locator("section").last
-        expect(last.locator("h4")).to_have_text("Generate: failed")
+        expect(last.locator("h4")).to_have_text("Answer: failed")
         summary = last.locator("summary")
         expect(summary).to_contain_text("failed: Model gpt-4o: the server does not have this model.")
         summary.click()

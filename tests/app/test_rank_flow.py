@@ -35,8 +35,8 @@ def test_one_line_a_passage_with_its_rank_in_every_list(full: Services, recipe: 
 def test_each_search_has_a_column_and_the_lists_of_a_later_stage_share_one(full: Services):
     trace = build("rag_msr").run(QUESTION, full)
     assert [column.title for column in flow_columns(trace)] == [
-        "Dense · paraphrasing", "Dense · aspect_specific", "Dense · entity_aware", "Rerank", "Cut", "Fusion", "Judge",
-        "S_final", "θ", "Cut", "Prompt",
+        "Dense · paraphrasing", "Dense · aspect_specific", "Dense · entity_aware", "Reranking", "Cut", "Fusion", "Judge",
+        "S_final", "θ", "Cut", "Answer",
     ]  # fmt: skip
     last = fates(trace)[0].ranks(flow_columns(trace))
     assert last[-1] == 1
@@ -78,7 +78,7 @@ def test_a_visitor_sees_why_passages_were_used_or_lost(visit: Visit):
     box.get_by_text("Rank flow", exact=True).click()
     expect(box.locator(".js-plotly-plot")).to_be_visible()
     expect(box.locator(".js-plotly-plot .xtick")).to_have_text(
-        ["1. BM25", "2. Dense", "3. Fusion", "4. Cut", "5. MMR", "6. Prompt"]
+        ["1. BM25", "2. Dense", "3. Fusion", "4. Cut", "5. MMR", "6. Answer"]
     )
 
     box.get_by_text("Fates", exact=True).click()

@@ -47,6 +47,7 @@ class Stamp:
     """The document's id and a word that stands nowhere else, before every passage."""
 
     key = "offline/stamp/1"
+    own_prompt = ""
 
     def __init__(self, word: str = "zebra") -> None:
         self.word = word

@@ -107,6 +107,31 @@ class TestCommand:
         assert rag(*asked, "--context-prompt", str(mine)).json["enriched"] is None
         assert server.requests == []
 
+    def test_a_prompt_of_ones_own_is_kept_until_the_standard_one_is_asked_for(
+        self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        server.choose = lambda body: Reply("On the sea and the moon.")
+        mine = tmp_path / "mine.txt"
+        mine.write_text("Place this in {title}: {passage}\n")
+        asked = ("index", str(notes), "--corpus", "tides", "--enrich", "--json")
+        first = rag(*asked, "--context-prompt", str(mine)).json
+        assert first["notes"] == []
+        mine.unlink()
+        (notes / "moon.md").write_text("# Moon\n\nThe moon has no sea.\n")
+        server.requests.clear()
+        again = rag(*asked).json
+        assert again["enriched"]["enricher"] == first["enriched"]["enricher"]
+        assert [request.messages[1][1] for request in server.requests] == [
+            "Place this in Moon: The moon has no sea."
+        ]
+        assert ["--context-prompt standard" in note for note in again["notes"]] == [True]
+        back = rag(*asked, "--context-prompt", "standard").json
+        assert back["enriched"]["enricher"].endswith("/enrich")
+        assert back["notes"] == []
+        assert rag(*asked).json["enriched"] is None
+
     def test_a_prompt_that_cannot_work_is_refused_before_anything_is_written(
         self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:

@@ -257,6 +257,7 @@ def test_a_context_finds_a_passage_whose_own_words_do_not(store: CorpusStore, se
 
     class Stamp:
         key = "stamp"
+        own_prompt = ""
 
         def enrich(self, works, progress):
             return Enriched(
