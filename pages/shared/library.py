@@ -180,7 +180,7 @@ def _read(
     names = _names(documents)
     name: str = st.selectbox(
         foreign.label(documents_in_words(len(documents))), list(by_id), key=DOCUMENT,
-        format_func=names.__getitem__,
+        format_func=lambda key: foreign.plain(names[key]),
     )  # fmt: skip
     document = by_id[name]
     passages = _passages(lab).get(name, ()) if lab else ()
@@ -212,9 +212,7 @@ def _names(documents: Sequence[rag_core.Document]) -> dict[str, str]:
     """Title and language of each document by its id; the id too where that alone would not tell two apart."""
     names = {one.id: f"{one.title or one.id} ({one.language})" for one in documents}
     shared = Counter(names.values())
-    return {
-        key: foreign.plain(name if shared[name] == 1 else f"{name} · {key}") for key, name in names.items()
-    }
+    return {key: name if shared[name] == 1 else f"{name} · {key}" for key, name in names.items()}
 
 
 def _passages(lab: rag_core.Lab) -> Mapping[str, tuple[rag_core.Passage, ...]]:
