@@ -47,7 +47,7 @@ def _choose_sweep() -> ev.SweepResult | None:
         del st.query_params["sweep"]
     name = st.selectbox(
         t("Sweep"), list(past), key="sweep.past", label_visibility="collapsed",
-        format_func=lambda name: foreign.plain(ev.sweep_title(past[name])),
+        format_func=lambda name: foreign.plain(said(ev.sweep_title(past[name]))),
     )  # fmt: skip
     try:
         return ev.read_sweep(past[name])
@@ -176,7 +176,7 @@ def _high(control: rag_core.Number) -> float:
 
 
 def _result(result: ev.SweepResult) -> None:
-    title = ev.parse_metric(result.metric).title
+    title = said(ev.parse_metric(result.metric).title)
     st.subheader(
         t("{title}: {count:,} settings in {seconds:.0f} s", title=label(said(rag_core.RECIPES[result.strategy].title)), count=len(result.settings), seconds=result.seconds), anchor=False,
     )  # fmt: skip
@@ -199,7 +199,7 @@ def _result(result: ev.SweepResult) -> None:
             format_func=lambda name: foreign.plain(called(name)),
             key="sweep.x",
         )
-        foreign.chart(plots.curve(result.best_along(control), control, title), "curve")
+        foreign.chart(plots.curve(result.best_along(control), control, called(control), title), "curve")
         st.caption(t("The best score at each value, over all other controls, with its 95 % interval."))
     with right:
         others = [name for name in result.varied if name != control]
@@ -211,7 +211,7 @@ def _result(result: ev.SweepResult) -> None:
                 key="sweep.y",
             )
             best = result.best_along(control, other)
-            foreign.chart(plots.heat(best, control, other, title), "heat")
+            foreign.chart(plots.heat(best, control, other, (called(control), called(other)), title), "heat")
     st.subheader(t("Quality, time and cost"), anchor=False)
     points = result.front()
     foreign.chart(plots.pareto(points, title), "pareto")
@@ -249,8 +249,8 @@ def _winner(result: ev.SweepResult) -> None:
     st.markdown(
         t(
             "**Winner:** {best}\n\n**Compared with:** {default}",
-            best=label(result.title_of(best)),
-            default=label(result.title_of(default)),
+            best=label(said(result.title_of(best))),
+            default=label(said(result.title_of(default))),
         )
     )
     names = {"best": t("the winner"), "default": t("the other")}

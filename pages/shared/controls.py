@@ -9,7 +9,7 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign
 from pages.shared.foreign import label
-from pages.shared.i18n import problem, said, t
+from pages.shared.i18n import key_of, problem, said, t
 from pages.shared.live import LETTERS
 from pages.shared.templates import context_prompt, forget, prompt_editor, templates_editor
 
@@ -51,8 +51,14 @@ def _add_columns(before: int) -> None:
 
 
 def _chosen(position: int) -> str:
-    name: str = st.session_state.get(f"strategy.{position}", DEFAULT_COLUMNS[position])
-    return name
+    return kept_strategy(f"strategy.{position}", DEFAULT_COLUMNS[position])
+
+
+def kept_strategy(key: str, default: str) -> str:
+    """The strategy that a widget of the session chose; the default before it is drawn, or if it names none."""
+    titles = {name: recipe.title for name, recipe in rag_core.RECIPES.items()}
+    name = key_of(st.session_state.get(key, default), titles)
+    return name if name in titles else default
 
 
 def recipe_of(position: int) -> rag_core.Recipe:

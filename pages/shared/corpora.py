@@ -7,7 +7,7 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign
 from pages.shared.engine import engine
-from pages.shared.i18n import t
+from pages.shared.i18n import plural, t
 
 KEY = "corpus"
 
@@ -54,15 +54,18 @@ def title(name: str) -> str:
 
 
 def index_name() -> str:
-    """The index that the next question is put to, if it is one's own."""
+    """The corpus that the next question is put to, and its size."""
     name = chosen()
-    if name == rag_core.BUILTIN:
-        return ""
-    lab = engine().others.find(name)
+    lab = engine().lab if name == rag_core.BUILTIN else engine().others.find(name)
     try:
-        return lab.index.name if lab else name
+        if lab:
+            count = len(lab.index.passages)
+            return plural(
+                "{corpus}, {count:,} passage", "{corpus}, {count:,} passages", count, corpus=title(name)
+            )
     except rag_core.RagError:
-        return name
+        pass
+    return title(name)
 
 
 def profile(name: str) -> rag_core.Profile | None:

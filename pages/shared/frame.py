@@ -55,7 +55,7 @@ def _badge(opening: Engine) -> rag_core.RagError | None:
         except rag_core.RagError as error:
             failure = error
         else:
-            models |= {"index": corpora.index_name() or models["index"]}
+            models |= {"index": corpora.index_name()}
     foreign.draw(_engine_badge(models, state, failure, opening.outside, setups.other_models()))
     return failure
 

@@ -64,6 +64,19 @@ def in_words(value: object) -> str:
     return rag_core.format_value(value)
 
 
+def key_of(words: str, texts: Mapping[str, str]) -> str:
+    """The key of the text that says `words` in some language; `words` as they are if none does.
+
+    A browser names what was chosen by its words: just after a switch of language, by those of the language before.
+    """
+    if words in texts:
+        return words
+    said_so = (
+        key for key, text in texts.items() for code in LANGUAGES if catalogue(code).gettext(text) == words
+    )
+    return next(said_so, words)
+
+
 def declared(message: str, /) -> str:
     """The message as it is: marks a constant for the catalogue, to be shown through `said`."""
     return message

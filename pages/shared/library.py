@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
@@ -176,9 +177,10 @@ def _read(
         st.session_state[DOCUMENT] = asked
     if st.session_state.get(DOCUMENT) not in by_id:
         st.session_state[DOCUMENT] = documents[0].id
+    names = _names(documents)
     name: str = st.selectbox(
         foreign.label(documents_in_words(len(documents))), list(by_id), key=DOCUMENT,
-        format_func=lambda name: foreign.plain(_named(by_id[name])),
+        format_func=lambda key: foreign.plain(names[key]),
     )  # fmt: skip
     document = by_id[name]
     passages = _passages(lab).get(name, ()) if lab else ()
@@ -206,8 +208,11 @@ def _read(
         foot(document)
 
 
-def _named(document: rag_core.Document) -> str:
-    return f"{document.title} ({document.id})" if document.title else document.id
+def _names(documents: Sequence[rag_core.Document]) -> dict[str, str]:
+    """Title and language of each document by its id; the id too where that alone would not tell two apart."""
+    names = {one.id: f"{one.title or one.id} ({one.language})" for one in documents}
+    shared = Counter(names.values())
+    return {key: name if shared[name] == 1 else f"{name} · {key}" for key, name in names.items()}
 
 
 def _passages(lab: rag_core.Lab) -> Mapping[str, tuple[rag_core.Passage, ...]]:

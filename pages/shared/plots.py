@@ -99,8 +99,12 @@ def p_text(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def curve(best: Sequence[ev.Setting], control: str, title: str) -> go.Figure:
-    """The score of one setting per value of a control, in their order, with its interval."""
+def curve(best: Sequence[ev.Setting], control: str, called: str, title: str) -> go.Figure:
+    """The score of one setting per value of a control, in their order, with its interval.
+
+    Args:
+        called: the control's title.
+    """
     values = [row.controls[control] for row in best]
     scores = [row.score for row in best]
     means = [score.mean for score in scores]
@@ -113,23 +117,27 @@ def curve(best: Sequence[ev.Setting], control: str, title: str) -> go.Figure:
         )  # fmt: skip
         figure.add_scatter(
             x=values, y=means, mode="lines+markers", line={"color": colour("accent")},
-            showlegend=False, hovertemplate=f"{mark(control)} %{{x}}: %{{y:.3f}}<extra></extra>",
+            showlegend=False, hovertemplate=f"{mark(called)} %{{x}}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
     else:  # names have no order for a line to follow
         bars = [ev.MeanScore(mean=score.mean, ci_low=score.low, ci_high=score.high) for score in scores]
         figure.add_scatter(
             x=[_wrapped(format_value(value)) for value in values], y=means, mode="markers",
             marker={"color": colour("accent"), "size": 11}, showlegend=False, error_y=_error_bars(bars, color=colour("accent")),
-            hovertemplate=f"{mark(control)} %{{x}}: %{{y:.3f}}<extra></extra>",
+            hovertemplate=f"{mark(called)} %{{x}}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
         figure.update_xaxes(type="category")
-    figure.update_xaxes(title=mark(control))
+    figure.update_xaxes(title=mark(called))
     figure.update_yaxes(title=mark(title))
     return _styled(figure, 340)
 
 
-def heat(best: Sequence[ev.Setting], x: str, y: str, title: str) -> go.Figure:
-    """The score of one setting per pair of values of two controls."""
+def heat(best: Sequence[ev.Setting], x: str, y: str, called: Sequence[str], title: str) -> go.Figure:
+    """The score of one setting per pair of values of two controls.
+
+    Args:
+        called: the titles of both controls.
+    """
     scores = {(format_value(row.controls[x]), format_value(row.controls[y])): row.score.mean for row in best}
     xs, ys = (
         list(
@@ -144,11 +152,11 @@ def heat(best: Sequence[ev.Setting], x: str, y: str, title: str) -> go.Figure:
             y=[_wrapped(text) for text in ys],
             colorscale="Teal",
             colorbar={"title": mark(title)},
-            hovertemplate=f"{mark(x)} %{{x}}, {mark(y)} %{{y}}: %{{z:.3f}}<extra></extra>",
+            hovertemplate=f"{mark(called[0])} %{{x}}, {mark(called[1])} %{{y}}: %{{z:.3f}}<extra></extra>",
         )
     )
-    figure.update_xaxes(title=mark(x), type="category")
-    figure.update_yaxes(title=mark(y), type="category")
+    figure.update_xaxes(title=mark(called[0]), type="category")
+    figure.update_yaxes(title=mark(called[1]), type="category")
     return _styled(figure, 380)
 
 

@@ -53,7 +53,7 @@ def pick_demo() -> None:
 
 def _take() -> None:
     place = st.session_state["demo"]
-    if place is not None:
+    if isinstance(place, int):  # not words of the language before, just after a switch
         st.session_state["question"] = demos()[place]["text"]
 
 

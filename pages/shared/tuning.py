@@ -145,8 +145,7 @@ def prefix(strategy: str) -> str:
 
 def strategy() -> str:
     """The chosen strategy."""
-    name: str = st.session_state.get(STRATEGY, DEFAULT)
-    return name
+    return controls.kept_strategy(STRATEGY, DEFAULT)
 
 
 def values() -> dict[str, object]:

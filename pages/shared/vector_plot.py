@@ -29,7 +29,7 @@ def draw(corpus: str) -> None:
         return
     queries = _asked(corpus)
     try:
-        with st.spinner("Placing the passages…"):
+        with st.spinner(t("Placing the passages…")):
             lab = engine().wait(corpus)
             found = _map(corpus, lab.index.name, queries, lab)
     except rag_core.RagError as error:
@@ -40,7 +40,7 @@ def draw(corpus: str) -> None:
     elif not queries:
         st.caption(t("Ask a question of these documents on Compare, and it is drawn here with its rewrites."))
     foreign.chart(figure(found), "vectors")
-    along = " and ".join(f"{share:.0%}" for share in found.shares)
+    first, second = (f"{share:.0%}" for share in found.shares)
     st.caption(
         foreign.label(
             t(
@@ -48,7 +48,7 @@ def draw(corpus: str) -> None:
                 "show {along} of their variance; the other {dimensions} dimensions are not drawn, so passages near "
                 "each other here may be far apart. The search uses all dimensions.",
                 count=len(found.passages),
-                along=along,
+                along=t("{first} and {second}", first=first, second=second),
                 dimensions=found.dimensions - 2,
             )
         )

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from ..catalog import describe, describe_changes, format_value
+from ..values.message import Message
 from ..values.settings import Settings
 from ..values.types import Cost
 from ..values.visible import as_json
@@ -205,7 +206,8 @@ def list_sweeps(settings: Settings) -> list[Path]:
 def sweep_title(path: Path) -> str:
     """A past sweep in one line, from its file name: when, and which strategy."""
     day, clock, name, *_ = [*path.stem.split("-"), "", ""]
-    return f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:4]} · {describe(name)}"
+    when = f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:4]}"
+    return Message.joined([when, describe(name)], " · ")
 
 
 def read_sweep(path: Path) -> SweepResult:

@@ -10,7 +10,7 @@ from typing import Any
 from ..stages import FusionStage, ReciprocalRankFusion, WeightedFusion
 from ..values.trace import Trace
 from ..values.types import Query, Ranking, Term
-from .flow import TITLES, last_hits
+from .flow import last_hits, stage_title
 from .fusions import fusion_of
 
 
@@ -79,20 +79,26 @@ def decompose(trace: Trace, passage: str) -> tuple[ScoreLine, ...]:
         for before, step in itertools.pairwise(trace.steps)
         if (fusion := fusion_of(step))
     }
-    return tuple(
-        ScoreLine(
-            vote.stage,
-            TITLES.get(vote.stage, vote.stage),
-            vote.query,
-            origins.get(vote.query, "question"),
-            vote.rank,
-            vote.score,
-            vote.scale,
-            vote.note,
-            fused.get(vote.stage) or _terms(vote.terms),
+    lines: list[ScoreLine] = []
+    for vote in hit.votes if hit else ():
+        before = lines[-1] if lines else None
+        kept = before.parts if before and (before.score, before.scale) == (vote.score, vote.scale) else ()
+        lines.append(
+            ScoreLine(
+                vote.stage,
+                stage_title(vote.stage),
+                vote.query,
+                origins.get(vote.query, "question"),
+                vote.rank,
+                vote.score,
+                vote.scale,
+                vote.note,
+                fused.get(vote.stage)
+                or _terms(vote.terms)
+                or kept,  # a stage can reorder and keep the scores
+            )
         )
-        for vote in (hit.votes if hit else ())
-    )
+    return tuple(lines)
 
 
 def _parts(fusion: FusionStage, lists: Sequence[Ranking], passage: str) -> Iterator[Part]:

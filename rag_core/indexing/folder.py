@@ -20,6 +20,7 @@ from ..values.errors import (
     StorageError,
     attach_calls_to_errors,
 )
+from ..values.message import Message
 from ..values.private import FILE, private_file, private_folder, private_home, tighten
 from ..values.profile import Profile
 from ..values.types import ModelCall
@@ -58,7 +59,7 @@ class IndexFolder:
         self._home = home
         self.corpus = corpus
         self.folder = folder
-        self._what = f"{what} of corpus {corpus!r}"
+        self._what = Message("{what} of corpus {corpus!r}", what=what, corpus=corpus)
         self._embedder = embedder
         self._cache = cache
         self._vectors_later = vectors_later
@@ -90,10 +91,16 @@ class IndexFolder:
         except IndexDamaged as error:
             if generation and current_name(self.folder) not in (None, generation.name):
                 return self.open()  # another process has just replaced it
-            wrong = "is of another version" if isinstance(error, IndexOutdated) else "is damaged"
+            wrong = (
+                Message("The {index} is of another version.", index=self._what)
+                if isinstance(error, IndexOutdated)
+                else Message("The {index} is damaged.", index=self._what)
+            )
             raise type(error)(
-                f"The {self._what} {wrong}. {error.message}",
-                "It will be rebuilt when the corpus is next opened, by any `rag` command, or indexed.",
+                Message.joined([wrong, error.message], " "),
+                Message(
+                    "It will be rebuilt when the corpus is next opened, by any `rag` command, or indexed."
+                ),
             ) from error
 
     @property
@@ -119,21 +126,29 @@ class IndexFolder:
                 yield bills
         except Timeout as error:
             raise IndexBusy(
-                f"Another process is writing the {self._what}.",
-                "Wait until it finishes, then try again.",
+                Message("Another process is writing the {index}.", index=self._what),
+                Message("Wait until it finishes, then try again."),
             ) from error
         except TimeoutError as error:  # an OSError too, but of a library that gave up, not of the disk
             raise DataError(
-                f"The {self._what} was not written, because a document took too long to split ({error}). "
-                "The current index is unchanged.",
-                "Index the folder in parts to find that document.",
+                Message(
+                    "The {index} was not written, because a document took too long to split ({reason}). "
+                    "The current index is unchanged.",
+                    index=self._what,
+                    reason=error,
+                ),
+                Message("Index the folder in parts to find that document."),
                 tuple(bills),
             ) from error
         except OSError as error:
             raise StorageError(
-                f"The {self._what} cannot be written in {self.folder}: "
-                f"{error.strerror or error}. The current index is unchanged.",
-                "Free disk space or set RAG_HOME to a writable folder.",
+                Message(
+                    "The {index} cannot be written in {folder}: {reason}. The current index is unchanged.",
+                    index=self._what,
+                    folder=self.folder,
+                    reason=error.strerror or error,
+                ),
+                Message("Free disk space or set RAG_HOME to a writable folder."),
                 tuple(bills),
             ) from error
 
@@ -187,8 +202,12 @@ class IndexFolder:
             _set_current(self.folder, target.name)
         except ChromaError as error:  # how Chroma reports a full disk
             raise StorageError(
-                f"Writing the {self._what} failed: {error}. The current index is unchanged.",
-                "Check the free disk space, then try again.",
+                Message(
+                    "Writing the {index} failed: {reason}. The current index is unchanged.",
+                    index=self._what,
+                    reason=error,
+                ),
+                Message("Check the free disk space, then try again."),
             ) from error
         finally:
             if current_name(self.folder) != target.name:

@@ -18,6 +18,7 @@ from ..data.limits import megabytes
 from ..data.reading.formats import READERS
 from ..data.reading.reasons import EMPTY
 from ..values.errors import StorageError
+from ..values.message import Message
 from ..values.private import FILE, private_folder, private_home, tighten
 from .progress import Progress, no_progress
 from .readers import SourceFiles, add_documents, read_path
@@ -132,9 +133,13 @@ class UploadFolder:
             yield
         except OSError as error:
             raise StorageError(
-                f"The files of corpus {self._corpus!r} cannot be stored in {self.folder}: "
-                f"{error.strerror or error}.",
-                "Free disk space or set RAG_HOME to a writable folder.",
+                Message(
+                    "The files of corpus {corpus!r} cannot be stored in {folder}: {reason}.",
+                    corpus=self._corpus,
+                    folder=self.folder,
+                    reason=error.strerror or error,
+                ),
+                Message("Free disk space or set RAG_HOME to a writable folder."),
             ) from error
 
 
@@ -147,18 +152,19 @@ def why_refused(upload: Upload, before: Collection[str] = ()) -> str:
     name = upload.name
     suffix = os.path.splitext(name)[1].lower()
     if not is_utf8(name) or not name.isprintable() or name.startswith(".") or {"/", "\\"} & set(name):
-        return "its name starts with a dot or has signs that a file name cannot have; rename it"
+        return Message("its name starts with a dot or has signs that a file name cannot have; rename it")
     if len(name.encode()) > MAX_NAME:
-        return f"its name is longer than {MAX_NAME} bytes; shorten it"
+        return Message("its name is longer than {limit} bytes; shorten it", limit=MAX_NAME)
     if name == _BEIR:
-        return "this name marks a BEIR folder; rename the file, or index the folder with `rag index`"
+        return Message("this name marks a BEIR folder; rename the file, or index the folder with `rag index`")
     if name in before:
-        return "another file of this name was uploaded with it; rename one"
+        return Message("another file of this name was uploaded with it; rename one")
     if suffix not in READERS:
-        kind = suffix or "a file without extension"
-        return f"{kind} is not supported; use {', '.join(one[1:] for one in READERS)}"
+        kind = suffix or Message("a file without extension")
+        known = ", ".join(one[1:] for one in READERS)
+        return Message("{kind} is not supported; use {known}", kind=kind, known=known)
     if not upload.content:
         return EMPTY
     if len(upload.content) > MAX_FILE:
-        return f"it is larger than {megabytes(MAX_FILE)}; split it, or use `rag index`"
+        return Message("it is larger than {limit}; split it, or use `rag index`", limit=megabytes(MAX_FILE))
     return ""

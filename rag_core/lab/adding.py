@@ -21,6 +21,7 @@ from ..indexing import (
 )
 from ..indexing.uploads import MAX_FILES
 from ..values.errors import ConfigError, InputError
+from ..values.message import Message
 from ..values.orders import gives_orders
 from ..values.settings import Settings
 from ..values.types import ModelCall
@@ -65,7 +66,10 @@ def check_own_corpus(corpus: str) -> None:
     """Raise ConfigError for a name that cannot be one's own corpus."""
     check_corpus_name(corpus)
     if corpus.casefold() == BUILTIN.casefold():
-        raise ConfigError(f"The name {corpus!r} belongs to the built-in documents.", "Choose another name.")
+        raise ConfigError(
+            Message("The name {corpus!r} belongs to the built-in documents.", corpus=corpus),
+            Message("Choose another name."),
+        )
 
 
 def add_files(
@@ -97,7 +101,10 @@ def add_files(
     """
     check_own_corpus(corpus)
     if not 0 < len(uploads) <= MAX_FILES:
-        raise InputError(f"{len(uploads)} files were given.", f"Upload 1 to {MAX_FILES} at a time.")
+        raise InputError(
+            Message("{count} files were given.", count=len(uploads)),
+            Message("Upload 1 to {limit} at a time.", limit=MAX_FILES),
+        )
     refused = {
         place: why
         for place, one in enumerate(uploads)

@@ -19,6 +19,7 @@ from ..pipeline.stream import Event, calls_of, collect, stream
 from ..runtime.run import Limits
 from ..runtime.services import Llm, Reader, Services
 from ..values.errors import IndexDamaged, MissingResource, RagError, attach_calls_to_errors
+from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
 from ..values.profile import Profile
 from ..values.settings import Settings
@@ -72,8 +73,17 @@ class Lab:
             again = "rag doctor" if self.corpus == BUILTIN else f"rag index PATH --corpus {self.corpus}"
             weights = self.engines.embedder.weights
             others = ", ".join(self._store.other_models)
-            made = f" for the embedding model {weights}; it was indexed with {others}" if others else ""
-            raise MissingResource(f"Corpus {self.corpus!r} has no index{made}.", f"Run `{again}` to make it.")
+            what = (
+                Message(
+                    "Corpus {corpus!r} has no index for the embedding model {weights}; it was indexed with {others}.",
+                    corpus=self.corpus,
+                    weights=weights,
+                    others=others,
+                )
+                if others
+                else Message("Corpus {corpus!r} has no index.", corpus=self.corpus)
+            )
+            raise MissingResource(what, Message("Run `{command}` to make it.", command=again))
         return index
 
     @property

@@ -38,6 +38,7 @@ from ..values.errors import (
     StorageError,
     attach_calls_to_errors,
 )
+from ..values.message import Message
 from ..values.orders import gives_orders
 from ..values.profile import Profile
 from ..values.settings import Settings, read_settings
@@ -179,8 +180,8 @@ def builtin_files(settings: Settings, progress: Progress = no_progress) -> Sourc
         reading = read_path(settings.data / "corpus", progress, trusted=settings.data == OUR_DATA)
     except InputError as error:
         raise DataError(
-            f"The built-in documents are missing: {error.message}",
-            "Restore that folder, or set RAG_DATA to a folder whose corpus/ holds documents.",
+            Message("The built-in documents are missing: {reason}", reason=error.message),
+            Message("Restore that folder, or set RAG_DATA to a folder whose corpus/ has documents."),
         ) from error
     reading.root, reading.owner = BUILTIN, True  # wherever the folder is
     return reading
@@ -193,7 +194,8 @@ def _rebuild(store: CorpusStore, damage: IndexDamaged | None, progress: Progress
     except IndexDamaged as lost:
         if damage is None:
             raise
-        raise IndexDamaged(f"{damage.message} {lost.message}", lost.next_step) from damage
+        both = Message.joined([damage.message, lost.message], " ")
+        raise IndexDamaged(both, lost.next_step) from damage
 
 
 def index_path(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ..values.errors import InputError
 from ..values.invisible import without_invisible
+from ..values.message import Message
 from ..values.profile import LANGUAGE_NAMES, language_list
 from .analysis import confident_language
 
@@ -34,16 +35,22 @@ def check_question(question: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InputError("The question is not valid text (UTF-8).", "Type it again.") from error
+        raise InputError(
+            Message("The question is not valid text (UTF-8)."), Message("Type it again.")
+        ) from error
     if not text:
-        raise InputError("The question is empty.", "Type a question.")
+        raise InputError(Message("The question is empty."), Message("Type a question."))
     if len(text) > MAX_QUESTION:
         raise InputError(
-            f"The question has {len(text):,} characters; the limit is {MAX_QUESTION:,}.",
-            "Shorten it.",
+            Message(
+                "The question has {length:,} characters; the limit is {limit:,}.",
+                length=len(text),
+                limit=MAX_QUESTION,
+            ),
+            Message("Shorten it."),
         )
     if not any(unicodedata.category(char)[0] in "LN" for char in text):
-        raise InputError("The question has no letter or digit.", "Ask it in words.")
+        raise InputError(Message("The question has no letter or digit."), Message("Ask it in words."))
     return text
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..prompts.prompt import Prompt
 from ..prompts.replies import COMPLETE
 from ..values.errors import ProviderError, SettingsError
+from ..values.message import Message
 from ..values.pricing import PriceList
 from ..values.settings import Role, Server, Settings
 from ..values.types import ModelCall
@@ -116,7 +117,7 @@ class LlamaLlm:
                 if piece := reply.take("", last=True):
                     yield piece
                 if not reply.finish:
-                    raise ProviderError("the reply ended early", TRY_AGAIN)
+                    raise ProviderError(Message("the reply ended early"), TRY_AGAIN)
         except Exception as error:
             # after Stop, the broken connection is ours; after the reply's end, only the usage is missing
             if not stop() and not (self._openai and reply.finish):
@@ -217,8 +218,8 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
     server = settings.server(role)
     if server is None:
         raise SettingsError(
-            f"The model {model} needs a provider.",
-            "Set OPENAI_API_KEY or OPENAI_BASE_URL, or RAG_LLM=offline.",
+            Message("The model {model} needs a provider.", model=model),
+            Message("Set OPENAI_API_KEY or OPENAI_BASE_URL, or RAG_LLM=offline."),
         )
 
     from .openai.client import ProviderClient

@@ -124,12 +124,21 @@ class Case:
             first <= week <= last for week in self.weeks for first, last in stated
         )
 
-    def is_her_time(self, sentence: str, headings: str) -> bool:
-        """Whether a sentence is not of pregnancy alone when the mother breastfeeds; without a word on it, as headed."""
+    def is_her_time(self, sentence: str, section: str, titles: str = "", passage: str = "") -> bool:
+        """Whether a sentence is not of pregnancy alone, when the mother breastfeeds.
+
+        The nearest text that names pregnancy decides: the sentence, then the heading of its section, then the titles
+        above. Under titles of pregnancy a sentence still counts if its section (or `passage`) is of afterwards.
+        """
         if not self.nursing:
             return True
-        said = next((text for text in (sentence, headings) if _BEFORE_BIRTH.search(text)), "")
-        return not said or _AFTERWARDS.search(f"{sentence} {said}") is not None
+        nearest = (
+            (sentence, sentence),
+            (section, f"{sentence} {section}"),
+            (titles, f"{sentence} {section} {titles} {passage}"),
+        )
+        said = next((around for text, around in nearest if _BEFORE_BIRTH.search(text)), "")
+        return not said or _AFTERWARDS.search(said) is not None
 
     def is_patient(self, text: str) -> bool:
         """Whether a passage with its headings can be about a born baby, when that is the patient."""

@@ -66,12 +66,12 @@ class Extractor:
         case = case_of(question, language, self._reader.thesaurus)
         if triage(question).urgent:  # what to do now names no medicine
             case = replace(case, drugs=frozenset())
-        patient = [
-            case.is_patient(f"{candidates[rows[0]].context} {' '.join(candidates[i].text for i in rows)}")
+        allowed = [
+            self._allowed(candidates[i], case, passage)
             for rows in by_source(candidates)
-            for _ in rows
+            for passage in [" ".join(candidates[i].text for i in rows)]
+            for i in rows
         ]
-        allowed = [ours and self._allowed(one, case) for ours, one in zip(patient, candidates, strict=True)]
         if not any(allowed):
             return []
         vectors = self._embed([candidate.text for candidate in candidates])
@@ -151,11 +151,14 @@ class Extractor:
         named = sum(idea.weight * self._reader.share(idea, text, language) for idea in ideas)
         return named / (sum(idea.weight for idea in ideas) or 1.0)
 
-    def _allowed(self, candidate: Candidate, case: Case) -> bool:
-        """Whether a sentence can be true of the case, and is about its medicine."""
-        if not case.is_her_time(candidate.text, _headed(candidate)):
-            return False
-        if not case.allows(candidate.text, candidate.heading or candidate.context.rpartition(" › ")[2]):
+    def _allowed(self, candidate: Candidate, case: Case, passage: str) -> bool:
+        """Whether a sentence of a passage can be true of the case, and is about its medicine."""
+        section = candidate.heading or candidate.context.rpartition(" › ")[2]
+        if not (
+            case.is_patient(f"{candidate.context} {passage}")
+            and case.is_her_time(candidate.text, section, _headed(candidate), passage)
+            and case.allows(candidate.text, section)
+        ):
             return False
         if not case.drugs or candidate.leads:  # the items after it name the medicine
             return True

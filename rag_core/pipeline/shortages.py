@@ -98,6 +98,8 @@ def _too_few(stages: Sequence[Stage], states: Sequence[State], last: int) -> tup
             left = (
                 _passed_on(full, _different_passages(got))
                 if full
+                else Message("only one passage was found")
+                if got == 1
                 else Message("only {got} passages were found", got=got)
             )
         case SelectStage(most=int(), control=other):
@@ -123,7 +125,7 @@ def _short(control: str, wanted: int, why: str) -> str:
 
 
 def _different_passages(got: int) -> str:
-    return Message("{got} different passages", got=got)
+    return Message("one different passage") if got == 1 else Message("{got} different passages", got=got)
 
 
 def _passed_on(controls: Sequence[str], what: str) -> str:

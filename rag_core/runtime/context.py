@@ -13,6 +13,7 @@ from ..prompts.prompt import Block, Prompt, Template
 from ..prompts.replies import COMPLETE
 from ..values.errors import ConfigError, LimitReached, MissingResource, ProviderError, RagError, Stopped
 from ..values.exchanges import Exchange
+from ..values.message import Message
 from ..values.types import Hit, ModelCall, Outranked, Scale, Vectors
 from .run import Run, using_stop_flag
 from .services import Index, Llm, Services, TextKind
@@ -21,7 +22,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 ATTEMPTS = 2  # at a structured reply
-INCOMPLETE_STEP = "Raise the server's limit on output tokens, or use another model."
+INCOMPLETE_STEP = Message("Raise the server's limit on output tokens, or use another model.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,13 @@ class Context:
         (scores, calls), first = self.run.shared.get(key, score)
         self._pay(calls, made=first)
         if len(scores) != len(hits) or not all(math.isfinite(score) for score in scores):
-            raise ProviderError(f"{reranker.name} gave no usable score for each of {len(hits)} passages.")
+            raise ProviderError(
+                Message(
+                    "{model} gave no usable score for each of {count} passages.",
+                    model=reranker.name,
+                    count=len(hits),
+                )
+            )
         return scores, reranker.scale
 
     def index_for(self, *, enriched: bool) -> Index:
@@ -166,8 +173,10 @@ class Context:
         if self.services.enriched is None:
             corpus = self.services.index.name.partition(",")[0]
             raise MissingResource(
-                f"Corpus {corpus!r} has no enriched index.",
-                f"Run `rag index PATH --corpus {corpus} --enrich`, or set enriched=false.",
+                Message("Corpus {corpus!r} has no enriched index.", corpus=corpus),
+                Message(
+                    "Run `rag index PATH --corpus {corpus} --enrich`, or set enriched=false.", corpus=corpus
+                ),
             )
         return self.services.enriched
 
@@ -180,7 +189,8 @@ class Context:
         text, finish = self.reply(prompt)
         if finish != COMPLETE:
             name = self.services.llm(prompt.purpose).name
-            raise ProviderError(f"Model {name}: the reply is incomplete ({finish}).", INCOMPLETE_STEP)
+            what = Message("Model {model}: the reply is incomplete ({finish}).", model=name, finish=finish)
+            raise ProviderError(what, INCOMPLETE_STEP)
         return text
 
     def reply(self, prompt: Prompt, emit: Callable[[str], None] = lambda piece: None) -> tuple[str, str]:
@@ -267,8 +277,13 @@ class Context:
                 reason = str(error)
         role = template.purpose
         raise ProviderError(
-            f"The {role}'s reply was malformed {ATTEMPTS} times: {reason}.",
-            f"Try another RAG_{role.upper()}_MODEL.",
+            Message(
+                "The {role}'s reply was malformed {times} times: {reason}.",
+                role=role,
+                times=ATTEMPTS,
+                reason=reason,
+            ),
+            Message("Try another {setting}.", setting=f"RAG_{role.upper()}_MODEL"),
         )
 
     def map_or_error(self, function: Callable[[T], R], items: Sequence[T]) -> list[R | RagError]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar, cast
 
 from ..values.errors import LimitReached, Stopped
+from ..values.message import Message
 from ..values.types import ModelCall
 
 T = TypeVar("T")
@@ -107,14 +108,18 @@ class Budget:
         with self._lock:
             if limits.calls is not None and self._calls >= limits.calls:
                 raise LimitReached(
-                    f"This run has made {self._calls} language model calls, its limit.",
-                    "Ask for fewer rewrites or passages, or raise RAG_MAX_CALLS.",
+                    Message("This run has made {calls} language model calls, its limit.", calls=self._calls),
+                    Message("Ask for fewer rewrites or passages, or raise RAG_MAX_CALLS."),
                 )
             cost = math.fsum(self._costs.values())
             if limits.cost_usd is not None and cost >= limits.cost_usd:
                 raise LimitReached(
-                    f"This run has cost ${cost:.4f}; its limit is ${limits.cost_usd:g}.",
-                    "Raise RAG_MAX_COST_USD.",
+                    Message(
+                        "This run has cost ${cost:.4f}; its limit is ${limit:g}.",
+                        cost=cost,
+                        limit=limits.cost_usd,
+                    ),
+                    Message("Raise RAG_MAX_COST_USD."),
                 )
             self._calls += 1
 

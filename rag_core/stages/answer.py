@@ -15,6 +15,7 @@ from ..urgency.leading import leads_with_action
 from ..urgency.triage import triage
 from ..values.answers import Answer
 from ..values.errors import ProviderError
+from ..values.message import Message
 from ..values.remarks import Remark, Suggestion
 from ..values.types import Hit, Ranking, Relevance, Scorer, State
 from . import messages
@@ -99,7 +100,9 @@ class Generate(Stage):
             return _abstention(spoken, reason or messages.none_answers(spoken), near, evidence)
         text, citations, invalid = resolve_citations(reply, ranking.hits)
         if not re.search(r"\w", MARKER.sub("", text)):
-            raise ProviderError(messages.says_nothing(reply, finish), "Try again, or use another model.")
+            raise ProviderError(
+                messages.says_nothing(reply, finish), Message("Try again, or use another model.")
+            )
         sentences = grounded(text, ranking.hits, ctx)
         citations = reconciled(text, citations, sentences)
         if not citations:

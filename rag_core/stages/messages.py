@@ -254,12 +254,12 @@ def incomplete(finish: str) -> str:
 def says_nothing(reply: str, finish: str) -> str:
     """Error: a reply with nothing to read."""
     if not reply:
-        return f"the model returned an empty reply{_because(finish)}."
-    return f"the model's reply says nothing{_because(finish)}."
+        return Message("the model returned an empty reply{why}.", why=_because(finish))
+    return Message("the model's reply says nothing{why}.", why=_because(finish))
 
 
 def _because(finish: str) -> str:
-    return "" if finish == COMPLETE else f" (finish reason: {finish})"
+    return "" if finish == COMPLETE else Message(" (finish reason: {finish})", finish=finish)
 
 
 NO_CITATIONS = Message("The answer cites none of its passages.")

@@ -10,6 +10,7 @@ from ..prompts.prompt import JUDGE_PASSAGE, Fields, Sources, Template
 from ..prompts.replies import read_object, read_score
 from ..runtime.context import Context
 from ..values.errors import ConfigError, ProviderError, RagError
+from ..values.message import Message
 from ..values.types import Hit, Ranking, Term
 from . import messages
 from .base import Flow, RerankStage, warn_if_unread
@@ -76,7 +77,8 @@ class LlmRerank(RerankStage):
             else:
                 judged.append(reply)
         if missing and not judged:
-            raise ProviderError(f"no passage could be judged: {missing[0].message}", missing[0].next_step)
+            what = Message("no passage could be judged: {reason}", reason=missing[0].message)
+            raise ProviderError(what, missing[0].next_step)
         if missing:
             ctx.warn(messages.not_judged(len(missing), len(replies), missing[0].message))
         top, remark = _scale([hit.score for hit in judged], self.template)

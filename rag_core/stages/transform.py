@@ -14,6 +14,7 @@ from ..prompts.replies import read_as, unescaped
 from ..prompts.templates import ANALYSIS, HYPOTHETICAL, OFFLINE_RULES, TRANSFORM, Form, QueryAnalysis
 from ..runtime.context import Context
 from ..values.errors import ConfigError, LimitReached, ProviderError, RagError, Stopped
+from ..values.message import Message
 from ..values.types import Query
 from . import messages
 from .base import TransformStage, warn_if_unread
@@ -25,7 +26,7 @@ _LABEL = re.compile(  # "**Standalone question:** ...", as models often begin; o
     r"(?: (?:reformulada|reescrita|ampliada|aclarada|condensada|independiente|parafraseada|nueva|final))*:[*_]*(?: |$)",
     re.IGNORECASE,
 )
-EMPTY = "the reply was empty."
+EMPTY = Message("the reply was empty.")
 _QUOTES = "\"'“”«»`* "
 
 
@@ -152,7 +153,10 @@ class Rewrite(TransformStage):
         if not written:
             first = failures[0]
             raise ProviderError(
-                f"all {len(self.templates)} rewrites failed: {first.message}", first.next_step
+                Message(
+                    "all {count} rewrites failed: {reason}", count=len(self.templates), reason=first.message
+                ),
+                first.next_step,
             )
         return tuple(written)
 
@@ -166,7 +170,9 @@ class Rewrite(TransformStage):
         ):
             text = "" if isinstance(reply, RagError) else cleaned(reply)
             if not text:
-                failure = reply if isinstance(reply, RagError) else ProviderError(EMPTY, "Try again.")
+                failure = (
+                    reply if isinstance(reply, RagError) else ProviderError(EMPTY, Message("Try again."))
+                )
                 failures.append(failure)
                 ctx.warn(messages.rewrite_failed(template.name, failure))
             elif text.casefold() in written:
@@ -250,7 +256,7 @@ class Hyde(TransformStage):
         """
         warn_if_unread(self.template, HYPOTHETICAL, ctx)
         replies = ctx.complete_all(self.template.fill(question=question.text).samples(self.samples))
-        nothing = ProviderError("the model wrote no hypothetical passage.", "Try again.")
+        nothing = ProviderError(Message("the model wrote no hypothetical passage."), Message("Try again."))
         written = [reply if isinstance(reply, RagError) else _one_line(reply) or nothing for reply in replies]
         passages = tuple(one for one in written if isinstance(one, str))
         failures = [one for one in written if isinstance(one, RagError)]

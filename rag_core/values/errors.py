@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .message import Message
 from .secrets import without_url_secrets
 
 _ABOUT_A_PATH = (PermissionError, FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
@@ -36,14 +37,14 @@ class RagError(Exception):
     """The base class.
 
     Args:
-        message: what happened and where, in one sentence.
-        next_step: what the user can do about it; empty when there is nothing to do.
+        message: what happened and where, in one sentence; a Message where a user of the app meets the error, so
+            that it can be said in another language.
+        next_step: what the user can do about it, likewise; empty when there is nothing to do.
         calls: the model calls (types.ModelCall) made before the error, which are billed.
     """
 
     def __init__(self, message: str, next_step: str = "", calls: tuple[Any, ...] = ()) -> None:
-        one_line = " ".join(message.split())  # messages from libraries can contain line breaks
-        self.message = without_url_secrets(one_line)
+        self.message = message.cleaned(_shown) if isinstance(message, Message) else _shown(message)
         self.next_step = next_step
         self.calls = calls
         super().__init__(self.message)
@@ -111,7 +112,10 @@ class StageError(RagError):
         exchanges: tuple[Any, ...] = (),
     ) -> None:
         known = in_our_words(cause)
-        super().__init__(f"{strategy}: stage {stage} failed: {known.message}", known.next_step, calls)
+        what = Message(
+            "{strategy}: stage {stage} failed: {reason}", strategy=strategy, stage=stage, reason=known.message
+        )
+        super().__init__(what, known.next_step, calls)
         self.strategy = strategy
         self.stage = stage
         self.exchanges = exchanges
@@ -121,7 +125,12 @@ class Stopped(RagError):
     """The run was stopped before it finished."""
 
     def __init__(self, calls: tuple[Any, ...] = ()) -> None:
-        super().__init__("The run was stopped.", "Finished results are kept.", calls)
+        super().__init__(Message("The run was stopped."), Message("Finished results are kept."), calls)
+
+
+def _shown(text: str) -> str:
+    """One line, as messages of libraries have line breaks, without secrets."""
+    return without_url_secrets(" ".join(text.split()))
 
 
 def in_our_words(error: Exception) -> RagError:
@@ -129,12 +138,14 @@ def in_our_words(error: Exception) -> RagError:
     if isinstance(error, RagError):
         return error
     if isinstance(error, _ABOUT_A_PATH) or (type(error) is OSError and error.errno in _ABOUT_THE_DISK):
-        what = error.filename or "the disk"
+        what = error.filename or Message("the disk")
         return StorageError(
-            f"{what} cannot be used: {error.strerror or error}.",
-            "Free disk space or make the folder writable, then try again.",
+            Message("{file} cannot be used: {reason}.", file=what, reason=error.strerror or error),
+            Message("Free disk space or make the folder writable, then try again."),
         )
-    return RagError(f"{type(error).__name__}: {error}", "This is a bug; please report it with this message.")
+    return RagError(
+        f"{type(error).__name__}: {error}", Message("This is a bug; please report it with this message.")
+    )
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -40,6 +40,27 @@ class Message(str):
         """
         fields = {f"part{place}": part for place, part in enumerate(parts)}
         return cls(separator.join(f"{{{name}}}" for name in fields), **fields)
+
+    def cleaned(self, clean: Callable[[str], str]) -> str:
+        """The message with `clean` applied to every field; plain text where that leaves something to clean.
+
+        Example:
+            >>> Message("{file} is empty", file="a  b").cleaned(lambda text: " ".join(text.split()))
+            'a b is empty'
+        """
+        made = self._with_fields(clean)
+        return made if made == clean(made) else clean(self)
+
+    def _with_fields(self, clean: Callable[[str], str]) -> Message:
+        fields = {
+            name: value._with_fields(clean)
+            if isinstance(value, Message)
+            else value
+            if isinstance(value, int | float)
+            else clean(str(value))
+            for name, value in self.fields.items()
+        }
+        return Message(self.template, **fields)
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         return str, (str(self),)  # a mapping proxy cannot be pickled, and a stored text needs no parts

@@ -76,7 +76,7 @@ def test_a_lab_without_documents_says_so_on_every_page_and_what_to_do(
             page.goto(address + path)
             told = page.get_by_role("alert").filter(has_text="Not ready.")
             expect(told).to_contain_text(str(tmp_path / data / "corpus"), timeout=60_000)
-            expect(told).to_contain_text("set RAG_DATA to a folder whose corpus/ holds documents")
+            expect(told).to_contain_text("set RAG_DATA to a folder whose corpus/ has documents")
         context.close()
 
 

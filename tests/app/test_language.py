@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import rag_core
 from pages.shared import i18n
 
+TITLES = {name: recipe.title for name, recipe in rag_core.RECIPES.items()}
 TRANSLATED = [code for code in i18n.LANGUAGES if code != "en"]
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
 
@@ -143,3 +144,14 @@ def test_two_visits_at_the_same_time_keep_their_own_language(browser: Browser, a
     expect(pages["en"].get_by_role("heading", name="Results")).to_be_visible()
     for page in pages.values():
         page.context.close()
+
+
+@pytest.mark.parametrize("code", i18n.LANGUAGES)
+@pytest.mark.parametrize("name", TITLES)
+def test_a_choice_is_understood_in_the_words_of_any_language(name: str, code: str) -> None:
+    assert i18n.key_of(i18n.catalogue(code).gettext(TITLES[name]), TITLES) == name
+
+
+def test_a_choice_by_its_key_or_by_no_known_words_stays_as_it_is() -> None:
+    assert i18n.key_of("bm25", TITLES) == "bm25"
+    assert i18n.key_of("Pizza", TITLES) == "Pizza"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 
 import rag_core
 from rag_core import evaluation as ev
+from rag_core.data.benchmark import JUDGED_BY_AUTHORS
 from rag_core.values.labels import LABELS
 
 from .small import ROOT
@@ -72,5 +74,8 @@ def _declared() -> Iterator[tuple[str, str]]:
         yield label, "label"
     for metric in (*ev.DEFAULT_METRICS, "recall@100"):
         yield ev.parse_metric(metric).title, "metric"
+    yield JUDGED_BY_AUTHORS, "judgements"
+    judgements = tomllib.loads((ROOT / "data/questions/judgements.toml").read_text(encoding="utf-8"))
+    yield judgements["judged_by"], "judgements"
     yield rag_core.NOTICE, "notice"
     yield rag_core.GIVES_ORDERS, "notice"

@@ -86,6 +86,11 @@ def test_while_breastfeeding_what_is_said_of_pregnancy_alone_is_no_answer() -> N
     assert not case.is_her_time("La triple viral no se pone.", "Vacunas en el embarazo")
     assert case.is_her_time("Oseltamivir can be taken while breastfeeding.", "Flu in pregnancy")
     assert case.is_her_time("La vacuna inyectable no contiene virus vivos.", "Gripe")
+    titles = "VIH y embarazo › Alimentación"
+    assert case.is_her_time(
+        "El consenso recomienda fórmula.", "Alimentación", titles, "La lactancia con VIH."
+    )
+    assert not case.is_her_time("El consenso recomienda fórmula.", "Alimentación", titles, "La carga viral.")
     pregnant = case_of("Can I have the flu vaccine at 20 weeks?", "en", None)
     assert pregnant.is_her_time("Flu vaccine is recommended in any trimester.", "Vaccines")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.values.errors import ProviderError, StageError, StorageError, in_our_words
+from rag_core.values.message import Message
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,28 @@ def test_what_is_not_the_disk_is_not_called_one(fault: Exception):
 def test_a_known_error_stays_itself():
     error = ProviderError("The provider refused.", "Check the key.")
     assert in_our_words(error) is error
+
+
+def test_an_error_can_be_said_in_another_language_and_still_repeats_no_secret():
+    error = ProviderError(
+        Message("Model {model}: {what}.", model="m", what=Message("refused ({reason})", reason="at\nhttp://u:p@h/x?key=k")),
+        Message("Check {setting}.", setting="OPENAI_API_KEY"),
+    )  # fmt: skip
+    assert error.message == "Model m: refused (at http://h/x)."
+    assert isinstance(error.message, Message)
+    assert isinstance(error.next_step, Message)
+    assert error.message.template == "Model {model}: {what}."
+    assert error.message.fields["what"].fields == {"reason": "at http://h/x"}
+
+
+def test_a_secret_that_only_the_whole_message_shows_is_taken_out_too():
+    error = ProviderError(Message("{url}?key={key} failed.", url="http://h/x", key="k"))
+    assert error.message == "http://h/x failed."
+
+
+def test_a_failed_stage_gives_its_reason_in_parts():
+    cause = ProviderError(Message("the reply was empty."), Message("Try again."))
+    error = StageError("mine", "Broken", cause)
+    assert isinstance(error.message, Message)
+    assert isinstance(error.message.fields["reason"], Message)
+    assert str(error) == "mine: stage Broken failed: the reply was empty. Try again."

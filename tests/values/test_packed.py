@@ -23,6 +23,8 @@ from rag_core.values.types import ModelCall, Passage, Query
 def facts(value: Any, seen: dict[int, int]) -> Any:
     """A value as plain data with its types: a model call, equal only to itself, by its place and contents."""
     match value:
+        case str():  # a Message is stored as its text
+            return ("str", str(value))
         case ModelCall():
             return ("ModelCall", seen.setdefault(id(value), len(seen)), *dataclasses.astuple(value))
         case tuple() | list():

@@ -11,6 +11,7 @@ import httpx
 import openai
 
 from ...values.errors import ProviderError, Stopped
+from ...values.message import Message
 from .errors import TRY_AGAIN, retry_after
 from .stoppable import StoppableBackend, wait
 from .transport import Call, CallTracker
@@ -112,7 +113,8 @@ class _LimitedStream(httpx.SyncByteStream):
                 raise httpx.ReadTimeout("the response took too long")
             size += len(piece)
             if size > MAX_BODY:
-                raise ProviderError(f"the response is larger than {MAX_BODY // 1_000_000} MB", TRY_AGAIN)
+                what = Message("the response is larger than {size} MB", size=MAX_BODY // 1_000_000)
+                raise ProviderError(what, TRY_AGAIN)
             yield piece
 
     def close(self) -> None:

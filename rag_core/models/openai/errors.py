@@ -11,15 +11,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...values.errors import ProviderError
+from ...values.message import Message
 from ...values.settings import Server
 
 if TYPE_CHECKING:
     import httpx
 
-TRY_AGAIN = "Try again."
+TRY_AGAIN = Message("Try again.")
 PLACEHOLDER_KEY = "none"  # sent to servers that need no key
 OPENAI_SERVER = Server(None, None)
-CHOSEN = "Check its name where it was chosen: in the column's settings, or after --model."
+CHOSEN = Message("Check its name where it was chosen: in the column's settings, or after --model.")
 MIN_KEY_LENGTH = 8  # characters
 
 
@@ -42,36 +43,52 @@ def to_provider_error(
 
     if isinstance(error.__cause__, ProviderError):  # ours, which OpenAI's client takes for a lost connection
         error = error.__cause__
-    what, step = f"{type(error).__name__}: {error}", "Run `rag doctor`."
+    what: str = f"{type(error).__name__}: {error}"
+    step: str = Message("Run `rag doctor`.")
     match error:
         case openai.AuthenticationError() | openai.PermissionDeniedError():
-            what, step = "the key was refused", f"Check {server.key_setting}."
+            what, step = Message("the key was refused"), check(server.key_setting)
         case openai.NotFoundError():
-            what = "the server does not have this model"
-            step = f"Check {named_by}." if named_by else CHOSEN
+            what = Message("the server does not have this model")
+            step = check(named_by) if named_by else CHOSEN
         case openai.RateLimitError():
             wait = retry_after(error.response)
-            what = "the provider's rate limit or quota was reached"
-            step = f"Wait{f' {math.ceil(wait)} s' if wait else ''}, or check your plan."
+            what = Message("the provider's rate limit or quota was reached")
+            step = (
+                Message("Wait {seconds} s, or check your plan.", seconds=math.ceil(wait))
+                if wait
+                else Message("Wait, or check your plan.")
+            )
         case openai.APITimeoutError() | httpx.TimeoutException():
-            what, step = "the request timed out", "Try again, or raise RAG_TIMEOUT."
+            what, step = Message("the request timed out"), Message("Try again, or raise RAG_TIMEOUT.")
         case openai.APIConnectionError():
-            what, step = "the server cannot be reached", f"Check {server.url_setting} and the network."
+            what = Message("the server cannot be reached")
+            step = Message("Check {setting} and the network.", setting=server.url_setting)
         case openai.BadRequestError() | openai.UnprocessableEntityError():
-            what, step = f"the request was refused ({error.message})", "Check the model's limits."
+            what = Message("the request was refused ({reason})", reason=error.message)
+            step = Message("Check the model's limits.")
         case openai.InternalServerError():
             wait = retry_after(error.response)
-            what = f"the server failed (HTTP {error.status_code})"
-            step = f"Try again {f'in {math.ceil(wait)} s' if wait else 'later'}."
+            what = Message("the server failed (HTTP {status})", status=error.status_code)
+            step = (
+                Message("Try again in {seconds} s.", seconds=math.ceil(wait))
+                if wait
+                else Message("Try again later.")
+            )
         case httpx.TransportError():
-            what, step = f"the connection was lost ({type(error).__name__})", TRY_AGAIN
+            what = Message("the connection was lost ({error})", error=type(error).__name__)
+            step = TRY_AGAIN
         case json.JSONDecodeError():
-            what, step = "the server's reply was malformed JSON", TRY_AGAIN
+            what, step = Message("the server's reply was malformed JSON"), TRY_AGAIN
         case ProviderError():
             what, step = error.message, error.next_step
-    if secret:
-        what = what.replace(secret, "…")
-    return ProviderError(f"Model {model}: {what}.", step)
+    told = Message("Model {model}: {what}.", model=model, what=what)
+    return ProviderError(told.cleaned(lambda text: text.replace(secret, "…")) if secret else told, step)
+
+
+def check(setting: str) -> Message:
+    """The next step where a setting is likely to be wrong."""
+    return Message("Check {setting}.", setting=setting)
 
 
 def rejected_option(error: Exception, options: Collection[str]) -> str | None:
