@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 
 import rag_core
-from pages.shared import controls, corpora
+from pages.shared import controls, corpora, draft
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
@@ -168,7 +168,7 @@ def kept() -> Sequence[str]:
 
 def restore() -> None:
     """Set the page as its address says: the run if this server still has it, otherwise the configuration alone."""
-    parameters = {name: st.query_params.get_all(name) for name in st.query_params}
+    parameters = _parameters()
     if not parameters or RUN in st.session_state or st.session_state.get(ADDRESS) == parameters:
         return
     st.session_state[ADDRESS] = parameters
@@ -194,5 +194,9 @@ def put_address(run: Comparison, chosen: rag_core.Strategy, pinned: rag_core.Tra
     st.session_state[PINNED] = pinned
     corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
     wanted = {**rag_core.to_address(run.question, [chosen], run.country, corpus), "run": [run.id]}
-    if {name: st.query_params.get_all(name) for name in st.query_params} != wanted:
+    if _parameters() != wanted:
         st.query_params.from_dict(wanted)
+
+
+def _parameters() -> dict[str, list[str]]:
+    return draft.without({name: st.query_params.get_all(name) for name in st.query_params})
