@@ -17,13 +17,14 @@ from pages.shared.live import Comparison
 STRATEGY, RUN, BENCH, KEPT = "tune.strategy", "tune.run", "tune.bench", "tune.kept"
 PINNED, ADDRESS = "tune.pinned", "tune.address"
 DEFAULT = "hybrid_rrf"  # most of its controls stand after retrieval
+REST_S = 0.4  # that a setting stands before its tipping points are worked out
 MOST_ANSWERS = 50  # of the offline engine that are remembered for a result
 
 Tips = Mapping[str, tuple[rag_core.ControlTips, ...]]
 
 
 class Tipping:
-    """Tipping points around one setting, worked out in the background so that no slider waits for them."""
+    """Tipping points around one setting, worked out in the background once the controls rest, so that no slider waits."""
 
     def __init__(self, tuner: rag_core.Tuner, moved: rag_core.Trace) -> None:
         self.fingerprint = moved.fingerprint
@@ -43,6 +44,8 @@ class Tipping:
         self._stop.set()
 
     def _work(self, tuner: rag_core.Tuner, moved: rag_core.Trace) -> None:
+        if self._stop.wait(REST_S):
+            return
         try:
             for control, tips in tuner.tips(moved):
                 if self._stop.is_set():
