@@ -89,7 +89,7 @@ def main() -> None:
             with place:
                 _empty(setup)
         return
-    run.settings = {**controls.settings(), **setups.settings()}
+    run.settings = {**controls.settings(), **setups.settings(), **flow.settings()}
     _results(run, columns, spots, running=running)
 
 
@@ -353,7 +353,7 @@ def _below(run: Comparison) -> None:
     st.caption(foreign.label(cost))
     if presenter.blind():
         return
-    flow.why_not(traces)
+    flow.why_not(run)
     export.menu(run)
     with st.expander(t("Where did the time go, and what did it cost?")):
         left, right = st.columns(2)

@@ -13,6 +13,7 @@ from pages.shared.costs import cost_and_time
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import declared, in_words, problem, said, t
+from pages.shared.live import Comparison
 from pages.shared.prompts import prompts
 from pages.shared.rank_flow import MOST, rank_flow
 from pages.shared.scales import SCALES
@@ -21,6 +22,7 @@ TITLE = declared("How it got here")
 STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("Fates")
 SCORES, TIPS, PROMPTS = declared("Scores"), declared("Tipping points"), declared("Prompts")
 COST = declared("Cost and time")
+WHY_NOT, WHY_NOT_PASSAGE = "why_not", "why_not.passage"
 FIRST_WORDS = 60  # characters that tell passages with the same title apart
 
 
@@ -160,24 +162,31 @@ def _moves(tips: Sequence[rag_core.ControlTips]) -> str:
     )
 
 
+def settings() -> dict[str, object]:
+    """Whether "Why not this one?" is open, and its passage, as the session keeps them."""
+    return {key: st.session_state[key] for key in (WHY_NOT, WHY_NOT_PASSAGE) if key in st.session_state}
+
+
 @st.fragment
-def why_not(traces: Sequence[rag_core.Trace]) -> None:
-    """Any passage of the collections, and where each strategy lost it."""
-    box = st.expander(t("Why not this one?"), key="why_not", on_change="rerun")
-    if not box.open:
-        return
-    with box:
-        try:
-            _why_not(traces, {trace.corpus: engine().wait(trace.corpus) for trace in traces})
-        except rag_core.RagError as error:
-            st.warning(foreign.label(problem(error)))
+def why_not(run: Comparison) -> None:
+    """Any passage of the collections, and where each strategy lost it; a reload finds it again."""
+    box = st.expander(t("Why not this one?"), key=WHY_NOT, on_change="rerun")
+    if box.open:
+        with box:
+            try:
+                _why_not(run.traces, {trace.corpus: engine().wait(trace.corpus) for trace in run.traces})
+            except rag_core.RagError as error:
+                st.warning(foreign.label(problem(error)))
+    run.settings = {**run.settings, **settings()}
 
 
 def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab]) -> None:
     passages = {name: one for lab in labs.values() for name, one in lab.passages.items()}
+    if st.session_state.get(WHY_NOT_PASSAGE) not in passages:  # of other documents, or deleted since
+        st.session_state.pop(WHY_NOT_PASSAGE, None)
     chosen = st.selectbox(
         t("A passage of the collection"), sorted(passages, key=lambda name: passages[name].full_title), index=None,
-        key="why_not.passage", placeholder=t("Type words of its title"),
+        key=WHY_NOT_PASSAGE, placeholder=t("Type words of its title"),
         format_func=lambda name: foreign.plain(_called(passages[name])),
     )  # fmt: skip
     if chosen:

@@ -11,6 +11,7 @@ import rag_core
 from pages.shared import foreign, whole_document
 from pages.shared.foreign import escape
 from pages.shared.i18n import declared, plural, said, t
+from pages.shared.lists import with_lists
 
 WHOLE, CUT = declared("Whole document"), declared("Its passages")
 DOCUMENT, VIEW, PASSAGE = "library.document", "library.view", "library.passage"  # what is open
@@ -285,8 +286,5 @@ def _passage(passage: rag_core.Passage, lab: rag_core.Lab, marked: str, *, opene
 
 def _text(passage: rag_core.Passage, marked: str) -> str:
     """The text with the words that were searched for marked."""
-    parts = "".join(
-        f"<mark>{escape(part.text)}</mark>" if part.matched else escape(part.text)
-        for part in rag_core.highlight(passage.text, marked, passage.language)
-    )
-    return f'<div class="rl-text">{parts}</div>'
+    segments = rag_core.highlight(passage.text, marked, passage.language)
+    return f'<div class="rl-text">{with_lists(segments)}</div>'

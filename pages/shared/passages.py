@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import rag_core
 from pages.shared.foreign import escape
 from pages.shared.i18n import declared, plural, said, t
+from pages.shared.lists import with_lists
 from pages.shared.live import Column
 from pages.shared.scales import SCALE_HELP, SCALES, WEIGHTS
 from pages.shared.tips import hint
@@ -18,6 +19,9 @@ MOST_QUOTES = 5  # in the address of a document
 NO_LABEL = declared(
     "No relevance label: the model that scored this passage has no calibrated thresholds, or time ran out. "
     "This says nothing about the passage itself. The notes on this strategy give the reason."
+)
+NOT_LABELLED_YET = declared(
+    "No relevance label: a strategy labels its passages when it writes the answer, and this one did not finish."
 )
 
 
@@ -112,8 +116,8 @@ def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
     elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
     return (
         f'<details class="rl-passage {same(hit.id)}"><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
-        f"{_label(hit, done=trace is not None)}{elsewhere}{_title(passage)}{_origin(passage)}</summary>"
-        f'<div class="rl-body">{_text(hit, shown)}{_rule(hit, done=trace is not None)}{context}{source}'
+        f"{_label(hit, shown.column)}{elsewhere}{_title(passage)}{_origin(passage)}</summary>"
+        f'<div class="rl-body">{_text(hit, shown)}{_rule(hit, shown.column)}{context}{source}'
         f"{_difference(passage, trace.country if trace else '')}"
         f'<p class="rl-note">{t("Passage {id}, language {language}", id=escape(hit.id), language=escape(passage.language))}</p>'
         f"{'' if shown.blind else _way(hit, shown)}</div></details>"
@@ -129,7 +133,7 @@ def _card(hit: rag_core.Hit, shown: _Shown) -> str:
         f'<button type="button" class="rl-close" popovertarget="{name}" popovertargetaction="hide" '
         f'aria-label="{t("Close passage {rank:d}", rank=rank)}">✕</button>'
         f'{_origin(passage)}<p class="rl-card-title"><b>{rank:d}</b> {escape(passage.full_title)} '
-        f"{_label(hit, done=True)}</p>{_text(hit, shown)}</div>"
+        f"{_label(hit, shown.column)}</p>{_text(hit, shown)}</div>"
     )
 
 
@@ -140,7 +144,7 @@ def _text(hit: rag_core.Hit, shown: _Shown) -> str:
     cited = [one for one in answer.citations if one.context_id == hit.id] if answer else []
     whole = _whole(passage, quotes, trace.corpus) if trace else ""
     orders = f'<p class="rl-orders">{escape(said(rag_core.GIVES_ORDERS))}</p>' if passage.gives_orders else ""
-    return f'{orders}<p class="rl-text">{_marked(passage, shown.question, quotes)}</p>{_doubts(cited)}{whole}'
+    return f'{orders}<div class="rl-text">{_marked(passage, shown.question, quotes)}</div>{_doubts(cited)}{whole}'
 
 
 def _title(passage: rag_core.Passage) -> str:
@@ -150,18 +154,23 @@ def _title(passage: rag_core.Passage) -> str:
     return f'<span class="rl-title">{escape(passage.full_title)}{ordered}</span>'
 
 
-def _label(hit: rag_core.Hit, *, done: bool) -> str:
+def _label(hit: rag_core.Hit, column: Column) -> str:
     """How relevant the passage is; the rule behind it on hover, and in words where the passage is open."""
     if hit.relevance:
         css = f"rl-label rl-{escape(hit.relevance.label.lower())}"
         return hint(said(hit.relevance.label), said(hit.relevance.rule), css)
-    return hint(t("No label"), said(NO_LABEL), "rl-label rl-unlabelled") if done else ""
+    return hint(t("No label"), said(_why_none(column)), "rl-label rl-unlabelled") if column.settled else ""
 
 
-def _rule(hit: rag_core.Hit, *, done: bool) -> str:
+def _rule(hit: rag_core.Hit, column: Column) -> str:
     if hit.relevance:
         return f'<p class="rl-note">{escape(said(hit.relevance.rule))}</p>'
-    return f'<p class="rl-note">{escape(said(NO_LABEL))}</p>' if done else ""
+    return f'<p class="rl-note">{escape(said(_why_none(column)))}</p>' if column.settled else ""
+
+
+def _why_none(column: Column) -> str:
+    """Why a passage of a settled column has no label."""
+    return NO_LABEL if column.trace else NOT_LABELLED_YET
 
 
 def _way(hit: rag_core.Hit, shown: _Shown) -> str:
@@ -260,12 +269,4 @@ def _doubts(cited: Sequence[rag_core.Citation]) -> str:
 
 def _marked(passage: rag_core.Passage, question: str, quotes: Iterable[str]) -> str:
     """The passage's text with <mark> on the question's words and <u> on quoted sentences."""
-    parts = []
-    for segment in rag_core.highlight(passage.text, question, passage.language, quotes):
-        piece = escape(segment.text)
-        if segment.matched:
-            piece = f"<mark>{piece}</mark>"
-        if segment.quoted:
-            piece = f"<u>{piece}</u>"
-        parts.append(piece)
-    return "".join(parts)
+    return with_lists(rag_core.highlight(passage.text, question, passage.language, quotes))

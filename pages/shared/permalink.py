@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, foreign, setups
+from pages.shared import corpora, draft, foreign, setups
 from pages.shared.controls import DEFAULT_COLUMNS
 from pages.shared.i18n import PARAMETER, said, t
 from pages.shared.live import Comparison
@@ -62,4 +62,4 @@ def warn() -> None:
 
 
 def _parameters() -> dict[str, list[str]]:
-    return {name: st.query_params.get_all(name) for name in st.query_params}
+    return draft.without({name: st.query_params.get_all(name) for name in st.query_params})

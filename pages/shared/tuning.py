@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 
 import rag_core
-from pages.shared import controls, corpora
+from pages.shared import controls, corpora, draft
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
@@ -17,13 +17,14 @@ from pages.shared.live import Comparison
 STRATEGY, RUN, BENCH, KEPT = "tune.strategy", "tune.run", "tune.bench", "tune.kept"
 PINNED, ADDRESS = "tune.pinned", "tune.address"
 DEFAULT = "hybrid_rrf"  # most of its controls stand after retrieval
+REST_S = 0.4  # that a setting stands before its tipping points are worked out
 MOST_ANSWERS = 50  # of the offline engine that are remembered for a result
 
 Tips = Mapping[str, tuple[rag_core.ControlTips, ...]]
 
 
 class Tipping:
-    """Tipping points around one setting, worked out in the background so that no slider waits for them."""
+    """Tipping points around one setting, worked out in the background once the controls rest, so that no slider waits."""
 
     def __init__(self, tuner: rag_core.Tuner, moved: rag_core.Trace) -> None:
         self.fingerprint = moved.fingerprint
@@ -43,6 +44,8 @@ class Tipping:
         self._stop.set()
 
     def _work(self, tuner: rag_core.Tuner, moved: rag_core.Trace) -> None:
+        if self._stop.wait(REST_S):
+            return
         try:
             for control, tips in tuner.tips(moved):
                 if self._stop.is_set():
@@ -168,7 +171,7 @@ def kept() -> Sequence[str]:
 
 def restore() -> None:
     """Set the page as its address says: the run if this server still has it, otherwise the configuration alone."""
-    parameters = {name: st.query_params.get_all(name) for name in st.query_params}
+    parameters = _parameters()
     if not parameters or RUN in st.session_state or st.session_state.get(ADDRESS) == parameters:
         return
     st.session_state[ADDRESS] = parameters
@@ -194,5 +197,9 @@ def put_address(run: Comparison, chosen: rag_core.Strategy, pinned: rag_core.Tra
     st.session_state[PINNED] = pinned
     corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
     wanted = {**rag_core.to_address(run.question, [chosen], run.country, corpus), "run": [run.id]}
-    if {name: st.query_params.get_all(name) for name in st.query_params} != wanted:
+    if _parameters() != wanted:
         st.query_params.from_dict(wanted)
+
+
+def _parameters() -> dict[str, list[str]]:
+    return draft.without({name: st.query_params.get_all(name) for name in st.query_params})

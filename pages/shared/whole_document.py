@@ -10,6 +10,7 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign
 from pages.shared.i18n import said, t
+from pages.shared.lists import with_lists
 
 
 def draw(document: rag_core.Document) -> None:
@@ -42,7 +43,7 @@ def _part(document: rag_core.Document, quotes: Sequence[str]) -> str:
 
 
 def _body(document: rag_core.Document, text: str, quotes: Sequence[str]) -> str:
-    """A text with its headings and with quoted sentences highlighted; everything else as it was written."""
+    """A text with its headings and lists, and with quoted sentences highlighted; else as it was written."""
     text = text.removeprefix(f"# {document.title}").strip()
     parts = []
     for part in re.split(r"^(#{1,6} .*)$", text, flags=re.MULTILINE):
@@ -50,9 +51,6 @@ def _body(document: rag_core.Document, text: str, quotes: Sequence[str]) -> str:
             parts.append(f"<h4>{foreign.escape(part.lstrip('# '))}</h4>")
         elif part.strip():
             segments = rag_core.highlight(part.strip(), "", document.language, quotes)
-            drawn = "".join(
-                f"<mark>{foreign.escape(one.text)}</mark>" if one.quoted else foreign.escape(one.text)
-                for one in segments
-            )
-            parts.append(f'<div class="rl-text">{drawn}</div>')
+            marked = [one._replace(matched=one.quoted, quoted=False) for one in segments]
+            parts.append(f'<div class="rl-text">{with_lists(marked)}</div>')
     return "".join(parts).replace("<mark>", '<mark id="quoted">', 1)

@@ -45,6 +45,10 @@ def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
         expect(failed.nth(1)).to_contain_text("Check its name where it was chosen: in the column's settings")
         expect(failed.nth(1)).not_to_contain_text("RAG_ANSWER_MODEL")
 
+        unlabelled = page.locator(".rl-passage summary .rl-unlabelled")
+        expect(unlabelled).to_have_count(page.locator(".rl-passage").count())
+        expect(unlabelled.first).to_contain_text("this one did not finish")
+
         box = page.get_by_test_id("stExpander").filter(has_text="How it got here").first
         box.get_by_text("How it got here").click()
         expect(box.locator(".rl-prompt")).to_have_count(3 + 1)  # the rewrites, then the answer that failed

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 
 import pytest
-from helpers.browser import CHROMIUM, ENGLISH, Visit
+from helpers.browser import CHROMIUM, ENGLISH, Visit, choose_passage
 from helpers.controls import every_recipe
 from helpers.fakes import QUESTION
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
 from pages.shared.rank_flow import LOWEST, MOST, rank_flow
 from rag_core import Recipe, build, fates, flow_columns
@@ -53,19 +52,6 @@ def test_a_title_cannot_become_a_tag(full: Services):
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
-def choose(page: Page, choice: Locator, title: str) -> None:
-    """Pick the first passage with this title; what is typed before the list of passages has come is lost."""
-    option = page.get_by_role("option", name=title).first
-    for _ in range(10):
-        choice.click()
-        choice.fill(title)
-        with contextlib.suppress(AssertionError):
-            expect(option).to_be_visible(timeout=3_000)
-            option.click()
-            return
-    raise AssertionError("no passage is offered")
-
-
 def test_a_visitor_sees_why_passages_were_used_or_lost(visit: Visit):
     visit.pick(ENGLISH)
     visit.run()
@@ -91,8 +77,7 @@ def test_a_visitor_sees_why_passages_were_used_or_lost(visit: Visit):
     expect(box.locator(".rl-tips")).to_contain_text("→ 6")
 
     page.get_by_text("Why not this one?").click()
-    choice = page.get_by_role("combobox", name="A passage of the collection")
-    choose(page, choice, "Testing for gestational diabetes")
+    choose_passage(page, "Testing for gestational diabetes")
     why = page.get_by_test_id("stExpander").filter(has_text="Why not this one?").locator(".rl-tips dd")
     expect(why).to_have_count(3)
     for sentence in why.all_inner_texts():

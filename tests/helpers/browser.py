@@ -12,10 +12,12 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, expect
+
+from pages.shared import draft
 
 from .small import ROOT
 
@@ -155,11 +157,24 @@ class Watched:
         sources = drawn.evaluate_all(
             "drawn => drawn.map(one => one.src || one.getAttributeNS('http://www.w3.org/1999/xlink', 'href') || one.outerHTML)"
         )
-        assert [
-            one for one in sources if not one.startswith("data:image/png")
-        ] == []  # a heat map's own cells
+        # but for a heat map's own cells, and the script that keeps a typed question
+        assert [one for one in sources if not one.startswith("data:image/png") and one != draft.SCRIPT] == []
 
 
 def tab(page: Page, name: str) -> Locator:
     """The link to a page in the top navigation."""
     return page.get_by_test_id("stTopNavLink").filter(has_text=name)
+
+
+def choose_passage(page: Page, title: str) -> None:
+    """Pick a passage in "Why not this one?"; what is typed before the list of passages has come is lost."""
+    choice = page.get_by_role("combobox", name="A passage of the collection")
+    option = page.get_by_role("option", name=title).first
+    for _ in range(10):
+        choice.click()
+        choice.fill(title)
+        with suppress(AssertionError):
+            expect(option).to_be_visible(timeout=3_000)
+            option.click()
+            return
+    raise AssertionError("no passage is offered")

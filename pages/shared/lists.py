@@ -1,0 +1,66 @@
+"""Text of documents as HTML in which lines that begin with a dash are lists, as their authors wrote them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import groupby
+
+import rag_core
+from pages.shared.foreign import escape
+
+_MARKER = re.compile(r"[-*•] +(?=\S)")
+
+Line = list[rag_core.Segment]
+
+
+def with_lists(segments: Iterable[rag_core.Segment]) -> str:
+    """A text as HTML for an element that keeps line breaks: <mark> on what matches, <u> on what is quoted.
+
+    Args:
+        segments: joined, they are the text.
+    """
+    parts = []
+    for item, lines in groupby(_lines(segments), key=_is_item):
+        if item:
+            items = "".join(f"<li>{_drawn(_without_marker(line))}</li>" for line in lines)
+            parts.append(f"<ul>{items}</ul>")
+        else:
+            parts.append("\n".join(_drawn(line) for line in lines).strip("\n"))
+    return "".join(parts)
+
+
+def _drawn(line: Line) -> str:
+    """The pieces of a line, escaped and marked."""
+    return "".join(_piece(segment) for segment in line)
+
+
+def _piece(segment: rag_core.Segment) -> str:
+    text = escape(segment.text)
+    if segment.matched:
+        text = f"<mark>{text}</mark>"
+    return f"<u>{text}</u>" if segment.quoted else text
+
+
+def _lines(segments: Iterable[rag_core.Segment]) -> list[Line]:
+    """The lines of a text, each in pieces that are marked the same way throughout."""
+    lines: list[Line] = [[]]
+    for segment in segments:
+        first, *others = segment.text.split("\n")
+        lines[-1].append(segment._replace(text=first))
+        lines += [[segment._replace(text=text)] for text in others]
+    return [[piece for piece in line if piece.text] for line in lines]
+
+
+def _is_item(line: Line) -> bool:
+    return _MARKER.match("".join(piece.text for piece in line)) is not None
+
+
+def _without_marker(line: Line) -> Line:
+    """The pieces of an item without its dash, which a mark may begin in."""
+    found = _MARKER.match("".join(piece.text for piece in line))
+    left, pieces = found.end() if found else 0, []
+    for piece in line:
+        pieces.append(piece._replace(text=piece.text[left:]))
+        left = max(0, left - len(piece.text))
+    return [piece for piece in pieces if piece.text]
