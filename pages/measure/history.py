@@ -43,11 +43,11 @@ def main() -> None:
 
 def _row(run: ev.RunFolder) -> dict[str, object]:
     results, manifest = ev.stored_results(run), run.manifest
-    names = ev.titles(manifest)
+    names = {label: said(title) for label, title in ev.titles(manifest).items()}
     leader = results.leader if results else None
     return {
         "when": manifest.minute,
-        "questions": f"{manifest.data} {manifest.split} ({manifest.questions})",
+        "questions": f"{said(ev.data_title(manifest.data))} {manifest.split} ({manifest.questions})",
         "strategies": ", ".join(names.values()),
         "depth": str(manifest.depth or t("as configured")),
         "metric": said(ev.parse_metric(results.primary).title) if results else t("not finished"),
@@ -91,7 +91,7 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
     st.dataframe(
         foreign.cells(
             {
-                "strategy": row.title,
+                "strategy": said(row.title),
                 "older": row.older,
                 "newer": row.newer,
                 "in": t("both")
@@ -116,11 +116,12 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
             "losses": t("losses"),
         },
     )
-    compared = [row.comparison for row in found if row.comparison]
+    compared = [(said(row.title), row.comparison) for row in found if row.comparison]
     if not compared:
         st.info(t("The runs have no strategy with the same settings in common."))
-    for pair in compared:
-        st.markdown(f"- {label(said(pair.verdict))}")
+    for title, pair in compared:
+        names = {pair.a: t("{title} (newer)", title=title), pair.b: t("{title} (older)", title=title)}
+        st.markdown(f"- {label(said(ev.verdict(pair, names)))}")
 
 
 main()

@@ -43,7 +43,7 @@ def main() -> None:
     if results is None:
         st.warning(t("This run did not finish. Start the same measurement again to resume it."))
         return
-    names = ev.titles(run.manifest)
+    names = {label: said(title) for label, title in ev.titles(run.manifest).items()}
     _head(results, names)
     figures, kinds, stages, questions = st.tabs(
         [t("Figures"), t("Kinds of questions"), t("Stage by stage"), t("Question by question")]
@@ -67,7 +67,7 @@ def _choose_run() -> ev.RunFolder | None:
     if wanted in names and st.session_state.get("results.linked") != wanted:
         st.session_state["results.run"] = st.session_state["results.linked"] = wanted
     name = st.selectbox(
-        t("Measured run"), names, format_func=lambda name: foreign.plain(ev.run_title(runs[names.index(name)])), key="results.run",
+        t("Measured run"), names, format_func=lambda name: foreign.plain(said(ev.run_title(runs[names.index(name)]))), key="results.run",
         label_visibility="collapsed",
     )  # fmt: skip
     try:
@@ -81,7 +81,7 @@ def _head(results: ev.Results, names: Mapping[str, str]) -> None:
     manifest = results.manifest
     depth = t("depth {depth}", depth=manifest.depth or t("as configured"))
     engine = t("embeddings {embedding} · index {index}", **manifest.engine)
-    of = t("of {data} ({split})", data=results.data, split=results.split)
+    of = t("of {data} ({split})", data=ev.data_title(results.data), split=results.split)
     st.markdown(
         t(
             "**{queries:,} questions** {of} · {depth} · {engine}",
@@ -101,7 +101,7 @@ def _head(results: ev.Results, names: Mapping[str, str]) -> None:
                         "{strategy}: {failed} questions failed and are excluded from the metrics. {failures}",
                         strategy=names[label],
                         failed=row.failed,
-                        failures=row.failures[0],
+                        failures=said(row.failures[0]),
                     )
                 )
             )
@@ -119,7 +119,7 @@ def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
     foreign.chart(
         plots.intervals(
             {titles[label]: row.metrics[shown] for label, row in results.strategies.items()},
-            ev.parse_metric(shown).title,
+            said(ev.parse_metric(shown).title),
         ),
         "intervals",
     )
@@ -143,7 +143,7 @@ def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
                 "Never compare it with the real nDCG above."
             )
         )
-    st.subheader(t("Is the difference real? ({title})", title=md(primary.title)), anchor=False)
+    st.subheader(t("Is the difference real? ({title})", title=md(said(primary.title))), anchor=False)
     if not results.comparisons:
         st.caption(t("Measure two strategies to compare them."))
         return
@@ -165,7 +165,7 @@ def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
             st.markdown(
                 t(
                     "- {verdict} {first} wins {wins:d}, ties {ties:d}, loses {losses:d}.{power}",
-                    verdict=md(ev.verdict_with_titles(pair, titles)),
+                    verdict=md(said(ev.verdict(pair, titles))),
                     first=md(titles[pair.a]),
                     wins=pair.wins,
                     ties=pair.ties,
@@ -175,7 +175,7 @@ def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
             )
     st.subheader(t("Quality, time and cost"), anchor=False)
     points = [replace(point, name=titles[point.name]) for point in ev.pareto_front(results)]
-    foreign.chart(plots.pareto(points, primary.title), "front")
+    foreign.chart(plots.pareto(points, said(primary.title)), "front")
 
 
 def _table(results: ev.Results, titles: Mapping[str, str], names: Sequence[str]) -> list[dict[str, object]]:
@@ -205,7 +205,7 @@ def _formats(names: Sequence[str]) -> dict[str, object]:
 
 def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
     primary = results.primary
-    title = ev.parse_metric(primary).title
+    title = said(ev.parse_metric(primary).title)
     known = {group: members for group, members in results.groups.items() if members}
     if not known:
         st.info(t("These questions are not labelled by kind, and share one language."))
@@ -223,7 +223,7 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
             "{title} after each stage, and its change from the previous ranking, or from the best of several "
             "when a stage fuses them. A stage that both shortens and reorders has two rows: the cut, then "
             "the new order at that length. p is exploratory, uncorrected.",
-            title=md(primary.title),
+            title=md(said(primary.title)),
         )
     )
     for label in run.labels:
@@ -251,7 +251,7 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
             hide_index=True,
             placeholder="",
             column_config={
-                "score": st.column_config.NumberColumn(primary.title, format="%.3f"),
+                "score": st.column_config.NumberColumn(said(primary.title), format="%.3f"),
                 "change": st.column_config.NumberColumn(t("change"), format="%+.3f"),
                 "stage": t("stage"),
                 "ranking": t("ranking"),

@@ -259,7 +259,7 @@ def _winner(result: ev.SweepResult) -> None:
             t(
                 "On {split}: {verdict}",
                 split=result.report.split,
-                verdict=ev.verdict_with_titles(result.comparison, names),
+                verdict=ev.verdict(result.comparison, names),
             )
         )
     )

@@ -44,7 +44,7 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
 
 def row_names(traces: Sequence[rag_core.Trace]) -> list[str]:
     """The strategies' titles with their changed controls, models and corpora, numbered where two are the same."""
-    titles = rag_core.titles_of(traces)
+    titles = [said(title) for title in rag_core.titles_of(traces)]
     return [
         mark(f"{title} ({position})" if titles.count(title) > 1 else title)
         for position, title in enumerate(titles, start=1)

@@ -191,7 +191,7 @@ def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab])
     )  # fmt: skip
     if chosen:
         rows = "".join(
-            f"<dt>{escape(title)}</dt><dd>{escape(_lost(trace, chosen, labs[trace.corpus]))}</dd>"
+            f"<dt>{escape(said(title))}</dt><dd>{escape(_lost(trace, chosen, labs[trace.corpus]))}</dd>"
             for title, trace in zip(rag_core.titles_of(traces), traces, strict=True)
         )
         foreign.draw(f'<dl class="rl-tips">{rows}</dl>')

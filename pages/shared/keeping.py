@@ -46,7 +46,7 @@ def _remember(run: LiveRun) -> None:
                     kept.update(_asked(run))
             kept.update(_asked(run))
     except rag_core.RagError as error:
-        run.unkept = str(error)
+        run.unkept = error.sentence
     finally:
         run.kept.set()
 
@@ -123,7 +123,9 @@ def _reopened(asked: Asked) -> Comparison:
             columns.append(_column(one))
         except rag_core.RagError as error:
             left_out.append(
-                rag_core.Message("{strategy} is left out. {error}", strategy=one.strategy, error=error)
+                rag_core.Message(
+                    "{strategy} is left out. {error}", strategy=one.strategy, error=error.sentence
+                )
             )
     st.session_state.update(question=asked.question, country=asked.country, columns=max(len(columns), 2))
     corpora.set_to(asked.corpus)

@@ -74,7 +74,8 @@ def build(chosen: StrategySpec, **controls: object) -> Strategy:
     if isinstance(chosen, Strategy):
         if controls:
             raise ConfigError(
-                f"{chosen.name} is already built, so its controls cannot be set.", "Pass its name instead."
+                Message("{name} is already built, so its controls cannot be set.", name=chosen.name),
+                Message("Pass its name instead."),
             )
         return chosen
     name, values = _named(chosen)
@@ -117,5 +118,8 @@ def recipe_of(name: str) -> Recipe:
     """
     if name not in RECIPES:
         missing = "".join(f" {failure}" for failure in RECIPES.failed)
-        raise ConfigError(f"There is no strategy {name!r}.", f"Strategies: {', '.join(RECIPES)}.{missing}")
+        raise ConfigError(
+            Message("There is no strategy {name!r}.", name=name),
+            Message("Strategies: {known}.{missing}", known=", ".join(RECIPES), missing=missing),
+        )
     return RECIPES[name]

@@ -22,6 +22,7 @@ from ..language.questions import MAX_QUESTION
 from ..pipeline.strategy import Strategy
 from ..urgency.helplines import countries
 from ..values.errors import ConfigError
+from ..values.message import Message
 from . import RECIPES
 from .recipe import Recipe
 from .registry import CORPUS, RUNS_ON
@@ -106,37 +107,51 @@ def from_address(
     corpus = "".join(list(parameters.get(CORPUS, ("",)))[:1])
     if not (named or values or corpus or "q" in parameters or "country" in parameters):
         return None
-    problems = [
-        f"{name[:SHOWN]} was too long for an address; its default is used."
+    problems: list[str] = [
+        Message("{name} was too long for an address; its default is used.", name=name[:SHOWN])
         for name in parameters.get(LEFT, ())
         if _CONTROL.fullmatch(name)
     ]
     question = "".join(list(parameters.get("q", ("",)))[:1])
     if len(question) > MAX_QUESTION:
         problems.append(
-            f"The question has {len(question):,} characters; only the first {MAX_QUESTION:,} are used."
+            Message(
+                "The question has {count:,} characters; only the first {most:,} are used.",
+                count=len(question),
+                most=MAX_QUESTION,
+            )
         )
         question = question[:MAX_QUESTION]
     country = "".join(list(parameters.get("country", ("",)))[:1]).upper()
     if country and country not in countries():
-        problems.append(f"There is no country {country[:SHOWN]!r}; none is chosen.")
+        problems.append(Message("There is no country {country!r}; none is chosen.", country=country[:SHOWN]))
         country = ""
     if len(named) > len(defaults):
         problems.append(
-            f"{len(named)} strategies are named; only the first {len(defaults)} fit side by side."
+            Message(
+                "{count} strategies are named; only the first {most} fit side by side.",
+                count=len(named),
+                most=len(defaults),
+            )
         )
     chosen = []
     for position, default in enumerate(defaults[: max(len(named), fewest)]):
         name = named[position] if position < len(named) else default
         if name not in RECIPES:
-            problems.append(f"There is no strategy {name[:SHOWN]!r}; {RECIPES[default].title} is used.")
+            problems.append(
+                Message(
+                    "There is no strategy {name!r}; {strategy} is used.",
+                    name=name[:SHOWN],
+                    strategy=Message(RECIPES[default].title),
+                )
+            )
             name = default
         chosen.append(RECIPES[name])
     given: list[dict[str, str]] = [{} for _ in chosen]
     for found in values:
         number, name = int(found[1]), found[2]
         if not 1 <= number <= len(chosen):
-            problems.append(f"{found[0][:SHOWN]} is for a strategy that is not there.")
+            problems.append(Message("{name} is for a strategy that is not there.", name=found[0][:SHOWN]))
         else:
             given[number - 1][name] = "".join(list(parameters[found[0]])[:1])
     columns = tuple(_set_up(recipe, texts, problems) for recipe, texts in zip(chosen, given, strict=True))
@@ -151,7 +166,7 @@ def _set_up(recipe: Recipe, texts: Mapping[str, str], problems: list[str]) -> Se
         try:
             set_up(strategy, **{name: texts[name]})
         except ConfigError as error:
-            problems.append(f"{recipe.title}: {error.message} {error.next_step}")
+            problems.append(_of(recipe, error.sentence))
         else:
             own[name] = texts[name]
     return set_up(strategy, **own)
@@ -163,17 +178,25 @@ def _built(recipe: Recipe, texts: Mapping[str, str], problems: list[str]) -> Str
     values: dict[str, Any] = {}
     for name, text in texts.items():
         if name not in known:
-            problems.append(f"{recipe.title} has no control {name[:SHOWN]!r}.")
+            problems.append(
+                Message(
+                    "{strategy} has no control {name!r}.", strategy=Message(recipe.title), name=name[:SHOWN]
+                )
+            )
             continue
         try:
             values[name] = known[name].parse(_unpacked(text))
         except ConfigError as error:
-            problems.append(f"{recipe.title}: {error.message[: SHOWN * 4]} {error.next_step}")
+            problems.append(_of(recipe, error.sentence))
     try:
         return recipe.build(**values)
     except ConfigError as error:  # values that do not go together
-        problems.append(f"{recipe.title}: {error.message} Its defaults are used.")
+        problems.append(_of(recipe, Message("{problem} Its defaults are used.", problem=error.message)))
         return recipe.build()
+
+
+def _of(recipe: Recipe, problem: str) -> Message:
+    return Message("{strategy}: {problem}", strategy=Message(recipe.title), problem=problem)
 
 
 def _written(value: object) -> str:
@@ -204,5 +227,6 @@ def _unpacked(text: str) -> str:
         return found.decode()
     except (ValueError, zlib.error) as error:
         raise ConfigError(
-            f"A compressed value cannot be read: {error}.", "Copy the whole address again."
+            Message("A compressed value cannot be read: {reason}.", reason=error),
+            Message("Copy the whole address again."),
         ) from error

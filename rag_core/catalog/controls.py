@@ -13,6 +13,7 @@ from ..values.errors import ConfigError
 from ..values.message import Message
 
 Values = Mapping[str, Any]
+MOST_SHOWN = 120  # characters of a wrong value
 MAX_PASSAGES = 100  # upper bound of every number of passages
 
 
@@ -96,7 +97,15 @@ class Control(ABC):
 
     def _wrong(self, value: object, expected: str) -> ConfigError:
         default = format_value(self.default)  # not parsed: it can be what is wrong
-        return ConfigError(f"{self.name} must be {expected}, not {value!r}.", f"Its default is {default}.")
+        return ConfigError(
+            Message(
+                "{name} must be {expected}, not {value}.",
+                name=self.name,
+                expected=expected,
+                value=_shown(value),
+            ),
+            Message("Its default is {default}.", default=default),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +135,13 @@ class Number(Control):
         except ValueError:
             number = float("nan")
         if not self.min <= number <= self.max or (self.whole and number != int(number)):
-            kind = "a whole number" if self.whole else "a number"
-            raise self._wrong(value, f"{kind} from {self.min:g} to {self.max:g}")
+            low, high = float(self.min), float(self.max)
+            expected = (
+                Message("a whole number from {low:g} to {high:g}", low=low, high=high)
+                if self.whole
+                else Message("a number from {low:g} to {high:g}", low=low, high=high)
+            )
+            raise self._wrong(value, expected)
         return int(number) if self.whole else number + 0.0  # -0.0 is 0.0
 
     def as_json(self) -> dict[str, Any]:
@@ -152,7 +166,7 @@ class Switch(Control):
             return True
         if text in ("false", "no", "off", "0"):
             return False
-        raise self._wrong(value, "true or false")
+        raise self._wrong(value, Message("true or false"))
 
     def brief(self, value: Any) -> str:
         """With "on" or "off"."""
@@ -175,7 +189,7 @@ class Choice(Control):
     def parse(self, value: object) -> str:
         """One of the names."""
         if value not in self.choices:
-            raise self._wrong(value, f"one of {', '.join(self.choices)}")
+            raise self._wrong(value, Message("one of {names}", names=", ".join(self.choices)))
         return str(value)
 
     def as_json(self) -> dict[str, Any]:
@@ -204,7 +218,12 @@ class Weights(Control):
         fine = 0 < len(weights) <= MAX_TEMPLATES and all(0 <= weight <= self.max for weight in weights)
         if not fine or not any(weights):
             raise self._wrong(
-                value, f"1 to {MAX_TEMPLATES} numbers from 0 to {self.max:g}, separated by commas, not all 0"
+                value,
+                Message(
+                    "1 to {count} numbers from 0 to {high:g}, separated by commas, not all 0",
+                    count=MAX_TEMPLATES,
+                    high=float(self.max),
+                ),
             )
         return weights
 
@@ -220,6 +239,12 @@ class Weights(Control):
     def as_json(self) -> dict[str, Any]:
         """With the range of each weight."""
         return Control.as_json(self) | {"min": 0.0, "max": self.max, "step": 0.05}
+
+
+def _shown(value: object) -> str:
+    """A wrong value as a message repeats it."""
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
 
 
 def format_value(value: object) -> str:

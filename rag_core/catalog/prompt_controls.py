@@ -11,6 +11,7 @@ from ..prompts.prompt import ANSWER, Fields, Template
 from ..prompts.templates import MAX_TEMPLATES, READY, check_length, custom_template
 from ..stages import Generate
 from ..values.errors import ConfigError
+from ..values.message import Message
 from .controls import Control
 
 
@@ -52,7 +53,7 @@ class PromptText(Control):
         if isinstance(value, str):
             value = _from_json(value) or {"text": value}
         if not isinstance(value, Mapping) or not set(value) <= {"system", "text"}:
-            raise self._wrong(value, "a text, or an object with the keys system and text")
+            raise self._wrong(value, Message("a text, or an object with the keys system and text"))
         if value.get("text") == ready.name:
             return ready
         text, system = (str(value.get(name, getattr(ready, name))).strip() for name in ("text", "system"))
@@ -74,7 +75,10 @@ class PromptText(Control):
         return self.short
 
     def _wrong(self, value: object, expected: str) -> ConfigError:
-        return ConfigError(f"{self.name} must be {expected}.", f"Its default is {self.default.name}.")
+        return ConfigError(
+            Message("{name} must be {expected}.", name=self.name, expected=expected),
+            Message("Its default is {name}.", name=self.default.name),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +113,25 @@ class Templates(Control):
                 value = json.loads(value)
             except (ValueError, RecursionError) as error:
                 raise ConfigError(
-                    f"{self.name} is not readable JSON: {error}.", "Check the quotes."
+                    Message("{name} is not readable JSON: {reason}.", name=self.name, reason=error),
+                    Message("Check the quotes."),
                 ) from error
         parts = value.split(",") if isinstance(value, str) else value
         if not isinstance(parts, list | tuple) or not 0 < len(parts) <= MAX_TEMPLATES:
-            raise self._wrong(value, f"1 to {MAX_TEMPLATES} templates: {', '.join(self.names)}, or your own")
+            raise self._wrong(
+                value,
+                Message(
+                    "1 to {count} templates: {names}, or your own",
+                    count=MAX_TEMPLATES,
+                    names=", ".join(self.names),
+                ),
+            )
         templates = tuple(self._one(part) for part in parts)
         names = [template.name for template in templates]
         if len(set(names)) < len(names):
-            raise ConfigError(f"{self.name}: two templates have the same name.", "Rename one.")
+            raise ConfigError(
+                Message("{name}: two templates have the same name.", name=self.name), Message("Rename one.")
+            )
         return templates
 
     def custom(self, name: str, text: str, system: str | None = None) -> Template:
@@ -135,9 +149,11 @@ class Templates(Control):
             found = next((one for one in self.ready if one.name == part.strip()), None)
             if found:
                 return found
-            raise self._wrong(part, f"one of {', '.join(self.names)}, or a name with a text")
+            raise self._wrong(
+                part, Message("one of {names}, or a name with a text", names=", ".join(self.names))
+            )
         if not isinstance(part, Mapping) or not {"name", "text"} <= set(part):
-            raise self._wrong(part, "a name, or a name with a text")
+            raise self._wrong(part, Message("a name, or a name with a text"))
         system = part.get("system")
         return self.custom(str(part["name"]), str(part["text"]), None if system is None else str(system))
 

@@ -73,7 +73,10 @@ class Recipe:
             if preset.name == wanted:
                 return preset
         known = ", ".join(preset.name for preset in self.presets) or "it has none"
-        raise ConfigError(f"{self.name} has no preset {name!r}.", f"Its presets: {known}.")
+        raise ConfigError(
+            Message("{name} has no preset {wanted!r}.", name=self.name, wanted=name),
+            Message("Its presets: {known}.", known=known),
+        )
 
     def parse_values(self, values: Values) -> dict[str, Any]:
         """A parsed value for every control.
@@ -85,7 +88,8 @@ class Recipe:
         for name in values:
             if name not in known:
                 raise ConfigError(
-                    f"{self.name} has no control {name!r}.", f"Its controls: {', '.join(known)}."
+                    Message("{name} has no control {wanted!r}.", name=self.name, wanted=name),
+                    Message("Its controls: {known}.", known=", ".join(known)),
                 )
         return {name: control.parse(values.get(name, control.default)) for name, control in known.items()}
 

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..data.documents import BUILTIN
 from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError
+from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
 from ..values.trace import Trace
 from . import RECIPES, StrategySpec, build, describe
@@ -35,8 +37,7 @@ class Setup:
     @property
     def runs_on(self) -> str:
         """The models and the corpus it chose, in a few words; empty if it chose none."""
-        corpus = f"documents: {self.corpus}" if self.corpus else ""
-        return " · ".join(part for part in (str(self.models), corpus) if part)
+        return _joined(str(self.models), _searched(self.corpus) if self.corpus else "")
 
     @property
     def chosen(self) -> Mapping[str, str]:
@@ -45,7 +46,7 @@ class Setup:
 
     def __str__(self) -> str:
         """In words: "Hybrid RRF + MMR · λ 0.3 · model: gpt-4o-mini"."""
-        return " · ".join(part for part in (describe(self.strategy), self.runs_on) if part)
+        return str(_joined(describe(self.strategy), self.runs_on))
 
 
 SetupSpec = StrategySpec | Setup
@@ -69,7 +70,8 @@ def set_up(chosen: SetupSpec, **values: object) -> Setup:
     if isinstance(chosen, Setup):
         if values:
             raise ConfigError(
-                "A column that is set up takes no further values.", "Pass its strategy's name instead."
+                Message("A column that is set up takes no further values."),
+                Message("Pass its strategy's name instead."),
             )
         return chosen
     spec: Any = chosen
@@ -88,13 +90,15 @@ def set_up_all(chosen: Sequence[SetupSpec]) -> list[Setup]:
         ConfigError: as for `set_up`, or nothing was chosen.
     """
     if not chosen:
-        raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
+        raise ConfigError(
+            Message("No strategy was chosen."), Message("Strategies: {known}.", known=", ".join(RECIPES))
+        )
     return [set_up(one) for one in chosen]
 
 
 def _name(what: str, value: object) -> str:
     if not isinstance(value, str):
-        raise ConfigError(f"{what} must be a name, not {value!r}.")
+        raise ConfigError(Message("{what} must be a name, not {value}.", what=what, value=repr(value)))
     return value.strip()
 
 
@@ -102,14 +106,20 @@ def titles_of(traces: Sequence[Trace]) -> list[str]:
     """What tells the traces of one comparison apart, in words: their corpora only where they differ."""
     several = len({trace.corpus for trace in traces}) > 1
     return [
-        " · ".join(
-            part
-            for part in (
-                describe((trace.strategy, trace.controls)),
-                str(trace.models),
-                f"documents: {trace.corpus}" if several else "",
-            )
-            if part
+        _joined(
+            describe((trace.strategy, trace.controls)),
+            str(trace.models),
+            _searched(trace.corpus) if several else "",
         )
         for trace in traces
     ]
+
+
+def _searched(corpus: str) -> Message:
+    if corpus == BUILTIN:
+        return Message("Built-in documents")
+    return Message("documents: {name}", name=corpus)
+
+
+def _joined(*parts: str) -> Message:
+    return Message.joined(filter(None, parts), " · ")

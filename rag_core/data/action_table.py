@@ -11,6 +11,7 @@ from typing import Any
 
 from ..language.analysis import LANGUAGES
 from ..values.errors import DataError
+from ..values.message import Message
 
 _NOTHING = "(?!)"
 
@@ -81,7 +82,12 @@ def read_actions(path: Path) -> ActionTable:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, re.error) as error:
         raise DataError(
-            f"The table of signs and actions {path} cannot be read: {error!r}.", "Restore data/actions.toml."
+            Message(
+                "The table of signs and actions {path} cannot be read: {reason}.",
+                path=path,
+                reason=repr(error),
+            ),
+            Message("Restore data/actions.toml."),
         ) from error
 
 

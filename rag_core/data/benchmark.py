@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from ..language.analysis import LANGUAGES, language_of
 from ..values.errors import DataError
+from ..values.message import Message
 from ..values.unreadable import why_unreadable
 from .documents import beir_rows, numbered_lines, open_lines
 from .limits import MAX_TITLE, shorten
@@ -132,13 +133,13 @@ def read_beir(folder: Path, split: str) -> Benchmark:
             file and line); or no document is judged relevant.
     """
     if not folder.is_dir():
-        raise DataError(f"There is no folder {folder}.", "Check the path.")
+        raise DataError(Message("There is no folder {folder}.", folder=folder), Message("Check the path."))
     corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
     for path in (corpus, queries):
         if not path.is_file():
             raise DataError(
-                f"{folder} has no {path.name}.",
-                "A BEIR folder contains corpus.jsonl, queries.jsonl and qrels/<split>.tsv.",
+                Message("{folder} has no {name}.", folder=folder, name=path.name),
+                Message("A BEIR folder contains corpus.jsonl, queries.jsonl and qrels/<split>.tsv."),
             )
     qrels_file = _qrels_file(folder, split)
     judgements = list(_judgements(qrels_file))
@@ -148,8 +149,11 @@ def read_beir(folder: Path, split: str) -> Benchmark:
     _check_known(qrels_file, [(row.line, row.document) for row in judgements], documents, corpus)
     if not any(row.grade > 0 for row in judgements):
         raise DataError(
-            f"{qrels_file} judges no document relevant, so there is nothing to measure.",
-            "Choose another split, or add judgements with a score above 0.",
+            Message(
+                "{qrels_file} judges no document relevant, so there is nothing to measure.",
+                qrels_file=qrels_file,
+            ),
+            Message("Choose another split, or add judgements with a score above 0."),
         )
     qrels = _by_question(judgements)
     return Benchmark(
@@ -175,10 +179,14 @@ def read_judged_by(folder: Path) -> str:
         sentence = tomllib.loads(path.read_text(encoding="utf-8")).get("judged_by")
     except (OSError, ValueError, RecursionError) as error:  # includes TOMLDecodeError
         raise DataError(
-            f"{path} cannot be read: {why_unreadable(error)}.", "Check that it is UTF-8 and TOML."
+            Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
+            Message("Check that it is UTF-8 and TOML."),
         ) from error
     if not isinstance(sentence, str) or not sentence.strip():
-        raise DataError(f"{path} does not say who judged.", 'Write judged_by = "one sentence".')
+        raise DataError(
+            Message("{path} does not say who judged.", path=path),
+            Message('Write judged_by = "one sentence".'),
+        )
     return " ".join(sentence.split())
 
 
@@ -214,7 +222,13 @@ def _query_rows(path: Path) -> Iterator[dict[str, Any]]:
     for number, row in beir_rows(path):
         if not row["text"].strip():
             raise DataError(
-                f"{path}, line {number}: question {row['_id']!r} has no text.", "Write it or remove the line."
+                Message(
+                    "{path}, line {number}: question {question!r} has no text.",
+                    path=path,
+                    number=number,
+                    question=row["_id"],
+                ),
+                Message("Write it or remove the line."),
             )
         yield row
 
@@ -239,27 +253,40 @@ def _judgements(path: Path) -> Iterator[_Judgement]:
                 where = f"{path}, line {number}"
                 if len(row) != len(_HEADER):
                     raise DataError(
-                        f"{where}: the number of columns is {len(row)}, not 3.",
-                        "Write query-id, corpus-id and score, separated by tabs.",
+                        Message(
+                            "{where}: the number of columns is {columns}, not 3.",
+                            where=where,
+                            columns=len(row),
+                        ),
+                        Message("Write query-id, corpus-id and score, separated by tabs."),
                     )
                 question, document, grade = row
                 if not _GRADE.fullmatch(grade.strip()):
                     raise DataError(
-                        f"{where}: the score {shorten(grade, MAX_TITLE)!r} is not a whole number.",
-                        "Write grades as 0, 1, 2, ...",
+                        Message(
+                            "{where}: the score {grade!r} is not a whole number.",
+                            where=where,
+                            grade=shorten(grade, MAX_TITLE),
+                        ),
+                        Message("Write grades as 0, 1, 2, ..."),
                     )
                 first = lines.setdefault((question, document), number)
                 if first != number:
                     raise DataError(
-                        f"{where}: question {shorten(question, MAX_TITLE)!r} and document "
-                        f"{shorten(document, MAX_TITLE)!r} are judged twice, "
-                        f"first on line {first}.",
-                        "Remove one of the two lines.",
+                        Message(
+                            "{where}: question {question!r} and document {document!r} are judged twice, first on line {first}.",
+                            where=where,
+                            question=shorten(question, MAX_TITLE),
+                            document=shorten(document, MAX_TITLE),
+                            first=first,
+                        ),
+                        Message("Remove one of the two lines."),
                     )
                 yield _Judgement(number, question, document, int(grade))
     except csv.Error as error:
         raise DataError(
-            f"{path} cannot be read: {error}.", "Write three columns, separated by tabs."
+            Message("{path} cannot be read: {reason}.", path=path, reason=error),
+            Message("Write three columns, separated by tabs."),
         ) from error
 
 
@@ -268,16 +295,22 @@ def _check_header(path: Path, line: str) -> None:
         return
     words = line.split()
     if not line.strip():
-        found = "there is no header"
+        found = Message("there is no header")
     elif len(words) in (3, 4) and _GRADE.fullmatch(words[-1]):
-        found = "a judgement where the header should be"
-        if len(words) == 4:
-            found += " (the file looks like TREC qrels: query 0 document grade)"
+        found = (
+            Message(
+                "a judgement where the header should be (the file looks like TREC qrels: query 0 document grade)"
+            )
+            if len(words) == 4
+            else Message("a judgement where the header should be")
+        )
     else:
-        found = f"the header is {line.strip()[:80]!r}"
+        found = Message("the header is {line!r}", line=line.strip()[:80])
     raise DataError(
-        f"{path}, line 1: {found}.",
-        "BEIR judgements have three tab-separated columns, with the header query-id, corpus-id, score.",
+        Message("{path}, line 1: {found}.", path=path, found=found),
+        Message(
+            "BEIR judgements have three tab-separated columns, with the header query-id, corpus-id, score."
+        ),
     )
 
 
@@ -303,8 +336,15 @@ def _check_known(path: Path, judged: Iterable[tuple[int, str]], known: Collectio
         identity, line = next(iter(unknown.items()))
         more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
         raise DataError(
-            f"{path}, line {line}: id {shorten(identity, MAX_TITLE)!r} is not in {file.name}{more}.",
-            f"Remove these judgements or add the missing rows to {file.name}.",
+            Message(
+                "{path}, line {line}: id {identity!r} is not in {name}{more}.",
+                path=path,
+                line=line,
+                identity=shorten(identity, MAX_TITLE),
+                name=file.name,
+                more=more,
+            ),
+            Message("Remove these judgements or add the missing rows to {name}.", name=file.name),
         )
 
 
@@ -313,7 +353,7 @@ def _qrels_file(folder: Path, split: str) -> Path:
     if not path.is_file():
         splits = sorted(file.stem for file in path.parent.glob("*.tsv"))
         raise DataError(
-            f"There is no {path}.",
+            Message("There is no {path}.", path=path),
             f"The splits here: {', '.join(splits)}." if splits else f"{path.parent} has no judgements.",
         )
     return path

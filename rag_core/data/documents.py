@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 from ..language.analysis import language_of
 from ..values.errors import DataError
+from ..values.message import Message
 from ..values.profile import Profile, read_profile
 from ..values.sources import Source
 from ..values.unreadable import why_unreadable
@@ -50,7 +51,12 @@ class Document:
     def __post_init__(self) -> None:
         if len(self.id) > MAX_ID:
             raise DataError(
-                f"An id is longer than {MAX_ID} characters: {shorten(self.id, 60)!r}.", "Shorten it."
+                Message(
+                    "An id is longer than {most} characters: {identity!r}.",
+                    most=MAX_ID,
+                    identity=shorten(self.id, 60),
+                ),
+                Message("Shorten it."),
             )
         object.__setattr__(self, "title", shorten(" ".join(self.title.split()), MAX_TITLE))
 
@@ -79,10 +85,14 @@ def read_document(path: Path) -> Document:
         return as_seen(parse_document(read_bytes(path, READING.file).decode("utf-8-sig"), path))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
-            f"{path} cannot be read: {why_unreadable(error)}.", "Check the path, and save the file as UTF-8."
+            Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
+            Message("Check the path, and save the file as UTF-8."),
         ) from error
     except LimitExceeded as error:
-        raise DataError(f"{path} cannot be read: {error}.", "Correct or remove the file.") from error
+        raise DataError(
+            Message("{path} cannot be read: {reason}.", path=path, reason=error.reason),
+            Message("Correct or remove the file."),
+        ) from error
 
 
 def parse_document(text: str, path: Path) -> Document:
@@ -124,12 +134,15 @@ def parse_document(text: str, path: Path) -> Document:
         )
     except (yaml.YAMLError, LimitExceeded) as error:
         raise DataError(
-            f"{path}: the front matter cannot be read: {why_unreadable(error)}.", "Check its YAML."
+            Message(
+                "{path}: the front matter cannot be read: {reason}.", path=path, reason=why_unreadable(error)
+            ),
+            Message("Check its YAML."),
         ) from error
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DataError(
-            f"{path}: a front matter field is missing or invalid: {error}.",
-            "Required are id, title, language, topic and sources with organisation, title and year.",
+            Message("{path}: a front matter field is missing or invalid: {reason}.", path=path, reason=error),
+            Message("Required are id, title, language, topic and sources with organisation, title and year."),
         ) from error
 
 
@@ -169,8 +182,8 @@ def _readable(folder: Path) -> tuple[list[Document], list[DataError]]:
     paths = markdown_files(folder)
     if not paths:
         raise DataError(
-            f"There are no documents in {folder}.",
-            "Restore that folder, or set RAG_DATA to a folder with documents in corpus/.",
+            Message("There are no documents in {folder}.", folder=folder),
+            Message("Restore that folder, or set RAG_DATA to a folder with documents in corpus/."),
         )
     documents: list[Document] = []
     faults: list[DataError] = []
@@ -245,29 +258,38 @@ def _rows(lines: TextIO, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     seen: dict[str, int] = {}
     for number, row in _values(lines, path):
         if problem := _row_problem(row):
-            raise DataError(f"{path}, line {number}: {problem}.", "Each line needs _id and text.")
+            raise DataError(
+                Message("{path}, line {number}: {problem}.", path=path, number=number, problem=problem),
+                Message("Each line needs _id and text."),
+            )
         row["_id"] = str(row["_id"])
         first = seen.setdefault(row["_id"], number)
         if first != number:
             raise DataError(
-                f"{path}, line {number}: id {row['_id']!r} is repeated, first on line {first}.",
-                "Remove one of the two.",
+                Message(
+                    "{path}, line {number}: id {identity!r} is repeated, first on line {first}.",
+                    path=path,
+                    number=number,
+                    identity=row["_id"],
+                    first=first,
+                ),
+                Message("Remove one of the two."),
             )
         yield number, row
 
 
 def _row_problem(row: Any) -> str:
     if not isinstance(row, dict):
-        return "not a JSON object"
+        return Message("not a JSON object")
     for name in ("_id", "text"):
         if name not in row:
-            return f"no {name!r} field"
+            return Message("no {name!r} field", name=name)
     if type(row["_id"]) not in (str, int) or not str(row["_id"]).strip():
-        return f"_id is {shorten(repr(row['_id']), MAX_TITLE)}, which is not an id"
+        return Message("_id is {value}, which is not an id", value=shorten(repr(row["_id"]), MAX_TITLE))
     if len(str(row["_id"])) > MAX_ID:
-        return f"_id is longer than {MAX_ID} characters"
+        return Message("_id is longer than {most} characters", most=MAX_ID)
     if not isinstance(row["text"], str):
-        return f"text is {shorten(repr(row['text']), MAX_TITLE)}, which is not text"
+        return Message("text is {value}, which is not text", value=shorten(repr(row["text"]), MAX_TITLE))
     return ""
 
 
@@ -294,17 +316,20 @@ def _values(lines: TextIO, path: Path) -> Iterator[tuple[int, Any]]:
             value = json.loads(line)
             if "\\u" in line:
                 json.dumps(value, ensure_ascii=False).encode()  # fails on half of an escaped surrogate pair
-            problem = ""
+            problem: str = ""
         except UnicodeEncodeError as error:
-            problem = f"{error.object[error.start]!r} is half a character"
+            problem = Message("{sign!r} is half a character", sign=error.object[error.start])
         except json.JSONDecodeError as error:
-            problem = f"not JSON ({error.msg})"
+            problem = Message("not JSON ({reason})", reason=error.msg)
         except RecursionError:
-            problem = "lists or objects are nested too deeply"
+            problem = Message("lists or objects are nested too deeply")
         except ValueError as error:  # a number of thousands of digits
             problem = why_unreadable(error)
         if problem:
-            raise DataError(f"{path}, line {number}: {problem}.", "Fix or remove the line.")
+            raise DataError(
+                Message("{path}, line {number}: {problem}.", path=path, number=number, problem=problem),
+                Message("Fix or remove the line."),
+            )
         yield number, value
 
 
@@ -320,7 +345,8 @@ def open_lines(path: Path) -> Iterator[TextIO]:
             yield lines
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
-            f"{path} cannot be read: {why_unreadable(error)}.", "Check that the file exists and is UTF-8."
+            Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
+            Message("Check that the file exists and is UTF-8."),
         ) from error
 
 
@@ -335,6 +361,12 @@ def numbered_lines(lines: TextIO, path: Path) -> Iterator[tuple[int, str]]:
         number += 1
         if len(line) > MAX_LINE:
             raise DataError(
-                f"{path}, line {number}: longer than {MAX_LINE:,} characters.", "Shorten or remove the line."
+                Message(
+                    "{path}, line {number}: longer than {most:,} characters.",
+                    path=path,
+                    number=number,
+                    most=MAX_LINE,
+                ),
+                Message("Shorten or remove the line."),
             )
         yield number, line

@@ -7,6 +7,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..values.message import Message
 from .limits import READING, LimitExceeded, ReadingLimits, megabytes
 
 _KINDS = {
@@ -69,7 +70,9 @@ class _Walk:
                 try:
                     self._list(name, path, depth)
                 except OSError as error:
-                    self.found.failed.append((name, f"it cannot be opened ({error.strerror})"))
+                    self.found.failed.append(
+                        (name, Message("it cannot be opened ({reason})", reason=error.strerror))
+                    )
             else:  # links last, so that what they point to is listed by its own name
                 self._follow(*self._links.pop())
 
@@ -82,25 +85,29 @@ class _Walk:
                 continue
             if not is_utf8(entry.name):
                 shown = os.fsencode(name).decode("utf-8", "backslashreplace")
-                self.found.failed.append((shown, "its name is not UTF-8; rename it"))
+                self.found.failed.append((shown, Message("its name is not UTF-8; rename it")))
             elif entry.is_symlink():
                 self._links.append((name, folder / entry.name, depth))
             else:
                 try:
                     self._add(name, folder / entry.name, depth, entry.stat(follow_symlinks=False))
                 except OSError as error:
-                    self.found.failed.append((name, f"it cannot be opened ({error.strerror})"))
+                    self.found.failed.append(
+                        (name, Message("it cannot be opened ({reason})", reason=error.strerror))
+                    )
 
     def _add(self, name: str, path: Path, depth: int, status: os.stat_result) -> None:
         first = self._seen.setdefault((status.st_dev, status.st_ino), name)
         if first != name:
-            self.found.skipped.append((name, f"the same as {first}"))
+            self.found.skipped.append((name, Message("the same as {first}", first=first)))
         elif stat.S_ISREG(status.st_mode):
             self.found.files.append((name, path))
         elif not stat.S_ISDIR(status.st_mode):
-            self.found.skipped.append((name, f"{_kind(status.st_mode)}, not a file"))
+            self.found.skipped.append((name, Message("{kind}, not a file", kind=_kind(status.st_mode))))
         elif depth >= self._limits.depth:
-            self.found.failed.append((f"{name}/", f"more than {self._limits.depth} folders deep"))
+            self.found.failed.append(
+                (f"{name}/", Message("more than {most} folders deep", most=self._limits.depth))
+            )
         else:
             self._folders.append((f"{name}/", path, depth + 1))
 
@@ -109,15 +116,15 @@ class _Walk:
             target = Path(os.path.realpath(link, strict=True))
             status = target.stat()
         except OSError:
-            self.found.skipped.append((name, "a link to nothing"))
+            self.found.skipped.append((name, Message("a link to nothing")))
             return
         known = self._seen.get((status.st_dev, status.st_ino))
         if not target.is_relative_to(self._root):
-            self.found.skipped.append((name, "the link leads outside the folder"))
+            self.found.skipped.append((name, Message("the link leads outside the folder")))
         elif known == "" or (known and name.startswith(f"{known}/")):
-            self.found.skipped.append((name, "the link leads back to a folder it is in"))
+            self.found.skipped.append((name, Message("the link leads back to a folder it is in")))
         elif known is not None:
-            self.found.skipped.append((name, f"a link to {known}"))
+            self.found.skipped.append((name, Message("a link to {known}", known=known)))
         else:
             self._add(name, target, depth, status)
 
@@ -133,10 +140,10 @@ def read_bytes(path: Path, most: int) -> bytes:
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise LimitExceeded(f"it is {_kind(status.st_mode)}, not a file")
+            raise LimitExceeded(Message("it is {kind}, not a file", kind=_kind(status.st_mode)))
         content = file.read(most + 1) if status.st_size <= most else b""
     if status.st_size > most or len(content) > most:
-        raise LimitExceeded(f"it is larger than {megabytes(most)}")
+        raise LimitExceeded(Message("it is larger than {size}", size=megabytes(most)))
     return content
 
 
@@ -150,4 +157,4 @@ def is_utf8(name: str) -> bool:
 
 
 def _kind(mode: int) -> str:
-    return _KINDS.get(stat.S_IFMT(mode), "a special file")
+    return _KINDS.get(stat.S_IFMT(mode), Message("a special file"))

@@ -8,6 +8,7 @@ import frontmatter
 import yaml
 from frontmatter.default_handlers import SafeLoader, YAMLHandler
 
+from ..values.message import Message
 from ..values.unreadable import why_unreadable
 from .limits import MAX_HEADER, READING, LimitExceeded
 
@@ -29,7 +30,9 @@ class _LimitedYaml(YAMLHandler):
 
     def load(self, fm: str, **kwargs: object) -> Any:
         if len(fm) > MAX_HEADER:
-            raise LimitExceeded(f"its front matter is longer than {MAX_HEADER:,} characters")
+            raise LimitExceeded(
+                Message("its front matter is longer than {most:,} characters", most=MAX_HEADER)
+            )
         depth = aliases = 0
         for event in yaml.parse(fm, Loader=SafeLoader):
             if isinstance(event, yaml.CollectionStartEvent):
@@ -38,9 +41,13 @@ class _LimitedYaml(YAMLHandler):
                 depth -= 1
             aliases += isinstance(event, yaml.AliasEvent)
             if depth > READING.depth:
-                raise LimitExceeded(f"its front matter nests lists more than {READING.depth} deep")
+                raise LimitExceeded(
+                    Message("its front matter nests lists more than {most} deep", most=READING.depth)
+                )
             if aliases > READING.aliases:
-                raise LimitExceeded(f"its front matter has more than {READING.aliases} aliases")
+                raise LimitExceeded(
+                    Message("its front matter has more than {most} aliases", most=READING.aliases)
+                )
         try:
             return super().load(fm, **kwargs)
         except yaml.YAMLError:

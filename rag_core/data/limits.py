@@ -39,7 +39,11 @@ READING = ReadingLimits()
 
 
 class LimitExceeded(Exception):
-    """A file exceeds a limit or is not a regular file; the message is the reason, as in "it is …"."""
+    """A file exceeds a limit or is not a regular file; the reason completes "it cannot be read: …"."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 def shorten(text: str, most: int) -> str:

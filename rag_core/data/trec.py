@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..values.errors import InputError
+from ..values.message import Message
 
 
 def trec_lines(ranked: Mapping[str, Sequence[str]], tag: str) -> str:
@@ -30,7 +31,10 @@ def trec_lines(ranked: Mapping[str, Sequence[str]], tag: str) -> str:
 def _column(text: str) -> str:
     if text.split() != [text]:
         raise InputError(
-            f"{text!r} cannot be a column of a TREC run file: white space separates the columns.",
-            "Use a name without white space.",
+            Message(
+                "{text!r} cannot be a column of a TREC run file: white space separates the columns.",
+                text=text,
+            ),
+            Message("Use a name without white space."),
         )
     return text

@@ -5,7 +5,6 @@ from .adding import start_adding, start_reindexing
 from .changes import Change, Verdict, changes
 from .cost_estimate import CostEstimate, Workload, estimate, plan_of
 from .datasets import (
-    BUILTIN_DATA,
     document_titles,
     grades_of,
     open_judged,
@@ -15,7 +14,7 @@ from .datasets import (
 )
 from .jobs import Job, JobKind, Jobs, RunningMean, Status
 from .launch import start_run, start_sweep
-from .manifest import Manifest, MeasuredStrategy, RunFile, describe_run
+from .manifest import BUILTIN_DATA, Manifest, MeasuredStrategy, RunFile, describe_run
 from .metrics import DEFAULT_METRICS, Metric, parse_metric
 from .pareto import Point, on_front, pareto_front
 from .records import Record, StageRecord
@@ -35,11 +34,11 @@ from .run_comparison import StrategyInTwoRuns, compare_runs
 from .run_folder import RunFolder, differences, folder_for, past_runs, run_title
 from .runner import RunProgress, build_strategies, evaluate, take_run_file
 from .safety import SafetyReport, SafetyShares, urgent_only
-from .statistics import Comparison, Interval, compare_all, interval
+from .statistics import Comparison, Interval, compare_all, interval, verdict
 from .sweep import axis_values, grid, grid_size, parse_axis, sample, settings_of
 from .sweep_results import Setting, SweepResult, list_sweeps, read_sweep, save_sweep, sweep_title, value_order
 from .tables import markdown, put_table
-from .titles import titles, verdict_with_titles
+from .titles import data_title, titles
 from .trust import Measure, trust_measures
 from .tuning import plan, tune
 
@@ -86,6 +85,7 @@ __all__ = [
     "compare_all",
     "compare_runs",
     "conclude",
+    "data_title",
     "describe_run",
     "differences",
     "document_titles",
@@ -131,5 +131,5 @@ __all__ = [
     "tune",
     "urgent_only",
     "value_order",
-    "verdict_with_titles",
+    "verdict",
 ]

@@ -15,9 +15,8 @@ from ..lab.opening import open_lab
 from ..values.errors import DataError
 from ..values.settings import Settings
 from .cost_estimate import CostEstimate
+from .manifest import BUILTIN_DATA
 from .run_folder import RunFolder
-
-BUILTIN_DATA = "builtin"  # names the built-in questions where a folder is expected
 
 
 def read_judged(data: str, split: str, settings: Settings) -> Benchmark:

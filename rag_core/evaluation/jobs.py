@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from ..lab.adding import FileOutcome
 from ..values.errors import RagError, Stopped, in_our_words
+from ..values.message import Message
 from ..values.types import ModelCall
 from .cost_estimate import CostEstimate
 
@@ -156,8 +157,12 @@ class Job:
                 raise Stopped
             if time.monotonic() > deadline:
                 raise RagError(
-                    f"Nobody agreed to {bill} within {self._patience / 60:g} minutes, so nothing was run.",
-                    "Start it again when you are ready to agree.",
+                    Message(
+                        "Nobody agreed to {bill} within {minutes:g} minutes, so nothing was run.",
+                        bill=bill,
+                        minutes=self._patience / 60,
+                    ),
+                    Message("Start it again when you are ready to agree."),
                 )
         self.report(phase="running", doing=doing)
 

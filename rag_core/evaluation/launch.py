@@ -13,9 +13,9 @@ from ..lab.lab import Lab
 from ..values.errors import attach_calls_to_errors
 from ..values.settings import Settings
 from .cost_estimate import CostEstimate, estimate, plan_of
-from .datasets import BUILTIN_DATA, read_judged, source_of
+from .datasets import read_judged, source_of
 from .jobs import Job, Jobs, RunningMean
-from .manifest import describe_run
+from .manifest import BUILTIN_DATA, describe_run
 from .metrics import parse_metric
 from .records import Record
 from .results import choose_metrics, conclude

@@ -15,6 +15,7 @@ from typing import Any
 from ..data.benchmark import JUDGED_BY_AUTHORS, Benchmark
 from ..pipeline.strategy import Strategy
 from ..values.errors import DataError
+from ..values.message import Message
 from .stored import Stored
 
 # What two runs must share to be the same run; the rest of a manifest only says where it ran.
@@ -22,6 +23,8 @@ IDENTITY = ("data", "split", "checksum", "strategies", "depth", "engine")
 PACKAGES = (
     "obstetrics-rag-lab", "chromadb", "llama-index-core", "numpy", "onnxruntime", "sentence-transformers", "torch",
 )  # fmt: skip
+
+BUILTIN_DATA = "builtin"  # names the built-in questions where a folder is expected
 
 Engine = Mapping[str, str | None]
 
@@ -143,4 +146,7 @@ def _checksum(path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from error
+        raise DataError(
+            Message("{path} cannot be read: {reason}.", path=path, reason=error.strerror),
+            Message("Check the path."),
+        ) from error

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..values.errors import ConfigError
+from ..values.message import Message
 
 Grades = Mapping[str, int]  # document id -> grade; above 0 is relevant
 
@@ -196,16 +197,18 @@ def parse_metric(text: str) -> Metric:
     if name in _MEASURES:
         title, measure, needs_cutoff = _MEASURES[name]
         if cutoff:
-            note = " as RAG-MSR computed it" if measure is seed_ndcg else ""
-            return Metric(f"{name}@{cutoff}", f"{title}@{cutoff}{note}", int(cutoff), measure)
+            shown = Message("{measure}@{cutoff}", measure=Message(title), cutoff=int(cutoff))
+            if measure is seed_ndcg:
+                shown = Message("{metric} as RAG-MSR computed it", metric=shown)
+            return Metric(f"{name}@{cutoff}", shown, int(cutoff), measure)
         if not needs_cutoff:
-            return Metric(name, title, None, measure)
+            return Metric(name, Message(title), None, measure)
     known = ", ".join(name + ("@k" if needs else "[@k]") for name, (_, _, needs) in _MEASURES.items())
     nearest = _nearest(text.strip().lower())
+    rest = Message("Choose from {known}; k is a positive integer, as in ndcg@10.", known=known)
     raise ConfigError(
-        f"There is no metric {text.strip()!r}.",
-        f"{f'Did you mean {nearest}? ' if nearest else ''}"
-        f"Choose from {known}; k is a positive integer, as in ndcg@10.",
+        Message("There is no metric {name!r}.", name=text.strip()),
+        Message("Did you mean {nearest}? {rest}", nearest=nearest, rest=rest) if nearest else rest,
     )
 
 

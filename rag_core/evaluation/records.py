@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from ..values.errors import DataError, RagError
+from ..values.message import Message
 from ..values.trace import Step, Trace
 from ..values.types import Cost, ModelCall
 
@@ -181,6 +182,11 @@ def _parsed(path: Path, data: bytes) -> Iterator[Record]:
             yield _RECORD.validate_python(row)
         except (ValueError, AttributeError) as error:  # pydantic's ValidationError is a ValueError
             raise DataError(
-                f"{path}, line {number}: not a record ({error!r}).",
-                "Delete the file; its questions will be asked again.",
+                Message(
+                    "{path}, line {number}: not a record ({reason}).",
+                    path=path,
+                    number=number,
+                    reason=repr(error),
+                ),
+                Message("Delete the file; its questions will be asked again."),
             ) from error

@@ -22,13 +22,14 @@ from filelock import FileLock, Timeout
 
 from ..data.benchmark import Benchmark, Question
 from ..values.errors import ConfigError, DataError, StorageError
+from ..values.message import Message
 from ..values.private import FILE, private_file, private_folder
 from ..values.settings import Settings
 from ..values.visible import as_json
 from .manifest import Manifest
 from .records import Record, read_records
 from .stored import write_atomically
-from .titles import titles
+from .titles import data_title, titles
 
 LABEL = re.compile(r"[\w.+-]+")
 
@@ -65,7 +66,8 @@ class RunFolder:
         for label in manifest.strategies:
             if not LABEL.fullmatch(label):
                 raise ConfigError(
-                    f"A strategy cannot be labelled {label!r}.", "Use letters, digits, '_', '-', '.' and '+'."
+                    Message("A strategy cannot be labelled {label!r}.", label=label),
+                    Message("Use letters, digits, '_', '-', '.' and '+'."),
                 )
         try:
             private_folder(folder / "records")
@@ -74,11 +76,14 @@ class RunFolder:
             lock.acquire(timeout=0)
         except Timeout:
             raise StorageError(
-                f"{folder} is being written by another run.",
-                "Wait for it, stop it where it was started, or name another folder.",
+                Message("{folder} is being written by another run.", folder=folder),
+                Message("Wait for it, stop it where it was started, or name another folder."),
             ) from None
         except OSError as error:
-            raise StorageError(f"{folder} cannot be written: {error}.", "Check folder and disk.") from error
+            raise StorageError(
+                Message("{folder} cannot be written: {reason}.", folder=folder, reason=error),
+                Message("Check folder and disk."),
+            ) from error
         try:
             return cls._locked(folder, manifest, judged, lock)
         except BaseException:
@@ -93,8 +98,12 @@ class RunFolder:
             stored = Manifest.read(path)
             if conflicts := stored.conflicts(manifest):
                 raise ConfigError(
-                    f"{folder} holds another run: different {', '.join(conflicts)}.",
-                    "Name another folder, or delete this one.",
+                    Message(
+                        "{folder} holds another run: different {names}.",
+                        folder=folder,
+                        names=", ".join(conflicts),
+                    ),
+                    Message("Name another folder, or delete this one."),
                 )
             return cls(folder, stored, judged, lock)
         write_atomically(folder / "questions.jsonl", _questions(judged))
@@ -128,7 +137,10 @@ class RunFolder:
             )
             return cls(folder, manifest, judged)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{folder} cannot be read: {error!r}.", "Run the evaluation again.") from error
+            raise DataError(
+                Message("{folder} cannot be read: {reason}.", folder=folder, reason=repr(error)),
+                Message("Run the evaluation again."),
+            ) from error
 
     def close(self) -> None:
         """Release the lock, so that another process can write to the run."""
@@ -171,7 +183,8 @@ class RunFolder:
                 os.fsync(file.fileno())
         except OSError as error:
             raise StorageError(
-                f"{path} cannot be written: {error}.", "Free disk space and run the same command again."
+                Message("{path} cannot be written: {reason}.", path=path, reason=error),
+                Message("Free disk space and run the same command again."),
             ) from error
         self.records[label][record.question] = record
 
@@ -200,8 +213,15 @@ def run_title(folder: Path) -> str:
         DataError: its manifest cannot be read.
     """
     manifest = Manifest.read(folder / "manifest.json")
-    strategies = ", ".join(titles(manifest).values())
-    return f"{manifest.minute} · {manifest.data} {manifest.split} · {strategies}"
+    strategies = Message.joined(titles(manifest).values())
+    return Message.joined(
+        [
+            manifest.minute,
+            Message("{data} {split}", data=data_title(manifest.data), split=manifest.split),
+            strategies,
+        ],
+        " · ",
+    )
 
 
 def differences(older: RunFolder, newer: RunFolder) -> list[str]:
@@ -209,10 +229,10 @@ def differences(older: RunFolder, newer: RunFolder) -> list[str]:
     one, other = older.manifest, newer.manifest
     checks = (
         (one.checksum == other.checksum,
-         "The questions or judgements differ; only questions in both runs are compared."),
-        (one.engine == other.engine, "The models or the index differ."),
-        (one.depth == other.depth, "The depth differs."),
-        (one.versions == other.versions, "The library versions differ."),
+         Message("The questions or judgements differ; only questions in both runs are compared.")),
+        (one.engine == other.engine, Message("The models or the index differ.")),
+        (one.depth == other.depth, Message("The depth differs.")),
+        (one.versions == other.versions, Message("The library versions differ.")),
     )  # fmt: skip
     return [sentence for same, sentence in checks if not same]
 

@@ -15,6 +15,7 @@ from ..pipeline.strategy import Strategy
 from ..runtime.run import Run
 from ..runtime.services import Services
 from ..values.errors import ConfigError, RagError, Stopped, attach_calls_to_errors
+from ..values.message import Message
 from ..values.types import ModelCall
 from .manifest import engine_changes
 from .records import Record
@@ -49,7 +50,9 @@ def build_strategies(chosen: Mapping[str, StrategySpec], depth: int | None = Non
         ConfigError: a strategy, control or depth is wrong.
     """
     if not chosen:
-        raise ConfigError("No strategy was chosen.", f"Strategies: {', '.join(RECIPES)}.")
+        raise ConfigError(
+            Message("No strategy was chosen."), Message("Strategies: {known}.", known=", ".join(RECIPES))
+        )
     built = {label: build(one) for label, one in chosen.items()}
     if depth is not None:
         built = {label: _deepened(strategy, depth) for label, strategy in built.items()}
@@ -60,7 +63,8 @@ def _deepened(strategy: Strategy, depth: int) -> Strategy:
     recipe = RECIPES.get(strategy.name)
     if recipe is None:
         raise ConfigError(
-            f"{strategy.name} is not in the catalogue, so its depth cannot be set.", "Leave the depth out."
+            Message("{name} is not in the catalogue, so its depth cannot be set.", name=strategy.name),
+            Message("Leave the depth out."),
         )
     counts = {
         control.name: max(strategy.controls[control.name], depth)
@@ -119,8 +123,12 @@ def evaluate(
         changed = engine_changes(run.manifest.engine, current.engine)
         if changed:
             raise ConfigError(
-                f"The run in {run.folder} was begun with another engine: {', '.join(changed)} changed.",
-                "Run the same command again: it begins a new run.",
+                Message(
+                    "The run in {folder} was begun with another engine: {names} changed.",
+                    folder=run.folder,
+                    names=", ".join(changed),
+                ),
+                Message("Run the same command again: it begins a new run."),
             )
         return current
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 
@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 from scipy.stats import binomtest
+
+from ..values.message import Message
 
 Floats = NDArray[np.float64]
 Small = NDArray[np.int8]
@@ -186,7 +188,8 @@ class Comparison:
         more_questions: how many more would detect the observed difference with that power; None when the
             difference is significant or 0, or below `FEWEST` questions.
         different: whether p_holm is at most 0.05.
-        verdict: the result in one sentence.
+        verdict: the result in one sentence, with the labels; see `verdict` for other names.
+        tested: the pairs that p_holm is corrected for.
     """
 
     metric: str
@@ -205,6 +208,7 @@ class Comparison:
     more_questions: int | None
     different: bool
     verdict: str
+    tested: int = 1
 
 
 def compare_all(
@@ -267,17 +271,12 @@ def _compare(
     n, wins, losses = len(values), int((values > 0).sum()), int((values < 0).sum())
     different = p_values is not None and p_values[1] <= LEVEL
     detectable = needed = None
-    if span is None or p_values is None:
-        verdict = f"too few to conclude: {n} question{'' if n == 1 else 's'}."
-    elif not wins and not losses:
-        verdict = f"{pair[0]} and {pair[1]} are equal on every question."
-    else:
+    if span and p_values and (wins or losses):
         # the level Holm applies to the smallest p, so that "enough questions" is enough for any pair
         detectable = minimum_detectable(values, level=LEVEL / tested)
         total = None if different else questions_needed(values, level=LEVEL / tested)
         needed = None if total is None else max(total - n, 1)
-        verdict = _verdict(metric, pair, span, p_values[1], tested, needed)
-    return Comparison(
+    made = Comparison(
         metric=metric,
         a=pair[0],
         b=pair[1],
@@ -293,31 +292,68 @@ def _compare(
         minimum_detectable=detectable,
         more_questions=needed,
         different=different,
-        verdict=verdict,
+        verdict="",
+        tested=max(tested, 1),
     )
+    return replace(made, verdict=verdict(made))
 
 
-def _verdict(
-    metric: str, pair: tuple[str, str], span: Interval, p_holm: float, tested: int, needed: int | None
-) -> str:
-    chance = "p < 0.001" if p_holm < 0.001 else f"p {p_holm:.3f}"
-    if tested > 1:
-        chance += f" corrected for {tested} pairs"
-    if p_holm <= LEVEL:
-        better, worse = pair if span.mean > 0 else pair[::-1]
-        low, high = (span.low, span.high) if span.mean > 0 else (-span.high, -span.low)
-        return (
-            f"{better} is better than {worse} by {abs(span.mean):.3f} {metric} "
-            f"(95 % {_signed(low).lstrip('+')} to {high:.3f}), probably real: {chance}."
+def verdict(pair: Comparison, names: Mapping[str, str] | None = None) -> Message:
+    """A comparison in one sentence.
+
+    Args:
+        names: label -> what the strategy is called; the labels by default.
+    """
+    first, second = (names[one] if names else one for one in (pair.a, pair.b))
+    if pair.p_holm is None or pair.difference is None or pair.low is None or pair.high is None:
+        if pair.n == 1:
+            return Message("too few to conclude: 1 question.")
+        return Message("too few to conclude: {count} questions.", count=pair.n)
+    if not pair.wins and not pair.losses:
+        return Message("{first} and {second} are equal on every question.", first=first, second=second)
+    chance = _chance(pair.p_holm, pair.tested)
+    if pair.different:
+        ahead = pair.difference > 0
+        low, high = (pair.low, pair.high) if ahead else (-pair.high, -pair.low)
+        return Message(
+            "{better} is better than {worse} by {difference:.3f} {metric} (95 % {low} to {high:.3f}), "
+            "probably real: {chance}.",
+            better=first if ahead else second,
+            worse=second if ahead else first,
+            difference=abs(pair.difference),
+            metric=pair.metric,
+            low=_signed(low).lstrip("+"),
+            high=high,
+            chance=chance,
         )
-    advice = ""
-    if needed is not None:
-        about = float(f"{needed:.2g}")  # an estimate from a sample deserves no more than two digits
-        advice = f"; about {about:,.0f} more question{'' if needed == 1 else 's'} would settle a difference of this size"
-    return (
-        f"{pair[0]} and {pair[1]} cannot be told apart on {metric}: difference {_signed(span.mean)} "
-        f"(95 % {_signed(span.low)} to {_signed(span.high)}), {chance}{advice}."
+    return Message(
+        "{first} and {second} cannot be told apart on {metric}: difference {difference} (95 % {low} to {high}), "
+        "{chance}{advice}.",
+        first=first,
+        second=second,
+        metric=pair.metric,
+        difference=_signed(pair.difference),
+        low=_signed(pair.low),
+        high=_signed(pair.high),
+        chance=chance,
+        advice=_advice(pair.more_questions),
     )
+
+
+def _chance(p_holm: float, tested: int) -> Message:
+    chance = Message("p < 0.001") if p_holm < 0.001 else Message("p {p:.3f}", p=p_holm)
+    if tested == 1:
+        return chance
+    return Message("{chance} corrected for {count} pairs", chance=chance, count=tested)
+
+
+def _advice(needed: int | None) -> str:
+    if needed is None:
+        return ""
+    if needed == 1:
+        return Message("; about 1 more question would settle a difference of this size")
+    about = float(f"{needed:.2g}")  # an estimate from a sample deserves no more than two digits
+    return Message("; about {count:,.0f} more questions would settle a difference of this size", count=about)
 
 
 def _signed(value: float) -> str:

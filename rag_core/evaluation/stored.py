@@ -9,6 +9,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..values.errors import DataError, StorageError
+from ..values.message import Message
 from ..values.notice import NOTICE
 from ..values.private import private_file, private_folder
 from ..values.unreadable import why_unreadable
@@ -43,9 +44,14 @@ class Stored(BaseModel):
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
             problem = f"{where}: {first['msg']}" if where else first["msg"]
-            raise DataError(f"{path} cannot be read: {problem}.", next_step) from error
+            raise DataError(
+                Message("{path} cannot be read: {problem}.", path=path, problem=problem), next_step
+            ) from error
         except (OSError, UnicodeError) as error:
-            raise DataError(f"{path} cannot be read: {why_unreadable(error)}.", next_step) from error
+            raise DataError(
+                Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
+                next_step,
+            ) from error
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -62,4 +68,7 @@ def write_atomically(path: Path, text: str) -> None:
         part.write_text(valid(text), encoding="utf-8")
         os.replace(part, path)
     except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error}.", "Check folder and disk.") from error
+        raise StorageError(
+            Message("{path} cannot be written: {reason}.", path=path, reason=error),
+            Message("Check folder and disk."),
+        ) from error

@@ -25,6 +25,7 @@ from ..pipeline.strategy import Strategy
 from ..runtime.run import Run
 from ..runtime.services import Services
 from ..values.errors import ConfigError, Stopped, attach_calls_to_errors
+from ..values.message import Message
 from ..values.types import ModelCall, Ranking
 from .metrics import Metric
 
@@ -48,8 +49,10 @@ def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
     control = controls.get(name.strip())
     if control is None or not equals:
         raise ConfigError(
-            f"{text!r} varies no control of {recipe.name}.",
-            f"Write CONTROL=A,B,C or CONTROL=FROM:TO:STEP with one of {', '.join(controls)}.",
+            Message("{text!r} varies no control of {name}.", text=text, name=recipe.name),
+            Message(
+                "Write CONTROL=A,B,C or CONTROL=FROM:TO:STEP with one of {names}.", names=", ".join(controls)
+            ),
         )
     if not isinstance(control, Number):
         return control.name, tuple(dict.fromkeys(control.parse(part.strip()) for part in _parts(written)))
@@ -62,7 +65,10 @@ def parse_axis(recipe: Recipe, text: str) -> tuple[str, tuple[object, ...]]:
             raise ValueError
         values = low + step * np.arange(count)
     except (ValueError, ZeroDivisionError, OverflowError):
-        raise ConfigError(f"{written!r} is not FROM:TO:STEP.", "Write 0:1:0.1, for instance.") from None
+        raise ConfigError(
+            Message("{written!r} is not FROM:TO:STEP.", written=written),
+            Message("Write 0:1:0.1, for instance."),
+        ) from None
     return control.name, tuple(dict.fromkeys(control.parse(f"{value:.10g}") for value in values))
 
 
@@ -119,7 +125,8 @@ def settings_of(recipe: Recipe, base: Values, settings: Sequence[Values]) -> dic
     """
     if not 0 < len(settings) <= MOST:
         raise ConfigError(
-            f"A sweep takes 1 to {MOST:,} settings, not {len(settings):,}.", "Take fewer values, or a sample."
+            Message("A sweep takes 1 to {most:,} settings, not {count:,}.", most=MOST, count=len(settings)),
+            Message("Take fewer values, or a sample."),
         )
     built: dict[Strategy, Values] = {}
     for values in settings:

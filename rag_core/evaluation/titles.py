@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ..catalog import RECIPES, Number, describe
-from .manifest import Manifest, RunFile
-from .statistics import Comparison
+from ..values.message import Message
+from .manifest import BUILTIN_DATA, Manifest, RunFile
 
 
 def titles(manifest: Manifest) -> dict[str, str]:
@@ -14,7 +12,9 @@ def titles(manifest: Manifest) -> dict[str, str]:
     plain = {label: strategy_title(label, manifest) for label in manifest.strategies}
     all_titles = list(plain.values())
     return {
-        label: f"{title} ({label})" if all_titles.count(title) > 1 else title
+        label: Message("{title} ({label})", title=title, label=label)
+        if all_titles.count(title) > 1
+        else title
         for label, title in plain.items()
     }
 
@@ -23,7 +23,9 @@ def strategy_title(label: str, manifest: Manifest) -> str:
     """Title and settings of one strategy of a run, without the counts of passages that its depth raised."""
     entry = manifest.strategies[label]
     if isinstance(entry, RunFile):
-        return f"{label} (rankings of another system, {entry.fingerprint})"
+        return Message(
+            "{label} (rankings of another system, {fingerprint})", label=label, fingerprint=entry.fingerprint
+        )
     recipe, depth = RECIPES.get(entry.strategy), manifest.depth
     raised = {
         control.name
@@ -37,11 +39,6 @@ def strategy_title(label: str, manifest: Manifest) -> str:
     )
 
 
-def verdict_with_titles(pair: Comparison, names: Mapping[str, str]) -> str:
-    """The verdict of a comparison, with titles in place of labels."""
-    for first, second in ((pair.a, pair.b), (pair.b, pair.a)):
-        for link in (" is better than ", " and "):
-            opening = f"{first}{link}{second} "
-            if pair.verdict.startswith(opening):
-                return f"{names[first]}{link}{names[second]} {pair.verdict.removeprefix(opening)}"
-    return pair.verdict
+def data_title(data: str) -> str:
+    """What a set of questions is called: the built-in ones by name, a BEIR folder as it is."""
+    return Message("Built-in questions") if data == BUILTIN_DATA else data

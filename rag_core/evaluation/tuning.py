@@ -18,6 +18,7 @@ from ..pipeline.strategy import Strategy
 from ..runtime.run import Run
 from ..runtime.services import Services
 from ..values.errors import Stopped, attach_calls_to_errors
+from ..values.message import Message
 from ..values.types import Cost, ModelCall
 from .cost_estimate import Workload
 from .metrics import Metric
@@ -272,9 +273,16 @@ def _equal_k(
         gain=gain,
         gain_at_equal_k=left,
         from_passages=gain - left,
-        sentence=(
-            f"The winner returns up to {k_best} passages, the defaults {k}. Cut to {k} as well, it scores "
-            f"{report[cut].mean:.3f} {metric.title}: of its {gain:+.3f} over the defaults, "
-            f"{left:+.3f} remains; {gain - left:+.3f} comes from the number of passages alone."
+        sentence=Message(
+            "The winner returns up to {most} passages, the defaults {k}. Cut to {k} as well, it scores "
+            "{score:.3f} {metric}: of its {gain:+.3f} over the defaults, {left:+.3f} remains; {passages:+.3f} comes "
+            "from the number of passages alone.",
+            most=k_best,
+            k=k,
+            score=report[cut].mean,
+            metric=metric.title,
+            gain=gain,
+            left=left,
+            passages=gain - left,
         ),
     )

@@ -85,7 +85,10 @@ def why_not(trace: Trace, passage: str, services: Services, passages: Mapping[st
         ConfigError: the strategy is not in the catalogue, or the models or the index have changed.
     """
     if passage not in passages:
-        raise InputError(f"This corpus has no passage {passage!r}.", "Choose one of `lab.passages`.")
+        raise InputError(
+            Message("This corpus has no passage {passage!r}.", passage=passage),
+            Message("Choose one of `lab.passages`."),
+        )
     for fate in fates(trace):
         if fate.passage.id == passage:
             sentence = f"{fate.text[0].upper()}{fate.text[1:]}."

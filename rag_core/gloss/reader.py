@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ..language.thesaurus import Thesaurus
 from ..values.errors import DataError
+from ..values.message import Message
 from .lexicon import Lexicon
 from .rules import RULES
 from .spelling import composed, typed_plain
@@ -153,7 +154,10 @@ def read_entries(path: Path) -> dict[str, str]:
     try:
         return dict(line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
     except (OSError, ValueError) as error:
-        raise DataError(f"The word list {path} cannot be read: {error!r}.", f"Restore {path}.") from error
+        raise DataError(
+            Message("The word list {path} cannot be read: {reason}.", path=path, reason=repr(error)),
+            Message("Restore {path}.", path=path),
+        ) from error
 
 
 def _names(thesaurus: Thesaurus | None) -> dict[str, str]:

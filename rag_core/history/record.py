@@ -11,6 +11,7 @@ from typing import Any
 
 from ..data.documents import BUILTIN
 from ..values.errors import DataError
+from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
 from ..values.packed import pack, unpack
 from ..values.trace import Step, Trace
@@ -89,8 +90,10 @@ def from_bytes(identity: str, asked: datetime, stored: bytes) -> Asked:
         return Asked(id=identity, asked=asked.astimezone(UTC), columns=columns, **fields)
     except (zlib.error, TypeError, KeyError, AttributeError) as error:
         raise DataError(
-            f"This question cannot be opened: {type(error).__name__}: {error}.",
-            "It is damaged, or another version wrote it; ask it again.",
+            Message(
+                "This question cannot be opened: {kind}: {reason}.", kind=type(error).__name__, reason=error
+            ),
+            Message("It is damaged, or another version wrote it; ask it again."),
         ) from error
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.documents import Document
 from ..runtime.services import Embedder
 from ..values.errors import DataError, IndexDamaged
+from ..values.message import Message
 from ..values.profile import Profile
 from ..values.sources import sources_to_json
 from ..values.types import Cost, ModelCall, Passage
@@ -165,8 +166,13 @@ class CorpusStore(IndexFolder):
             documents = read()
             if not documents and sound is None:
                 raise IndexDamaged(
-                    f"The damaged index of corpus {self.corpus!r} has no readable documents left.",
-                    f"Run `rag index PATH --corpus {self.corpus}` to index them again.",
+                    Message(
+                        "The damaged index of corpus {corpus!r} has no readable documents left.",
+                        corpus=self.corpus,
+                    ),
+                    Message(
+                        "Run `rag index PATH --corpus {corpus}` to index them again.", corpus=self.corpus
+                    ),
                 )
             del sound  # so that nothing reads the old generation
             failed = report_lost_documents(self.corpus, lost)
@@ -184,7 +190,10 @@ class CorpusStore(IndexFolder):
             _, read, sound, lost = self._old()
             documents = read()
             if not documents:
-                raise DataError(f"Corpus {self.corpus!r} has no documents to cut.", "Add documents first.")
+                raise DataError(
+                    Message("Corpus {corpus!r} has no documents to cut.", corpus=self.corpus),
+                    Message("Add documents first."),
+                )
             names = sorted(documents)
             if sound and not lost and sound.manifest.chunking == chunking:
                 return Report(
@@ -293,9 +302,15 @@ def _kept(corpus: str, old: Entries, fresh: Entries, reading: SourceFiles) -> En
     clash = sorted(others.keys() & fresh.keys())
     if clash and not reading.owner:
         raise DataError(
-            f"Corpus {corpus!r} already has a document {clash[0]!r} from another folder.",
-            "Rename the file or use another corpus. If the folder has moved, run "
-            f"`rag forget {old[clash[0]]['root']}` first.",
+            Message(
+                "Corpus {corpus!r} already has a document {document!r} from another folder.",
+                corpus=corpus,
+                document=clash[0],
+            ),
+            Message(
+                "Rename the file or use another corpus. If the folder has moved, run `rag forget {root}` first.",
+                root=old[clash[0]]["root"],
+            ),
         )
     return {
         name: entry

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..values.errors import StorageError
+from ..values.message import Message
 from ..values.private import FOLDER
 from .temporary import clear_leftovers, places, temporary_folder
 
@@ -51,8 +52,10 @@ def chroma_reader(folder: Path, resources: ExitStack) -> Any:
         copy = _copy(folder, resources)
         if copy is None:
             raise StorageError(
-                f"The index in {folder.parent} cannot be opened: {error}.",
-                "Free disk space, or set TMPDIR to a folder with room for a copy of it.",
+                Message(
+                    "The index in {folder} cannot be opened: {reason}.", folder=folder.parent, reason=error
+                ),
+                Message("Free disk space, or set TMPDIR to a folder with room for a copy of it."),
             ) from error
         client = chroma_client(copy)
     resources.callback(client.close)

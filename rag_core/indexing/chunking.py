@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..values.errors import ConfigError
+from ..values.message import Message
 
 SMALLEST = 48  # word pieces; a shorter section is merged with the next if both fit
 LARGEST = {
@@ -38,13 +39,14 @@ class Chunking:
     def __post_init__(self) -> None:
         if self.size and not SIZES[0] <= self.size <= SIZES[1]:
             raise ConfigError(
-                f"A chunk size of {self.size} word pieces is out of range.",
-                f"Use {SIZES[0]} to {SIZES[1]}, or 0 for the default.",
+                Message("A chunk size of {size} word pieces is out of range.", size=self.size),
+                Message("Use {least} to {most}, or 0 for the default.", least=SIZES[0], most=SIZES[1]),
             )
         most = int(MOST_OVERLAP * (self.size or LARGEST_OTHERWISE))
         if not 0 <= self.overlap <= most:
             raise ConfigError(
-                f"An overlap of {self.overlap} word pieces is out of range.", f"Use 0 to {most}."
+                Message("An overlap of {overlap} word pieces is out of range.", overlap=self.overlap),
+                Message("Use 0 to {most}.", most=most),
             )
 
     @property

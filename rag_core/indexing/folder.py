@@ -85,7 +85,12 @@ class IndexFolder:
             made_with = self._opened.manifest.embedding.partition("+gloss@")[0]
             if made_with != self._embedder.weights:
                 raise IndexDamaged(
-                    f"{generation.name}: it was made with {made_with}, not with {self._embedder.weights}."
+                    Message(
+                        "{name}: it was made with {made_with}, not with {weights}.",
+                        name=generation.name,
+                        made_with=made_with,
+                        weights=self._embedder.weights,
+                    )
                 )
             return self._opened
         except IndexDamaged as error:

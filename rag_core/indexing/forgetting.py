@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from ..runtime.services import Embedder
 from ..values.errors import DataError, IndexBusy, IndexDamaged, StorageError
+from ..values.message import Message
 from ..values.private import FILE
 from .build import CorpusStore
 from .enrich import CACHE, OFFLINE, Enricher
@@ -65,8 +66,8 @@ def find_forgettable(home: Path, target: str) -> list[Forgettable]:
         roots = sorted({source[0] for documents in sources.values() for source in documents.values()})
         known = [*(corpus.name for corpus in corpora), *(root for root in roots if os.path.isabs(root))]
         raise DataError(
-            f"No corpus is named {target!r} or has documents from there.",
-            f"Indexed: {', '.join(known) or 'nothing'}.",
+            Message("No corpus is named {target!r} or has documents from there.", target=target),
+            Message("Indexed: {known}.", known=", ".join(known)) if known else Message("Nothing is indexed."),
         )
     return found
 
@@ -138,7 +139,10 @@ def find_file(home: Path, corpus: str, root: str, file: str) -> Forgettable:
     sources = dict(_sources(home / "corpora" / corpus)) if (home / "corpora" / corpus).is_dir() else {}
     found = frozenset(name for name, source in sources.items() if source == (root, file))
     if not found:
-        raise DataError(f"Corpus {corpus!r} has no file {file!r} any more.", "Reload the page.")
+        raise DataError(
+            Message("Corpus {corpus!r} has no file {file!r} any more.", corpus=corpus, file=file),
+            Message("Reload the page."),
+        )
     return Forgettable(corpus, found, len(sources) - len(found))
 
 
@@ -185,11 +189,13 @@ def _remove(index: Path) -> None:
             shutil.rmtree(index)
     except Timeout as error:
         raise IndexBusy(
-            f"Another process is writing the index in {index}.", "Wait until it finishes, then try again."
+            Message("Another process is writing the index in {index}.", index=index),
+            Message("Wait until it finishes, then try again."),
         ) from error
     except OSError as error:
         raise StorageError(
-            f"{index} cannot be removed: {error.strerror or error}.", "Make the folder writable."
+            Message("{index} cannot be removed: {reason}.", index=index, reason=error.strerror or error),
+            Message("Make the folder writable."),
         ) from error
 
 

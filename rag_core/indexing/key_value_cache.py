@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ..values.errors import StorageError
+from ..values.message import Message
 from ..values.private import private_file, private_folder
 
 
@@ -47,9 +48,16 @@ class KeyValueCache:
                 yield database
         except sqlite3.DatabaseError as error:
             raise StorageError(
-                f"The file of {self._what} {self._path} cannot be used: {error}.",
-                "Free disk space, make the folder writable, or delete the file; "
-                f"the {self._what} will be recreated.",
+                Message(
+                    "The file of {what} {path} cannot be used: {reason}.",
+                    what=self._what,
+                    path=self._path,
+                    reason=error,
+                ),
+                Message(
+                    "Free disk space, make the folder writable, or delete the file; the {what} will be recreated.",
+                    what=self._what,
+                ),
             ) from error
 
     def _create(self) -> None:

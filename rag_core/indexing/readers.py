@@ -12,12 +12,13 @@ from ..data.limits import READING, ReadingLimits
 from ..data.reading.formats import READERS
 from ..data.reading.guard import GuardedReader, read_unguarded
 from ..values.errors import DataError, InputError
+from ..values.message import Message
 from ..values.profile import PROFILE_FILE, Profile, read_profile
 from .chunking import Chunking
 from .progress import Progress, no_progress
 
-NO_TEXT = "it has no text (a scan needs OCR first)"
-ALL_HIDDEN = "all its text is hidden from readers"
+NO_TEXT = Message("it has no text (a scan needs OCR first)")
+ALL_HIDDEN = Message("all its text is hidden from readers")
 
 
 @dataclass(slots=True)
@@ -64,7 +65,7 @@ def read_path(
     """
     if not is_utf8(str(path)):
         shown = os.fsencode(path).decode("utf-8", "backslashreplace")
-        raise InputError(f"The name {shown} is not UTF-8.", "Rename it.")
+        raise InputError(Message("The name {shown} is not UTF-8.", shown=shown), Message("Rename it."))
     try:
         path = path.resolve(strict=True)
         profile = read_profile(path) if path.is_dir() else None
@@ -76,18 +77,22 @@ def read_path(
             found = Found([(path.name, path)] if path.is_file() else [])
     except (OSError, RuntimeError) as error:  # RuntimeError: a link to itself
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path} cannot be opened: {reason}.", "Check the path.") from error
+        raise InputError(
+            Message("{path} cannot be opened: {reason}.", path=path, reason=reason),
+            Message("Check the path."),
+        ) from error
     reading = SourceFiles(str(path), failed=found.failed, skipped=found.skipped, profile=profile)
     known: list[tuple[str, Path]] = []
     for name, file in found.files:
         if file.suffix.lower() in READERS:
             known.append((name, file))
         elif name != PROFILE_FILE:
-            kind = file.suffix or "a file without extension"
-            reading.skipped.append((name, f"{kind} is not supported"))
+            kind = file.suffix or Message("a file without extension")
+            reading.skipped.append((name, Message("{kind} is not supported", kind=kind)))
     if not known:
         raise InputError(
-            f"{path} has no files that can be indexed.", f"Supported: {' '.join(sorted(READERS))}."
+            Message("{path} has no files that can be indexed.", path=path),
+            Message("Supported: {suffixes}.", suffixes=" ".join(sorted(READERS))),
         )
     done = 0
     with GuardedReader(limits, lambda: progress("reading files", done, len(known))) as reader:
@@ -107,21 +112,26 @@ def add_documents(reading: SourceFiles, name: str, documents: list[Document], re
             reading.failed.append((name, ALL_HIDDEN if document.hidden else NO_TEXT))
         elif document.id in reading.files:
             other = reading.files[document.id]
-            reading.failed.append((name, f"its id {document.id!r} is also used by {other}"))
+            reading.failed.append(
+                (
+                    name,
+                    Message("its id {identity!r} is also used by {other}", identity=document.id, other=other),
+                )
+            )
         else:
             reading.files[document.id] = name
             reading.documents.append(document)
     if reason:
         reading.failed.append((name, reason))
     elif not documents:
-        reading.failed.append((name, "it has no rows"))
+        reading.failed.append((name, Message("it has no rows")))
 
 
 def _beir(folder: Path, progress: Progress) -> list[Document]:
     if not (folder / "corpus.jsonl").resolve().is_relative_to(folder):
         raise DataError(
-            f"{folder / 'corpus.jsonl'} is a link that leads outside the folder.",
-            "Copy the file into the folder.",
+            Message("{file} is a link that leads outside the folder.", file=folder / "corpus.jsonl"),
+            Message("Copy the file into the folder."),
         )
     documents: list[Document] = []
     for document in beir_documents(folder):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..values.errors import IndexDamaged
+from ..values.message import Message
 from .store import Manifest, current_name, generations
 
 if TYPE_CHECKING:
@@ -41,8 +42,12 @@ def read_documents(generation: Path) -> dict[str, LlamaDocument]:
         return {name: node for name, node in stored.items() if isinstance(node, LlamaDocument)}
     except (OSError, ValueError) as error:
         raise IndexDamaged(
-            f"{generation.name}: docstore.json, with the documents, cannot be read ({error}).",
-            "Delete this corpus's folder in RAG_HOME, then run `rag index PATH --corpus NAME`.",
+            Message(
+                "{name}: docstore.json, with the documents, cannot be read ({reason}).",
+                name=generation.name,
+                reason=error,
+            ),
+            Message("Delete this corpus's folder in RAG_HOME, then run `rag index PATH --corpus NAME`."),
         ) from error
 
 
@@ -81,10 +86,20 @@ def report_lost_documents(
 ) -> list[tuple[str, str]]:
     """(root, reason) of each folder with lost documents that have not just been read again."""
     if lost is None:
-        return [("other folders", "their names are unknown; index again what you had added")]
+        return [
+            (Message("other folders"), Message("their names are unknown; index again what you had added"))
+        ]
     roots = Counter(origin for name, origin in lost.items() if name not in read_again)
     return [
-        (origin, f"{count} of its documents lost; run `rag index {origin} --corpus {corpus}`")
+        (
+            origin,
+            Message(
+                "{count} of its documents lost; run `rag index {origin} --corpus {corpus}`",
+                count=count,
+                origin=origin,
+                corpus=corpus,
+            ),
+        )
         for origin, count in sorted(roots.items())
         if origin not in (root, corpus)  # a corpus's own documents are read each time it is opened
     ]

@@ -32,6 +32,7 @@ import numpy as np
 
 from ..language.analysis import ANALYSER, MAIN_LANGUAGE, query_tokens
 from ..values.errors import ConfigError, IndexDamaged, IndexOutdated, ProviderError, StorageError
+from ..values.message import Message
 from ..values.profile import Profile
 from ..values.types import Hit, Passage, Vectors
 from .bm25 import Bm25Index
@@ -116,7 +117,9 @@ class Manifest:
             }
             return cls(**{**fields, **kept})
         except (OSError, ValueError, TypeError, AttributeError, ConfigError) as error:
-            raise IndexDamaged(f"{folder.name}: manifest.json cannot be read ({error}).") from error
+            raise IndexDamaged(
+                Message("{name}: manifest.json cannot be read ({reason}).", name=folder.name, reason=error)
+            ) from error
 
 
 def current_generation(folder: Path) -> Path | None:
@@ -128,11 +131,11 @@ def current_generation(folder: Path) -> Path | None:
     name = current_name(folder)
     if name is None:
         if any((generation / "manifest.json").is_file() for generation in generations(folder)):
-            raise IndexDamaged("CURRENT is missing.")
+            raise IndexDamaged(Message("CURRENT is missing."))
         return None
     existing = {generation.name: generation for generation in generations(folder)}
     if name not in existing:
-        raise IndexDamaged(f"CURRENT names {name!r}, which does not exist.")
+        raise IndexDamaged(Message("CURRENT names {name!r}, which does not exist.", name=name))
     return existing[name]
 
 
@@ -259,8 +262,12 @@ class CorpusIndex:
         count = min(k + TIE_MARGIN, len(self._order))
         if vector.shape != (self.manifest.dimensions,):
             raise ProviderError(
-                f"The embedding model gives vectors of {vector.size} numbers; the index of corpus "
-                f"{self.manifest.corpus!r} has {self.manifest.dimensions}: another model made it.",
+                Message(
+                    "The embedding model gives vectors of {size} numbers; the index of corpus {corpus!r} has {dimensions}: another model made it.",
+                    size=vector.size,
+                    corpus=self.manifest.corpus,
+                    dimensions=self.manifest.dimensions,
+                ),
                 ANOTHER_MODEL,
             )
         with self._reading():
@@ -278,8 +285,8 @@ class CorpusIndex:
         except Exception as error:
             self._identity = None  # the next question opens and checks it again
             raise IndexDamaged(
-                f"{self.name}: the vector store cannot be read ({error}).",
-                "Open the corpus again, for example with `rag doctor`, to rebuild its index.",
+                Message("{name}: the vector store cannot be read ({reason}).", name=self.name, reason=error),
+                Message("Open the corpus again, for example with `rag doctor`, to rebuild its index."),
             ) from error
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
@@ -327,13 +334,33 @@ def _in_use(generation: Path, resources: ExitStack) -> Identity | None:
 def _check_files(generation: Path, manifest: Manifest) -> None:
     """Check the format and the checksums."""
     if manifest.format != FORMAT:
-        raise IndexOutdated(f"{generation.name}: format {manifest.format}, this version reads {FORMAT}.")
+        raise IndexOutdated(
+            Message(
+                "{name}: format {format}, this version reads {known}.",
+                name=generation.name,
+                format=manifest.format,
+                known=FORMAT,
+            )
+        )
     listed = {name.partition("/")[0] for name in manifest.checksums}
     needed = {*CHECKED, *(["chroma"] if manifest.passages else [])}
     if missing := sorted(needed - listed):
-        raise IndexDamaged(f"{generation.name}: manifest.json has no checksum of {', '.join(missing)}.")
+        raise IndexDamaged(
+            Message(
+                "{name}: manifest.json has no checksum of {files}.",
+                name=generation.name,
+                files=", ".join(missing),
+            )
+        )
     for name, expected in manifest.checksums.items():
         path = generation / name
         if not path.is_file() or checksum(path) != expected:
             part = "a file of the vector store, " if name.startswith("chroma/") else ""
-            raise IndexDamaged(f"{generation.name}: {part}{name} is missing or changed.")
+            raise IndexDamaged(
+                Message(
+                    "{name}: {part}{file} is missing or changed.",
+                    name=generation.name,
+                    part=part,
+                    file=name,
+                )
+            )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..values.errors import IndexDamaged, StorageError
+from ..values.message import Message
 from ..values.types import Passage, Vectors
 from .chroma import chroma_reader
 
@@ -70,9 +71,12 @@ class VectorStore:
         except StorageError:
             raise
         except Exception as error:  # Chroma raises many types for a corrupt store
-            damaged = isinstance(error, IndexDamaged)
-            what = str(error) if damaged else f"the vector store cannot be opened ({error})."
-            raise IndexDamaged(f"{self._generation.name}: {what}") from error
+            what = (
+                error.message
+                if isinstance(error, IndexDamaged)
+                else Message("the vector store cannot be opened ({reason}).", reason=error)
+            )
+            raise IndexDamaged(Message("{name}: {what}", name=self._generation.name, what=what)) from error
 
     def _check(self, collection: Any) -> None:
         """Check that it has every passage, and that its vector index returns them: that can lose rows without an error.
@@ -80,10 +84,14 @@ class VectorStore:
         Of hundreds of passages with equal text, and so equal vectors, a sound index may miss some.
         """
         if collection.configuration_json["hnsw"]["space"] != "cosine":
-            raise IndexDamaged("the vector store does not use cosine distance.")
+            raise IndexDamaged(Message("the vector store does not use cosine distance."))
         if _ids(collection) != self._passages.keys():
             raise IndexDamaged(
-                f"the vector store has {collection.count()} passages, not the {len(self._passages)} of the index."
+                Message(
+                    "the vector store has {count} passages, not the {expected} of the index.",
+                    count=collection.count(),
+                    expected=len(self._passages),
+                )
             )
         expected = min(len(self._passages), CHECKED_NEIGHBOURS)
         if not expected:
@@ -94,7 +102,11 @@ class VectorStore:
         repeated = len(self._passages) - different
         if not expected - repeated <= len(set(found["ids"][0])) <= expected:
             raise IndexDamaged(
-                f"the vector store finds only {len(set(found['ids'][0]))} of {expected} passages."
+                Message(
+                    "the vector store finds only {found} of {expected} passages.",
+                    found=len(set(found["ids"][0])),
+                    expected=expected,
+                )
             )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from ..models.same_model import PROBE, another_model, probe, same
 from ..runtime.services import Embedder
 from ..values.errors import DataError, StorageError, attach_calls_to_errors
+from ..values.message import Message
 from ..values.types import ModelCall, Vectors
 from .key_value_cache import KeyValueCache, text_key
 
@@ -47,7 +48,8 @@ def _read_shipped(path: Path, changed: int) -> Mapping[bytes, bytes]:
             return {key.tobytes(): vector.tobytes() for key, vector in zip(keys, vectors, strict=True)}
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise DataError(
-            f"The shipped vectors {path} cannot be read: {error}.", "Run `rag index --vectors`."
+            Message("The shipped vectors {path} cannot be read: {reason}.", path=path, reason=error),
+            Message("Run `rag index --vectors`."),
         ) from error
 
 

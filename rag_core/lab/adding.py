@@ -154,7 +154,7 @@ def _outcome(name: str, status: FileStatus, reading: SourceFiles) -> FileOutcome
     return FileOutcome(
         name,
         status,
-        "; ".join(dict.fromkeys(why for file, why in reading.failed if file == name)),
+        Message.joined(dict.fromkeys(why for file, why in reading.failed if file == name), "; "),
         len(documents),
         tuple(piece for one in documents for piece in one.hidden),
         any(gives_orders(text) for one in documents for text in (one.id, one.title, one.text)),

@@ -22,6 +22,7 @@ from ..language.analysis import LANGUAGES
 from ..offline.memory import sentences_of
 from ..runtime.services import Embedder
 from ..values.errors import DataError, StorageError
+from ..values.message import Message
 from ..values.notice import NOTICE
 from ..values.sources import is_old
 from .answer_sets import check_answer_sets
@@ -148,8 +149,12 @@ def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
         return _export(data, target, embedder)
     except OSError as error:
         raise StorageError(
-            f"{error.filename or target} cannot be written: {error.strerror or error}.",
-            "Name a new or empty folder on a disk with space.",
+            Message(
+                "{file} cannot be written: {reason}.",
+                file=error.filename or target,
+                reason=error.strerror or error,
+            ),
+            Message("Name a new or empty folder on a disk with space."),
         ) from error
 
 
@@ -204,7 +209,8 @@ def read_thesaurus(path: Path) -> dict[str, list[dict[str, Any]]]:
         return {"concept": tables["concept"], "ambiguous": tables.get("ambiguous", [])}
     except (OSError, ValueError, KeyError) as error:
         raise DataError(
-            f"The thesaurus {path} cannot be read: {error!r}.", "Restore data/thesaurus.toml."
+            Message("The thesaurus {path} cannot be read: {reason}.", path=path, reason=repr(error)),
+            Message("Restore data/thesaurus.toml."),
         ) from error
 
 

@@ -139,7 +139,8 @@ class Lab:
             return self
         if self.others is None:
             raise MissingResource(
-                f"This lab searches {self.corpus!r} alone.", f"Open corpus {corpus!r} with open_lab."
+                Message("This lab searches {corpus!r} alone.", corpus=self.corpus),
+                Message("Open corpus {corpus!r} with open_lab.", corpus=corpus),
             )
         return self.others(corpus)
 

@@ -112,14 +112,27 @@ def open_lab(
     except (IndexBusy, StorageError) as error:
         if damage or not current or not store.exists:
             raise
-        lab.warnings.append(f"{error} Until then, questions use the current index.")
-    if damage and not isinstance(damage, IndexOutdated):  # which an update brings about, and no fault
-        lab.warnings.append(f"{damage.message} It has been rebuilt.")
-    if report.failed:
-        failures = "; ".join(
-            f"{file}: {reason.rstrip('.')}" for file, reason in report.failed[:SHOWN_FAILURES]
+        lab.warnings.append(
+            Message("{error} Until then, questions use the current index.", error=error.sentence)
         )
-        lab.warnings.append(f"Not in corpus {corpus!r} ({len(report.failed)}): {failures}.")
+    if damage and not isinstance(damage, IndexOutdated):  # which an update brings about, and no fault
+        lab.warnings.append(Message("{damage} It has been rebuilt.", damage=damage.message))
+    if report.failed:
+        failures = Message.joined(
+            (
+                Message("{file}: {reason}", file=file, reason=reason)
+                for file, reason in report.failed[:SHOWN_FAILURES]
+            ),
+            "; ",
+        )
+        lab.warnings.append(
+            Message(
+                "Not in corpus {corpus!r} ({count}): {failures}",
+                corpus=corpus,
+                count=len(report.failed),
+                failures=failures,
+            )
+        )
     if corpus != BUILTIN and (report.added or report.changed):  # the built-in corpus ships its own
         embed_sentences(lab.index, engines, settings, progress)
     lab.calls += report.calls
@@ -148,7 +161,9 @@ def _enriched_too(store: CorpusStore, lab: Lab, engines: Engines, progress: Prog
     except (IndexBusy, StorageError) as error:
         return [error.message]
     lab.calls += written.embeddings if written else ()
-    damage = f"{written.damage} It has been rebuilt." if written and written.damage else ""
+    damage = (
+        Message("{damage} It has been rebuilt.", damage=written.damage) if written and written.damage else ""
+    )
     return [told for told in (damage, note) if told]
 
 
@@ -248,8 +263,8 @@ def index_path(
         reading.profile = replace(known, **{name: getattr(said, name) for name in given})
     if context_prompt and ("enrich" not in engines.paid or corpus == BUILTIN):
         raise ConfigError(
-            "A context prompt needs a language model, and a corpus of your own.",
-            "Set OPENAI_API_KEY or OPENAI_BASE_URL, or leave the context prompt out.",
+            Message("A context prompt needs a language model, and a corpus of your own."),
+            Message("Set OPENAI_API_KEY or OPENAI_BASE_URL, or leave the context prompt out."),
         )
     context_template(context_prompt or "")  # checked before anything is written
     return index_files(
@@ -347,9 +362,11 @@ def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, pr
 
 
 def _missing_contexts(written: WriteReport) -> str:
-    return (
-        f"{written.without_context} of {written.passages} passages have no context and stay plain "
-        f"({written.reason.rstrip('.')}); run the same command again"
+    return Message(
+        "{count} of {total} passages have no context and stay plain ({reason}); run the same command again",
+        count=written.without_context,
+        total=written.passages,
+        reason=written.reason,
     )
 
 
@@ -357,7 +374,11 @@ def check_corpus_name(corpus: str) -> None:
     """Raise ConfigError for a name that cannot be a folder name."""
     if len(corpus.encode(errors="replace")) > LONGEST_NAME:
         raise ConfigError(
-            f"The corpus name {corpus[:20]!r}... is too long.", f"Use at most {LONGEST_NAME} letters."
+            Message("The corpus name {corpus!r}... is too long.", corpus=corpus[:20]),
+            Message("Use at most {most} letters.", most=LONGEST_NAME),
         )
     if not corpus or corpus.startswith(".") or not all(char.isalnum() or char in "._-" for char in corpus):
-        raise ConfigError(f"{corpus!r} is not a valid corpus name.", f"Use {CORPUS_NAME}.")
+        raise ConfigError(
+            Message("{corpus!r} is not a valid corpus name.", corpus=corpus),
+            Message("Use {rule}.", rule=CORPUS_NAME),
+        )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from ..models import LlamaLlm, load_openai
 from ..values.errors import SettingsError
+from ..values.message import Message
 from ..values.model_choice import OFFLINE_MODEL, ModelChoice
 from ..values.pricing import PriceList
 from ..values.settings import Role, Server, Settings
@@ -62,7 +63,7 @@ class PaidModels:
 
     def _provided(self, role: Role, name: str) -> LlamaLlm:
         if not self._settings.asks_provider(role):
-            raise SettingsError(f"The model {name} needs a provider.", NEEDS)
+            raise SettingsError(Message("The model {name} needs a provider.", name=name), NEEDS)
         return self._load(role, name)
 
     def _load(self, role: Role, name: str) -> LlamaLlm:

@@ -15,6 +15,7 @@ from ..indexing import (
     no_progress,
 )
 from ..values.errors import ConfigError
+from ..values.message import Message
 from ..values.settings import Settings
 from ..values.types import ModelCall
 from .engines import Engines
@@ -46,7 +47,8 @@ def reindex(
     check_corpus_name(corpus)
     if corpus == BUILTIN and not enrich:
         raise ConfigError(
-            "The built-in corpus keeps its contexts.", "Contextual's control `enriched` leaves them out."
+            Message("The built-in corpus keeps its contexts."),
+            Message("Contextual's control `enriched` leaves them out."),
         )
     with UploadFolder(settings.home, corpus).changing(
         lambda: progress("waiting for an earlier change to end", 0, 1)

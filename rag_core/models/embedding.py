@@ -15,6 +15,7 @@ from ..language.thesaurus import Thesaurus
 from ..runtime.run import stop_flag
 from ..runtime.services import TextKind
 from ..values.errors import ProviderError, RagError, SettingsError, Stopped
+from ..values.message import Message
 from ..values.pricing import PriceList
 from ..values.settings import Server, Settings
 from ..values.types import ModelCall, Vectors
@@ -156,19 +157,42 @@ def _checked(raw: Sequence[Sequence[float]], count: int, model: str) -> Vectors:
         ProviderError: too few or too many, or one of another length, without direction, or not finite.
     """
     if len(raw) != count:
-        raise ProviderError(f"Model {model} returned {len(raw)} vectors for {count} texts.", TRY_AGAIN)
+        raise ProviderError(
+            Message(
+                "Model {model} returned {got} vectors for {count} texts.",
+                model=model,
+                got=len(raw),
+                count=count,
+            ),
+            TRY_AGAIN,
+        )
     lengths = [len(row) for row in raw]
     if not lengths[0] or set(lengths) != set(lengths[:1]):
         raise ProviderError(
-            f"Model {model} returned vectors of {min(lengths)} to {max(lengths)} numbers.", UNUSABLE
+            Message(
+                "Model {model} returned vectors of {least} to {most} numbers.",
+                model=model,
+                least=min(lengths),
+                most=max(lengths),
+            ),
+            UNUSABLE,
         )
     with np.errstate(over="ignore"):
         vectors = np.asarray(raw, dtype=np.float32)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     for place, norm in enumerate(norms.ravel(), start=1):
         if not np.isfinite(norm) or not norm:
-            what = "is all zeros" if norm == 0 else "has numbers that are not finite"
-            raise ProviderError(f"Model {model}: vector {place} of {count} {what}.", UNUSABLE)
+            what = Message("is all zeros") if norm == 0 else Message("has numbers that are not finite")
+            raise ProviderError(
+                Message(
+                    "Model {model}: vector {place} of {count} {what}.",
+                    model=model,
+                    place=place,
+                    count=count,
+                    what=what,
+                ),
+                UNUSABLE,
+            )
     vectors /= norms
     return vectors
 
@@ -224,11 +248,13 @@ def _openai(settings: Settings, prices: PriceList, gloss: Gloss | None) -> Llama
     name = settings.embedding.removeprefix("openai:")
     if not name:
         raise SettingsError(
-            "RAG_EMBEDDING names no model.", "Set it to openai:text-embedding-3-small, for example."
+            Message("RAG_EMBEDDING names no model."),
+            Message("Set it to openai:text-embedding-3-small, for example."),
         )
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise SettingsError(
-            f"The embedding model {name} needs a provider.", "Set OPENAI_API_KEY or OPENAI_BASE_URL."
+            Message("The embedding model {name} needs a provider.", name=name),
+            Message("Set OPENAI_API_KEY or OPENAI_BASE_URL."),
         )
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else PLACEHOLDER_KEY
     tracker = CallTracker()

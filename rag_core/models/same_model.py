@@ -10,6 +10,7 @@ import numpy as np
 
 from ..runtime.services import Embedder, TextKind
 from ..values.errors import ProviderError
+from ..values.message import Message
 from ..values.types import ModelCall, Vectors
 
 PROBE = "A midwife measures the blood pressure; la matrona mide la presión arterial: 140/90 mmHg."
@@ -77,7 +78,11 @@ def same(vector: Vectors, other: Vectors) -> bool:
 def another_model(name: str, what: str, renew: str, calls: tuple[ModelCall, ...]) -> ProviderError:
     """The error for a model that is not the one that made an index; `renew` completes "Or …"."""
     return ProviderError(
-        f"The server's model {name} is not the one that made {what}: it gives other vectors.",
-        f"Set RAG_EMBEDDING and OPENAI_BASE_URL to that model again. Or {renew}.",
+        Message(
+            "The server's model {name} is not the one that made {what}: it gives other vectors.",
+            name=name,
+            what=what,
+        ),
+        Message("Set RAG_EMBEDDING and OPENAI_BASE_URL to that model again. Or {renew}.", renew=renew),
         calls,
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..values.errors import MissingResource
+from ..values.message import Message
 from .minilm import MAX_TEXTS_ONE_THREAD, PUBLISHED, sha256
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ def load_sentence_model(name: str) -> SentenceModel:
         return SentenceModel(HuggingFaceEmbedding(model_name=name, device="cpu", local_files_only=on_disk))
     except Exception as error:
         raise MissingResource(
-            f"The embedding model {name!r} cannot be loaded: {error}",
-            "Set RAG_EMBEDDING to minilm, a folder, or a model in your hub cache.",
+            Message("The embedding model {name!r} cannot be loaded: {reason}", name=name, reason=error),
+            Message("Set RAG_EMBEDDING to minilm, a folder, or a model in your hub cache."),
         ) from error
 
 

@@ -14,6 +14,7 @@ from ..runtime.services import Services
 from ..stages import Bm25, Flow, Generate, Retrieve, SelectStage, Stage, Top
 from ..urgency.triage import triage
 from ..values.errors import ConfigError, StageError, Stopped
+from ..values.message import Message
 from ..values.model_choice import ModelChoice
 from ..values.trace import Step, Trace
 from ..values.types import ModelCall, State
@@ -51,19 +52,26 @@ class Strategy:
 
     def __post_init__(self) -> None:
         if not self.stages:
-            raise ConfigError(f"{self.name}: a strategy needs at least one stage.")
+            raise ConfigError(Message("{name}: a strategy needs at least one stage.", name=self.name))
         flow = Flow()
         for stage in self.stages:
             needed = NEEDS[stage.kind]
             if flow.content not in needed:
                 raise ConfigError(
-                    f"{self.name}: {stage.name} needs {' or '.join(needed)}, "
-                    f"but the stages before it leave {flow.content}."
+                    Message(
+                        "{name}: {stage} needs {needed}, but the stages before it leave {content}.",
+                        name=self.name,
+                        stage=stage.name,
+                        needed=" or ".join(needed),
+                        content=flow.content,
+                    )
                 )
             try:
                 after = stage.flow(flow)
             except ConfigError as error:
-                raise ConfigError(f"{self.name}: {error.message}", error.next_step) from None
+                raise ConfigError(
+                    Message("{name}: {reason}", name=self.name, reason=error.message), error.next_step
+                ) from None
             flow = replace(after, stages=(*flow.stages, stage.name))
 
     @functools.cached_property

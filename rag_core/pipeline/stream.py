@@ -13,6 +13,7 @@ from ..runtime.run import Flag, Once, Run
 from ..runtime.services import Services
 from ..stages import Stage
 from ..values.errors import RagError, Stopped
+from ..values.message import Message
 from ..values.trace import Step, Trace
 from ..values.types import ModelCall
 from .strategy import Strategy
@@ -221,6 +222,18 @@ def _worker(
         except RagError as error:
             put(Failed(column, error))
         except BaseException as error:  # whatever it is, the column needs an outcome
-            put(Failed(column, RagError(f"{strategy.name}: {type(error).__name__}: {error}")))
+            put(
+                Failed(
+                    column,
+                    RagError(
+                        Message(
+                            "{name}: {kind}: {reason}",
+                            name=strategy.name,
+                            kind=type(error).__name__,
+                            reason=error,
+                        )
+                    ),
+                )
+            )
 
     return work

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from ..values.errors import ConfigError
 from ..values.invisible import without_invisible
 from ..values.jurisdictions import jurisdiction_of
+from ..values.message import Message
 from ..values.profile import Profile
 from ..values.sources import names
 from ..values.triage import Triage
@@ -92,18 +93,41 @@ class Fields:
         step += f" and can use {_in_braces(self.optional)}" if self.optional else ""
         step += "; write literal braces twice."
         if not template.text.strip():
-            raise ConfigError(f"{owner}: template {template.name!r} is empty.", step)
+            raise ConfigError(
+                Message("{owner}: template {name!r} is empty.", owner=owner, name=template.name), step
+            )
         if missing := [name for name in self.needed if name not in found]:
-            raise ConfigError(f"{owner}: template {template.name!r} is missing {_in_braces(missing)}.", step)
+            raise ConfigError(
+                Message(
+                    "{owner}: template {name!r} is missing {fields}.",
+                    owner=owner,
+                    name=template.name,
+                    fields=_in_braces(missing),
+                ),
+                step,
+            )
         if unknown := sorted(found - {*self.needed, *self.optional}):
             raise ConfigError(
-                f"{owner}: template {template.name!r} has {_in_braces(unknown)}, which {owner} does not fill.",
+                Message(
+                    "{owner}: template {name!r} has {fields}, which {owner} does not fill.",
+                    owner=owner,
+                    name=template.name,
+                    fields=_in_braces(unknown),
+                ),
                 step,
             )
         if unknown := sorted(set(_FIELD.findall(template.system)) - set(_OF_SYSTEM)):
             raise ConfigError(
-                f"{owner}: the system message of {template.name!r} has {_in_braces(unknown)}, which nothing fills.",
-                f"It can use {_in_braces(_OF_SYSTEM)}; the other fields belong into the user message.",
+                Message(
+                    "{owner}: the system message of {name!r} has {fields}, which nothing fills.",
+                    owner=owner,
+                    name=template.name,
+                    fields=_in_braces(unknown),
+                ),
+                Message(
+                    "It can use {fields}; the other fields belong into the user message.",
+                    fields=_in_braces(_OF_SYSTEM),
+                ),
             )
 
 

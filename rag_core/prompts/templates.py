@@ -15,6 +15,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from ..values.errors import ConfigError
+from ..values.message import Message
 from .prompt import Fields, Template
 
 REWRITER_TEMPERATURE = 0.3  # Multi-Query Rewriter RAG, Rewriter Model Temperature
@@ -184,15 +185,20 @@ def custom_template(
     system = like.system if system is None else system.strip()
     if not name or len(name) > 40:
         raise ConfigError(
-            f"A template name has 1 to 40 characters, not {len(name)}.", "Choose a shorter name."
+            Message("A template name has 1 to 40 characters, not {length}.", length=len(name)),
+            Message("Choose a shorter name."),
         )
     check_length(name, text, system)
     fields = set(_FIELD.findall(text))
     if "{question}" not in fields or fields - {"{question}"} - set(_FIELD.findall(like.text)):
         found = ", ".join(sorted(fields)) or "no field"
         raise ConfigError(
-            f"Template {name!r} must contain {{question}} and no other field, not {found}.",
-            "Write {question} where the question belongs, and nothing else in braces.",
+            Message(
+                "Template {name!r} must contain {{question}} and no other field, not {found}.",
+                name=name,
+                found=found,
+            ),
+            Message("Write {question} where the question belongs, and nothing else in braces."),
         )
     made = replace(like, name=name, text=text, system=system)
     Fields(("question",), ("form",)).check("templates", made)
@@ -207,7 +213,10 @@ def check_length(name: str, *texts: str) -> None:
     """
     longest = max(map(len, texts))
     if longest > MAX_TEMPLATE:
-        raise ConfigError(f"Template {name!r} has {longest:,} characters.", f"The limit is {MAX_TEMPLATE:,}.")
+        raise ConfigError(
+            Message("Template {name!r} has {longest:,} characters.", name=name, longest=longest),
+            Message("The limit is {most:,}.", most=MAX_TEMPLATE),
+        )
 
 
 def with_temperature(templates: Sequence[Template], temperature: float) -> tuple[Template, ...]:

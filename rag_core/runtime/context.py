@@ -141,7 +141,7 @@ class Context:
         self.run.check_stop()
         reranker = self.services.reranker
         if reranker is None:
-            raise ConfigError("No reranker is set.", "Pass one to Services.")
+            raise ConfigError(Message("No reranker is set."), Message("Pass one to Services."))
         query = self.as_read(query)
         key = ("rerank", reranker.key, query, tuple(hit.passage for hit in hits))
 

@@ -13,6 +13,7 @@ from ..values.errors import ConfigError
 from ..values.evidence import EvidenceScore
 from ..values.grounding import Claim, Grounded
 from ..values.labels import LabelRules
+from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
 from ..values.profile import Profile
 from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
@@ -208,4 +209,4 @@ class Services:
         try:
             return self.llms[purpose]
         except KeyError:
-            raise ConfigError(f"No language model is set for {purpose!r}.") from None
+            raise ConfigError(Message("No language model is set for {purpose!r}.", purpose=purpose)) from None

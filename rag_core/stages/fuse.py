@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 from ..runtime.context import Context
 from ..values.errors import ConfigError
+from ..values.message import Message
 from ..values.types import Query, Ranking, Scale, State
 from .base import Flow, FusionStage
 
@@ -66,8 +67,8 @@ class ReciprocalRankFusion(FusionStage):
                 )
         if not any(weights.get(name, 1.0) for name in before.scales):
             raise ConfigError(
-                f"ReciprocalRankFusion: the weights of {searched} are all 0.",
-                "Set at least one above 0.",
+                Message("ReciprocalRankFusion: the weights of {searched} are all 0.", searched=searched),
+                Message("Set at least one above 0."),
             )
         return super().flow(before)
 

@@ -49,8 +49,13 @@ class RagError(Exception):
         self.calls = calls
         super().__init__(self.message)
 
+    @property
+    def sentence(self) -> Message:
+        """What happened and what to do, as one message."""
+        return Message.joined((part for part in (self.message, self.next_step) if part), " ")
+
     def __str__(self) -> str:
-        return f"{self.message} {self.next_step}".strip()
+        return str(self.sentence)
 
 
 class ConfigError(RagError):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from .errors import DataError
+from .message import Message
 from .types import Label, Relevance, Scorer
 
 Rule = Literal["calibrated", "rank"]
@@ -86,7 +87,10 @@ class LabelRules:
             return cls(fitted, rule)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(
-                f"The label thresholds {path} cannot be read: {error!r}.", "Restore data/labels.toml."
+                Message(
+                    "The label thresholds {path} cannot be read: {reason}.", path=path, reason=repr(error)
+                ),
+                Message("Restore data/labels.toml."),
             ) from error
 
     @property

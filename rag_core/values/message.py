@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
+
+# Names alone, not attributes or widths: a template that was stored may come from anywhere
+_TEMPLATE = re.compile(
+    r"(?:[^{}]|{{|}}|{[A-Za-z_]\w*(?:![rs])?(?::[+]?,?(?:\.\d)?[dgf%]?)?})*", re.ASCII | re.DOTALL
+)
 
 
 class Message(str):
     """An English sentence made from a literal template and named fields.
 
-    It is a plain string wherever one is expected. Stored and read again it is one, and stays English.
+    It is a plain string wherever one is expected. `parts_of` keeps its parts where it is stored.
 
     Args:
-        template: the sentence, a literal with {name}s, so that a catalogue's extraction finds it.
+        template: the sentence, a literal with {name}s, so that a catalogue's extraction finds it; without fields, its
+            braces are text.
         fields: what stands at the names, as `str.format` has them; a field may be a Message itself.
 
     Example:
@@ -26,7 +33,7 @@ class Message(str):
     fields: Mapping[str, Any]
 
     def __new__(cls, template: str, /, **fields: Any) -> Message:
-        made = super().__new__(cls, template.format(**fields))
+        made = super().__new__(cls, template.format(**fields) if fields else template)
         made.template, made.fields = template, MappingProxyType(fields)
         return made
 
@@ -62,5 +69,45 @@ class Message(str):
         }
         return Message(self.template, **fields)
 
-    def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        return str, (str(self),)  # a mapping proxy cannot be pickled, and a stored text needs no parts
+    def __reduce__(self) -> tuple[Callable[[Any], str], tuple[Any]]:
+        return from_parts, (parts_of(self),)  # a mapping proxy cannot be pickled
+
+
+def parts_of(text: str) -> Any:
+    """A text as JSON has it: a Message as its template and fields, which `from_parts` makes a Message again.
+
+    A Message that would not read the same afterwards becomes plain text.
+
+    Example:
+        >>> parts_of(Message("used at {rank}", rank=2)), parts_of("BM25")
+        (['used at {rank}', {'rank': 2}], 'BM25')
+    """
+    if not isinstance(text, Message) or not _TEMPLATE.fullmatch(text.template):
+        return str(text)
+    fields = {name: _plain(value) for name, value in text.fields.items()}
+    return [text.template, fields] if from_parts([text.template, fields]) == text else str(text)
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, int | float):
+        return value
+    return parts_of(value) if isinstance(value, str) else str(value)
+
+
+def from_parts(parts: Any) -> str:
+    """The text that `parts_of` wrote.
+
+    Raises:
+        ValueError: it is of another form, or its template asks for more than plain values.
+        KeyError: a field is missing.
+    """
+    match parts:
+        case str():
+            return parts
+        case [str(template), dict(fields)] if _TEMPLATE.fullmatch(template):
+            made = {
+                str(name): value if isinstance(value, int | float) else from_parts(value)
+                for name, value in fields.items()
+            }
+            return Message(template, **made)
+    raise ValueError("a message of an unknown form")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from .errors import ConfigError
+from .message import Message
 
 OFFLINE_MODEL = "offline"  # chooses the offline engine, in place of a model's name
 LONGEST_NAME = 200  # characters of a model's name
@@ -39,8 +40,15 @@ class ModelChoice:
         for name, value in self.named.items():
             if not isinstance(value, str) or len(value) > LONGEST_NAME or not value.isprintable():
                 raise ConfigError(
-                    f"{name} must be the name of a model, up to {LONGEST_NAME} characters.",
-                    f"Write it as the server does, or {OFFLINE_MODEL!r} for the offline engine.",
+                    Message(
+                        "{name} must be the name of a model, up to {most} characters.",
+                        name=name,
+                        most=LONGEST_NAME,
+                    ),
+                    Message(
+                        "Write it as the server does, or {offline!r} for the offline engine.",
+                        offline=OFFLINE_MODEL,
+                    ),
                 )
             object.__setattr__(self, name, value.strip())
 

@@ -16,6 +16,7 @@ from .answers import Answer, Citation
 from .errors import DataError
 from .exchanges import Exchange
 from .grounding import Grounded
+from .message import Message, from_parts, parts_of
 from .model_choice import ModelChoice
 from .remarks import Remark, Suggestion
 from .sources import Source
@@ -31,7 +32,7 @@ KINDS: Mapping[str, type] = {
         Source, State, Step, Suggestion, Term, Trace, Triage, Vote,
     )
 }  # fmt: skip
-_OBJECT, _TUPLE, _MAPPING = "#", "()", "{}"  # keys that mark what JSON cannot tell apart
+_OBJECT, _TUPLE, _MAPPING, _MESSAGE = "#", "()", "{}", '""'  # keys that mark what JSON cannot tell apart
 
 
 def pack(value: Any) -> str:
@@ -48,6 +49,8 @@ def pack(value: Any) -> str:
         match one:
             case None | bool() | int() | float():
                 return one
+            case Message():
+                return {_MESSAGE: parts_of(one.cleaned(valid))}
             case str():
                 return valid(one)
             case tuple():
@@ -83,6 +86,8 @@ def unpack(text: str | bytes) -> Any:
                 return made[place]
             case {"()": list(parts)}:
                 return tuple(map(take, parts))
+            case {'""': message}:
+                return from_parts(message)
             case {"{}": dict(parts)}:
                 return {key: take(part) for key, part in parts.items()}
             case list():
@@ -100,6 +105,8 @@ def unpack(text: str | bytes) -> Any:
         return take(data["value"])
     except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
         raise DataError(
-            f"What was stored cannot be read: {type(error).__name__}: {error}.",
-            "It is damaged, or another version wrote it.",
+            Message(
+                "What was stored cannot be read: {kind}: {reason}.", kind=type(error).__name__, reason=error
+            ),
+            Message("It is damaged, or another version wrote it."),
         ) from error

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import DataError
+from .message import Message
 from .settings import Settings
 
 PRICES = "prices.toml"
@@ -55,7 +56,8 @@ class PriceList:
                 snapshots |= {f"{model}-{snapshot}" for snapshot in row.get("snapshots", ())}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(
-                f"The price list {path} cannot be read: {error!r}.", "Restore data/prices.toml."
+                Message("The price list {path} cannot be read: {reason}.", path=path, reason=repr(error)),
+                Message("Restore data/prices.toml."),
             ) from error
         return cls(prices, snapshots)
 

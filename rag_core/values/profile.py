@@ -11,6 +11,7 @@ from typing import Any
 
 from .errors import ConfigError, DataError
 from .invisible import IGNORABLE
+from .message import Message
 from .unreadable import why_unreadable
 
 PROFILE_FILE = "profile.toml"  # next to a corpus's documents
@@ -48,16 +49,21 @@ class Profile:
             text = getattr(self, name)
             if not isinstance(text, str) or len(text) > MAX_LENGTH or _UNSAFE_IN_PROMPT.search(text):
                 raise ConfigError(
-                    f"{name} must be one line of at most {MAX_LENGTH} characters without <, >, {{ or }}, "
-                    f"not {text!r}.",
-                    'Write a phrase such as "pregnancy and birth".',
+                    Message(
+                        "{name} must be one line of at most {most} characters without <, >, {{ or }}, not {text!r}.",
+                        name=name,
+                        most=MAX_LENGTH,
+                        text=text,
+                    ),
+                    Message('Write a phrase such as "pregnancy and birth".'),
                 )
         if not isinstance(self.languages, tuple) or not all(
             isinstance(code, str) and _CODE.fullmatch(code) for code in self.languages
         ):
             given = list(self.languages) if isinstance(self.languages, tuple) else self.languages
             raise ConfigError(
-                f"languages must be ISO 639-1 codes, not {given!r}.", 'Write codes such as "en" and "es".'
+                Message("languages must be ISO 639-1 codes, not {given}.", given=repr(given)),
+                Message('Write codes such as "en" and "es".'),
             )
 
     @classmethod
@@ -70,7 +76,10 @@ class Profile:
         known = [field.name for field in fields(cls)]
         for name in values:
             if name not in known:
-                raise ConfigError(f"{name} is not a profile key.", f"The keys are {', '.join(known)}.")
+                raise ConfigError(
+                    Message("{name} is not a profile key.", name=name),
+                    Message("The keys are {known}.", known=", ".join(known)),
+                )
         languages = values.get("languages", ())
         return cls(**{**values, "languages": tuple(languages) if isinstance(languages, list) else languages})
 
@@ -94,21 +103,30 @@ def read_profile(folder: Path) -> Profile | None:
         text = path.read_text(encoding="utf-8-sig")
         return Profile.of(tomllib.loads(text))
     except RecursionError as error:
-        raise DataError(f"{path}: lists are nested too deeply.", "Write plain values.") from error
+        raise DataError(
+            Message("{path}: lists are nested too deeply.", path=path), Message("Write plain values.")
+        ) from error
     except tomllib.TOMLDecodeError as error:
         what, _, place = str(error).partition(" (at ")
         line = re.search(r"line (\d+)", place)
         where = f", line {line[1]}" if line else ", last line"
-        raise DataError(f"{path}{where}: {what}.", "Fix the line; values need quotes.") from error
+        raise DataError(
+            Message("{path}{where}: {what}.", path=path, where=where, what=what),
+            Message("Fix the line; values need quotes."),
+        ) from error
     except ConfigError as error:
         name = error.message.partition(" ")[0]
         number = next(
             (n for n, line in enumerate(text.splitlines(), 1) if re.match(rf"\s*[\"']?{name}\b", line)), 1
         )
-        raise DataError(f"{path}, line {number}: {error.message}", error.next_step) from error
+        raise DataError(
+            Message("{path}, line {number}: {reason}", path=path, number=number, reason=error.message),
+            error.next_step,
+        ) from error
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a number of thousands of digits
         raise DataError(
-            f"{path} cannot be read: {why_unreadable(error)}.", "Correct or remove it."
+            Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
+            Message("Correct or remove it."),
         ) from error
 
 

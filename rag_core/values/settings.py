@@ -21,6 +21,7 @@ from pydantic_settings import (
 )
 
 from .errors import SettingsError
+from .message import Message
 from .model_choice import OFFLINE_MODEL
 from .secrets import clean_key, clean_url, without_url_secrets
 from .unreadable import why_unreadable
@@ -333,7 +334,7 @@ class _TomlFile(TomlConfigSettingsSource):
                     key.lower().removeprefix("rag_"), settings_cls.model_fields, n=1, cutoff=0.5
                 )
                 raise SettingsError(
-                    f"rag.toml: {key[:LONGEST_VALUE]!r} is not a setting.",
+                    Message("rag.toml: {key!r} is not a setting.", key=key[:LONGEST_VALUE]),
                     f"Did you mean {close[0]!r}?" if close else "See the README, Settings.",
                 )
 
@@ -358,17 +359,25 @@ def read_settings(**arguments: Any) -> Settings:
         first = error.errors()[0]
         name = _as_given(str(first["loc"][0]), arguments)
         secret = "key" in name.lower() or "url" in name.lower()  # never repeated
-        value = "has an invalid value" if secret else f"cannot be {repr(first['input'])[:LONGEST_VALUE]}"
-        why = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"Setting {name} {value}: {why}.", "See the README, Settings.") from (
-            None if secret else error
+        value = (
+            Message("has an invalid value")
+            if secret
+            else Message("cannot be {value}", value=repr(first["input"])[:LONGEST_VALUE])
         )
+        why = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(
+            Message("Setting {name} {value}: {why}.", name=name, value=value, why=why),
+            Message("See the README, Settings."),
+        ) from (None if secret else error)
     except (ValueError, OSError) as error:  # the TOML file itself
         raise SettingsError(
-            f"rag.toml cannot be read: {why_unreadable(error)}.", "Fix or remove the file."
+            Message("rag.toml cannot be read: {reason}.", reason=why_unreadable(error)),
+            Message("Fix or remove the file."),
         ) from error
     except RecursionError as error:
-        raise SettingsError("rag.toml is nested too deeply.", "Fix or remove the file.") from error
+        raise SettingsError(
+            Message("rag.toml is nested too deeply."), Message("Fix or remove the file.")
+        ) from error
 
 
 def _as_given(field: str, arguments: Mapping[str, Any]) -> str:

@@ -49,20 +49,20 @@ def test_a_run_file_is_another_systems(tmp_path: Path) -> None:
     assert ev.titles(manifest)["some"].startswith("some (rankings of another system")
 
 
-@pytest.mark.parametrize(
-    ("verdict", "words"),
-    [
-        ("b is better than a by 0.1 nDCG@10.", "Title B is better than Title A by 0.1 nDCG@10."),
-        ("a and b cannot be told apart on MAP.", "Title A and Title B cannot be told apart on MAP."),
-        ("too few to conclude: 3 questions.", "too few to conclude: 3 questions."),
-    ],
-)
-def test_a_verdict_in_titles(verdict: str, words: str) -> None:
-    (pair,) = ev.compare_all("MAP", {"a": {"q1": 1.0}, "b": {"q1": 0.0}})
-    assert (
-        ev.verdict_with_titles(dataclasses.replace(pair, verdict=verdict), {"a": "Title A", "b": "Title B"})
-        == words
-    )
+def test_a_verdict_names_the_strategies_as_asked() -> None:
+    """b is right on all of eight questions and a on none: p = 2 / 2^8 = 0.0078125."""
+    ids = [f"q{number}" for number in range(8)]
+    (pair,) = ev.compare_all("MAP", {"a": dict.fromkeys(ids, 0.0), "b": dict.fromkeys(ids, 1.0)})
+    words = "Title B is better than Title A by 1.000 MAP (95 % 1.000 to 1.000), probably real: p 0.008."
+    assert ev.verdict(pair, {"a": "Title A", "b": "Title B"}) == words
+    assert ev.verdict(pair) == pair.verdict == words.replace("Title B", "b").replace("Title A", "a")
+
+
+def test_a_verdict_is_said_in_another_language_from_stored_figures() -> None:
+    """Its parts are worked out again: a stored comparison has plain text."""
+    pairs = ev.compare_all("MAP", {name: {"q1": value} for name, value in (("a", 1.0), ("b", 0.0))})
+    stored = dataclasses.replace(pairs[0], verdict=str(pairs[0].verdict))
+    assert ev.verdict(stored).template == "too few to conclude: 1 question."
 
 
 def run_of(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ...values.errors import DataError
+from ...values.message import Message
 from ..documents import Document, as_seen, language_code, parse_document, row_documents
 from ..files import read_bytes
 from ..limits import LimitExceeded, ReadingLimits, megabytes, shorten
@@ -35,26 +36,28 @@ def read_within(path: Path, name: str, limits: ReadingLimits) -> tuple[list[Docu
             parts += 1 + document.text.count("\n#")
             characters += len(document.text)
             if parts > limits.parts:
-                raise LimitExceeded(f"it has more than {limits.parts:,} rows or sections")
+                raise LimitExceeded(Message("it has more than {most:,} rows or sections", most=limits.parts))
             if characters > limits.characters:
-                raise LimitExceeded(f"it has more than {limits.characters:,} characters of text")
+                raise LimitExceeded(
+                    Message("it has more than {most:,} characters of text", most=limits.characters)
+                )
             documents.append(document)
         return documents, "", False
     except LimitExceeded as error:
-        return [], shorten(str(error), MAX_REASON), False
+        return [], shorten(error.reason, MAX_REASON), False
     except DataError as error:  # of one row; those above it are good
-        return documents, shorten(str(error), MAX_REASON), False
+        return documents, shorten(error.sentence, MAX_REASON), False
     except MemoryError:
         return [], too_large(limits), True
     except RecursionError:
-        return [], "it is nested too deeply", True
+        return [], Message("it is nested too deeply"), True
     except Exception as error:  # the formats' libraries raise anything on a broken file
         return documents, shorten(reason_of(error, path.suffix.lower()), MAX_REASON), False
 
 
 def too_large(limits: ReadingLimits) -> str:
     """The reason for a file that needs too much memory."""
-    return f"reading it takes more than {megabytes(limits.memory)} of memory"
+    return Message("reading it takes more than {size} of memory", size=megabytes(limits.memory))
 
 
 class File:
@@ -80,7 +83,7 @@ class File:
             LimitExceeded: it is not text, though its bytes may be UTF-8.
         """
         if b"\0" in self.content and not self.content.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise LimitExceeded("it is not text, whatever its name says")
+            raise LimitExceeded(Message("it is not text, whatever its name says"))
         return self.content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
     def document(self, text: str, title: str = "", hidden: tuple[str, ...] = ()) -> Document:
@@ -155,7 +158,9 @@ def _archive(file: File) -> io.BytesIO:
     content = io.BytesIO(file.content)
     with zipfile.ZipFile(content) as archive:
         if sum(part.file_size for part in archive.infolist()) > file.limits.unpacked:
-            raise LimitExceeded(f"it unpacks to more than {megabytes(file.limits.unpacked)}")
+            raise LimitExceeded(
+                Message("it unpacks to more than {size}", size=megabytes(file.limits.unpacked))
+            )
     return content
 
 

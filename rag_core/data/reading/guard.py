@@ -18,6 +18,7 @@ from typing import Any
 
 from ...language.analysis import language_of
 from ...values.errors import MissingResource
+from ...values.message import Message, from_parts
 from ...values.sources import Source
 from ..documents import Document
 from ..limits import READING, ReadingLimits
@@ -89,7 +90,7 @@ class GuardedReader:
             reply = self._receive(process, self._limits.seconds)
         except TimeoutError:
             self.close()
-            return [], f"reading it takes longer than {self._limits.seconds:g} seconds"
+            return [], Message("reading it takes longer than {most:g} seconds", most=self._limits.seconds)
         except (_Ended, OSError):
             return [], self._how_it_ended(process)
         except BaseException:
@@ -97,7 +98,7 @@ class GuardedReader:
             raise
         if reply["broken"]:
             self.close()
-        return [_document(fields) for fields in reply["documents"]], reply["reason"]
+        return [_document(fields) for fields in reply["documents"]], from_parts(reply["reason"])
 
     def close(self) -> None:
         """End the process."""
@@ -125,8 +126,10 @@ class GuardedReader:
             said = self._process.communicate()[1].decode(errors="replace") if self._process else str(error)
             self.close()
             raise MissingResource(
-                f"The process that reads files cannot start: {said.strip()[-300:] or error}",
-                "Check that this machine has free memory and processes, then try again.",
+                Message(
+                    "The process that reads files cannot start: {reason}", reason=said.strip()[-300:] or error
+                ),
+                Message("Check that this machine has free memory and processes, then try again."),
             ) from error
         except BaseException:
             self.close()
@@ -165,7 +168,7 @@ class GuardedReader:
         self.close()
         number = -(process.returncode or 0)
         how = f" ({signal.Signals(number).name})" if number in set(signal.Signals) else ""
-        return f"the process that read it ended{how}"
+        return Message("the process that read it ended{how}", how=how)
 
 
 def read_unguarded(path: Path, name: str, limits: ReadingLimits = READING) -> tuple[list[Document], str]:

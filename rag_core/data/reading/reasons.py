@@ -6,13 +6,18 @@ import csv
 import zipfile
 from xml.etree.ElementTree import ParseError
 
+from ...values.message import Message
 from ...values.unreadable import why_unreadable
 
-EMPTY = "the file is empty"
+EMPTY = Message("the file is empty")
 _DAMAGED = {
-    ".docx": "it is not a Word document, is damaged or has a password; open it in Word and save it again as .docx",
-    ".xlsx": "it is not an Excel workbook, is damaged or has a password; open it in Excel and save it again as .xlsx",
-    ".pdf": "it is not a PDF, or is damaged; open it in a PDF reader and save it again",
+    ".docx": Message(
+        "it is not a Word document, is damaged or has a password; open it in Word and save it again as .docx"
+    ),
+    ".xlsx": Message(
+        "it is not an Excel workbook, is damaged or has a password; open it in Excel and save it again as .xlsx"
+    ),
+    ".pdf": Message("it is not a PDF, or is damaged; open it in a PDF reader and save it again"),
 }
 
 
@@ -20,23 +25,27 @@ def reason_of(error: Exception, suffix: str) -> str:
     """The reason for an error of a reader or of the library behind it, by the file's suffix."""
     if isinstance(error, UnicodeDecodeError):
         line = error.object[: error.start].count(b"\n") + 1
-        return f"it is not UTF-8 (line {line}); save it as UTF-8"
+        return Message("it is not UTF-8 (line {line}); save it as UTF-8", line=line)
     if isinstance(error, OSError):
-        return f"it cannot be opened ({why_unreadable(error)})"
+        return Message("it cannot be opened ({reason})", reason=why_unreadable(error))
     if isinstance(error, csv.Error):
         if "field limit" in str(error):
-            return (
-                f"a cell has more than {csv.field_size_limit():,} characters; is a quotation mark left open?"
+            return Message(
+                "a cell has more than {most:,} characters; is a quotation mark left open?",
+                most=csv.field_size_limit(),
             )
-        return f"it is not a table ({why_unreadable(error)}); save it again as CSV"
+        return Message("it is not a table ({reason}); save it again as CSV", reason=why_unreadable(error))
     if isinstance(error, ParseError) and "amplification" in str(error):
-        return "its text multiplies itself when it is opened; open it in Word and save it again as .docx"
+        return Message(
+            "its text multiplies itself when it is opened; open it in Word and save it again as .docx"
+        )
     if suffix == ".pdf" and _locked(error):
-        return "it has a password; save it without one"
+        return Message("it has a password; save it without one")
     damaged = _DAMAGED.get(suffix)
     if damaged and isinstance(error, (zipfile.BadZipFile, ParseError, KeyError, *_pdf_errors(suffix))):
         return damaged
-    return f"{damaged or 'it cannot be read'} ({why_unreadable(error)})"
+    what = damaged or Message("it cannot be read")
+    return Message("{what} ({reason})", what=what, reason=why_unreadable(error))
 
 
 def _pdf_errors(suffix: str) -> tuple[type[Exception], ...]:

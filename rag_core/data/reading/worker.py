@@ -1,6 +1,6 @@
 """The process that reads files: one request a line on stdin, one reply each on stdout, as JSON.
 
-A reply is its length in eight bytes, then {"documents": [...], "reason": why the file failed, or "", "broken":
+A reply is its length in eight bytes, then {"documents": [...], "reason": why the file failed as `parts_of` writes it, or "", "broken":
 whether this process should be replaced}.
 """
 
@@ -17,6 +17,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ...values.message import parts_of
 from ..documents import Document
 from ..limits import ReadingLimits
 from .formats import read_within, too_large
@@ -51,7 +52,11 @@ def _limit_time(limits: ReadingLimits) -> None:
 
 
 def _reply(documents: list[Document], reason: str, *, broken: bool) -> dict[str, Any]:
-    return {"documents": [astuple(document) for document in documents], "reason": reason, "broken": broken}
+    return {
+        "documents": [astuple(document) for document in documents],
+        "reason": parts_of(reason),
+        "broken": broken,
+    }
 
 
 def _send(replies: BinaryIO, reply: dict[str, Any]) -> None:
