@@ -40,7 +40,7 @@ from pages.shared.foreign import escape
 from pages.shared.i18n import said, t
 from pages.shared.live import LETTERS, Column, Comparison, LiveRun
 from pages.shared.prompts import before_failure
-from pages.shared.question import look_for, pick_demo
+from pages.shared.question import look_for, offer_demos, pick_demo
 
 TICK_S = 0.08  # between two redraws of a running comparison
 ADDRESS_S = 3.0  # by then the browser knows a new comparison's address
@@ -64,8 +64,10 @@ def main() -> None:
         permalink.warn()
     top = st.container()
     count = max(controls.columns(), len(run.columns) if run else 0)
-    foreign.draw(column_parts.switches(count))
-    foreign.draw(column_parts.tabs(_names(run, count)))
+    with st.container(key="switches"):
+        foreign.draw(column_parts.switches(count))
+    with st.container(key="tabs"):
+        foreign.draw(column_parts.tabs(_names(run, count)))
     cards = [
         place.container(border=True, key=f"card{position}")
         for position, place in enumerate(st.columns(count))
@@ -85,9 +87,12 @@ def main() -> None:
             private.ask(held)
     if run is None or presenter.upcoming():
         places = [_place(spot) for spot in spots.all]
-        for setup, place in zip(columns, places, strict=False):
-            with place:
+        for position, (setup, place) in enumerate(zip(columns, places, strict=False)):
+            with place, st.container(key=f"idle{position}"):
                 _empty(setup)
+        if not presenter.on():
+            with places[-1]:
+                offer_demos()
         return
     run.settings = {**controls.settings(), **setups.settings(), **flow.settings()}
     _results(run, columns, spots, running=running)
@@ -111,8 +116,7 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
     """One row: the question, Run and Stop, demo questions, country, number of columns; whether Run was pressed."""
     pressed, beside = asking.row(run, running=running)
     with beside:
-        with st.container(horizontal=True, gap="small", wrap=False):
-            pick_demo()
+        pick_demo()
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             country.choose()
             corpora.choose()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
 from pages.shared import (
@@ -56,10 +57,7 @@ def main() -> None:
         private.ask(held)
     if run:
         above.draw(run.question, run.corpus)
-    if run and running:
-        _progress(run)
-        st.rerun()
-    _workbench()
+    _workbench(running=running)
     _watch()
 
 
@@ -96,10 +94,10 @@ def _start(question: str, earlier: Comparison | None) -> None:
     st.rerun()
 
 
-def _progress(run: Comparison) -> None:
-    """Redraw the running question until it is over."""
+def _progress(run: Comparison, stages: DeltaGenerator) -> None:
+    """Redraw the running question until it is over, its stages in their own place."""
     (column,) = run.columns
-    stages, answered = st.empty(), st.empty()
+    answered = st.empty()
     over = False
     while not over:
         run.mark_watched()
@@ -108,34 +106,36 @@ def _progress(run: Comparison) -> None:
         foreign.draw(column_parts.answer(column, 0, engine().state), place=answered)
         if not over:
             time.sleep(TICK_S)
+    st.rerun()
 
 
 @st.fragment
-def _workbench() -> None:
-    """The controls and the result: all that a moving control redraws."""
+def _workbench(*, running: bool) -> None:
+    """The controls, and the result or how far it is: all that a moving control redraws."""
     recipe = rag_core.RECIPES[tuning.strategy()]
     run: Comparison | None = st.session_state.get(tuning.RUN)
     bench, move, strategy, failure = None, None, None, ""
     try:
         strategy = rag_core.build((recipe.name, tuning.values()))
-        if run and run.columns[0].strategy.name == recipe.name:
+        if run and not running and run.columns[0].strategy.name == recipe.name:
             bench = tuning.bench(run)
             move = bench.move(strategy) if bench else None
     except rag_core.RagError as error:
         failure = problem(error)
-    _summary(bench, move, failure)
+    line = _summary(bench, move, failure)
     left, right = st.columns([5, 8], gap="large")
     with left, st.container(key="tune-controls"):
         _controls(recipe, bench)
     with right, st.container(key="tune-result"):
-        if bench:
+        if run and running:
+            _progress(run, line)
+        elif bench:
             _result(bench)
         elif run and run.columns[0].strategy.name == recipe.name:
             foreign.draw(column_parts.answer(run.columns[0], 0, engine().state))  # it failed or was stopped
             _warn(run.columns[0])
         else:
-            hint = t("Press Run once. Then every control that can, redraws this at once.")
-            foreign.draw(f'<p class="rl-hint">{escape(said(recipe.summary))} {escape(hint)}</p>')
+            foreign.draw(f'<p class="rl-hint">{escape(said(recipe.summary))}</p>')
     if run and strategy and bench:
         tuning.put_address(run, strategy, bench.pinned)
 
@@ -149,7 +149,7 @@ def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
         idle = recipe.idle(control, values)
         with st.container(gap=None):
             controls.widget(control, tuning.prefix(recipe.name), idle)
-            works = reach.get(control.name) if bench else None
+            works = reach.get(control.name, ()) if bench else None
             foreign.draw(tuning_notes.note(idle, works, (tips or {}).get(control.name)))
     if bench and bench.tipping and tips is not None:
         bench.tipping.drawn = True
@@ -161,25 +161,29 @@ def _reset(recipe: rag_core.Recipe) -> None:
     controls.put(recipe, tuning.prefix(recipe.name), defaults)
 
 
-def _summary(bench: tuning.Bench | None, move: rag_core.Move | None, failure: str) -> None:
-    """What the last move cost and changed, which stays in view, and what can be done with the setting."""
+def _summary(bench: tuning.Bench | None, move: rag_core.Move | None, failure: str) -> DeltaGenerator:
+    """What the last move cost and changed, which stays in view, and what can be done with the setting.
+
+    Both have their room before there is a result, so that the controls stay where they are. Returns the first one's.
+    """
     if failure:
         st.error(foreign.label(failure))
-    if bench is None or move is None:
-        return
-    foreign.draw(_counter(bench, move))
+    line = st.empty()
+    foreign.draw(_counter(bench, move), place=line)
+    waits = bench is None or move is None
     with st.container(key="tune-buttons", horizontal=True, gap="small", vertical_alignment="center"):
         if st.button(
             label(t("Run this setting")), key="tune.run-again", type="primary", on_click=_again,
-            disabled=move.trace is not None and bench.answered() is not None,
+            disabled=bench is None or move is None or (move.trace is not None and bench.answered() is not None),
         ):  # fmt: skip
             st.rerun()  # the whole page: this part cannot show a run
         st.button(
-            label(t("Pin as baseline")), key="tune.pin", on_click=bench.pin, disabled=move.trace is None
-        )
+            label(t("Pin as baseline")), key="tune.pin", on_click=bench.pin if bench else None,
+            disabled=move is None or move.trace is None,
+        )  # fmt: skip
         full = len(tuning.kept()) >= controls.MOST_COLUMNS
         st.button(
-            label(t("Keep as a column")), key="tune.keep", on_click=tuning.keep, disabled=full,
+            label(t("Keep as a column")), key="tune.keep", on_click=tuning.keep, disabled=full or waits,
             help=label(
                 t("Compare shows {most} columns at most.", most=controls.MOST_COLUMNS) if full
                 else t("Compare gets a column with this strategy and setting, and the question.")
@@ -187,6 +191,7 @@ def _summary(bench: tuning.Bench | None, move: rag_core.Move | None, failure: st
         )  # fmt: skip
         if tuning.kept():
             st.page_link("pages/ask/compare.py", label=label(_columns(len(tuning.kept()))))
+    return line
 
 
 def _columns(count: int) -> str:
@@ -198,8 +203,11 @@ def _again() -> None:
     st.session_state["question"] = st.session_state[tuning.RUN].question
 
 
-def _counter(bench: tuning.Bench, move: rag_core.Move) -> str:
-    """What the move cost, and what it changed; or what it would ask of models."""
+def _counter(bench: tuning.Bench | None, move: rag_core.Move | None) -> str:
+    """What the move cost, and what it changed; or what it would ask of models; or what to do first."""
+    if bench is None or move is None:
+        first = t("Press Run once. Then every control that can, redraws this at once.")
+        return f'<div class="rl-counter">{escape(first)}</div>'
     if move.trace is None:
         notice = t("This setting needs a run: {calls}.", calls=tuning_notes.calls(move.needs))
         below = t("Shown is still: {setting}.", setting=_setting(bench.shown))

@@ -6,7 +6,7 @@ import streamlit as st
 
 import rag_core
 from pages.shared import claims, foreign
-from pages.shared.controls import preset_column
+from pages.shared.controls import preset_column, preset_title
 from pages.shared.diagram import diagram
 from pages.shared.foreign import escape, label
 from pages.shared.i18n import said, t
@@ -34,9 +34,10 @@ def _strategy(recipe: rag_core.Recipe) -> None:
             t("Preset"),
             [preset.name for preset in recipe.presets],
             key=f"guide.{recipe.name}",
-            format_func=label,
+            format_func=lambda name: label(preset_title(name)),
             help="\n\n".join(
-                f"**{label(preset.name)}**: {label(said(preset.help))}" for preset in recipe.presets
+                f"**{label(preset_title(preset.name))}**: {label(said(preset.help))}"
+                for preset in recipe.presets
             ),
         )
     values = next((one.values for one in recipe.presets if one.name == preset), {})

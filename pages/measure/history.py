@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.shared import foreign, setups
+from pages.shared import runs as in_words
 from pages.shared.foreign import label
 from pages.shared.i18n import problem, said, t
 from rag_core import evaluation as ev
@@ -43,33 +44,37 @@ def main() -> None:
 
 def _row(run: ev.RunFolder) -> dict[str, object]:
     results, manifest = ev.stored_results(run), run.manifest
-    names = {label: said(title) for label, title in ev.titles(manifest).items()}
+    names = in_words.strategies(manifest)
     leader = results.leader if results else None
     return {
         "when": manifest.minute,
-        "questions": f"{said(ev.data_title(manifest.data))} {manifest.split} ({manifest.questions})",
+        "questions": t(
+            "{count:,} of {asked}",
+            count=manifest.questions,
+            asked=in_words.asked(manifest.data, manifest.split),
+        ),
         "strategies": ", ".join(names.values()),
         "depth": str(manifest.depth or t("as configured")),
         "metric": said(ev.parse_metric(results.primary).title) if results else t("not finished"),
         "leader": names[leader] if leader else "",
         "best": results.primary_means[leader] if results and leader else None,
         "embeddings": manifest.engine["embedding"],
-        "language model": manifest.engine["llm"],
+        "language model": setups.called(str(manifest.engine["llm"])),
     }
 
 
 def _columns() -> dict[str, object]:
     titles = {
-        "when": t("when"),
-        "questions": t("questions"),
-        "strategies": t("strategies"),
-        "depth": t("depth"),
-        "metric": t("metric"),
-        "leader": t("leader"),
-        "embeddings": t("embeddings"),
-        "language model": t("language model"),
+        "when": t("When"),
+        "questions": t("Questions"),
+        "strategies": t("Strategies"),
+        "depth": t("Depth"),
+        "metric": t("Metric"),
+        "leader": t("Leader"),
+        "embeddings": t("Embeddings"),
+        "language model": t("Language model"),
     }
-    return {**titles, "best": st.column_config.NumberColumn(t("best"), format="%.3f")}
+    return {**titles, "best": st.column_config.NumberColumn(t("Best"), format="%.3f")}
 
 
 def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
@@ -107,13 +112,13 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
         ),
         hide_index=True,
         column_config={
-            "older": number(t("older"), format="%.3f"),
-            "newer": number(t("newer"), format="%.3f"),
-            "strategy": st.column_config.TextColumn(t("strategy"), width="large"),
-            "in": t("in"),
-            "questions in both": t("questions in both"),
-            "wins of the newer": t("wins of the newer"),
-            "losses": t("losses"),
+            "older": number(t("Older"), format="%.3f"),
+            "newer": number(t("Newer"), format="%.3f"),
+            "strategy": st.column_config.TextColumn(t("Strategy"), width="large"),
+            "in": t("In"),
+            "questions in both": t("Questions in both"),
+            "wins of the newer": t("Wins of the newer"),
+            "losses": t("Losses"),
         },
     )
     compared = [(said(row.title), row.comparison) for row in found if row.comparison]

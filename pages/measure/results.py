@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 import rag_core
-from pages.shared import above, foreign, plots, rankings
+from pages.shared import above, foreign, plots, rankings, runs
 from pages.shared.foreign import label as md
 from pages.shared.i18n import declared, problem, said, t
 from rag_core import evaluation as ev
@@ -43,7 +43,7 @@ def main() -> None:
     if results is None:
         st.warning(t("This run did not finish. Start the same measurement again to resume it."))
         return
-    names = {label: said(title) for label, title in ev.titles(run.manifest).items()}
+    names = runs.strategies(run.manifest)
     _head(results, names)
     figures, kinds, stages, questions = st.tabs(
         [t("Figures"), t("Kinds of questions"), t("Stage by stage"), t("Question by question")]
@@ -59,19 +59,19 @@ def main() -> None:
 
 
 def _choose_run() -> ev.RunFolder | None:
-    runs = ev.past_runs(rag_core.read_settings())
-    if not runs:
+    past = ev.past_runs(rag_core.read_settings())
+    if not past:
         return None
-    names = [folder.name for folder in runs]
+    names = [folder.name for folder in past]
     wanted = st.query_params.get("run")
     if wanted in names and st.session_state.get("results.linked") != wanted:
         st.session_state["results.run"] = st.session_state["results.linked"] = wanted
     name = st.selectbox(
-        t("Measured run"), names, format_func=lambda name: foreign.plain(said(ev.run_title(runs[names.index(name)]))), key="results.run",
+        t("Measured run"), names, format_func=lambda name: foreign.plain(said(ev.run_title(past[names.index(name)]))), key="results.run",
         label_visibility="collapsed",
     )  # fmt: skip
     try:
-        return ev.RunFolder.open(runs[names.index(name)])
+        return ev.RunFolder.open(past[names.index(name)])
     except rag_core.RagError as error:
         st.error(foreign.label(problem(error)))
         return None
@@ -80,15 +80,13 @@ def _choose_run() -> ev.RunFolder | None:
 def _head(results: ev.Results, names: Mapping[str, str]) -> None:
     manifest = results.manifest
     depth = t("depth {depth}", depth=manifest.depth or t("as configured"))
-    engine = t("embeddings {embedding} · index {index}", **manifest.engine)
-    of = t("of {data} ({split})", data=ev.data_title(results.data), split=results.split)
     st.markdown(
         t(
-            "**{queries:,} questions** {of} · {depth} · {engine}",
+            "**{queries:,} questions** of {asked} · {depth} · embeddings {embedding}",
             queries=results.queries,
-            of=md(of),
+            asked=md(runs.asked(results.data, results.split)),
             depth=md(depth),
-            engine=md(engine),
+            embedding=md(str(manifest.engine["embedding"])),
         )
     )
     if results.judged_by:
@@ -252,13 +250,13 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
             placeholder="",
             column_config={
                 "score": st.column_config.NumberColumn(said(primary.title), format="%.3f"),
-                "change": st.column_config.NumberColumn(t("change"), format="%+.3f"),
-                "stage": t("stage"),
-                "ranking": t("ranking"),
-                "effect": t("effect"),
-                "against": t("against"),
+                "change": st.column_config.NumberColumn(t("Change"), format="%+.3f"),
+                "stage": t("Stage"),
+                "ranking": t("Ranking"),
+                "effect": t("Effect"),
+                "against": t("Against"),
                 "documents": st.column_config.NumberColumn(
-                    t("documents"), format="%.1f", help=t("Mean number after this step.")
+                    t("Documents"), format="%.1f", help=t("Mean number after this step.")
                 ),
                 "ms": st.column_config.NumberColumn(format="%.1f"),
                 "interval": st.column_config.TextColumn(t("95 % interval of the change")),
@@ -268,15 +266,15 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
             st.dataframe(
                 foreign.cells(
                     {
-                        t("searched with"): row.origin,
-                        t("questions"): row.questions,
-                        t("error rate"): row.error_rate,
-                        t("relevant, unique to it"): row.unique_relevant,
+                        t("Searched with"): row.origin,
+                        t("Questions"): row.questions,
+                        t("Error rate"): row.error_rate,
+                        t("Relevant, unique to it"): row.unique_relevant,
                     }
                     for row in rewrites
                 ),
                 hide_index=True,
-                column_config={t("error rate"): st.column_config.NumberColumn(format="%.2f")},
+                column_config={t("Error rate"): st.column_config.NumberColumn(format="%.2f")},
             )
             st.caption(
                 t(
@@ -333,9 +331,9 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
         column_config={
             foreign.plain(titles[name]): st.column_config.NumberColumn(format="%.3f") for name in (baseline, label)
         } | {
-            "question": st.column_config.TextColumn(t("question"), width="large"),
-            "verdict": t("verdict"),
-            "kind": t("kind"),
+            "question": st.column_config.TextColumn(t("Question"), width="large"),
+            "verdict": t("Verdict"),
+            "kind": t("Kind"),
         },
     )  # fmt: skip
     picked = [row for row in event["selection"]["rows"] if row < len(rows)]

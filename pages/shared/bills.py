@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import rag_core
+from pages.shared import corpora, setups
 from pages.shared.amounts import money, seconds
 from pages.shared.foreign import escape
 from pages.shared.i18n import said, t
@@ -29,9 +30,9 @@ def bill(trace: rag_core.Trace, prices: rag_core.PriceList) -> str:
 
 
 def made_by(trace: rag_core.Trace) -> str:
-    """The language model and the index behind a result."""
-    model, index = trace.engine.get("llm") or "", trace.engine.get("index") or ""
-    by = t("Answered by: {model}. Searched: {index}.", model=model, index=index)
+    """The language model and the documents behind a result."""
+    model = setups.called(trace.engine.get("llm") or "")
+    by = t("Answered by: {model}. Searched: {documents}.", model=model, documents=corpora.title(trace.corpus))
     return f'<p class="rl-note">{escape(by)}</p>'
 
 

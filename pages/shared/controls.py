@@ -9,7 +9,7 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign
 from pages.shared.foreign import label
-from pages.shared.i18n import key_of, problem, said, t
+from pages.shared.i18n import declared, key_of, problem, said, t
 from pages.shared.live import LETTERS
 from pages.shared.templates import context_prompt, forget, prompt_editor, templates_editor
 
@@ -17,6 +17,18 @@ DEFAULT_COLUMNS = ("simple_semantic", "bm25", "hybrid_rrf", "multi_query")
 MOST_COLUMNS = len(DEFAULT_COLUMNS)
 SHOWN_COLUMNS = 3  # unless the user says otherwise
 PROMPTS = (rag_core.Templates, rag_core.PromptText)  # controls whose values are texts
+PRESETS = {  # name of a preset -> what it is called on screen
+    "tuned": declared("Tuned"),
+    "concise": declared("Concise"),
+    "balanced": declared("Balanced"),
+    "comprehensive": declared("Comprehensive"),
+    "hybrid": declared("Hybrid"),
+    "everything": declared("Everything"),
+    "full": declared("Full"),
+    "raw": declared("Raw"),
+    "reformulation only": declared("Reformulation only"),
+    "reranking only": declared("Reranking only"),
+}
 
 
 def count_columns() -> None:
@@ -154,6 +166,11 @@ def current_values(recipe: rag_core.Recipe, prefix: str) -> dict[str, object]:
     }
 
 
+def preset_title(name: str) -> str:
+    """What a preset is called on screen; one without a title by its name."""
+    return said(PRESETS.get(name, name))
+
+
 def _presets(recipe: rag_core.Recipe, prefix: str) -> None:
     if recipe.presets:
         helps = {preset.name: preset.help for preset in recipe.presets}
@@ -161,10 +178,12 @@ def _presets(recipe: rag_core.Recipe, prefix: str) -> None:
             t("Presets"),
             list(helps),
             key=f"{prefix}.preset",
-            format_func=label,
+            format_func=lambda name: label(preset_title(name)),
             on_change=_take_preset,
             args=(recipe, prefix),
-            help="\n\n".join(f"**{label(name)}**: {label(said(text))}" for name, text in helps.items()),
+            help="\n\n".join(
+                f"**{label(preset_title(name))}**: {label(said(text))}" for name, text in helps.items()
+            ),
         )
 
 

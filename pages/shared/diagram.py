@@ -24,7 +24,7 @@ def diagram(strategy: rag_core.Strategy) -> str:
 
 def _step(stage: rag_core.OutlinedStage) -> str:
     boxes = "".join(
-        f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(said(part.name))}</b>'
+        f'<div class="rl-flow-box rl-kind-{escape(stage.kind)}"><b>{escape(said(rag_core.stage_title(part.name)))}</b>'
         f"<small>{escape(part.params)}</small><p>{escape(said(part.summary))}</p></div>"
         for part in stage.parts
     )

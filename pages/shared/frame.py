@@ -1,33 +1,31 @@
-"""The frame of every page: style, what this is not, the engine in use."""
+"""The frame of every page: language, what this is not, the engine in use."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, country, foreign, palette, setups
+from pages.shared import corpora, country, foreign, setups
 from pages.shared.engine import Engine, engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import catalogue, language, problem, said, switch, t
 
-STYLE = Path(__file__).with_name("style.css")
-
 
 def frame() -> None:
     """Draw the frame; while the engine starts, its status line refreshes every second."""
-    foreign.draw(palette.css())
-    st.html(STYLE)
     with st.container(key="languages"):
         switch()
-    foreign.draw(_framing(country.numbers()))
+    with st.container(key="framing"):
+        foreign.draw(_framing(country.numbers()))
     opening = engine()
     if not opening.settled.is_set():
-        _warming()
+        with st.container(key="status"):
+            _warming()
         return
-    failure = _badge(opening)
+    with st.container(key="status"):
+        failure = _badge(opening)
     if failure and st.button(t("Rebuild the index") if opening.lab else t("Try again")):
         engine.clear()  # opening the built-in documents again builds what is missing
         st.rerun()
@@ -109,6 +107,6 @@ def _engine_badge(
         body = (
             f'<span class="rl-dot"></span><span>{t("Answers")}: <b>{escape(answers)}</b> · {also}'
             f'<span class="rl-engine-more">{t("embeddings")}: {escape(str(engine["embedding"]))} · '
-            f"{t('index')}: {escape(str(engine['index']))} · </span>{sent}</span>"
+            f"{t('index')}: {escape(str(engine['index']))} · </span><span class='rl-sent'>{sent}</span></span>"
         )
     return f'<div class="rl-engine{kind}" role="{role}">{body}</div>'

@@ -188,7 +188,6 @@ def _read(
     with st.container(border=True, width=820):
         st.subheader(foreign.label(document.title or document.id), anchor=False)
         about = (
-            document.id,
             document.topic,
             NAMES.get(document.language, document.language),
             plural("{count:,} word", "{count:,} words", document.word_count),

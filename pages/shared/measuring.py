@@ -140,11 +140,11 @@ def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
     if status.means:
         st.dataframe(
             foreign.cells(
-                {t("strategy"): name, t("questions"): mean.count, t("mean so far"): mean.value}
+                {t("Strategy"): name, t("Questions"): mean.count, t("Mean so far"): mean.value}
                 for name, mean in status.means.items()
             ),
             hide_index=True,
-            column_config={t("mean so far"): st.column_config.NumberColumn(format="%.3f")},
+            column_config={t("Mean so far"): st.column_config.NumberColumn(format="%.3f")},
         )
 
 

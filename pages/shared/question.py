@@ -10,7 +10,7 @@ import streamlit as st
 
 import rag_core
 from pages.shared import corpora, draft, foreign
-from pages.shared.i18n import said, t
+from pages.shared.i18n import language, said, t
 from pages.shared.live import Comparison
 
 GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
@@ -37,7 +37,7 @@ def pick_demo() -> None:
     """
     if corpora.chosen() != rag_core.BUILTIN:
         return
-    with st.container(horizontal=True, gap="small", wrap=False):
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", wrap=False):
         st.selectbox(
             t("Demo questions"),
             range(len(demos())),
@@ -61,8 +61,25 @@ def take_next() -> None:
     """Fill in the demo question after the one in the box; the first one after any other question."""
     texts = [entry["text"] for entry in demos()]
     current = st.session_state.get("question")
-    place = (texts.index(current) + 1) % len(texts) if current in texts else 0
-    st.session_state.update(question=texts[place], demo=place)
+    _fill_in((texts.index(current) + 1) % len(texts) if current in texts else 0)
+
+
+def _fill_in(place: int) -> None:
+    st.session_state.update(question=demos()[place]["text"], demo=place)
+
+
+def offer_demos() -> None:
+    """The demo questions in the language of the visit, each a button that fills it in; for a page without results."""
+    if corpora.chosen() != rag_core.BUILTIN:
+        return
+    st.caption(t("Or choose one of the demo questions, then press Run:"))
+    with st.container(horizontal=True, gap="small", key="offered"):
+        for place, entry in enumerate(demos()):
+            if entry["language"] == language():
+                st.button(
+                    foreign.label(entry["label"]), key=f"demo.{place}", width="stretch",
+                    on_click=_fill_in, args=(place,),
+                )  # fmt: skip
 
 
 def question_box(run: Comparison | None, *, running: bool) -> bool:

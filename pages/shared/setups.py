@@ -45,7 +45,7 @@ def other_models() -> list[str]:
     chosen = (
         st.session_state.get(key(position, name)) for position in range(controls.columns()) for name in MODELS
     )
-    return list(dict.fromkeys(_called(model) for model in chosen if model))
+    return list(dict.fromkeys(called(model) for model in chosen if model))
 
 
 def _others(position: int) -> list[str]:
@@ -60,16 +60,17 @@ def runs_on(setup: rag_core.Setup) -> str:
     """The models and documents a column chose, in a few words; empty if it chose none."""
     models = setup.models
     parts = [
-        models.model and t("model: {name}", name=_called(models.model)),
-        models.rewriter_model and t("rewriter: {name}", name=_called(models.rewriter_model)),
-        models.judge_model and t("judge: {name}", name=_called(models.judge_model)),
+        models.model and t("model: {name}", name=called(models.model)),
+        models.rewriter_model and t("rewriter: {name}", name=called(models.rewriter_model)),
+        models.judge_model and t("judge: {name}", name=called(models.judge_model)),
         setup.corpus and t("documents: {name}", name=corpora.title(setup.corpus)),
     ]
     return " · ".join(part for part in parts if part)
 
 
-def _called(model: str) -> str:
-    return t("offline engine") if model == rag_core.OFFLINE_MODEL else model
+def called(model: str) -> str:
+    """A language model's name for people."""
+    return t("offline engine") if model.startswith(rag_core.OFFLINE_MODEL) else model
 
 
 def title(setup: rag_core.Setup) -> str:

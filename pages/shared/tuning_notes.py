@@ -13,7 +13,7 @@ from pages.shared.i18n import in_words, plural, said, t
 def note(
     idle: str, works: Sequence[rag_core.Work] | None, tips: Sequence[rag_core.ControlTips] | None
 ) -> str:
-    """Two lines of fixed height, so that nothing below moves when they change.
+    """Two lines of fixed height, so that nothing below moves when they change; one while there is no result.
 
     Args:
         idle: why the control has no effect; empty when it has one.
@@ -29,7 +29,8 @@ def note(
         lines = [_point(point) for one in tips for point in one.points][:2]
         lines = lines or [said(next((one.unmoved for one in tips if one.unmoved), ""))]
     shown = "".join(f'<span title="{escape(line)}">{escape(line)}</span>' for line in lines)
-    return f'<div class="rl-knob-note">{shown}</div>'
+    height = "" if works is not None or tips is not None else " rl-short"
+    return f'<div class="rl-knob-note{height}">{shown}</div>'
 
 
 def _point(point: rag_core.TippingPoint) -> str:

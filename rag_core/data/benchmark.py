@@ -305,7 +305,7 @@ def _check_header(path: Path, line: str) -> None:
             else Message("a judgement where the header should be")
         )
     else:
-        found = Message("the header is {line!r}", line=line.strip()[:80])
+        found = Message("the header is {line}", line=repr(line.strip()[:80]))
     raise DataError(
         Message("{path}, line 1: {found}.", path=path, found=found),
         Message(

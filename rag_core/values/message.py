@@ -64,13 +64,19 @@ class Message(str):
             if isinstance(value, Message)
             else value
             if isinstance(value, int | float)
-            else clean(str(value))
+            else _cleaned(clean, str(value))
             for name, value in self.fields.items()
         }
         return Message(self.template, **fields)
 
     def __reduce__(self) -> tuple[Callable[[Any], str], tuple[Any]]:
         return from_parts, (parts_of(self),)  # a mapping proxy cannot be pickled
+
+
+def _cleaned(clean: Callable[[str], str], text: str) -> str:
+    """A field made clean; a space at an end stays, because it parts the field from what is beside it."""
+    kept = clean(text)
+    return f"{' ' * text[0].isspace()}{kept}{' ' * text[-1].isspace()}" if kept else kept
 
 
 def parts_of(text: str) -> Any:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH
-from helpers.small import ROOT
 from playwright.sync_api import Browser, Page, expect
+
+from pages.shared.addresses import PATHS
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
 ]
-PATHS = re.findall(r'url_path="([\w-]*)"', (ROOT / "app.py").read_text(encoding="utf-8"))
 GRAVE = ("serious", "critical")
 
 

@@ -114,7 +114,8 @@ class TestGuide:
         drawn = " ".join(str(one.proto.body) for one in guide.get("html"))
         for recipe in rag_core.RECIPES.values():
             for stage in recipe.build().stages:
-                assert all(f"<b>{part}</b>" in drawn for part in stage.name.split(" ∥ ")), stage.name
+                titles = [rag_core.stage_title(part) for part in stage.name.split(" ∥ ")]
+                assert all(f"<b>{title}</b>" in drawn for title in titles), titles
             assert all(
                 f"<td>{control.title}<br><small>{control.name}</small></td>" in drawn
                 for control in recipe.controls

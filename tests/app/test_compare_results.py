@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, SPANISH, Visit
+from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, LABELS, SPANISH, Visit
 from playwright.sync_api import Browser, expect
 
 pytestmark = [
@@ -139,3 +139,13 @@ def test_a_phone_shows_everything_without_scrolling_sideways(browser: Browser, a
     expect(cards.last).to_be_visible()
     assert visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") < 4000
     visit.context.close()
+
+
+def test_an_offered_demo_question_fills_the_box_and_makes_way_for_its_results(visit: Visit) -> None:
+    page = visit.page
+    offered = page.locator(".st-key-offered")
+    offered.get_by_role("button", name=LABELS[ENGLISH], exact=True).click()
+    expect(page.get_by_label("Question", exact=True)).to_have_value(ENGLISH)
+    visit.run()
+    expect(page.locator(".rl-passages").first).to_be_visible(timeout=ANSWER_MS)
+    expect(offered).to_have_count(0)

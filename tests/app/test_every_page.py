@@ -10,18 +10,14 @@ from helpers.browser import ANSWER_MS, CHROMIUM, Visit, serving, tab
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Page, expect
 
+from pages.shared.addresses import PAGES
 from rag_core.lab.lab import Lab
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
 ]
-SCRIPTS = {
-    path: script
-    for script, path in re.findall(
-        r'st\.Page\("([^"]+)".*url_path="([\w-]*)"', (ROOT / "app.py").read_text(encoding="utf-8")
-    )
-}
+SCRIPTS = {path: script for path, script, _ in PAGES}
 
 
 @pytest.mark.parametrize("path", SCRIPTS)

@@ -21,6 +21,7 @@ from helpers.openai_server import TEMPLATES, OpenAIServer, Request, role_of, ser
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Page, expect
 
+from pages.shared.addresses import PAGES
 from rag_core.language.questions import check_question
 from rag_core.values.orders import GIVES_ORDERS
 from rag_core.values.profile import Profile
@@ -33,7 +34,7 @@ pytestmark = [
 HARMLESS = "What helps with heartburn in pregnancy?"
 VISITORS = 3  # who ask at the same time, to save it
 TEMPLATE = {template.name: template for template in TEMPLATES}
-PATHS = re.findall(r'url_path="(\w+)"', (ROOT / "app.py").read_text(encoding="utf-8"))
+PATHS = [path for path, _, _ in PAGES if path]
 
 
 @pytest.fixture(scope="module")

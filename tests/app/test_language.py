@@ -72,11 +72,12 @@ def test_every_translation_can_be_filled_in(catalogue: Catalog) -> None:
                 text.format(**values)
 
 
-def test_a_message_is_a_plain_string_that_remembers_its_parts() -> None:
+def test_a_message_is_a_string_that_remembers_its_parts_also_in_another_process() -> None:
     said = rag_core.Message("{count} of {total:,} were used", count=2, total=1000)
     assert said == "2 of 1,000 were used"
     assert said.template.format(**said.fields) == said
-    assert type(pickle.loads(pickle.dumps(said))) is str
+    elsewhere = pickle.loads(pickle.dumps(said))
+    assert (elsewhere, elsewhere.template, elsewhere.fields) == (said, said.template, said.fields)
 
 
 def test_outside_a_visit_everything_is_english() -> None:

@@ -15,6 +15,8 @@ STYLE = (ROOT / "pages/shared/style.css").read_text(encoding="utf-8")
 STREAMLIT = {
     "primaryColor": "accent", "backgroundColor": "background", "secondaryBackgroundColor": "surface",
     "textColor": "text", "linkColor": "accent", "borderColor": "border",
+    "blueTextColor": "text", "blueBackgroundColor": "surface",  # of st.info
+    "yellowTextColor": "notice-text", "yellowBackgroundColor": "notice-soft",  # of st.warning
 }  # fmt: skip
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from helpers.browser import ANSWER_MS, CHROMIUM, serving
-from helpers.small import ROOT
 from playwright.sync_api import Browser, Error, expect
+
+from pages.shared.addresses import PATHS
 
 pytestmark = [
     pytest.mark.browser,
@@ -21,13 +22,13 @@ pytestmark = [
         "RANDOM_CLICKS_SECONDS" not in os.environ, reason="set RANDOM_CLICKS_SECONDS to click at random"
     ),
 ]
-PATHS = re.findall(r'url_path="([\w-]*)"', (ROOT / "app.py").read_text(encoding="utf-8"))
 CLICKABLE = "button:not([disabled]), summary, [role=option], [role=tab], [role=radio], input[type=checkbox] + div, a[href*='documents?'], .rl-cite"
 SECONDS = float(os.environ.get("RANDOM_CLICKS_SECONDS", "40"))
 SEED = int(os.environ.get("RANDOM_CLICKS_SEED", "16"))
 WORDS = ("anti-D", "¿Cuáles son los riesgos de la cesárea?", "-1", "", "I am 30 weeks and bleeding heavily")
 
 
+@pytest.mark.timeout(SECONDS + 300)  # beside the clicks: the start, and the act under way at the end
 def test_random_clicks_meet_no_exception(browser: Browser, tmp_path: Path) -> None:
     """RANDOM_CLICKS_SECONDS=600 clicks for ten minutes; RANDOM_CLICKS_SEED takes another way."""
     chance, log, done = random.Random(SEED), tmp_path / "log", []

@@ -50,10 +50,10 @@ def test_a_run_file_is_another_systems(tmp_path: Path) -> None:
 
 
 def test_a_verdict_names_the_strategies_as_asked() -> None:
-    """b is right on all of eight questions and a on none: p = 2 / 2^8 = 0.0078125."""
-    ids = [f"q{number}" for number in range(8)]
+    """b is right on all of ten questions and a on none: p = 2 / 2^10 = 0.00195."""
+    ids = [f"q{number}" for number in range(10)]
     (pair,) = ev.compare_all("MAP", {"a": dict.fromkeys(ids, 0.0), "b": dict.fromkeys(ids, 1.0)})
-    words = "Title B is better than Title A by 1.000 MAP (95 % 1.000 to 1.000), probably real: p 0.008."
+    words = "Title B is better than Title A by 1.000 MAP (95 % 1.000 to 1.000), probably real: p 0.002."
     assert ev.verdict(pair, {"a": "Title A", "b": "Title B"}) == words
     assert ev.verdict(pair) == pair.verdict == words.replace("Title B", "b").replace("Title A", "a")
 

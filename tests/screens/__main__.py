@@ -27,6 +27,7 @@ SIZES = {1440: 900, 390: 844}
 THEMES, LANGUAGES = ("light", "dark"), ("en-GB", "es-ES")
 ANSWER_MS = 180_000
 MEASURED_MS = 600_000
+State = Callable[[Page, str], None]
 URGENT = {"en-GB": "I am 30 weeks and bleeding heavily", "es-ES": "Estoy de 30 semanas y sangro mucho"}
 
 
@@ -70,7 +71,7 @@ def _panel(page: Page, _: str) -> None:
 
 def _tuned(page: Page, locale: str) -> None:
     _ask(page, SPANISH if locale == "es-ES" else ENGLISH)
-    expect(page.locator(".rl-counter")).to_be_visible(timeout=ANSWER_MS)
+    expect(page.locator(".rl-knob-note span").first).to_be_visible(timeout=ANSWER_MS)
 
 
 def _presented(page: Page, locale: str) -> None:
@@ -81,7 +82,9 @@ def _presented(page: Page, locale: str) -> None:
 
 def _measured(page: Page, _: str) -> None:
     page.get_by_role("button", name=re.compile("^(Measure|Medir)$")).click()
-    expect(page.get_by_test_id("stMain").locator("a[href*=results]").first).to_be_visible(timeout=MEASURED_MS)
+    progress = page.get_by_test_id("stProgress")
+    expect(progress).to_be_visible(timeout=ANSWER_MS)  # links of earlier measurements stand here too
+    expect(progress).to_have_count(0, timeout=MEASURED_MS)
 
 
 def _unmeasurable(page: Page, _: str) -> None:
@@ -92,11 +95,20 @@ def _unmeasurable(page: Page, _: str) -> None:
     expect(page.get_by_role("alert").first).to_be_visible(timeout=ANSWER_MS)
 
 
+def _view(place: int) -> State:
+    """The view of the Documents page at this place."""
+
+    def reach(page: Page, _: str) -> None:
+        page.locator(".st-key-view button").nth(place).click()
+        expect(page.locator(".st-key-view button").nth(place)).to_be_checked()
+
+    return reach
+
+
 def _still(page: Page, _: str) -> None:
     """As it opens."""
 
 
-State = Callable[[Page, str], None]
 READY: dict[str, tuple[str, State]] = {
     "compare-empty": ("", _still),
     "compare-settings": ("", _panel),
@@ -107,8 +119,8 @@ READY: dict[str, tuple[str, State]] = {
     "tune-empty": ("tune", _still),
     "strategies": ("strategies", _still),
     "documents-read": ("documents", _still),
-    "documents-add": ("documents?view=Add+your+own", _still),
-    "documents-map": ("documents?view=Map", _still),
+    "documents-add": ("documents", _view(1)),
+    "documents-map": ("documents", _view(2)),
     "measure-empty": ("measure", _still),
     "results-empty": ("results", _still),
     "search-settings-empty": ("search-settings", _still),
@@ -152,6 +164,7 @@ def _shoot(
                 timeout=ANSWER_MS
             )
             reach(page, locale)
+            expect(page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=ANSWER_MS)
             page.wait_for_timeout(700)  # charts and fonts settle; a picture has no state to wait for
             page.screenshot(path=file)
         except (AssertionError, Error) as error:
