@@ -93,9 +93,10 @@ def _start(
     except rag_core.RagError as error:
         st.error(foreign.label(problem(error)))
         return
-    if job in before:
+    if job in before:  # and is drawn already; a rerun would take the toast away
         st.toast(t("This measurement is already running on this server; here is its progress."))
-    st.rerun()
+    else:
+        st.rerun()
 
 
 def _compared() -> dict[str, tuple[str, Mapping[str, object]]]:

@@ -115,9 +115,10 @@ def _form() -> None:
         except rag_core.RagError as error:
             st.error(foreign.label(problem(error)))
             return
-        if job in before:
+        if job in before:  # and is drawn already; a rerun would take the toast away
             st.toast(t("This sweep is already running on this server; here is its progress."))
-        st.rerun()
+        else:
+            st.rerun()
 
 
 def _counts_passages(control: rag_core.Control) -> bool:

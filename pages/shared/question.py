@@ -88,7 +88,8 @@ def question_box(run: Comparison | None, *, running: bool) -> bool:
     In a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page.
     """
     draft.take()
-    draft.keep()
+    with st.container(key="draft"):
+        draft.keep()
     with st.form("ask", border=False), st.container(horizontal=True, gap="small", key="question-row"):
         st.text_area(
             t("Question"),

@@ -32,8 +32,8 @@ def _column(text: str) -> str:
     if text.split() != [text]:
         raise InputError(
             Message(
-                "{text!r} cannot be a column of a TREC run file: white space separates the columns.",
-                text=text,
+                "{text} cannot be a column of a TREC run file: white space separates the columns.",
+                text=repr(text),
             ),
             Message("Use a name without white space."),
         )

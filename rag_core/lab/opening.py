@@ -127,10 +127,11 @@ def open_lab(
         )
         lab.warnings.append(
             Message(
-                "Not in corpus {corpus!r} ({count}): {failures}",
+                "Not in corpus {corpus!r} ({count}): {failures}{end}",
                 corpus=corpus,
                 count=len(report.failed),
                 failures=failures,
+                end="" if failures.endswith(".") else ".",
             )
         )
     if corpus != BUILTIN and (report.added or report.changed):  # the built-in corpus ships its own

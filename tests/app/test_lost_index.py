@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +12,11 @@ from helpers.small import ROOT
 from streamlit.testing.v1 import AppTest
 
 import rag_core
+from pages.shared.addresses import PAGES
 from pages.shared.engine import engine
 from rag_core.lab.lab import Lab
 
-SCRIPTS = re.findall(r'st\.Page\("([^"]+)"', (ROOT / "app.py").read_text(encoding="utf-8"))
+SCRIPTS = [script for _, script, _ in PAGES]
 REBUILD = "Rebuild the index"
 
 
