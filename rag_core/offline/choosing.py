@@ -263,6 +263,8 @@ def _opener(given: Choice, urgent: Urgent) -> list[int]:
     for i, candidate in enumerate(given.candidates):
         if candidate.leads:  # it comes with its items
             continue
+        if urgent.triage.clinician and candidate.language != given.language:  # the treatment matters more
+            continue
         group = _with_needed(given, i, ()) if totals[i] > -np.inf else None
         if group and len(group) > 2:  # a whole list is no first sentence
             lead = _row(given, i, candidate.lead)

@@ -77,10 +77,16 @@ _TAKES = re.compile(r"\b(?:take|use|have|toma\w*|usa\w*)\b", re.IGNORECASE)  # w
 _BORN = re.compile(r"\b(?:newborns?|infants?|recién nacid\w+|lactantes?)\b", re.IGNORECASE)
 _BABY = re.compile(r"\b(?:bab(?:y|ies)|beb[eé]s?)\b", re.IGNORECASE)
 _UNBORN = re.compile(rf"{_PREGNANCY.pattern}|\b(?:waters|fluid|womb|útero|líquido|bolsa)\b", re.IGNORECASE)
-_MISTAKE = re.compile(r"\b(?:by mistake|by accident|before knowing|por error|sin saber)\b", re.IGNORECASE)
-_HAPPENED = re.compile(
-    r"\b(?:mistake|accident\w*|took|taken|had|error|tomé|tomó|tomado|sin saber)\b", re.IGNORECASE
+_MISTAKE = re.compile(
+    r"\b(?:by mistake|by accident|before knowing|overdose|por error|sin saber|sobredosis)\b", re.IGNORECASE
 )
+_HAPPENED = re.compile(
+    r"\b(?:mistake|accident\w*|overdose|took|taken|had|error|tomé|tomó|tomado|sin saber|sobredosis)\b",
+    re.IGNORECASE,
+)
+_VACCINE = re.compile(r"\b(?:vaccin\w*|immuni[sz]\w+|jabs?|vacun\w*|inmuniza\w*)\b", re.IGNORECASE)
+_PREVENTS = re.compile(r"\b(?:prevent\w*|prophyla\w*|preven\w*|profil\w*)\b", re.IGNORECASE)
+_TREATS = re.compile(r"\b(?:treat\w*|tratar?|tratamiento\w*|tratad\w+)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,8 @@ class Case:
         newborn: whether its patient is a born baby.
         procedure: whether it names an operation; a medicine given for one is no answer otherwise.
         asks_permission: whether it asks what may be done; of anything but a medicine, a limit of weeks is the answer.
+        vaccine: whether it names a vaccine; what is said of the illness alone is no answer.
+        treats: whether it asks how a medicine treats; the dose that prevents can be another.
     """
 
     weeks: tuple[int, ...]
@@ -104,6 +112,8 @@ class Case:
     newborn: bool = False
     procedure: bool = False
     asks_permission: bool = False
+    vaccine: bool = False
+    treats: bool = False
 
     def allows(self, sentence: str, heading: str = "") -> bool:
         """Whether one of the question's weeks is within the limits that a sentence states, if it states any.
@@ -146,6 +156,19 @@ class Case:
             return True
         return _BABY.search(text) is not None and not _UNBORN.search(text)
 
+    def is_its_use(self, sentence: str, section: str, title: str) -> bool:
+        """Whether a sentence is about what the question asks for: a vaccine and not the illness, or a treatment.
+
+        Args:
+            section: the heading above it, which is about vaccines only if it begins with them.
+            title: of its document, with the headings.
+        """
+        document = title.partition(" › ")[0]
+        if self.vaccine and not (_VACCINE.search(f"{document} {sentence}") or _VACCINE.match(section)):
+            return False
+        about = f"{title} {sentence}"
+        return not (self.treats and _PREVENTS.search(about) and not _TREATS.search(about))
+
     def names_drug(self, names: Iterable[str]) -> bool:
         """Whether `names` has one of the question's medicines; true if the question names none."""
         return not self.drugs or not self.drugs.isdisjoint(names)
@@ -158,14 +181,17 @@ def case_of(question: str, language: str, thesaurus: Thesaurus | None) -> Case:
         ages = [fact for fact in facts(question, language) if fact.kind == "age"]
         numbers = [int(float(value)) for fact in ages for value in fact.values[:1]]
         weeks = tuple(number for number in numbers if 4 <= number < LAST_WEEK)
+    drugs = drugs_in(question, language, thesaurus)
     return Case(
         weeks,
-        drugs_in(question, language, thesaurus),
+        drugs,
         happened=_HAPPENED.search(question) is not None,
         nursing=_NURSING.search(question) is not None and not (weeks or _PREGNANCY.search(question)),
         newborn=_NEWBORN.search(question) is not None and not _MOTHER.search(question),
         procedure=_PROCEDURE.search(question) is not None,
         asks_permission="permission" in asks(question) and not _TAKES.search(question),
+        vaccine=_VACCINE.search(question) is not None,
+        treats=bool(drugs and _TREATS.search(question)) and not _PREVENTS.search(question),
     )
 
 

@@ -158,6 +158,7 @@ class Extractor:
             case.is_patient(f"{candidate.context} {passage}")
             and case.is_her_time(candidate.text, section, _headed(candidate), passage)
             and case.allows(candidate.text, section)
+            and (candidate.needs_previous or case.is_its_use(candidate.text, section, _headed(candidate)))
         ):
             return False
         if not case.drugs or candidate.leads:  # the items after it name the medicine

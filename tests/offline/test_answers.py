@@ -199,14 +199,14 @@ def test_a_list_whose_introduction_announces_all_of_it_is_quoted_whole_if_it_fit
 
 
 def test_an_answer_opens_with_its_best_sentence():
-    flu, vaccine = "Mild flu is no reason for a caesarean.", "The flu vaccine suits every mother."
+    flu, mask = "Mild flu is no reason for a caesarean.", "The paper mask suits every mother."
     after = "It cannot cause the flu."
-    cosines = {flu: 0.6, vaccine: 0.9, after: 0.6}
-    said = answer("Which vaccine is there?", [hit("a", f"{flu} {vaccine} {after}")], cosines)
-    assert said == f"{vaccine} [1] {after} [1] {flu} [1]"
+    cosines = {flu: 0.6, mask: 0.9, after: 0.6}
+    said = answer("Which mask is there?", [hit("a", f"{flu} {mask} {after}")], cosines)
+    assert said == f"{mask} [1] {after} [1] {flu} [1]"
     cosines[flu] = 0.8  # nearly as good: the order of the passage stays
-    said = answer("Which vaccine is there?", [hit("a", f"{flu} {vaccine} {after}")], cosines)
-    assert said == f"{flu} [1] {vaccine} [1] {after} [1]"
+    said = answer("Which mask is there?", [hit("a", f"{flu} {mask} {after}")], cosines)
+    assert said == f"{flu} [1] {mask} [1] {after} [1]"
 
 
 def test_a_sentence_that_adds_to_another_does_not_open_an_answer():

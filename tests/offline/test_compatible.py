@@ -117,3 +117,21 @@ def test_a_limit_of_weeks_answers_whether_something_may_be_done_then_unless_it_i
     assert not case_of("Can I take ibuprofen at 38 weeks?", "en", None).allows(
         "Before 30 weeks it can be used."
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "section", "title", "its_use"),
+    [
+        ("Can I have the flu vaccine?", "Oseltamivir treats flu.", "Feeding and vaccines", "Flu", False),
+        ("Can I have the flu vaccine?", "It is given in any week.", "Vaccines", "Flu", True),
+        ("Can I have the flu vaccine?", "Flu is prevented from week 1.", "Flu", "Vaccines in pregnancy", True),
+        ("misoprostol dose to treat bleeding", "Give 600 micrograms.", "Preventing bleeding", "Birth", False),
+        ("misoprostol dose to treat bleeding", "Give 800 micrograms.", "Misoprostol", "Birth", True),
+        ("misoprostol dose to prevent bleeding", "Give 600 micrograms.", "Preventing bleeding", "Birth", True),
+    ],
+)  # fmt: skip
+def test_a_vaccine_is_not_its_illness_and_a_treatment_not_a_prevention(
+    question: str, sentence: str, section: str, title: str, its_use: bool
+):
+    case = case_of(question, "en", None)
+    assert case.is_its_use(sentence, section, f"{title} › {section}") is its_use
