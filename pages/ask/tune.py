@@ -183,7 +183,8 @@ def _summary(bench: tuning.Bench | None, move: rag_core.Move | None, failure: st
         )  # fmt: skip
         full = len(tuning.kept()) >= controls.MOST_COLUMNS
         st.button(
-            label(t("Keep as a column")), key="tune.keep", on_click=tuning.keep, disabled=full or waits,
+            label(t("Keep as a column")), key="tune.keep", on_click=tuning.keep,
+            disabled=full or waits or tuning.is_kept(),
             help=label(
                 t("Compare shows {most} columns at most.", most=controls.MOST_COLUMNS) if full
                 else t("Compare gets a column with this strategy and setting, and the question.")

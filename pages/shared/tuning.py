@@ -20,6 +20,7 @@ DEFAULT = "hybrid_rrf"  # most of its controls stand after retrieval
 REST_S = 0.4  # that a setting stands before its tipping points are worked out
 MOST_ANSWERS = 50  # of the offline engine that are remembered for a result
 
+Setting = tuple[str, dict[str, object]]  # a strategy and the values of its controls
 Tips = Mapping[str, tuple[rag_core.ControlTips, ...]]
 
 
@@ -157,14 +158,21 @@ def values() -> dict[str, object]:
 
 
 def keep() -> None:
-    """Make the setting on the sliders the next column of Compare."""
-    kept: list[str] = st.session_state.setdefault(KEPT, [])
+    """Make the setting on the sliders the next column of Compare, unless it is one: a click may count twice."""
+    if is_kept():
+        return
+    kept: list[Setting] = st.session_state.setdefault(KEPT, [])
     controls.preset_column(len(kept), strategy(), values())
-    kept.append(rag_core.describe((strategy(), values())))
+    kept.append((strategy(), values()))
     st.session_state["columns"] = max(len(kept), 2)
 
 
-def kept() -> Sequence[str]:
+def is_kept() -> bool:
+    """Whether the setting on the sliders is a column already."""
+    return (strategy(), values()) in kept()
+
+
+def kept() -> Sequence[Setting]:
     """What was kept, in the order of the columns."""
     return st.session_state.get(KEPT, ())
 
