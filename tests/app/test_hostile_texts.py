@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from helpers.behaviours import Reply, Status
-from helpers.browser import ANSWER_MS, CHROMIUM, Watched, serving, tab
+from helpers.browser import ANSWER_MS, CHROMIUM, Watched, serving, tab, wait_for_models
 from helpers.openai_server import OpenAIServer, role_of, serve
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Locator, expect
@@ -137,7 +137,7 @@ def test_hostile_documents_replies_and_errors_on_compare(
     watched = Watched(browser, app)
     page = watched.page
     page.goto(app)
-    expect(page.get_by_text("Warming up")).to_have_count(0, timeout=ANSWER_MS)
+    wait_for_models(page)
     run = page.get_by_role("button", name="Run", exact=True)
     said = " ".join(tricks)
 

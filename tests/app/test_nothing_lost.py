@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 from helpers.behaviours import Reply
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, SPANISH, Visit, choose_passage, serving
+from helpers.browser import (
+    ANSWER_MS,
+    CHROMIUM,
+    ENGLISH,
+    SPANISH,
+    Visit,
+    choose_passage,
+    serving,
+    switch_on,
+    wait_for_models,
+)
 from helpers.openai_server import OpenAIServer, serve
 from helpers.source_files import write
 from playwright.sync_api import Browser, Page, expect
@@ -55,7 +65,7 @@ def test_a_question_that_was_not_run_survives_a_reload(visit: Visit) -> None:
     kept(page)
     page.reload()
     asked(page, DRAFT)
-    expect(page.locator(".rl-engine")).to_contain_text("Answers", timeout=ANSWER_MS)  # nothing is redrawn now
+    wait_for_models(page)
     visit.pick(ENGLISH)
     page.wait_for_url(re.compile("typed=When"))
     page.reload()
@@ -122,13 +132,14 @@ def test_contexts_are_written_through_reloads(
     visit = Visit(browser, paid)
     page = visit.page
     page.goto(f"{paid}/documents?view=Add+your+own")
+    wait_for_models(page)
     named = page.get_by_role("combobox", name="Name of the collection")
     named.fill("ward")
     named.press("Enter")
     page.locator("input[type=file]").set_input_files(sorted(files.iterdir()))
     expect(page.get_by_role("button", name=re.compile(r"Remove .+\.md"))).to_have_count(2)
     page.get_by_text("More choices").click()
-    page.get_by_text("Add a context to each passage").click()
+    switch_on(page, "Add a context to each passage")
     page.get_by_role("button", name="Add documents").click()
     agree = page.get_by_role("button", name="Go on")
     expect(agree).to_be_visible(timeout=ANSWER_MS)

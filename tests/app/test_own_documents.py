@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.browser import ANSWER_MS, CHROMIUM, Visit, serving, strategy_boxes, tab
+from helpers.browser import ANSWER_MS, CHROMIUM, Visit, serving, strategy_boxes, tab, wait_for_models
 from helpers.source_files import docx, locked_pdf, pdf, write, xlsx
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -161,6 +161,7 @@ def test_a_name_that_cannot_be_used_is_refused_and_the_files_stay_chosen(
     page = browser.new_page()
     page.goto(f"{app}/documents?view=Add+your+own")
     expect(page.get_by_role("button", name="Add documents")).to_be_visible(timeout=ANSWER_MS)
+    wait_for_models(page)
     fill_in(page, name, files[:1])
     page.get_by_role("button", name="Add documents").click()
     expect(page.get_by_text(told)).to_be_visible()

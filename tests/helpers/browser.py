@@ -67,6 +67,22 @@ def strategy_boxes(page: Page) -> Locator:
     return page.get_by_role("combobox", name=re.compile(r"Strategy \d"))
 
 
+def wait_for_models(page: Page) -> None:
+    """Wait until the models are loaded or have failed to load: the redraw then may swallow a reply to the browser."""
+    expect(page.locator(".rl-engine:not(:has(.rl-spin))")).to_have_count(1, timeout=ANSWER_MS)
+
+
+def switch_on(page: Page, name: str) -> None:
+    """Switch a toggle on; a click while what is around it still opens is lost."""
+    toggle = page.get_by_role("switch", name=name)
+    for _ in range(10):
+        page.get_by_text(name, exact=True).click()
+        with suppress(AssertionError):
+            expect(toggle).to_be_checked(timeout=3_000)
+            return
+    raise AssertionError(f"{name} stays off")
+
+
 class Visit:
     """A browser session that notes what the page requests and logs."""
 
@@ -81,6 +97,7 @@ class Visit:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.goto(address)
         expect(self.run_button).to_be_visible(timeout=60_000)
+        wait_for_models(self.page)
 
     @property
     def run_button(self):
