@@ -54,7 +54,9 @@ def app(lab: Lab, real_home: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def page_at(browser: Browser, address: str, width: int = 1440) -> tuple[Page, list[str]]:
-    page = browser.new_context(viewport={"width": width, "height": 1000}).new_page()
+    context = browser.new_context(viewport={"width": width, "height": 1000})
+    context.set_default_timeout(60_000)  # the machine may be busy
+    page = context.new_page()
     errors: list[str] = []
     # below another path than "/" Streamlit first asks that path for its server, and is told 404
     page.on(
