@@ -5,6 +5,7 @@ PYTHON ?= python3
 PORT ?= 8501
 WORKERS ?= 2
 RUN := .venv/bin/python
+unexport PYTHONDONTWRITEBYTECODE # every start of the app, and every test's process, would compile the lab again
 MEASURED := bm25,simple_semantic,dense_8=simple_semantic,hyde,hybrid_rrf,plain_rrf=hybrid_rrf,multi_query,$\
   contextual,contextual_plain=contextual,contextual_rerank=contextual,$\
   rag_msr,msr_improved=rag_msr,msr_raw=rag_msr@raw,msr_reformulation=rag_msr@reformulation-only,$\

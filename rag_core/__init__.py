@@ -10,8 +10,15 @@ Importing this package loads no model and reads no file; `open_lab` does.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import os
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+# Read when numpy is imported. The matrices here are small; threads that share one out wait for each other on a busy
+# machine, which doubles the time of MMR over 2,000 passages.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 if TYPE_CHECKING:
     from .bill import (
@@ -73,6 +80,7 @@ if TYPE_CHECKING:
         fates,
         flow_columns,
         lanes,
+        query_title,
         rank_changes,
         stage_title,
         tipping_points,
@@ -100,6 +108,7 @@ if TYPE_CHECKING:
     from .lab.opening import builtin_files, index_path, open_lab
     from .lab.removing import remove_corpus, remove_file
     from .lab.vector_map import PlacedPassage, PlacedQuery, VectorMap, vector_map
+    from .lab.warming import warm_up
     from .language.highlight import Segment, highlight
     from .language.questions import MAX_QUESTION, check_question, question_notice
     from .offline.safety import SafetyCheck, check_safety
@@ -320,6 +329,7 @@ __all__ = [
     "process_rewriter_query",
     "project",
     "query_for_evaluation",
+    "query_title",
     "question_notice",
     "quotes",
     "ragas_samples",
@@ -351,6 +361,7 @@ __all__ = [
     "urgent_notice",
     "vector_map",
     "visible",
+    "warm_up",
 ]
 
 _NAMES = {  # module: its names
@@ -360,7 +371,7 @@ _NAMES = {  # module: its names
     "catalog.outline": "OutlinedStage outline",
     "catalog.setup": "Setup SetupSpec set_up titles_of",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
-    "explain": "ControlTips Fate FlowColumn Lane Missed Move Part Place RankChange ScoreLine SentenceChange TippingPoint Tuner WhyNot Work answer_changes decompose fates flow_columns lanes rank_changes stage_title summary_of_fates tipping_points",
+    "explain": "ControlTips Fate FlowColumn Lane Missed Move Part Place RankChange ScoreLine SentenceChange TippingPoint Tuner WhyNot Work answer_changes decompose fates flow_columns lanes query_title rank_changes stage_title summary_of_fates tipping_points",
     "indexing.chunking": "CHUNK_SIZES Chunking",
     "indexing.store": "CorpusIndex",
     "indexing.uploads": "MAX_UPLOAD MAX_UPLOADS UPLOADS Upload",
@@ -370,6 +381,7 @@ _NAMES = {  # module: its names
     "lab.lab": "Lab",
     "lab.opening": "builtin_files index_path open_lab",
     "lab.removing": "remove_corpus remove_file",
+    "lab.warming": "warm_up",
     "lab.vector_map": "PlacedPassage PlacedQuery VectorMap vector_map",
     "language.highlight": "Segment highlight",
     "language.questions": "MAX_QUESTION check_question question_notice",
@@ -420,5 +432,10 @@ _RENAMED = {
 def __getattr__(name: str) -> Any:
     """Load a name when first asked for: LlamaIndex and Chroma take seconds, in which Ctrl-C must end a command."""
     if name in _MODULE_OF:
-        return getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), _RENAMED.get(name, name))
+        return getattr(_module(_MODULE_OF[name]), _RENAMED.get(name, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@functools.cache  # pages ask for hundreds of names a redraw
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(f".{name}", __name__)

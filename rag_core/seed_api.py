@@ -28,6 +28,7 @@ from .llamaindex import as_hits, as_nodes
 from .models import LlamaLlm, load_openai
 from .models.custom_llm import wrap_custom_llm
 from .offline import NAME as OFFLINE
+from .offline.llm import OfflineLlm
 from .prompts.prompt import Sources
 from .runtime.context import Context
 from .runtime.services import Llm
@@ -317,7 +318,7 @@ def _declared_roles(strategy: str) -> Iterable[str]:
 
 
 def _named(llm: Llm, key: str, prefix: str) -> dict[str, str]:
-    provider = llm.provider if isinstance(llm, LlamaLlm) else "unknown"
+    provider = llm.provider if isinstance(llm, LlamaLlm | OfflineLlm) else "unknown"
     return {key: llm.name, f"{prefix}provider": provider, f"{prefix}model_id": f"{provider}/{llm.name}"}
 
 

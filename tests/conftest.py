@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+from filelock import FileLock
 from helpers.fakes import MANY, WordReranker, talker
 from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import obliging
@@ -80,10 +82,18 @@ def store(tmp_path: Path, embedder: WordEmbedder) -> CorpusStore:
     return CorpusStore(tmp_path / "home", "animals", embedder)
 
 
+@pytest.fixture(scope="session")
+def indexed_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state folder in which DOCUMENTS are indexed, to be copied."""
+    home = tmp_path_factory.mktemp("indexed") / "home"
+    CorpusStore(home, "animals", WordEmbedder()).update(SourceFiles("test", list(DOCUMENTS)))
+    return home
+
+
 @pytest.fixture
-def index(store: CorpusStore) -> CorpusIndex:
-    """DOCUMENTS, indexed."""
-    store.update(SourceFiles("test", list(DOCUMENTS)))
+def index(store: CorpusStore, indexed_documents: Path, tmp_path: Path) -> CorpusIndex:
+    """DOCUMENTS, indexed; a copy of its own."""
+    shutil.copytree(indexed_documents, tmp_path / "home", dirs_exist_ok=True)
     opened = store.open()
     assert opened is not None
     return opened
@@ -147,9 +157,23 @@ def real_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def lab(real_home: Path) -> Lab:
-    """The real lab: bundled embedding model, built-in documents, offline engine."""
-    return open_lab(settings=Settings(home=real_home, llm="offline"))
+def lab(real_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The real lab: bundled embedding model, built-in documents, offline engine.
+
+    The first worker that needs it builds the index; the others get a copy.
+    """
+    settings = Settings(home=real_home, llm="offline")
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return open_lab(settings=settings)
+    built = tmp_path_factory.getbasetemp().parent / "built"  # the parent is this run's
+    with FileLock(f"{built}.lock"):
+        if not built.is_dir():
+            lab = open_lab(settings=settings)
+            for name in ("vectors", "corpora"):
+                shutil.copytree(real_home / name, built / name)
+            return lab
+    shutil.copytree(built, real_home, dirs_exist_ok=True)
+    return open_lab(settings=settings)
 
 
 @pytest.fixture

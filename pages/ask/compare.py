@@ -56,11 +56,7 @@ def main() -> None:
     notices = st.container()
     with notices:
         if st.session_state.get("forgotten"):
-            st.info(
-                t(
-                    "The comparison at this address is no longer stored on this server. Ask the question again."
-                )
-            )
+            st.info(permalink.gone())
         permalink.warn()
     top = st.container()
     count = max(controls.columns(), len(run.columns) if run else 0)
@@ -116,10 +112,11 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
     """One row: the question, Run and Stop, demo questions, country, number of columns; whether Run was pressed."""
     pressed, beside = asking.row(run, running=running)
     with beside:
-        pick_demo()
+        with st.container(horizontal=True, gap="small", vertical_alignment="center", wrap=False):
+            pick_demo()
+            corpora.choose()
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             country.choose()
-            corpora.choose()
             controls.count_columns()
             presenter.button()
     return pressed
@@ -175,11 +172,11 @@ def _current() -> Comparison | None:
         else:
             st.session_state["forgotten"] = True
             del st.query_params["run"]
+    if "run" not in st.query_params:
+        permalink.take()
     if current:
         comparisons().keep(current)
         permalink.put(current)
-    else:
-        permalink.take()
     return current
 
 
@@ -354,11 +351,10 @@ def _below(run: Comparison) -> None:
     foreign.draw(overlap.pairs(run.columns))
     with st.expander(t("Which passages did they share?")):
         foreign.draw(overlap.table(run.columns, names))
-    st.caption(foreign.label(cost))
     if presenter.blind():
+        st.caption(foreign.label(cost))
         return
     flow.why_not(run)
-    export.menu(run)
     with st.expander(t("Where did the time go, and what did it cost?")):
         left, right = st.columns(2)
         with left:
@@ -366,6 +362,9 @@ def _below(run: Comparison) -> None:
         with right:
             foreign.chart(charts.cost(traces), "cost")
         costs.other_prices(run, names)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        export.menu(run)
+        st.caption(foreign.label(cost))
 
 
 main()

@@ -80,18 +80,19 @@ def _filters() -> tuple[str, str, tuple[date, ...]]:
 
 
 def _row(kept: History, entry: Entry) -> None:
-    with st.container(border=True, gap=None):
-        st.markdown(foreign.label(entry.question))
-        st.caption(
-            foreign.label(
-                t(
-                    "{when} UTC · {strategies}",
-                    when=when(entry.asked),
-                    strategies=_strategies(entry),
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"row.{entry.id}"):
+        with st.container(gap=None):
+            st.markdown(foreign.label(entry.question))
+            st.caption(
+                foreign.label(
+                    t(
+                        "{when} UTC · {strategies}",
+                        when=when(entry.asked),
+                        strategies=_strategies(entry),
+                    )
                 )
             )
-        )
-        with st.container(horizontal=True):
+        with st.container(horizontal=True, width="content"):
             if st.button(
                 t("Open again"),
                 key=f"open.{entry.id}",

@@ -8,6 +8,7 @@ exception: the offline engine writes one in a few hundredths of a second, so it 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -46,6 +47,8 @@ def main() -> None:
         st.header(label(t("Tune one strategy, live")), anchor=False)
     tuning.restore()
     run: Comparison | None = st.session_state.get(tuning.RUN)
+    if run is None and "run" in st.query_params:
+        st.info(permalink.gone())
     running = run is not None and not run.over
     pressed = _ask(run, running=running) or st.session_state.pop("tune.again", False)
     permalink.warn()
@@ -73,7 +76,7 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
                 label_visibility="collapsed", persist_state="session",
             )  # fmt: skip
             country.choose()
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        with st.container(horizontal=True, gap="small", vertical_alignment="center", wrap=False):
             pick_demo()
             corpora.choose()
     return pressed
@@ -120,9 +123,12 @@ def _workbench(*, running: bool) -> None:
         if run and not running and run.columns[0].strategy.name == recipe.name:
             bench = tuning.bench(run)
             move = bench.move(strategy) if bench else None
+            if bench:
+                bench.answered()
     except rag_core.RagError as error:
-        failure = problem(error)
-    line = _summary(bench, move, failure)
+        bench, failure = None, problem(error)  # such as documents that were deleted
+    moved = rag_core.rank_changes(bench.pinned, bench.shown) if bench else ()
+    line = _summary(bench, move, moved, failure)
     left, right = st.columns([5, 8], gap="large")
     with left, st.container(key="tune-controls"):
         _controls(recipe, bench)
@@ -130,7 +136,7 @@ def _workbench(*, running: bool) -> None:
         if run and running:
             _progress(run, line)
         elif bench:
-            _result(bench)
+            _result(bench, moved)
         elif run and run.columns[0].strategy.name == recipe.name:
             foreign.draw(column_parts.answer(run.columns[0], 0, engine().state))  # it failed or was stopped
             _warn(run.columns[0])
@@ -161,7 +167,12 @@ def _reset(recipe: rag_core.Recipe) -> None:
     controls.put(recipe, tuning.prefix(recipe.name), defaults)
 
 
-def _summary(bench: tuning.Bench | None, move: rag_core.Move | None, failure: str) -> DeltaGenerator:
+def _summary(
+    bench: tuning.Bench | None,
+    move: rag_core.Move | None,
+    moved: Sequence[rag_core.RankChange],
+    failure: str,
+) -> DeltaGenerator:
     """What the last move cost and changed, which stays in view, and what can be done with the setting.
 
     Both have their room before there is a result, so that the controls stay where they are. Returns the first one's.
@@ -169,7 +180,7 @@ def _summary(bench: tuning.Bench | None, move: rag_core.Move | None, failure: st
     if failure:
         st.error(foreign.label(failure))
     line = st.empty()
-    foreign.draw(_counter(bench, move), place=line)
+    foreign.draw(_counter(bench, move, moved), place=line)
     waits = bench is None or move is None
     with st.container(key="tune-buttons", horizontal=True, gap="small", vertical_alignment="center"):
         if st.button(
@@ -204,10 +215,12 @@ def _again() -> None:
     st.session_state["question"] = st.session_state[tuning.RUN].question
 
 
-def _counter(bench: tuning.Bench | None, move: rag_core.Move | None) -> str:
+def _counter(
+    bench: tuning.Bench | None, move: rag_core.Move | None, moved: Sequence[rag_core.RankChange]
+) -> str:
     """What the move cost, and what it changed; or what it would ask of models; or what to do first."""
     if bench is None or move is None:
-        first = t("Press Run once. Then every control that can, redraws this at once.")
+        first = t("Press Run once. After that, moving a control redraws the ranking at once.")
         return f'<div class="rl-counter">{escape(first)}</div>'
     if move.trace is None:
         notice = t("This setting needs a run: {calls}.", calls=tuning_notes.calls(move.needs))
@@ -215,8 +228,11 @@ def _counter(bench: tuning.Bench | None, move: rag_core.Move | None) -> str:
         return f'<div class="rl-counter rl-waits" role="status"><b>{escape(notice)}</b> <span>{escape(below)}</span></div>'
     counted = plural("{count} model call", "{count} model calls", move.calls)
     took = t("{counted}, {ms} ms", counted=counted, ms=f"{1000 * move.seconds:.1f}")
-    found = changes.in_short(rag_core.rank_changes(bench.pinned, bench.shown))
-    against = t("against the baseline ({setting}): {found}", setting=_setting(bench.pinned), found=found)
+    against = t(
+        "against the baseline ({setting}): {found}",
+        setting=_setting(bench.pinned),
+        found=changes.in_short(moved),
+    )
     return f'<div class="rl-counter" role="status"><b>{escape(took)}</b> <span>{escape(against)}</span></div>'
 
 
@@ -224,9 +240,8 @@ def _setting(trace: rag_core.Trace) -> str:
     return said(rag_core.describe_changes((trace.strategy, trace.controls))) or t("the defaults")
 
 
-def _result(bench: tuning.Bench) -> None:
+def _result(bench: tuning.Bench, moved: Sequence[rag_core.RankChange]) -> None:
     """The passages with their moves, then the answer and what changed in it."""
-    moved = rag_core.rank_changes(bench.pinned, bench.shown)
     foreign.draw(changes.ranks(moved, bench.shown.fingerprint))
     answered = bench.answered()
     trace = answered or bench.base
@@ -239,8 +254,12 @@ def _result(bench: tuning.Bench) -> None:
     if trace.answer and bench.pinned.answer:
         foreign.draw(changes.answers(bench.pinned.answer, trace.answer))
     foreign.draw(passages.passages(column, 0, trace.question))
-    with st.expander(label(t("Every passage that was found, and its fate"))):
-        foreign.draw(changes.fates(rag_core.fates(bench.shown)))
+    box = st.expander(
+        label(t("Every passage that was found, and its fate")), key="tune.fates", on_change="rerun"
+    )
+    if box.open:
+        with box:
+            foreign.draw(changes.fates(rag_core.fates(bench.shown)))
     _warn(column)
 
 
@@ -252,6 +271,7 @@ def _warn(column: Column) -> None:
 @st.fragment(run_every=WATCH_S)
 def _watch() -> None:
     """Draw the tipping points once they are known; moving controls does not wait for them."""
+    tuning.heed()
     bench: tuning.Bench | None = st.session_state.get(tuning.BENCH)
     tipping = bench.tipping if bench else None
     if tipping and tipping.found is not None and not tipping.drawn:

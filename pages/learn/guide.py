@@ -6,6 +6,7 @@ import streamlit as st
 
 import rag_core
 from pages.shared import claims, foreign
+from pages.shared.amounts import model_calls
 from pages.shared.controls import preset_column, preset_title
 from pages.shared.diagram import diagram
 from pages.shared.foreign import escape, label
@@ -45,7 +46,7 @@ def _strategy(recipe: rag_core.Recipe) -> None:
     left, right = st.columns(2)
     left.markdown(t("**Good for.** {helps}", helps=label(said(recipe.helps))))
     right.markdown(t("**Not good for.** {hurts}", hurts=label(said(recipe.hurts))))
-    calls = " + ".join(f"{count} {said(purpose)}" for purpose, count in recipe.calls.items())
+    calls = " + ".join(model_calls(purpose, count) for purpose, count in recipe.calls.items())
     left.markdown(t("**Cost.** Language model calls per question, at most: {calls}.", calls=label(calls)))
     right.markdown(t("**Source.** {source}", source=label(said(recipe.source))))
     with st.expander(t("Controls and their defaults")):

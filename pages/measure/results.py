@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 import rag_core
-from pages.shared import above, foreign, plots, rankings, runs
+from pages.shared import above, foreign, kinds, plots, rankings, runs
 from pages.shared.foreign import label as md
 from pages.shared.i18n import declared, problem, said, t
 from rag_core import evaluation as ev
@@ -45,12 +45,12 @@ def main() -> None:
         return
     names = runs.strategies(run.manifest)
     _head(results, names)
-    figures, kinds, stages, questions = st.tabs(
+    figures, groups, stages, questions = st.tabs(
         [t("Figures"), t("Kinds of questions"), t("Stage by stage"), t("Question by question")]
     )
     with figures:
         _figures(results, names)
-    with kinds:
+    with groups:
         _groups(results, names)
     with stages:
         _stages(run, results, names)
@@ -60,10 +60,12 @@ def main() -> None:
 
 def _choose_run() -> ev.RunFolder | None:
     past = ev.past_runs(rag_core.read_settings())
-    if not past:
-        return None
     names = [folder.name for folder in past]
     wanted = st.query_params.get("run")
+    if wanted and wanted not in names:
+        st.warning(foreign.label(t("There is no measured run {name} here.", name=repr(wanted))))
+    if not past:
+        return None
     if wanted in names and st.session_state.get("results.linked") != wanted:
         st.session_state["results.run"] = st.session_state["results.linked"] = wanted
     name = st.selectbox(
@@ -209,9 +211,26 @@ def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
         st.info(t("These questions are not labelled by kind, and share one language."))
     for group, members in known.items():
         st.subheader(md(said(GROUPS.get(group, group))), anchor=False)
-        foreign.chart(plots.groups(members, primary, title, titles), f"groups.{group}")
+        in_words = {kinds.title(name): row for name, row in members.items()}
+        foreign.chart(plots.groups(in_words, primary, title, titles), f"groups.{group}")
     if known:
         st.caption(t("Small groups have wide intervals; widely overlapping intervals decide nothing."))
+
+
+def _list_title(lane: str) -> str:
+    """One of several lists of a stage: who searched, and who wrote the query."""
+    *origin, retriever = lane.split(" ")
+    words = [rag_core.stage_title(retriever), *(rag_core.query_title(one) for one in origin)]
+    return " · ".join(said(one) for one in words if one)
+
+
+def _against(before: str, stages: set[str]) -> str:
+    """The stage, and of several lists the one, that an effect is measured against."""
+    stage = max((one for one in stages if before.startswith(one)), key=len, default="")
+    if not stage:
+        return before
+    lane = _list_title(before.removeprefix(stage).strip())
+    return " · ".join(part for part in (said(rag_core.stage_title(stage)), lane) if part)
 
 
 def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -> None:
@@ -231,17 +250,19 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
         st.dataframe(
             foreign.cells(
                 {
-                    "stage": said(effect.stage),
-                    "ranking": effect.lane or "–",
+                    "stage": said(rag_core.stage_title(effect.stage)),
+                    "ranking": _list_title(effect.lane) or "–",
                     "effect": said(EFFECTS[effect.effect]),
                     "documents": effect.documents,
                     "score": effect.score.mean,
                     "change": effect.change.mean if effect.change else None,
-                    "interval": t("{low:+.3f} to {high:+.3f}", low=effect.change.low, high=effect.change.high)
+                    "interval": t(
+                        "({low:+.3f} to {high:+.3f})", low=effect.change.low, high=effect.change.high
+                    )
                     if effect.change
                     else "",
                     "p": "" if effect.p is None else plots.p_text(effect.p),
-                    "against": effect.before,
+                    "against": _against(effect.before, {one.stage for one in effects}),
                     "ms": 1000 * seconds.get(f"{effect.position + 1} {effect.stage}", 0.0),
                 }
                 for effect in effects
@@ -320,7 +341,7 @@ def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]
                 titles[baseline]: change.baseline,
                 titles[label]: change.score,
                 "verdict": said(change.verdict),
-                "kind": texts[change.question].kind,
+                "kind": kinds.title(texts[change.question].kind),
             }
             for change in rows
         ),

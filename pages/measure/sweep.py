@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign, plots
-from pages.shared.controls import preset_column
+from pages.shared import foreign, permalink, plots
 from pages.shared.foreign import label
 from pages.shared.i18n import problem, said, t
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, under_way
@@ -39,9 +40,11 @@ def main() -> None:
 
 def _choose_sweep() -> ev.SweepResult | None:
     past = {path.stem: path for path in ev.list_sweeps(rag_core.read_settings())}
+    wanted = st.query_params.get("sweep")
+    if wanted and wanted not in past:
+        st.warning(foreign.label(t("There is no sweep {name} here.", name=repr(wanted))))
     if not past:
         return None
-    wanted = st.query_params.get("sweep")
     if wanted in past:
         st.session_state["sweep.past"] = wanted
         del st.query_params["sweep"]
@@ -270,11 +273,15 @@ def _winner(result: ev.SweepResult) -> None:
         st.caption(foreign.label(said(result.judged_by)))
     if result.cost is not None:
         st.caption(foreign.label(t("Cost of the whole sweep: {cost}.", cost=result.cost)))
-    if st.button(t("Open the winner in Compare"), type="primary"):
-        preset_column(0, result.strategy, best)
-        preset_column(1, result.strategy, default)
-        st.session_state["columns"] = 2  # a third one would be neither
-        st.switch_page("pages/ask/compare.py")
+    permalink.link(
+        t("Open the winner in Compare"), [_column(result.strategy, one) for one in (best, default)]
+    )
+
+
+def _column(strategy: str, values: Mapping[str, object]) -> rag_core.Setup:
+    """A column with settings of a sweep; without those that this version does not have."""
+    known = {control.name for control in rag_core.RECIPES[strategy].controls}
+    return rag_core.set_up((strategy, {name: value for name, value in values.items() if name in known}))
 
 
 main()

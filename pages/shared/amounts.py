@@ -1,6 +1,8 @@
-"""How a duration and a price are written."""
+"""How a duration, a price and a number of calls are written."""
 
 from __future__ import annotations
+
+from pages.shared.i18n import plural
 
 
 def seconds(duration: float) -> str:
@@ -17,3 +19,20 @@ def money(dollars: float | None) -> str:
     return (
         f"${dollars:,.0f}" if dollars >= 1_000 else f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.6f}"
     )
+
+
+def model_calls(purpose: str, count: int) -> str:
+    """How many calls for a purpose: "3 rewriting calls"."""
+    match purpose:
+        case "rewrite":
+            return plural("{count} rewriting call", "{count} rewriting calls", count)
+        case "rerank":
+            return plural("{count} reranking call", "{count} reranking calls", count)
+        case "judge":
+            return plural("{count} judging call", "{count} judging calls", count)
+        case "answer":
+            return plural("{count} answering call", "{count} answering calls", count)
+        case "embed":
+            return plural("{count} embedding call", "{count} embedding calls", count)
+        case _:
+            return plural("{count} other model call", "{count} other model calls", count)

@@ -30,13 +30,13 @@ def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> s
     if answer.abstained:
         near = _suggestions(trace, answer, position)
         return (
-            f'{notice}<div class="rl-box rl-thin"><b>{escape(answer.written)}</b><br>'
+            f'{notice}<div class="rl-box rl-thin" data-said><b>{escape(answer.written)}</b><br>'
             f"{escape(_sentence(answer.reason))}{near}</div>"
         )
     frame = (
-        f'<div class="rl-answer rl-long" tabindex="0" role="region" aria-label="{t("Answer")}">'
+        f'<div class="rl-answer rl-long" data-said tabindex="0" role="region" aria-label="{t("Answer")}">'
         if len(answer.written) > LONG
-        else '<div class="rl-answer">'
+        else '<div class="rl-answer" data-said>'
     )
     written = f"{notice}{frame}{_written(answer, position)}</div>"
     remarks = trace.remarks()
@@ -44,7 +44,7 @@ def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> s
     after = "".join(_remark(one) for one in remarks if not one.leads)
     support = _support(answer)
     buried = " rl-buried" if any(one.kind == "buried" for one in answer.remarks) else ""
-    return f'<div class="rl-said{buried}" aria-live="polite">{before}{written}{support}{after}</div>'
+    return f'<div class="rl-said{buried}">{before}{written}{support}{after}</div>'
 
 
 def _remark(remark: rag_core.Remark) -> str:

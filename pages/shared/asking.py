@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 import rag_core
 from pages.shared import corpora, country, foreign, keeping, private
 from pages.shared.engine import engine
-from pages.shared.i18n import problem
+from pages.shared.i18n import problem, t
 from pages.shared.live import Comparison, LiveRun
 from pages.shared.question import question_box
 
@@ -30,6 +30,13 @@ def start(question: str, setups: Sequence[rag_core.SetupSpec], earlier: Comparis
     None, with the reason on screen, when the question is not valid or waits for a choice about private data. The
     earlier comparison then stays as it is; else it is stopped.
     """
+    if gone := corpora.removed():
+        st.error(
+            foreign.label(
+                t("There are no documents {corpus} here. Choose others, then press Run.", corpus=repr(gone))
+            )
+        )
+        return None
     try:
         checked = rag_core.check_question(question)
     except rag_core.RagError as error:

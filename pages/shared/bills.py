@@ -38,7 +38,13 @@ def made_by(trace: rag_core.Trace) -> str:
 
 def doing(kind: str, stage: str) -> str:
     """What a stage does: "Search"; with its own name where others of its kind do something else: "Select: MMR"."""
-    does = {
+    does = of_kind(kind)
+    return f"{does}: {said(rag_core.stage_title(stage))}" if kind in SEVERAL else does
+
+
+def of_kind(kind: str) -> str:
+    """What the stages of a kind do."""
+    return {
         "transform": t("Write queries"),
         "retrieve": t("Search"),
         "fuse": t("Merge the lists"),
@@ -46,7 +52,17 @@ def doing(kind: str, stage: str) -> str:
         "select": t("Select"),
         "answer": t("Write the answer"),
     }[kind]
-    return f"{does}: {said(rag_core.stage_title(stage))}" if kind in SEVERAL else does
+
+
+def of_purpose(purpose: str) -> str:
+    """What models were called for."""
+    return {
+        "answer": t("Answer"),
+        "rewrite": t("Rewriting"),
+        "judge": t("Judging"),
+        "rerank": t("Reranking"),
+        "embed": t("Embedding"),
+    }.get(purpose, purpose)
 
 
 def _row(line: rag_core.BillLine, name: str, style: str = "") -> str:

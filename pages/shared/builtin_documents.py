@@ -9,7 +9,7 @@ import streamlit as st
 import rag_core
 from pages.shared import contexts, foreign, library
 from pages.shared.engine import engine
-from pages.shared.i18n import problem, said, t
+from pages.shared.i18n import language, problem, said, t
 
 
 @st.cache_data(show_spinner=False)
@@ -54,11 +54,13 @@ def _foot(document: rag_core.Document) -> None:
     if document.hidden:
         foreign.draw(_hidden(document.hidden))
     if document.sources:
-        st.divider()
         st.markdown(
             t("**Guidance cited by this document**")
             + "\n"
-            + "".join(f"\n- {foreign.label(source)}{_age(source)}" for source in document.sources)
+            + "".join(
+                f"\n- {foreign.label(source.in_full(language()))}{_age(source)}"
+                for source in document.sources
+            )
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 import rag_core
+from pages.shared.bills import of_purpose
 from pages.shared.foreign import mark
 from pages.shared.i18n import said, t
 from pages.shared.palette import colour
@@ -34,7 +35,7 @@ def cost(traces: Sequence[rag_core.Trace]) -> go.Figure:
         calls = [groups.get(purpose, ()) for groups in grouped]
         values = [rag_core.Cost.of(one).known if billed else sum(rag_core.token_counts(one)) for one in calls]
         fill = colour(PURPOSES.get(purpose, "grey"))
-        figure.add_bar(y=names, x=values, orientation="h", name=mark(said(purpose)), marker_color=fill)
+        figure.add_bar(y=names, x=values, orientation="h", name=mark(of_purpose(purpose)), marker_color=fill)
     figure.update_layout(barmode="stack")
     figure.update_xaxes(
         title=t("US dollars") if billed else t("tokens (nothing is billed)"), rangemode="tozero"

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import rag_core
+from pages.shared import kinds
+from pages.shared.amounts import model_calls
 from pages.shared.foreign import escape
 from pages.shared.i18n import declared, plural, said, t
 from rag_core import evaluation as ev
@@ -41,6 +43,10 @@ ABLATION = {
     "rag_msr": ("Origin RAG-MSR", 0.918),
 }
 BASELINES = {"hyde": "simple_semantic", "multi_query": "dense_8"}  # dense search of as many passages
+DENSE: Mapping[str, rag_core.StrategySpec] = {
+    "simple_semantic": "simple_semantic",
+    "dense_8": ("simple_semantic", {"k_final": 8}),
+}
 # Reformulation -> its error rate in RAG-MSR's README, Reformulation Error Analysis and Improvement.
 ERROR_RATES = {
     "paraphrasing": 0.20, "aspect_specific": 0.30, "entity_aware": 0.50,
@@ -90,7 +96,7 @@ def error_rates(results: ev.Results) -> str:
     """Share of irrelevant passages each reformulation brings, in RAG-MSR's README and here."""
     found = {effect.origin: effect for effects in results.rewrites.values() for effect in effects}
     rows = "".join(
-        f'<tr><td>{escape(origin)}</td><td><span class="rl-claim">{claim:.2f}</span></td>'
+        f'<tr><td>{escape(said(rag_core.query_title(origin)))}</td><td><span class="rl-claim">{claim:.2f}</span></td>'
         f"<td>{found[origin].error_rate:.2f}</td><td>{found[origin].unique_relevant:,}</td></tr>"
         for origin, claim in ERROR_RATES.items()
         if origin in found
@@ -111,9 +117,9 @@ def _here(row: str, name: str, results: ev.Results) -> str:
     recipe = rag_core.RECIPES[name]
     match row:
         case "Query processing":
-            return recipe.build().stages[0].name
+            return said(rag_core.stage_title(recipe.build().stages[0].name))
         case "Language model calls":
-            return " + ".join(f"{count} {said(purpose)}" for purpose, count in recipe.calls.items())
+            return " + ".join(model_calls(purpose, count) for purpose, count in recipe.calls.items())
         case "Retrieval passes":
             return str(recipe.calls.get("rewrite", 1))
         case "Final passages":
@@ -121,9 +127,9 @@ def _here(row: str, name: str, results: ev.Results) -> str:
         case "Best for":
             return _best_kind(results, name)
         case "Recall":
-            return f"Recall@10 {_mean(results, name, 'recall@10')}"
+            return _named(results, name, "recall@10")
         case "Precision":
-            return f"Precision@5 {_mean(results, name, 'precision@5')}"
+            return _named(results, name, "precision@5")
         case "Cost":
             calls = sum(recipe.calls.values())
             return plural(
@@ -142,13 +148,18 @@ def _best_kind(results: ev.Results, name: str) -> str:
         return "–"
     kind, score = found
     if baseline is None:
-        return t("does best on {kind} ({score:.2f} nDCG@10)", kind=said(kind), score=score)
+        return t("does best on {kind} ({score:.2f} nDCG@10)", kind=kinds.title(kind), score=score)
     return t(
         "gains most on {kind} ({score:+.2f} nDCG@10 over {baseline})",
-        kind=said(kind),
+        kind=kinds.title(kind),
         score=score,
-        baseline=baseline,
+        baseline=said(rag_core.describe(DENSE[baseline])),
     )
+
+
+def _named(results: ev.Results, label: str, metric: str) -> str:
+    """A metric's name and its mean."""
+    return f"{said(ev.parse_metric(metric).title)} {_mean(results, label, metric)}"
 
 
 def _mean(results: ev.Results, label: str, metric: str) -> str:

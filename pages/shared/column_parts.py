@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import rag_core
+from pages.shared import steps
 from pages.shared.amounts import seconds
 from pages.shared.answers import finished
 from pages.shared.foreign import escape
@@ -134,7 +135,7 @@ def answer(column: Column, position: int, engine_state: str) -> str:
     if column.stopped:
         what = f"<b>{t('The answer was cut off here.')}</b> " if partial else ""
         return (
-            f'{partial}<div class="rl-box rl-thin">{what}{escape(said(column.stopped))} '
+            f'{partial}<div class="rl-box rl-thin" data-said>{what}{escape(said(column.stopped))} '
             f"{t('Finished results are kept.')}</div>"
         )
     coming = ""
@@ -162,7 +163,9 @@ def _waiting(column: Column, engine_state: str) -> str:
     elif column.steps or column.running or engine_state == "ready":
         what = _doing(column)
     else:
-        what = t("The engine is warming up ({state}). Your question runs next.", state=said(engine_state))
+        what = t(
+            "The engine is warming up ({state}). Your question runs next.", state=steps.title(engine_state)
+        )
     return f"{what} {column.waited} s" if column.waited else what
 
 

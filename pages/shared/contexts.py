@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, setups
+from pages.shared import permalink
 from pages.shared.i18n import t
 
 
 def draw(corpus: str, *, enriched: bool) -> None:
-    """Say what a context is, with a button that compares; without contexts, say how to add them."""
+    """Say what a context is, with a link that compares; without contexts, say how to add them."""
     what = t(
         "A context is a line that places a passage in its document: words of the document, or a sentence by a "
         "language model. Contextual retrieval searches it together with the passage."
@@ -22,10 +22,5 @@ def draw(corpus: str, *, enriched: bool) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(what, width="content")
-        pressed = st.button(t("Compare with and without contexts"), key="contexts.compare")
-    if pressed:
-        corpora.set_to(corpus)
-        for position, value in enumerate((True, False)):
-            setups.put(position, rag_core.set_up(("contextual", {"enriched": value})))
-        st.session_state["columns"] = 2
-        st.switch_page("pages/ask/compare.py")
+        columns = [rag_core.set_up(("contextual", {"enriched": value})) for value in (True, False)]
+        permalink.link(t("Compare with and without contexts"), columns, corpus)

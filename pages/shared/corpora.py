@@ -9,7 +9,7 @@ from pages.shared import foreign
 from pages.shared.engine import engine
 from pages.shared.i18n import plural, t
 
-KEY = "corpus"
+KEY, GONE = "corpus", "corpus.gone"
 
 
 def names() -> list[str]:
@@ -25,14 +25,18 @@ def choose(*, in_address: bool = False) -> str:
         in_address: put the choice in the page's address, so that it survives a reload and can be linked.
     """
     known = names()
-    if st.session_state.get(KEY) not in known:  # removed since, or by another session
-        st.session_state.pop(KEY, None)
+    _settle()
+    asked = st.query_params.get(KEY) if in_address else None
+    if asked and asked not in known:
+        st.warning(foreign.label(t("There is no collection {name} here.", name=repr(asked))))
     if len(known) == 1:
         return known[0]
     st.selectbox(
         t("Documents to search"), known, format_func=lambda name: foreign.plain(title(name)), key=KEY,
-        persist_state="session", width=320, bind="query-params" if in_address else None,
+        persist_state="session", width=320 if in_address else "stretch", on_change=_chose,
+        bind="query-params" if in_address else None,
         help=t("Your own documents are added on the Documents page."),
+        label_visibility="visible" if in_address else "collapsed",
     )  # fmt: skip
     return chosen()
 
@@ -43,9 +47,27 @@ def chosen() -> str:
     return name if name in names() else rag_core.BUILTIN
 
 
+def removed() -> str:
+    """The chosen corpus if it is no longer here, told once: a question for it must not go to others unsaid."""
+    _settle()
+    name: str = st.session_state.pop(GONE, "")
+    return name
+
+
+def _settle() -> None:
+    """Choose the built-in documents in place of a corpus that was removed since, maybe by another session."""
+    if st.session_state.get(KEY, rag_core.BUILTIN) not in names():
+        st.session_state[GONE] = st.session_state.pop(KEY)
+
+
+def _chose() -> None:
+    st.session_state.pop(GONE, None)
+
+
 def set_to(name: str) -> None:
     """Choose a corpus; one that is gone leaves the built-in documents chosen."""
     st.session_state[KEY] = name if name in names() else rag_core.BUILTIN
+    st.session_state.pop(GONE, None)
 
 
 def title(name: str) -> str:

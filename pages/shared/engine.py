@@ -83,8 +83,9 @@ class Engine:
 
     def _open(self) -> None:
         try:
-            self.lab = rag_core.open_lab(settings=self.settings, progress=self._report)
-            self.lab.others = self.wait
+            lab = rag_core.open_lab(settings=self.settings, progress=self._report)
+            rag_core.warm_up(lab, "en")
+            self.lab, lab.others = lab, self.wait
             gc.freeze()  # models and indexes stay: else every full collection walks them, in the middle of a slider's move
         except rag_core.RagError as error:
             self.error = error
@@ -92,6 +93,8 @@ class Engine:
             self.error = rag_core.RagError(f"{type(error).__name__}: {error}", "Run `rag doctor`.")
         finally:
             self._settle()
+        if self.lab:
+            rag_core.warm_up(self.lab, "es")  # beside the first question, which is rarely asked so soon
 
     def _settle(self) -> None:
         self.settled_at = time.monotonic()

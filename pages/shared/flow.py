@@ -16,7 +16,7 @@ from pages.shared.i18n import declared, in_words, problem, said, t
 from pages.shared.live import Comparison
 from pages.shared.prompts import prompts
 from pages.shared.rank_flow import MOST, rank_flow
-from pages.shared.scales import SCALES
+from pages.shared.scales import SCALES, summand
 
 TITLE = declared("How it got here")
 STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("Fates")
@@ -92,7 +92,11 @@ def _taken_apart(lines: Sequence[rag_core.ScoreLine], titles: Mapping[str, str])
     """Every score of a passage with its parts."""
     rows = []
     for line in lines:
-        by = "" if line.origin == "question" else f"<br><small>{escape(line.origin)}</small>"
+        by = (
+            ""
+            if line.origin == "question"
+            else f"<br><small>{escape(said(rag_core.query_title(line.origin)))}</small>"
+        )
         note = f"<br><small>{t('Reason: {reason}', reason=escape(line.note))}</small>" if line.note else ""
         rows.append(
             f"<tr><td>{escape(said(line.title))}{by}</td><td>#{line.rank:d}</td>"
@@ -108,7 +112,7 @@ def _parts(parts: Sequence[rag_core.Part], titles: Mapping[str, str]) -> str:
     if not parts:
         return ""
     rows = "".join(
-        f"<li>{escape(part.name)}: {escape(part.formula)}{' = ' if part.formula else ''}{part.value:.4f}"
+        f"<li>{escape(summand(part.name))}: {escape(part.formula)}{' = ' if part.formula else ''}{part.value:.4f}"
         f"{'' if part.counted else t(' (does not count)')}{_to(part, titles)}</li>"
         for part in parts
     )

@@ -17,6 +17,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
+from pages.shared.palette import colour
 
 JOINER = "\u2060"  # takes no room; parts what Streamlit would replace in text, such as :smile:
 _MARKUP = re.compile(
@@ -65,14 +66,13 @@ def draw(body: str, place: DeltaGenerator | None = None) -> DeltaGenerator:
     return place.html(body) if place else st.html(body)
 
 
-def script(body: str) -> None:
-    """Run a script of our own: a constant, never with text from anywhere else."""
-    st.html(body, unsafe_allow_javascript=True)
-
-
 def chart(figure: go.Figure, key: str) -> None:
-    """A chart; any tag but our own line breaks becomes text."""
+    """A chart in the colours of the theme; any tag but our own line breaks becomes text."""
     drawn = go.Figure(_without_tags(figure.to_dict()))
+    words = {"color": colour("muted")}  # Streamlit's own are too faint to read
+    drawn.update_layout(font=words, legend={"font": words})
+    for axes in (drawn.update_xaxes, drawn.update_yaxes):
+        axes(tickfont=words, title={"font": words}, gridcolor=colour("border"))
     st.plotly_chart(drawn, key=key, config={"displayModeBar": False})
 
 

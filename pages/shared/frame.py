@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, country, foreign, setups
+from pages.shared import corpora, country, foreign, setups, steps
 from pages.shared.engine import Engine, engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import catalogue, language, problem, said, switch, t
@@ -88,9 +88,7 @@ def _engine_badge(
         kind, role = " rl-bad", "alert"
         body = f"<span><b>{t('Not ready.')}</b> {escape(problem(error))}</span>"
     elif engine is None:
-        body = (
-            f'<span class="rl-spin"></span><span>{escape(t("Warming up: {state}", state=said(state)))}</span>'
-        )
+        body = f'<span class="rl-spin"></span><span>{escape(t("Warming up: {state}", state=steps.title(state)))}</span>'
     else:
         offline = str(engine["llm"]).startswith("offline")
         answers = t("offline engine (no language model)") if offline else str(engine["llm"])

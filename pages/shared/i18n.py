@@ -89,8 +89,19 @@ def when(moment: datetime) -> str:
 
 def _said(fields: Mapping[str, object]) -> dict[str, object]:
     return {
-        name: said(value) if isinstance(value, rag_core.Message) else value for name, value in fields.items()
+        name: _inside(value) if isinstance(value, rag_core.Message) else value
+        for name, value in fields.items()
     }
+
+
+def _inside(message: rag_core.Message) -> str:
+    """A message within another. The short name of a control is its title in lower case, which is in no catalogue."""
+    words = said(message)
+    title = f"{message[:1].upper()}{message[1:]}"
+    translated = catalogue(language()).gettext(title)
+    if words != message or translated == title:
+        return words
+    return f"{translated[:1].lower()}{translated[1:]}"
 
 
 def settle() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -12,7 +13,10 @@ from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.i18n import declared, problem, said, t, when
 from pages.shared.live import Column, Comparison, LiveRun
-from rag_core.history import Asked, AskedColumn, History, open_history
+from rag_core.history import Asked, AskedColumn
+
+if TYPE_CHECKING:
+    from rag_core.history import History
 
 KEPT_S = 2.0  # to wait for the history when a comparison is over; a slow database must not stop the page
 UPDATE_S = 2.0  # between two looks at which columns have settled
@@ -25,6 +29,8 @@ def history() -> History | None:
     Raises:
         RagError: its database cannot be connected to with these settings.
     """
+    from rag_core.history import open_history  # with its database library, which the first page does not need
+
     settings = engine().settings
     return open_history(settings) if settings else None
 

@@ -10,16 +10,15 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign, whole_document
 from pages.shared.foreign import escape
-from pages.shared.i18n import declared, plural, said, t
+from pages.shared.i18n import LANGUAGES, declared, language, plural, said, t
 from pages.shared.lists import with_lists
 
 WHOLE, CUT = declared("Whole document"), declared("Its passages")
 DOCUMENT, VIEW, PASSAGE = "library.document", "library.view", "library.passage"  # what is open
 PAGE, MORE, LINKED = "library.page", "library.more", "library.linked"
-NAMES = {"en": "English", "es": "Español"}  # of languages
 STEP = 20  # found passages shown at once, and more at each press
 PAGE_SIZE = 30  # passages of one document shown at once
-LIST_HEIGHT = 680  # px
+LIST_HEIGHT, WIDEST = 680, 820  # px: of the passages found, of a document
 
 
 def draw(
@@ -31,18 +30,21 @@ def draw(
 
     Args:
         lab: None while its models load; documents can be read meanwhile, but not searched.
-        foot: draws what stands below a document.
+        foot: draws what stands below or beside a document.
     """
     if not documents:
         st.info(t("There are no documents here."))
         return
+    asked = st.query_params.get("document")
+    if asked and asked not in {one.id for one in documents}:
+        st.warning(foreign.label(t("There is no document {name} here.", name=repr(asked))))
     kept, words = _filtered(documents)
     if not kept:
         st.info(t("No document passes these filters. Remove one."))
         return
     search = _search(lab, words)
     if search is None:
-        _read(kept, lab, "", foot)
+        _read(kept, lab, "", foot, wide=True)
         return
     by_id = {one.id: one for one in kept}
     hits = [hit for hit in search.hits if hit.passage.doc_id in by_id]
@@ -76,7 +78,7 @@ def passages_in_words(count: int) -> str:
 def _filtered(documents: Sequence[rag_core.Document]) -> tuple[list[rag_core.Document], str]:
     """Draw the search and the filters that can tell documents apart; the documents they leave, and the words."""
     languages = sorted({one.language for one in documents})
-    topics = sorted({one.topic for one in documents if one.topic})
+    topics = sorted({one.topic for one in documents if one.topic}, key=said)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = st.text_input(
             t("Words to search for"), key="library.words", width=360,
@@ -85,15 +87,15 @@ def _filtered(documents: Sequence[rag_core.Document]) -> tuple[list[rag_core.Doc
         language = (
             st.segmented_control(
                 t("Language"), languages, key="library.language",
-                format_func=lambda code: foreign.label(NAMES.get(code, code)),
+                format_func=lambda code: foreign.label(LANGUAGES.get(code, code)),
             )
             if len(languages) > 1
             else None
         )  # fmt: skip
         chosen = (
             st.multiselect(
-                t("Topic"), topics, key="library.topics", placeholder=t("Choose"), format_func=foreign.plain,
-                width=320,
+                t("Topic"), topics, key="library.topics", placeholder=t("Choose"), width=320,
+                format_func=lambda topic: foreign.plain(said(topic)),
             )
             if len(topics) > 1
             else []
@@ -141,7 +143,7 @@ def _found(hits: Sequence[rag_core.Hit], documents: int, marked: str) -> None:
             where = t(
                 "{section} · {language} · BM25 {score:.2f}",
                 section=passage.heading or t("no heading"),
-                language=NAMES.get(passage.language, passage.language),
+                language=LANGUAGES.get(passage.language, passage.language),
                 score=hit.score,
             )
             foreign.draw(
@@ -169,15 +171,22 @@ def _read(
     lab: rag_core.Lab | None,
     marked: str,
     foot: Callable[[rag_core.Document], None],
+    *,
+    wide: bool = False,
 ) -> None:
-    """The list of documents, and the one that is open."""
+    """The list of documents, and the one that is open.
+
+    Args:
+        wide: there is room for its foot beside it.
+    """
     by_id = {one.id: one for one in documents}
     asked = st.query_params.get("document")
     if asked != st.session_state.get(LINKED):  # a link opens its document once
         st.session_state[LINKED] = asked
         st.session_state[DOCUMENT] = asked
     if st.session_state.get(DOCUMENT) not in by_id:
-        st.session_state[DOCUMENT] = documents[0].id
+        ours = (one for one in documents if one.language == language())
+        st.session_state[DOCUMENT] = next(ours if wide else iter(documents), documents[0]).id
     names = _names(documents)
     name: str = st.selectbox(
         foreign.label(documents_in_words(len(documents))), list(by_id), key=DOCUMENT,
@@ -185,11 +194,12 @@ def _read(
     )  # fmt: skip
     document = by_id[name]
     passages = _passages(lab).get(name, ()) if lab else ()
-    with st.container(border=True, width=820):
+    left, right = st.columns([8, 5], gap="medium") if wide else (st.container(), st.container())
+    with left, st.container(border=True, width=WIDEST):
         st.subheader(foreign.label(document.title or document.id), anchor=False)
         about = (
-            document.topic,
-            NAMES.get(document.language, document.language),
+            said(document.topic),
+            LANGUAGES.get(document.language, document.language),
             plural("{count:,} word", "{count:,} words", document.word_count),
             passages_in_words(len(passages)) if lab else "",
         )
@@ -205,6 +215,7 @@ def _read(
             st.info(t("One moment: the models are loading."))
         else:
             _cut(document, passages, lab, marked)
+    with right:
         foot(document)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign, outcomes
+from pages.shared import foreign, outcomes, steps
 from pages.shared.engine import engine
 from pages.shared.foreign import label
 from pages.shared.i18n import declared, problem, said, t
@@ -121,7 +121,7 @@ def _job(job: ev.Job) -> None:
 def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
     left = "" if status.seconds_left is None else t(", {time} left", time=_minutes(status.seconds_left))
     counted = t(" {done:,} of {total:,}", done=status.done, total=status.total) if status.total else ""
-    doing = f"{said(status.doing)}{counted}{left}"
+    doing = f"{steps.title(status.doing)}{counted}{left}"
     if job.stopping and job.kind in ("index", "reindex"):
         doing = t("stopping after what is under way")
     elif job.stopping:
@@ -140,7 +140,7 @@ def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
     if status.means:
         st.dataframe(
             foreign.cells(
-                {t("Strategy"): name, t("Questions"): mean.count, t("Mean so far"): mean.value}
+                {t("Strategy"): said(name), t("Questions"): mean.count, t("Mean so far"): mean.value}
                 for name, mean in status.means.items()
             ),
             hide_index=True,

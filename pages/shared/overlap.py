@@ -53,7 +53,8 @@ def pairs(columns: Sequence[Column]) -> str:
 
 def _pair(rows: Sequence[rag_core.SharedPassage], first: int, second: int) -> str:
     """What two columns share, and what only one found."""
-    return f"{_shared(rows, first, second)} {_only(rows, first, second)} {_only(rows, second, first)}"
+    only = (_only(rows, first, second), _only(rows, second, first))
+    return " ".join((_shared(rows, first, second), *(f'<span class="rl-only">{one}</span>' for one in only)))
 
 
 def _apart(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import urllib.parse
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,10 +10,10 @@ from dataclasses import dataclass
 
 import rag_core
 from pages.shared.foreign import escape
-from pages.shared.i18n import declared, plural, said, t
+from pages.shared.i18n import LANGUAGES, declared, language, plural, said, t
 from pages.shared.lists import with_lists
 from pages.shared.live import Column
-from pages.shared.scales import SCALE_HELP, SCALES, WEIGHTS
+from pages.shared.scales import SCALE_HELP, SCALES, WEIGHTS, summand
 from pages.shared.tips import hint
 
 MOST_QUOTES = 5  # in the address of a document
@@ -119,7 +120,7 @@ def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
         f"{_label(hit, shown.column)}{elsewhere}{_title(passage)}{_origin(passage)}</summary>"
         f'<div class="rl-body">{_text(hit, shown)}{_rule(hit, shown.column)}{context}{source}'
         f"{_difference(passage, trace.country if trace else '')}"
-        f'<p class="rl-note">{t("Passage {id}, language {language}", id=escape(hit.id), language=escape(passage.language))}</p>'
+        f'<p class="rl-note">{t("Passage {id}, language {language}", id=escape(hit.id), language=escape(LANGUAGES.get(passage.language, passage.language)))}</p>'
         f"{'' if shown.blind else _way(hit, shown)}</div></details>"
     )
 
@@ -206,7 +207,7 @@ def _origin(passage: rag_core.Passage) -> str:
         if rag_core.is_old(passage.sources)
         else ""
     )
-    listed = " · ".join(dict.fromkeys(source.short for source in passage.sources))
+    listed = " · ".join(dict.fromkeys(source.in_language(language()) for source in passage.sources))
     return f'<span class="rl-origin">{escape(listed)}{differs}{old}</span>'
 
 
@@ -214,9 +215,9 @@ def _difference(passage: rag_core.Passage, country: str) -> str:
     """Both sides where guidance differs, and which one applies in the country that was chosen."""
     if not passage.differs_from:
         return ""
-    leading = rag_core.source_names(passage.leading(country))
+    leading = rag_core.source_names(passage.leading(country), language())
     applies = t(" In the country you chose: {sources}.", sources=leading) if leading else ""
-    return f'<p class="rl-note rl-strong">{escape(said(passage.difference) + applies)}</p>'
+    return f'<p class="rl-note rl-strong">{escape(passage.difference_in(language()) + applies)}</p>'
 
 
 def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
@@ -228,7 +229,9 @@ def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
     for term in vote.terms:
         sign = "−" if term.weight < 0 else "+"
         other = t(" to #{rank:d}", rank=ranks[term.passage]) if term.passage in ranks else ""
-        summands.append(f"{sign} {abs(term.weight):.2f} · {escape(term.name)}{other} {term.value:.4f}")
+        summands.append(
+            f"{sign} {abs(term.weight):.2f} · {escape(summand(term.name))}{other} {term.value:.4f}"
+        )
     weight = f"{WEIGHTS[vote.scale]} = {vote.terms[0].weight:g}" if vote.scale in WEIGHTS else ""
     return f"{score}<br><small>= {' '.join(summands).removeprefix('+ ')}<br>{weight}</small>"
 
@@ -269,4 +272,9 @@ def _doubts(cited: Sequence[rag_core.Citation]) -> str:
 
 def _marked(passage: rag_core.Passage, question: str, quotes: Iterable[str]) -> str:
     """The passage's text with <mark> on the question's words and <u> on quoted sentences."""
-    return with_lists(rag_core.highlight(passage.text, question, passage.language, quotes))
+    return _marked_text(passage.text, question, passage.language, tuple(quotes))
+
+
+@functools.lru_cache(maxsize=500)  # a line and a card show the same, and so does every move of a slider
+def _marked_text(text: str, question: str, language: str, quotes: tuple[str, ...]) -> str:
+    return with_lists(rag_core.highlight(text, question, language, quotes))

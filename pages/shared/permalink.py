@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, draft, foreign, setups
+from pages.shared import corpora, country, draft, foreign, setups
 from pages.shared.controls import DEFAULT_COLUMNS
 from pages.shared.i18n import PARAMETER, said, t
 from pages.shared.live import Comparison
@@ -22,6 +25,21 @@ def put(run: Comparison) -> None:
         st.query_params.from_dict(wanted)
 
 
+def link(label: str, columns: Sequence[rag_core.Setup], corpus: str = rag_core.BUILTIN) -> None:
+    """Draw a link from another page to Compare with these columns and documents; the question in its box stays.
+
+    A link, and no button with `st.switch_page`: Streamlit leaves the new page blank when a fragment of the old one is
+    due to be redrawn just then.
+    """
+    named = "" if corpus == rag_core.BUILTIN else corpus
+    parameters = rag_core.to_address("", columns, country.chosen(), named)
+    del parameters["q"]
+    st.session_state.pop("address", None)  # it is followed again after the columns were changed there
+    st.page_link(
+        "pages/ask/compare.py", label=label, icon=":material/compare_arrows:", query_params=parameters
+    )
+
+
 def take() -> None:
     """Set the page's widgets as the address says, once for each address, when it names no comparison known here."""
     parameters = {name: values for name, values in _parameters().items() if name not in ("run", PARAMETER)}
@@ -32,13 +50,7 @@ def take() -> None:
     if found is None:
         return
     problems = list(found.problems)
-    if found.corpus and found.corpus not in corpora.names():
-        problems.append(
-            t(
-                "There are no documents {corpus} here; the built-in ones are searched.",
-                corpus=repr(found.corpus),
-            )
-        )
+    problems += unknown(found.corpus)
     problems += [
         t(
             "There are no documents {corpus} here; the page's own are searched.",
@@ -48,11 +60,24 @@ def take() -> None:
         if column.corpus and column.corpus not in corpora.names()
     ]
     corpora.set_to(found.corpus)
-    st.session_state.update(
-        question=found.question, country=found.country, columns=len(found.columns), misread=problems
-    )
+    st.session_state.update(country=found.country, columns=len(found.columns), misread=problems)
+    if "q" in parameters:
+        st.session_state["question"] = found.question
     for position, setup in enumerate(found.columns):
-        setups.put(position, setup)
+        known = not setup.corpus or setup.corpus in corpora.names()
+        setups.put(position, setup if known else replace(setup, corpus=""))
+
+
+def unknown(corpus: str) -> list[str]:
+    """A sentence on a corpus in the address that is not here; none on one that is, or on no name."""
+    if not corpus or corpus in corpora.names():
+        return []
+    return [t("There are no documents {corpus} here; the built-in ones are searched.", corpus=repr(corpus))]
+
+
+def gone() -> str:
+    """That the comparison which an address names cannot be shown."""
+    return t("The comparison at this address is no longer stored on this server. Ask the question again.")
 
 
 def warn() -> None:

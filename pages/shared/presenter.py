@@ -42,7 +42,7 @@ def bar(run: Comparison | None, *, running: bool) -> bool:
     """Draw the question and the few buttons of presenter mode; whether Run was pressed."""
     asked = st.session_state.get("question", "")
     foreign.draw(
-        f'<p class="rl-presented">{foreign.escape(asked or t("Press Next for the first question."))}</p>'
+        f'<p class="rl-presented">{foreign.escape(asked or t("Press “Next question” to begin."))}</p>'
     )
     with st.container(horizontal=True, gap="small", key="presenter-bar"):
         pressed = st.button(

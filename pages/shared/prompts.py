@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import rag_core
+from pages.shared.bills import of_purpose
 from pages.shared.foreign import escape
 from pages.shared.i18n import said, t
 
@@ -68,7 +69,7 @@ def _exchange(one: rag_core.Exchange) -> str:
         else ""
     )
     summary = (
-        f"<b>{escape(_purpose(one.purpose))}</b>: {escape(_called(one))} "
+        f"<b>{escape(of_purpose(one.purpose))}</b>{escape(_called(one))} "
         f"<small>{escape(one.model)} · {escape(_tokens(one))}</small>{failed}"
     )
     sent = (
@@ -85,12 +86,11 @@ def _exchange(one: rag_core.Exchange) -> str:
 
 
 def _called(one: rag_core.Exchange) -> str:
-    name = one.prompt.replace("_", " ")
-    return t("{name}, again ({n})", name=name, n=one.sample + 1) if one.sample else name
-
-
-def _purpose(purpose: str) -> str:
-    return {"answer": t("Answer"), "rewrite": t("Rewriting"), "judge": t("Judging")}.get(purpose, purpose)
+    """Which of several prompts for one purpose it is, and of several tries which; empty for the only one."""
+    name = said(rag_core.query_title(one.prompt)) if one.purpose == "rewrite" else ""
+    again = t("again ({n})", n=one.sample + 1) if one.sample else ""
+    which = ", ".join(part for part in (name, again) if part)
+    return f": {which}" if which else ""
 
 
 def _tokens(one: rag_core.Exchange) -> str:

@@ -50,7 +50,7 @@ def _readings(column: Column) -> dict[str, str]:
 
 def _reading(read: str) -> str:
     """What the embedding model read in place of a query; empty when it read the query itself."""
-    return f'<p class="rl-note">{t("Read as: {text}", text=escape(read))}</p>' if read else ""
+    return f'<p class="rl-note rl-read">{t("Read as: {text}", text=escape(read))}</p>' if read else ""
 
 
 def _rewrite(
@@ -66,7 +66,7 @@ def _rewrite(
     )
     beside = f" <small>{t('averaged with the question')}</small>" if query.question_text else ""
     return (
-        f"<li><b>{escape(said(query.origin))}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
+        f"<li><b>{escape(said(rag_core.query_title(query.origin)))}</b>{beside} <small>{escape(' · '.join(parts))}</small>{lost}"
         f"<br>{_searched(query)}{_reading(read)}</li>"
     )
 

@@ -76,8 +76,9 @@ def offer_demos() -> None:
     with st.container(horizontal=True, gap="small", key="offered"):
         for place, entry in enumerate(demos()):
             if entry["language"] == language():
+                text = "" if entry["text"] == entry["label"] else foreign.label(entry["text"])
                 st.button(
-                    foreign.label(entry["label"]), key=f"demo.{place}", width="stretch",
+                    f"**{foreign.label(entry['label'])}** {text}", key=f"demo.{place}", width="stretch",
                     on_click=_fill_in, args=(place,),
                 )  # fmt: skip
 
@@ -88,8 +89,6 @@ def question_box(run: Comparison | None, *, running: bool) -> bool:
     In a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page.
     """
     draft.take()
-    with st.container(key="draft"):
-        draft.keep()
     with st.form("ask", border=False), st.container(horizontal=True, gap="small", key="question-row"):
         st.text_area(
             t("Question"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pages.shared.foreign import escape
 from pages.shared.i18n import said, t
 from rag_core import evaluation as ev
-from rag_core import stage_title
+from rag_core import query_title, stage_title
 
 SHOWN = 10  # documents per stage; the rest are counted
 
@@ -33,7 +33,9 @@ def stages(record: ev.Record, grades: Mapping[str, int], titles: Mapping[str, st
 def _lanes(stage: ev.StageRecord, grades: Mapping[str, int], titles: Mapping[str, str]) -> str:
     parts = []
     for lane in stage.lanes:
-        name = " ".join(part for part in (lane.retriever, lane.origin) if part and part != "question")
+        searched = said(stage_title(lane.retriever))
+        written = "" if lane.origin == "question" else said(query_title(lane.origin))
+        name = " · ".join(part for part in (searched, written) if part)
         head = f'<p class="rl-note">{escape(name)}</p>' if len(stage.lanes) > 1 else ""
         rows = "".join(f"<li>{_document(one, grades, titles)}</li>" for one in lane.documents[:SHOWN])
         left = len(lane.documents) - SHOWN

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pages.shared.i18n import declared
+import rag_core
+from pages.shared.i18n import declared, said
 
 SCALES = {
     "cosine": declared("cosine"),
@@ -46,3 +47,10 @@ SCALE_HELP = {
     "s_final": declared("S_final = α · cosine + (1 − α) · judge, compared with the threshold θ."),
 }
 WEIGHTS = {"s_final": "α", "mmr": "λ"}  # symbol for the weight of the first term
+TERMS = {"cosine": SCALES["cosine"], "judge": SCALES["judge"], "similarity": declared("similarity")}
+
+
+def summand(name: str) -> str:
+    """What a part of a score is called: who searched and who wrote the query, or what is weighed."""
+    pieces = (TERMS.get(one) or rag_core.query_title(rag_core.stage_title(one)) for one in name.split(" · "))
+    return " · ".join(said(one) for one in pieces)

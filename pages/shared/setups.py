@@ -31,8 +31,6 @@ def of(position: int) -> rag_core.Setup:
     values = {
         name: value for name in (*MODELS, CORPUS) if (value := st.session_state.get(key(position, name)))
     }
-    if values.get(CORPUS) not in (None, *corpora.names()):  # removed since
-        del values[CORPUS]
     try:
         return rag_core.set_up(strategy, **values)
     except rag_core.RagError as error:
@@ -107,10 +105,11 @@ def draw(position: int) -> None:
             )
         )
     known = corpora.names()
-    if len(known) > 1:
+    chosen = st.session_state.get(key(position, CORPUS)) or SAME  # may have been deleted since
+    if len(known) > 1 or chosen:
         st.selectbox(
             t("Documents this column searches"),
-            [SAME, *known],
+            list(dict.fromkeys((SAME, *known, chosen))),
             format_func=lambda name: foreign.plain(
                 corpora.title(name) if name else t("As chosen for the page")
             ),

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 
 import rag_core
-from pages.shared import controls, corpora, draft
+from pages.shared import controls, corpora, draft, permalink
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
 
 STRATEGY, RUN, BENCH, KEPT = "tune.strategy", "tune.run", "tune.bench", "tune.kept"
-PINNED, ADDRESS = "tune.pinned", "tune.address"
+PINNED, ADDRESS, KNOWN = "tune.pinned", "tune.address", "tune.known"
 DEFAULT = "hybrid_rrf"  # most of its controls stand after retrieval
 REST_S = 0.4  # that a setting stands before its tipping points are worked out
 MOST_ANSWERS = 50  # of the offline engine that are remembered for a result
@@ -178,24 +178,37 @@ def kept() -> Sequence[Setting]:
 
 
 def restore() -> None:
-    """Set the page as its address says: the run if this server still has it, otherwise the configuration alone."""
+    """Set the page as its address says: the run if this server still has it, otherwise the configuration alone.
+
+    Also when the browser went back or forward to another setting.
+    """
     parameters = _parameters()
-    if not parameters or RUN in st.session_state or st.session_state.get(ADDRESS) == parameters:
+    heed()
+    if not parameters or parameters == st.session_state.get(ADDRESS) or not st.session_state.get(KNOWN, True):
         return
     st.session_state[ADDRESS] = parameters
     found = rag_core.from_address(parameters, (DEFAULT,), fewest=1)
     if found:
         chosen = found.strategies[0]
+        problems = [*found.problems, *permalink.unknown(found.corpus)]
         corpora.set_to(found.corpus)
-        st.session_state.update(
-            {"question": found.question, "country": found.country, "misread": list(found.problems)}
-        )
+        st.session_state.update(question=found.question, country=found.country, misread=problems)
         st.session_state[STRATEGY] = chosen.name
-        controls.put(rag_core.RECIPES[chosen.name], prefix(chosen.name), chosen.controls)
+        recipe = rag_core.RECIPES[chosen.name]
+        defaults = {control.name: control.default for control in recipe.controls}
+        controls.put(recipe, prefix(chosen.name), {**defaults, **chosen.controls})
     run = comparisons().find(st.query_params.get("run", ""))
     if run and len(run.columns) == 1:
         st.session_state[RUN] = run
         st.session_state[PINNED] = run.settings.get(PINNED)
+    else:
+        st.session_state.pop(RUN, None)
+
+
+def heed() -> None:
+    """Note that the browser knows the latest address: until then it may send the one before, which is no wish of its user."""
+    if _parameters() == st.session_state.get(ADDRESS):
+        st.session_state[KNOWN] = True
 
 
 def put_address(run: Comparison, chosen: rag_core.Strategy, pinned: rag_core.Trace | None) -> None:
@@ -207,6 +220,7 @@ def put_address(run: Comparison, chosen: rag_core.Strategy, pinned: rag_core.Tra
     wanted = {**rag_core.to_address(run.question, [chosen], run.country, corpus), "run": [run.id]}
     if _parameters() != wanted:
         st.query_params.from_dict(wanted)
+        st.session_state[ADDRESS], st.session_state[KNOWN] = wanted, False
 
 
 def _parameters() -> dict[str, list[str]]:

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 import rag_core
+from pages.shared.amounts import model_calls
 from pages.shared.foreign import escape
-from pages.shared.i18n import in_words, plural, said, t
+from pages.shared.i18n import in_words, said, t
 
 
 def note(
@@ -34,15 +35,15 @@ def note(
 
 
 def _point(point: rag_core.TippingPoint) -> str:
-    """As in: 0.47 lets in no. 7, “Anti-D”."""
+    """As in: 0.47: no. 7 enters, “Anti-D”."""
     value = in_words(point.value)
     rank, passage = (point.gained or point.lost)[0]
     title = passage.full_title
     more = len(point.gained or point.lost) - 1
     if point.gained:
-        moved = t("{value} lets in no. {rank}, “{title}”", value=value, rank=rank, title=title)
+        moved = t("{value}: no. {rank} enters, “{title}”", value=value, rank=rank, title=title)
     else:
-        moved = t("{value} drops no. {rank}, “{title}”", value=value, rank=rank, title=title)
+        moved = t("{value}: no. {rank} drops out, “{title}”", value=value, rank=rank, title=title)
     return t("{said} and {more} more", said=moved, more=more) if more else moved
 
 
@@ -51,23 +52,9 @@ def calls(works: Sequence[rag_core.Work]) -> str:
     asked: Counter[str] = Counter()
     for one in works:
         asked[one.purpose] += one.calls
-    return ", ".join(_asked(purpose, count) for purpose, count in sorted(asked.items(), key=_order))
+    return ", ".join(model_calls(purpose, count) for purpose, count in sorted(asked.items(), key=_order))
 
 
 def _order(item: tuple[str, int]) -> int:
     order = ("rewrite", "rerank", "judge", "answer", "embed")
     return order.index(item[0]) if item[0] in order else len(order)
-
-
-def _asked(purpose: str, count: int) -> str:
-    match purpose:
-        case "rewrite":
-            return plural("{count} rewriting call", "{count} rewriting calls", count)
-        case "rerank":
-            return plural("{count} reranking call", "{count} reranking calls", count)
-        case "judge":
-            return plural("{count} judging call", "{count} judging calls", count)
-        case "embed":
-            return plural("{count} embedding call", "{count} embedding calls", count)
-        case _:
-            return plural("{count} other model call", "{count} other model calls", count)

@@ -13,7 +13,7 @@ import rag_core
 from pages.shared import foreign
 from pages.shared.engine import engine
 from pages.shared.foreign import mark
-from pages.shared.i18n import problem, t
+from pages.shared.i18n import problem, said, t
 from pages.shared.palette import colour
 
 # told apart with any colour vision (Okabe and Ito 2008); shapes repeat the difference
@@ -85,7 +85,11 @@ def figure(found: rag_core.VectorMap) -> go.Figure:
         style = {"color": COLOURS[place], "symbol": SYMBOLS[place], "size": 10, "opacity": 0.9}
         _marks(drawn, members, members[0].passage.title or identity, style)
     for place, one in enumerate(found.queries):
-        origin = t("question") if place == 0 else t("rewrite: {origin}", origin=one.query.origin)
+        origin = (
+            t("question")
+            if place == 0
+            else t("rewrite: {origin}", origin=said(rag_core.query_title(one.query.origin)))
+        )
         drawn.add_scatter(
             x=[one.x],
             y=[one.y],

@@ -8,10 +8,10 @@ import plotly.graph_objects as go
 
 import rag_core
 from pages.shared.amounts import seconds
-from pages.shared.bills import doing
+from pages.shared.bills import doing, of_kind
 from pages.shared.charts import COLOURS, HEIGHT_BASE, HEIGHT_ROW, row_names
 from pages.shared.foreign import mark
-from pages.shared.i18n import t
+from pages.shared.i18n import said, t
 from pages.shared.palette import colour
 
 ROW, HEAD = 24, 50  # pixels: a bar, the axis
@@ -72,7 +72,7 @@ def together(traces: Sequence[rag_core.Trace]) -> go.Figure:
                     "color": colour(COLOURS[span.kind]),
                     "pattern": {"shape": REUSED if span.reused else ""},
                 },
-                name=mark(span.kind),
+                name=mark(of_kind(span.kind)),
                 legendgroup=span.kind,
                 showlegend=span.kind not in {shown.legendgroup for shown in figure.data},
                 hovertemplate=f"{_wrapped(span)}<br>{_when(span)}<extra>{name}</extra>",
@@ -95,7 +95,8 @@ def title(span: rag_core.Span) -> str:
         "answer": t("Model"),
     }
     called = names.get(span.name, span.name)
-    return f"{called}, {span.detail}" if span.detail else called
+    detail = said(rag_core.query_title(span.detail))
+    return f"{called}, {detail}" if detail else called
 
 
 def _took(span: rag_core.Span) -> str:

@@ -127,13 +127,16 @@ def from_address(
         problems.append(Message("There is no country {country!r}; none is chosen.", country=country[:SHOWN]))
         country = ""
     if len(named) > len(defaults):
-        problems.append(
-            Message(
+        told = (
+            Message("{count} strategies are named; only the first is used.", count=len(named))
+            if len(defaults) == 1
+            else Message(
                 "{count} strategies are named; only the first {most} fit side by side.",
                 count=len(named),
                 most=len(defaults),
             )
         )
+        problems.append(told)
     chosen = []
     for position, default in enumerate(defaults[: max(len(named), fewest)]):
         name = named[position] if position < len(named) else default

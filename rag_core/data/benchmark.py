@@ -354,7 +354,9 @@ def _qrels_file(folder: Path, split: str) -> Path:
         splits = sorted(file.stem for file in path.parent.glob("*.tsv"))
         raise DataError(
             Message("There is no {path}.", path=path),
-            f"The splits here: {', '.join(splits)}." if splits else f"{path.parent} has no judgements.",
+            Message("The splits here: {splits}.", splits=", ".join(splits))
+            if splits
+            else Message("{folder} has no judgements.", folder=path.parent),
         )
     return path
 

@@ -187,7 +187,9 @@ class Job:
     def _named(self, error: Exception) -> RagError:
         """An error that no part of the task has named."""
         known = in_our_words(error)
-        return type(known)(f"{self.title}: {known.message}", known.next_step)
+        return type(known)(
+            Message("{title}: {problem}", title=self.title, problem=known.message), known.next_step
+        )
 
 
 class Jobs:

@@ -7,15 +7,16 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ..catalog import Recipe, StrategySpec
+from ..catalog import Recipe, StrategySpec, describe
 from ..data.benchmark import Benchmark
 from ..lab.lab import Lab
 from ..values.errors import attach_calls_to_errors
+from ..values.message import Message
 from ..values.settings import Settings
 from .cost_estimate import CostEstimate, estimate, plan_of
 from .datasets import read_judged, source_of
 from .jobs import Job, Jobs, RunningMean
-from .manifest import BUILTIN_DATA, describe_run
+from .manifest import describe_run
 from .metrics import parse_metric
 from .records import Record
 from .results import choose_metrics, conclude
@@ -23,7 +24,7 @@ from .run_folder import RunFolder, folder_for
 from .runner import build_strategies, evaluate
 from .sweep import Values, sample, settings_of
 from .sweep_results import save_sweep
-from .titles import titles
+from .titles import data_title, titles
 from .tuning import plan, tune
 
 LabOf = Callable[[Callable[[CostEstimate], None]], Lab]
@@ -86,11 +87,15 @@ def start_run(
             return run.folder
 
     fingerprints = {label: strategy.fingerprint for label, strategy in strategies.items()}
-    names = "1 strategy" if len(strategies) == 1 else f"{len(strategies)} strategies"
+    named = (
+        describe(next(iter(chosen.values())))
+        if len(chosen) == 1
+        else Message("{count} strategies", count=len(chosen))
+    )
     return jobs.start(
         _key("run", source_of(data), judged.checksum, split, depth, fingerprints),
         "run",
-        f"{names} on {len(judged.measured)} {_set(judged)} questions ({split})",
+        _title(named, judged, split),
         job,
     )
 
@@ -132,7 +137,11 @@ def start_sweep(
     return jobs.start(
         _key("sweep", source_of(data), dev.checksum, test.checksum, recipe.name, measured.name, fingerprints),
         "sweep",
-        f"{len(built):,} settings of {recipe.title} on {len(dev.measured)} {_set(dev)} questions",
+        _title(
+            Message("{count:,} settings of {strategy}", count=len(built), strategy=Message(recipe.title)),
+            dev,
+            "dev",
+        ),
         job,
     )
 
@@ -146,8 +155,10 @@ def _opened(job: Job, lab_of: LabOf) -> Lab:
     return lab
 
 
-def _set(judged: Benchmark) -> str:
-    return "built-in" if judged.name == BUILTIN_DATA else judged.name
+def _title(what: str, judged: Benchmark, split: str) -> str:
+    """A measurement in one line: what is measured, on which questions, how many."""
+    data = Message("{data} {split}", data=data_title(judged.name), split=split)
+    return Message.joined([what, data, f"n = {len(judged.measured):,}"], " · ")
 
 
 def _key(*what: object) -> str:

@@ -1,8 +1,8 @@
 """Sweeps: many settings of one strategy over judged questions, each stage run once per prefix.
 
 For each question, all settings share their equal prefixes (`Strategy.run` with one `Run`) and a cache of
-index searches, so that one retrieval serves every setting. The results equal those of the same settings run
-from scratch.
+index searches, so that one retrieval serves every setting; those that allow it are computed together
+(`pipeline/together.py`). The results equal those of the same settings run from scratch.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import itertools
 import math
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,11 +22,12 @@ from ..catalog import MAX_PASSAGES, Number, Recipe
 from ..data.benchmark import Benchmark
 from ..pipeline.cached_index import CachedIndex
 from ..pipeline.strategy import Strategy
+from ..pipeline.together import gather
 from ..runtime.run import Run
 from ..runtime.services import Services
 from ..values.errors import ConfigError, Stopped, attach_calls_to_errors
 from ..values.message import Message
-from ..values.types import ModelCall, Ranking
+from ..values.types import Cost, ModelCall, Passage
 from .metrics import Metric
 
 MOST = 20_000  # settings of one sweep
@@ -179,7 +180,8 @@ def sweep(
     questions = judged.measured
     scores = np.empty((len(strategies), len(questions)))
     cost = np.zeros(len(strategies))
-    order = sorted(range(len(strategies)), key=lambda row: [repr(stage) for stage in strategies[row].stages])
+    together, alone = gather(strategies)
+    order = sorted(alone, key=lambda row: [repr(stage) for stage in strategies[row].stages])
     calls: list[ModelCall] = []
     with attach_calls_to_errors(calls):
         for column, question in enumerate(questions):
@@ -195,14 +197,18 @@ def sweep(
             run = Run(stop=stop)
             grades, billed = judged.qrels[question.id], dict[ModelCall, None]()
             with attach_calls_to_errors(billed):
+                for settings in together:
+                    outcome = settings.run(question.text, current, run)
+                    values = [metric(_documents(passages), grades) for passages in outcome.rankings]
+                    rows = list(settings.places)
+                    scores[rows, column] = [values[place] for place in outcome.which]
+                    cost[rows] += _price(outcome.calls, billed)
                 for row, following in itertools.zip_longest(order, order[1:]):
                     strategy = strategies[row]
                     trace = strategy.run(question.text, current, run)
-                    scores[row, column] = metric(_documents(trace.ranking), grades)
-                    price = trace.cost_usd
-                    cost[row] += np.nan if price is None else price
-                    if price != 0:
-                        billed.update((call, None) for call in trace.calls if call.cost_usd != 0)
+                    passages = [hit.passage for hit in trace.ranking]
+                    scores[row, column] = metric(_documents(passages), grades)
+                    cost[row] += _price(trace.calls, billed)
                     kept = 0 if following is None else _common_stages(strategy, strategies[following])
                     for position in range(kept, len(strategy.stages)):
                         run.shared.forget(strategy.prefix(question.text, position, current))
@@ -222,5 +228,13 @@ def _common_stages(strategy: Strategy, following: Strategy) -> int:
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _documents(ranking: Ranking) -> list[str]:
-    return list(dict.fromkeys(hit.passage.doc_id for hit in ranking))
+def _price(calls: Sequence[ModelCall], billed: dict[ModelCall, None]) -> float:
+    """US dollars of calls, NaN when unknown; adds those that are not free to `billed`."""
+    price = Cost.of(calls).usd
+    if price != 0:
+        billed.update((call, None) for call in calls if call.cost_usd != 0)
+    return np.nan if price is None else price
+
+
+def _documents(passages: Iterable[Passage]) -> list[str]:
+    return list(dict.fromkeys(passage.doc_id for passage in passages))

@@ -170,7 +170,7 @@ class SweepResult(Stored):
         """The finalists by quality, time and cost, named by the settings that differ from the defaults."""
         return [
             Point(
-                describe_changes((self.strategy, row.controls)) or "the catalogue's defaults",
+                describe_changes((self.strategy, row.controls)) or Message("the defaults"),
                 row.mean,
                 row.seconds,
                 row.cost_usd,

@@ -2,7 +2,7 @@
 
 from .changes import RankChange, SentenceChange, answer_changes, rank_changes
 from .fate import Fate, fates, fates_json, summary
-from .flow import FlowColumn, Lane, Place, flow_columns, lanes, stage_title
+from .flow import FlowColumn, Lane, Place, flow_columns, lanes, query_title, stage_title
 from .missed import Missed, WhyNot, why_not
 from .scores import Part, ScoreLine, decompose
 from .tipping import ControlTips, TippingPoint, tipping_points
@@ -30,6 +30,7 @@ __all__ = [
     "fates_json",
     "flow_columns",
     "lanes",
+    "query_title",
     "rank_changes",
     "stage_title",
     "summary",

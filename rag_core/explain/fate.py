@@ -12,7 +12,7 @@ from ..stages import Mmr, ReciprocalRankFusion, Threshold, Top
 from ..values.message import Message
 from ..values.trace import Step, Trace
 from ..values.types import Hit, Passage, Ranking
-from .flow import FlowColumn, Lane, Place, lanes, last_hits, places, ranks, stage_title
+from .flow import FlowColumn, Lane, Place, lanes, last_hits, places, query_title, ranks, stage_title
 from .fusions import fusion_of
 
 FateKind = Literal[
@@ -168,7 +168,7 @@ class _Judge:
         """Kind, text and numbers of a fate that `step` decided."""
         rank = Message("rank {rank}", rank=best.rank)
         if lane.apart and lane.origin != "question":
-            rank = Message("rank {rank} for {query}", rank=best.rank, query=lane.origin)
+            rank = Message("rank {rank} for {query}", rank=best.rank, query=query_title(lane.origin))
         match step.stage:
             case Top.__name__:
                 k = step.params["k"]

@@ -31,11 +31,31 @@ TITLES = {
     "Threshold": Message("θ"),
     "Generate": Message("Answer"),
 }
+QUERIES = {
+    "question": Message("question"),
+    "standalone": Message("standalone"),
+    "synonyms": Message("synonyms"),
+    "expanded": Message("expanded"),
+    "complications": Message("complications"),
+    "paraphrasing": Message("paraphrasing"),
+    "aspect_specific": Message("aspect-specific"),
+    "entity_aware": Message("entity-aware"),
+    "clarification": Message("clarification"),
+    "entity_expansion": Message("entity expansion"),
+    "retrieval_condense": Message("condensed for retrieval"),
+    "transform": Message("rephrased"),
+    "hypothetical": Message("hypothetical passage"),
+}
 
 
 def stage_title(stage: str) -> str:
     """What people call a stage or a retriever: "MMR" for "Mmr"; its own name if it has no other."""
     return TITLES.get(stage, stage)
+
+
+def query_title(origin: str) -> str:
+    """What people call the template that wrote a query: "entity-aware"; its own name if it has no other."""
+    return QUERIES.get(origin, origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +151,9 @@ def ranks(where: Sequence[Place], columns: Sequence[FlowColumn]) -> tuple[int | 
 
 def _search(lane: Lane) -> str:
     name = stage_title(lane.retriever)
-    return name if lane.origin == "question" else f"{name} · {lane.origin}"
+    if lane.origin == "question":
+        return name
+    return Message("{search} · {query}", search=name, query=query_title(lane.origin))
 
 
 def rankings(trace: Trace) -> tuple[Ranking, ...]:

@@ -16,7 +16,7 @@ from ..values.message import Message
 from ..values.trace import Trace
 from ..values.types import Passage, Ranking
 from .fate import Fate, at_least_apart, fates
-from .flow import stage_title
+from .flow import query_title, stage_title
 from .replay import Replay
 
 MOST_RANKED = 20_000  # passages of a corpus whose vectors are all read to tell a dense rank; a second or so
@@ -123,7 +123,7 @@ def _missed(
     origin = ranking.query.origin
     name = stage_title(ranking.retriever)
     if origin != "question":
-        name = Message("{search} of {origin}", search=name, origin=origin)
+        name = Message("{search} of {origin}", search=name, origin=query_title(origin))
     text = _clause(name, isinstance(retriever, Bm25), rank, score, len(ranking), last)
     return Missed(ranking.retriever, origin, ranking.query.text, rank, score, len(ranking), last, text)
 

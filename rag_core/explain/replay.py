@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -14,6 +15,7 @@ from ..runtime.context import Context
 from ..runtime.run import Limits, Run
 from ..runtime.services import Embedder, Reranker, Services
 from ..values.errors import ConfigError, LimitReached, StageError
+from ..values.message import Message
 from ..values.trace import Trace
 
 Values = Mapping[str, object]
@@ -42,7 +44,8 @@ class Replay:
         self.trace = trace
         if trace.engine != services.engine:
             raise ConfigError(
-                "The models or the index have changed since this result was made.", "Ask the question again."
+                Message("The models or the index have changed since this result was made."),
+                Message("Ask the question again."),
             )
         self.services = replace(
             services,
@@ -93,6 +96,11 @@ class Replay:
     def used(self, values: Values) -> frozenset[str]:
         """Ids of the passages the answer would be written from; raises as `run` does."""
         return frozenset(hit.id for hit in self.run(values).ranking)
+
+    @functools.cached_property
+    def used_now(self) -> frozenset[str]:
+        """Ids of the passages with the trace's own values; raises as `run` does."""
+        return self.used({})
 
 
 class _OutOfReach:

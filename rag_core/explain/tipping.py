@@ -141,7 +141,7 @@ def _choices(replay: Replay, others: Sequence[object], tips: ControlTips) -> Con
     points, told = [], 0
     for value in others:
         with suppress(NeedsModel):
-            same = replay.used({tips.control: value}) == replay.used({})
+            same = replay.used({tips.control: value}) == replay.used_now
             told += 1
             if not same:
                 points.append(_point(replay, {tips.control: value}, value, tips.current, tips))
@@ -216,7 +216,7 @@ class _Move:
     def _same(self, value: float) -> bool:
         """Whether a value leaves the passages as they are; one that cannot be set counts as no change."""
         try:
-            return self.replay.used(self.assign(value)) == self.replay.used({})
+            return self.replay.used(self.assign(value)) == self.replay.used_now
         except ConfigError:
             return True
 

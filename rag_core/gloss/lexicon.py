@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 
-from .lemmas import is_english, lemma
+from ..language.spelling import in_dictionary
+from .lemmas import lemma
 from .rules import cognate, readings
 from .spelling import plain, respelt, sound, typed_plain, with_accents
 
@@ -49,7 +50,7 @@ class Lexicon:
 
     def is_english(self, word: str) -> bool:
         """Whether a word is English as it stands."""
-        return word in self._english or is_english(word)
+        return word in self._english or in_dictionary(word, "en")
 
     def _by_rule(self, word: str) -> str | None:
         base = lemma(word)

@@ -22,6 +22,7 @@ _FORM = re.compile(rf"{_WORD.pattern}|#")  # a word of a phrase
 _SPACES = re.compile(r"[ \t]+(?=[ \t.,;:?!)]|$)", re.MULTILINE)  # left where a word is dropped
 _OPENING = str.maketrans("", "", "¿¡")
 _INSIDE = re.compile(r"[\w,;)%][ \t]+[\"«(]?$|-$")  # what precedes a word inside a sentence
+_BETWEEN = ' \t\n"«('  # what of it may follow its first character
 _CACHED_TEXTS = 1024
 
 
@@ -86,7 +87,7 @@ class Gloss:
 
     def _is_unread(self, text: str, start: int, end: int) -> bool:
         word = text[start:end]
-        name = word[0].isupper() and _INSIDE.search(text, 0, start)
+        name = word[0].isupper() and _is_inside(text, start)
         return end - start > 1 and word.isalpha() and not name and not self._words.is_english(word.lower())
 
     def _read_text(self, text: str) -> str:
@@ -124,16 +125,22 @@ class Gloss:
 
     def _word(self, text: str, start: int, end: int) -> str | None:
         word = text[start:end]
-        if any(char.isdigit() for char in word):
+        if not word.isalpha() and any(map(str.isdigit, word)):
             return None
         if self._thesaurus and word in self._thesaurus.ambiguous:
             concept = self._thesaurus.reading(word, text, "es")
             return concept.preferred("en") if concept else None
         if word.isupper() and (short := self._abbreviations.get(word)):
             return short
-        if word[0].isupper() and _INSIDE.search(text, 0, start):  # a name, or the B of "hepatitis B"
+        if word[0].isupper() and _is_inside(text, start):  # a name, or the B of "hepatitis B"
             return self._words.known(word.lower()) if len(word) > 1 else None
         return self._words.read(word.lower())
+
+
+def _is_inside(text: str, start: int) -> bool:
+    """Whether a word that starts here is inside a sentence, not at its beginning."""
+    before = len(text[:start].rstrip(_BETWEEN))
+    return _INSIDE.search(text, max(before - 1, 0), start) is not None  # from 0 it would read the whole text
 
 
 def _runs(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:

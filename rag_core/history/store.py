@@ -36,13 +36,14 @@ from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from ..values.errors import MissingResource, SettingsError, StorageError
+from ..values.message import Message
 from ..values.private import private_file, private_folder, private_home
 from ..values.settings import Settings
 from ..values.visible import valid
 from .record import Asked, from_bytes, to_bytes
 
 FILE = Path("history", "questions.sqlite")  # in the state folder
-OFF = "Or set RAG_HISTORY=off to keep no history."
+OFF = Message("Or set RAG_HISTORY=off to keep no history.")
 
 _QUESTIONS = Table(
     "rag_questions",
@@ -185,8 +186,8 @@ class History:
         except (SQLAlchemyError, OSError) as error:
             why = str(getattr(error, "orig", None) or error)
             raise StorageError(
-                f"The history in {self.where} cannot be used: {why}.",
-                f"Check the folder, the disk or the database. {OFF}",
+                Message("The history in {where} cannot be used: {why}.", where=self.where, why=why),
+                Message("Check the folder, the disk or the database. {off}", off=OFF),
             ) from error
 
     def _make_private(self) -> None:
@@ -216,13 +217,17 @@ def open_history(settings: Settings) -> History | None:
         return History(_engine(url), url.render_as_string(hide_password=True).partition("?")[0])
     except ModuleNotFoundError as error:
         raise MissingResource(
-            f"RAG_DATABASE_URL needs the package {error.name}, which is not installed.",
-            f"Install it with pip, or name another driver in the address. {OFF}",
+            Message(
+                "RAG_DATABASE_URL needs the package {package}, which is not installed.", package=error.name
+            ),
+            Message("Install it with pip, or name another driver in the address. {off}", off=OFF),
         ) from error
     except (ArgumentError, ValueError):
         raise SettingsError(
-            "Setting RAG_DATABASE_URL is not the address of a database.",
-            f"Write it as SQLAlchemy does, such as postgresql+psycopg://user@host/name. {OFF}",
+            Message("Setting RAG_DATABASE_URL is not the address of a database."),
+            Message(
+                "Write it as SQLAlchemy does, such as postgresql+psycopg://user@host/name. {off}", off=OFF
+            ),
         ) from None  # the error repeats the address, which may have a password
 
 

@@ -3,7 +3,14 @@
 from .build import CorpusStore, Report, chunked
 from .chunking import Chunking
 from .enrich import CACHE as CONTEXTS
-from .enrich import Enricher, EnrichmentEstimate, LlmEnricher, OfflineEnricher, context_template
+from .enrich import (
+    DocumentPassages,
+    Enricher,
+    EnrichmentEstimate,
+    LlmEnricher,
+    OfflineEnricher,
+    context_template,
+)
 from .enriched import EnrichedStore
 from .forgetting import Forgettable, find_file, find_forgettable, forget_corpus, forget_documents
 from .key_value_cache import text_key
@@ -20,6 +27,7 @@ __all__ = [
     "Chunking",
     "CorpusIndex",
     "CorpusStore",
+    "DocumentPassages",
     "EnrichedStore",
     "Enricher",
     "EnrichmentEstimate",

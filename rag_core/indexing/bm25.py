@@ -9,7 +9,7 @@ import operator
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,14 @@ from ..language.analysis import without_tilde
 
 Scores = NDArray[np.float64]
 
+CACHED_TERMS = 256  # impacts kept: those of the questions just asked
 NEGATIVE_IDF = 0.25  # share of the mean idf that replaces a negative one; rank_bm25's epsilon
 
 
 class Postings(NamedTuple):
-    """The passages of each term: those of row r are columns[starts[r]:starts[r + 1]], each with a value."""
+    """The passages of each term: those of row r are columns[starts[r]:starts[r + 1]], each with a term frequency."""
 
-    values: Scores
+    values: NDArray[np.integer[Any]] | Scores
     columns: NDArray[np.int32]
     starts: NDArray[np.int64]
 
@@ -63,7 +64,8 @@ class Bm25Index:
         self._frequencies = frequencies
         self._lengths = lengths
         self._average_length = average_length
-        self._impacts = functools.lru_cache(maxsize=8)(self._compute_impacts)
+        self._impacts = functools.lru_cache(maxsize=CACHED_TERMS)(self._compute_impacts)
+        self._norms = functools.lru_cache(maxsize=8)(self._compute_norms)
 
     @classmethod
     def fit(cls, documents: Sequence[Sequence[str]]) -> Bm25Index:
@@ -78,43 +80,50 @@ class Bm25Index:
         columns = np.repeat(
             np.arange(len(documents), dtype=np.int32), [len(counts) for counts in frequencies]
         )
-        values = np.array([count for counts in frequencies for count in counts.values()], np.float64)
+        values = np.array([count for counts in frequencies for count in counts.values()])
         order = np.argsort(rows, kind="stable")
         starts = np.cumsum([0, *containing.values()])
-        postings = Postings(values[order], columns[order], starts)
+        small = values[order].astype(np.min_scalar_type(values.max()))  # one byte each, as a rule
+        postings = Postings(small, columns[order], starts)
         lengths = np.array([len(document) for document in documents])
         idf = _idf(list(containing.values()), len(documents))
         return cls(vocabulary, idf, postings, lengths, int(lengths.sum()) / len(documents))
 
-    def scores(
-        self, query: Sequence[str], k1: float = 1.5, b: float = 0.75
-    ) -> tuple[Scores, NDArray[np.bool_]]:
-        """BM25 score of every passage, and which passages contain a query term.
-
-        A matching passage can score 0 or less (idf 0, tiny collections), so use the second value, not
-        `score > 0`, to tell hits.
-
-        Returns:
-            (passages,) scores and (passages,) matches.
-        """
-        impacts = self._impacts(k1, b)
+    def scores(self, query: Sequence[str], k1: float = 1.5, b: float = 0.75) -> Scores:
+        """(passages,) BM25 scores. A matching passage can score 0 or less (idf 0, tiny collections)."""
         scores = np.zeros(len(self._lengths))
-        matched = np.zeros(len(self._lengths), np.bool_)
         for term in query:
             row = self._row(term)
-            if row is not None:
-                start, end = impacts.starts[row], impacts.starts[row + 1]
-                columns = impacts.columns[start:end]
-                scores[columns] += impacts.values[start:end]
-                matched[columns] = True
-        return scores, matched
+            if row is not None:  # `add.at` is several times faster than `scores[...] +=`
+                np.add.at(scores, self._passages(row), self._impacts(row, k1, b))
+        return scores
+
+    def matches(self, query: Sequence[str]) -> NDArray[np.intp]:
+        """The places of the passages that contain a query term, in order."""
+        rows = {row for term in query if (row := self._row(term)) is not None}
+        found = np.zeros(len(self._lengths), np.bool_)
+        for row in rows:
+            found[self._passages(row)] = True
+        return np.flatnonzero(found)
+
+    def best(
+        self, query: Sequence[str], k: int, k1: float = 1.5, b: float = 0.75
+    ) -> tuple[NDArray[np.intp], Scores]:
+        """The places of the passages that score at least as the k-th best of those that contain a query term.
+
+        Returns:
+            Places in any order, k or more where others tie with the k-th, and their scores.
+        """
+        scores = self.scores(query, k1, b)
+        places = _leading(scores, k)
+        if not len(places) or scores[places].min() <= 0:  # passages without a query term score 0
+            matching = self.matches(query)
+            places = matching[_leading(scores[matching], k)]
+        return places, scores[places]
 
     def document_frequency(self, query: Sequence[str]) -> int:
         """Number of passages that contain a query term."""
-        rows = {row for term in query if (row := self._row(term)) is not None}
-        postings = self._frequencies
-        found = [postings.columns[postings.starts[row] : postings.starts[row + 1]] for row in rows]
-        return len(np.unique(np.concatenate(found))) if found else 0
+        return len(self.matches(query))
 
     def _row(self, term: str) -> int | None:
         """A term's row; an unknown term can match one with ñ for n, if only one does."""
@@ -124,14 +133,22 @@ class Bm25Index:
         rows = self._without_tilde.get(term, ())
         return rows[0] if len(rows) == 1 else None
 
-    def _compute_impacts(self, k1: float, b: float) -> Postings:
-        tf, columns, starts = self._frequencies
-        rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    def _passages(self, row: int) -> NDArray[np.int32]:
+        """The places of the passages that contain a row's term."""
+        _, columns, starts = self._frequencies
+        return columns[starts[row] : starts[row + 1]]
+
+    def _compute_impacts(self, row: int, k1: float, b: float) -> Scores:
+        """What a row's term adds to the score of each of its passages."""
+        values, _, starts = self._frequencies
+        tf, norms = values[starts[row] : starts[row + 1]], self._norms(k1, b)
         # Operand order as in BM25Okapi.get_scores: it decides the last bit.
-        values = self._idf[rows] * (
-            tf * (k1 + 1) / (tf + k1 * (1 - b + b * self._lengths[columns] / self._average_length))
-        )
-        return Postings(values, columns, starts)
+        impacts = self._idf[row] * (tf * (k1 + 1) / (tf + norms[self._passages(row)]))
+        return np.asarray(impacts, np.float64)
+
+    def _compute_norms(self, k1: float, b: float) -> Scores:
+        """k1 · (1 − b + b · |d| / avgdl) of every passage."""
+        return np.asarray(k1 * (1 - b + b * self._lengths / self._average_length), np.float64)
 
     def save(self, path: Path) -> None:
         """Write to one .npz file."""
@@ -154,6 +171,13 @@ class Bm25Index:
             return cls(
                 vocabulary, arrays["idf"], postings, arrays["lengths"], float(arrays["average_length"])
             )
+
+
+def _leading(scores: Scores, k: int) -> NDArray[np.intp]:
+    """The places of the k highest scores, and of all that equal the lowest of these."""
+    if k >= len(scores):
+        return np.arange(len(scores))
+    return np.flatnonzero(scores >= np.partition(scores, -k)[-k])
 
 
 def _idf(containing: Sequence[int], passages: int) -> Scores:

@@ -15,7 +15,6 @@ from ..values.profile import Profile
 from ..values.sources import sources_to_json
 from ..values.types import Cost, ModelCall, Passage
 from .chunking import Chunking
-from .enrich import Enricher
 from .enriched import EnrichedStore
 from .folder import IndexFolder
 from .progress import Progress, no_progress
@@ -26,7 +25,6 @@ from .vectors import BeforeEmbedding, VectorCache, shipped_files
 from .write_report import WriteReport
 
 if TYPE_CHECKING:
-    from llama_index.core.schema import BaseNode
     from llama_index.core.schema import Document as LlamaDocument
 
 
@@ -259,19 +257,14 @@ class CorpusStore(IndexFolder):
         return index.manifest.documents, lambda: read_documents(generation), current, {}
 
 
-def chunked(
-    documents: Sequence[Document], embedder: Embedder, enricher: Enricher | None = None
-) -> list[Passage]:
-    """The passages of an index of these documents, in order, with contexts if there is an enricher."""
+def chunked(documents: Sequence[Document], embedder: Embedder) -> list[Passage]:
+    """The passages of an index of these documents, in order, without contexts."""
     from .passage_parser import PassageParser
     from .passages import passage_in
-    from .pipeline import EnrichPassages
 
     reading = SourceFiles("", list(documents))
     sources = [_llama_document(document, reading) for document in documents]
-    nodes: Sequence[BaseNode] = PassageParser(embedder.count).get_nodes_from_documents(sources)
-    if enricher:
-        nodes = EnrichPassages(sources, enricher, no_progress, [])(nodes)
+    nodes = PassageParser(embedder.count).get_nodes_from_documents(sources)
     return [passage_in(node) for node in nodes]
 
 

@@ -292,9 +292,10 @@ class CorpusIndex:
     def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
         """The k best BM25 hits for a text, and for its gloss if there is one."""
         terms = query_tokens(text, self._languages, self.reading(text))
-        scores, matched = self._bm25.scores(terms, k1, b)
-        rows = sorted(np.flatnonzero(matched), key=lambda row: (-scores[row], self._order[row]))
-        return [Hit(self.passages[self._order[row]], float(scores[row]), "bm25") for row in rows[:k]]
+        places, scores = self._bm25.best(terms, k, k1, b)
+        found = zip((self._order[place] for place in places), scores.tolist(), strict=True)
+        best = sorted(found, key=lambda hit: (-hit[1], hit[0]))[:k]
+        return [Hit(self.passages[identity], score, "bm25") for identity, score in best]
 
     def reading(self, text: str) -> str:
         """What `lexical` searches for beside a text: its gloss, or the text itself."""

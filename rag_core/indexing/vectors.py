@@ -23,7 +23,8 @@ from ..values.types import ModelCall, Vectors
 from .key_value_cache import KeyValueCache, text_key
 
 PROBE_KEY = text_key(PROBE)
-BATCH = 64  # texts embedded between saves
+BATCH = 64  # texts of a request to a server, saved before the next
+LOCAL_BATCH = 256  # texts embedded here between saves: enough to keep all processors busy
 LanguageText = tuple[str, str]  # a text and its language
 Progress = Callable[[int, int], None]  # (done, total)
 BeforeEmbedding = Callable[[Sequence[Sequence[str]]], None]
@@ -175,13 +176,14 @@ class VectorCache:
             unread = dict(zip(keys, zip(read, texts, strict=True), strict=True))
             missing = [(key, *unread[key]) for key in unread if key not in found]
             missing.sort(key=lambda item: len(item[1]))  # batches of similar length need little padding
-            batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
+            size = BATCH if self._served else LOCAL_BATCH
+            batches = [missing[start : start + size] for start in range(0, len(missing), size)]
             if batches:
                 probes = [[PROBE]] if self._served else []
                 self._before(probes + [[text for _, text, _ in batch] for batch in batches])
                 self._check_model(database, calls)
             for number, batch in enumerate(batches):
-                progress(number * BATCH, len(missing))
+                progress(number * size, len(missing))
                 texts, languages = zip(*(text for _, _, text in batch), strict=True)
                 fresh, bills = self._embedder.embed(texts, "passage", languages)
                 calls += bills

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
 from ..data.answer_set import JudgedAnswer, answer_file, read_answer_set, sentence_terms
 from ..data.benchmark import SPLITS, Question, read_builtin
+from ..language.patterns import Term
 from ..values.errors import DataError
 from ..values.types import Passage
 
@@ -26,6 +28,11 @@ def check_answer_sets(
     """
     counts: dict[str, int] = {}
     problems: list[str] = []
+
+    @functools.cache
+    def terms(passage: str) -> list[tuple[Term, ...]]:
+        return sentence_terms(passages[passage].text, passages[passage].language)
+
     for split in SPLITS:
         path = answer_file(data, split)
         if not path.is_file():
@@ -40,7 +47,7 @@ def check_answer_sets(
         elsewhere = {question.id for question in questions} - {question.id for question in judged.questions}
         unanswerable = {question.id for question in judged.unanswerable}
         for identity, one in answers.items():
-            found = [*_statement_problems(one, passages)]
+            found = [*_statement_problems(one, passages.keys(), terms)]
             if identity in elsewhere:
                 found.append("the id belongs to a question of the other split; give the new question its own")
             outside = one.question.kind == "outside" if one.own else identity in unanswerable
@@ -52,18 +59,19 @@ def check_answer_sets(
     return counts, problems
 
 
-def _statement_problems(judged: JudgedAnswer, passages: Mapping[str, Passage]) -> Iterator[str]:
-    """Passages that do not exist, and statements that no sentence of their passages says acceptably."""
-    for unknown in sorted(judged.passages - passages.keys()):
+def _statement_problems(
+    judged: JudgedAnswer, passages: Set[str], terms: Callable[[str], list[tuple[Term, ...]]]
+) -> Iterator[str]:
+    """Passages that do not exist, and statements that no sentence of their passages says acceptably.
+
+    Args:
+        terms: the terms of each sentence of a passage.
+    """
+    for unknown in sorted(judged.passages - passages):
         yield f"there is no passage {unknown}"
     for one in judged.must:
-        tied = [passages[key] for key in one.passages if key in passages]
-        saying = [
-            sentence
-            for passage in tied
-            for sentence in sentence_terms(passage.text, passage.language)
-            if one.said_in([sentence])
-        ]
+        tied = [key for key in one.passages if key in passages]
+        saying = [sentence for key in tied for sentence in terms(key) if one.said_in([sentence])]
         if tied and not saying:
             yield f"no sentence of the passages of {one.says!r} matches one of its patterns"
         for unwanted in judged.must_not:

@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,16 @@ from ..data.benchmark import GRADES, KINDS, SPLITS, URGENCY, Question, read_qrel
 from ..data.collection import check_collection
 from ..data.documents import Document, read_collection
 from ..gloss import list_problems, read_entries, redundant
-from ..indexing import Enricher, LanguageText, chunked, read_shipped, shipped_files, text_key, write_shipped
+from ..indexing import (
+    DocumentPassages,
+    Enricher,
+    LanguageText,
+    chunked,
+    read_shipped,
+    shipped_files,
+    text_key,
+    write_shipped,
+)
 from ..language.analysis import LANGUAGES
 from ..offline.memory import sentences_of
 from ..runtime.services import Embedder
@@ -25,6 +35,7 @@ from ..values.errors import DataError, StorageError
 from ..values.message import Message
 from ..values.notice import NOTICE
 from ..values.sources import is_old
+from ..values.types import Passage
 from .answer_sets import check_answer_sets
 from .question_labels import label_problems
 from .reading_alone import passage_problems
@@ -46,7 +57,8 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
     problems = check_collection(data / "corpus")
     documents = read_collection(data / "corpus")
     by_id = {document.id: document for document in documents}
-    passages = {passage_key(passage.id): passage for passage in chunked(documents, embedder)}
+    plain = chunked(documents, embedder)
+    passages = {passage_key(passage.id): passage for passage in plain}
     for document, own in groupby(passages.values(), lambda passage: passage.doc_id):
         problems += passage_problems(by_id[document], own)
     table = read_actions(data / "actions.toml")
@@ -62,7 +74,7 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
         "passages": len(passages),
         "signs": compared,
     }
-    for path, texts in vector_texts(data, documents, embedder, enricher).items():
+    for path, texts in vector_texts(data, documents, plain, embedder, enricher).items():
         problems += _vector_problems(path, texts)
     questions: list[Question] = []
     judged: Counter[str] = Counter()
@@ -95,19 +107,25 @@ def passage_key(identity: str) -> str:
 
 
 def vector_texts(
-    data: Path, documents: Sequence[Document], embedder: Embedder, enricher: Enricher
+    data: Path,
+    documents: Sequence[Document],
+    plain: Sequence[Passage],
+    embedder: Embedder,
+    enricher: Enricher,
 ) -> dict[Path, dict[str, LanguageText]]:
     """The texts to embed: every passage of the documents, plain and with its context, and every sentence.
+
+    Args:
+        plain: the passages of the documents, in order, without contexts.
 
     Returns:
         File of shipped vectors -> text as the model reads it -> the text and its language.
     """
-    plain = chunked(documents, embedder)
     passages = [
         (passage.indexed_text, passage.language)
-        for passage in (*plain, *chunked(documents, embedder, enricher))
+        for passage in (*plain, *_with_contexts(documents, plain, enricher))
     ]
-    sentences = [(text, "") for passage in plain for text in sentences_of(passage)]
+    sentences = [(text, passage.language) for passage in plain for text in sentences_of(passage)]
     files = shipped_files(data / "vectors", embedder.weights)
     return {
         path: {embedder.read(*text): text for text in texts}
@@ -115,12 +133,25 @@ def vector_texts(
     }
 
 
+def _with_contexts(
+    documents: Sequence[Document], plain: Sequence[Passage], enricher: Enricher
+) -> Iterator[Passage]:
+    texts = {document.id: document.text for document in documents}
+    sources = [
+        DocumentPassages(texts[name], tuple(own))
+        for name, own in groupby(plain, lambda passage: passage.doc_id)
+    ]
+    contexts = enricher.enrich(sources, lambda done, total: None).contexts
+    return (replace(passage, context=context) for passage, context in zip(plain, contexts, strict=True))
+
+
 def write_vectors(data: Path, embedder: Embedder, enricher: Enricher) -> int:
     """Update the shipped vectors of the built-in passages and their sentences; returns their number.
 
     Texts that already have a vector are not embedded again; delete the files to embed all of them.
     """
-    files = vector_texts(data, read_collection(data / "corpus"), embedder, enricher)
+    documents = read_collection(data / "corpus")
+    files = vector_texts(data, documents, chunked(documents, embedder), embedder, enricher)
     for path, texts in files.items():
         known = read_shipped(path)
         vectors = {key: np.frombuffer(vector, np.float32) for key, vector in known.items()}

@@ -8,10 +8,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..data.documents import BUILTIN
 from ..values.errors import IndexDamaged
-from .lab import Lab
+
+if TYPE_CHECKING:
+    from .lab import Lab
 
 MOST_OPEN = 3  # labs beside the built-in one; their passages and vectors are in memory
 

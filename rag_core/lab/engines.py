@@ -6,9 +6,11 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..indexing import CorpusIndex, StoredVectors, shipped_files
 from ..language.analysis import warm_up
+from ..language.detector import unpack_in
 from ..language.spelling import Spelling, count_words
 from ..language.thesaurus import Thesaurus
 from ..language.writing_out import WrittenOut
@@ -26,6 +28,9 @@ from ..values.model_choice import ModelChoice
 from ..values.pricing import PriceList
 from ..values.settings import Settings, read_settings
 from .paid_models import PaidModels
+
+if TYPE_CHECKING:
+    from ..offline.llm import OfflineLlm
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,7 @@ class Engines:
         )
         return WrittenOut(self.thesaurus, spelling.read)
 
-    def offline(self, index: Index) -> LlamaLlm:
+    def offline(self, index: Index) -> OfflineLlm:
         """The offline engine, which searches `index` for its rewrites."""
         return load_offline(self.prices, self.embedder, self.scorer, self.thesaurus, index)
 
@@ -143,6 +148,7 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
     tell("loading the embedding model")
     embedder = load_embedder(settings, prices, thesaurus)
     tell("loading the language tools")
+    unpack_in(settings.home)
     warm_up()
     tell("loading the answer engine")
     stored = StoredVectors(*vector_files(settings, MINILM_WEIGHTS))

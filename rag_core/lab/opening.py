@@ -79,9 +79,6 @@ def open_lab(
     Raises:
         RagError: what is missing, and the command that mends it.
     """
-    # whole, by one thread: of two that import parts of it at once, one can meet a half-made module
-    import llama_index.core  # noqa: F401
-
     settings = settings or read_settings()
     check_corpus_name(corpus)
     reading = _reading(settings, corpus, documents, progress)  # before the models, which take much longer
@@ -357,7 +354,7 @@ def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, pr
         vector_files(settings, reader.weights)[0], reader, vector_files(settings, reader.weights)[1]
     )
     texts = [(passage.indexed_text, passage.language) for passage in passages]
-    texts += [(text, "") for passage in passages for text in sentences_of(passage)]
+    texts += [(text, passage.language) for passage in passages for text in sentences_of(passage)]
     with suppress(StorageError):  # they are embedded when a question first finds them
         cache.vectors(texts, lambda done, total: progress("sentences", done, total))
 

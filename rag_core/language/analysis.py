@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import re
 import threading
@@ -11,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from .detector import detector
 from .punkt import splitter, trained
 
 LANGUAGES = {"en": "english", "es": "spanish"}  # ISO 639-1 code -> name in NLTK and Snowball
@@ -75,7 +75,7 @@ def language_of(text: str) -> str:
     """
     if not any(char.isalpha() for char in text):
         return "en"
-    code = _detector(tuple(LANGUAGES) if _is_latin(text) else ()).classify(text)[0]
+    code = detector(tuple(LANGUAGES) if _is_latin(text) else ()).classify(text)[0]
     return str(code)
 
 
@@ -89,7 +89,7 @@ def confident_language(text: str, expected: Iterable[str] = ()) -> str:
         return ""
     if not _is_latin(text):
         return language_of(text)
-    code, probability = _detector(tuple(sorted({*COMMON_LANGUAGES, *expected}))).classify(text)
+    code, probability = detector(tuple(sorted({*COMMON_LANGUAGES, *expected}))).classify(text)
     return str(code) if probability >= MIN_CONFIDENCE else ""
 
 
@@ -239,15 +239,3 @@ def stop_words(language: str) -> frozenset[str]:
     listed = (trained() / "corpora" / "stopwords" / LANGUAGES[language]).read_text(encoding="utf-8")
     words = {word for word in _WORD.findall(listed) if len(word) > 1}
     return frozenset(words | _KEPT_SINGLE[language] | _QUESTION_WORDS.get(language, frozenset()))
-
-
-@functools.cache
-def _detector(languages: tuple[str, ...]) -> Any:
-    """A detector for these languages, or for all it knows; probabilities sum to 1."""
-    if not languages:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-        return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    detector = copy.copy(_detector(()))  # shares the model of 70 MB; the languages are its own
-    detector.set_languages([code for code in languages if code in detector.nb_classes])
-    return detector

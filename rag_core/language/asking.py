@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 Kind = Literal[
-    "quantity", "time", "permission", "action", "definition", "cause", "treatment", "reassurance", "signs",
-    "risk", "test", "who", "where", "avoid",
+    "quantity", "dose", "time", "permission", "action", "definition", "cause", "treatment", "reassurance", "signs",
+    "risk", "test", "who", "where", "avoid", "food",
 ]  # fmt: skip
 
 _COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|twelve|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce)"
@@ -21,6 +21,9 @@ _NUMBER = rf"(?:\d+(?:[.,]\d+)?|{_COUNT}|an?|one|half|media|un[ao]?)"
 _TIME_UNIT = (
     r"(?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?|trimesters?|"
     r"segundos?|minutos?|horas?|días?|semanas?|mes(?:es)?|años?|trimestres?)"
+)
+_RESULT = (
+    r"(?! (?:tests?|results?|values?|counts?|levels?|scans?|saline))"  # is normal, and nobody is reassured
 )
 
 
@@ -36,7 +39,11 @@ _ASKS: Mapping[Kind, re.Pattern[str]] = {
         r"(?:cut-?off|dose|dosage|dosis|centiles?|percentil|threshold|umbral|puntos? (?:de )?corte|limit|l[ií]mite|g/l|mmol)\b",
         r"(?:am i|is it) (?:over|under|above|below)\b", r"probabilidad",
     ),
+    "dose": _pattern(
+        r"(?:dose|dosage|dosing|dosis|how (?:much|many) .{0,40}(?:take|give[ns]?)\b|cu[aá]nt[ao]s? (?:mg|miligramos|gramos|unidades)\b)",
+    ),
     "time": _pattern(
+        r"follow-?up\b", r"seguimiento\b",
         r"when\b(?! (?:i|you|she|he|we|they|the|my|her|it|pregnant|a|lying|taken|there|should a woman)\b(?! (?:get|go|start|call|have)))",
         r"when (?:is|are|do|does|can|could|should|will|may|must|to)\b",
         r"how (?:long|soon|late|early|often|many (?:hours|days|weeks|months|minutes|times|years))\b",
@@ -102,6 +109,10 @@ _ASKS: Mapping[Kind, re.Pattern[str]] = {
     ),
     "who": _pattern(r"(?:who|whom|whose)\b", r"which (?:women|mothers|babies|people|patients)\b", r"qui[eé]n(?:es)?\b", r"qu[eé] (?:mujeres|madres|beb[eé]s|personas|embarazos)\b"),
     "where": _pattern(r"where\b", r"d[oó]nde\b"),
+    "food": _pattern(
+        r"(?:what|wat|which foods?|food) (?:can|should|may|must|do|to|shall) (?:(?:i|we|she|you) )?(?:not )?eat\b", r"what (?:foods?|diet)\b",
+        r"(?:qu[eé]|q) (?:puedo|debo|puede|se puede|tengo que|hay que) (?:comer|desayunar|cenar)\b", r"qu[eé] (?:como|alimentos|comidas?|dieta)\b",
+    ),
     "avoid": _pattern(
         r"avoid(?:ed|ing)?\b", r"(?:not|n't) (?:eat|drink|take|do|have)\b", r"(?:not|isn't|aren't) (?:allowed|safe)", r"off limits|forbidden|left until",
         r"evitar\w*", r"prohibid\w+", r"contraindicad\w+", r"no (?:puedo|debo|se puede|se debe|puede|debe) (?:comer|beber|tomar|hacer)", r"tengo que dejar",
@@ -110,14 +121,15 @@ _ASKS: Mapping[Kind, re.Pattern[str]] = {
 
 _GIVES: Mapping[Kind, re.Pattern[str]] = {
     "quantity": _pattern(r"\d", rf"{_COUNT}\b", r"(?:half|a third|a quarter|most|la mitad|un tercio|un cuarto) (?:of|de)\b", r"(?:one|a|un[oa]?) (?:in|de cada) ", r"once|twice|double|el doble"),
+    "dose": _pattern(r"\d[\d.,]*(?: (?:to|or|a|o|y|and) \d[\d.,]*)? ?(?:mg|g|grams?|micrograms?|mcg|IU|UI|units?|gramos?|microgramos?|unidades)\b"),
     "time": _pattern(
         rf"{_NUMBER}(?:\s|-)*(?:(?:to|or|and|a|o|y|-|–|y|and a half)\s*{_NUMBER}(?:\s|-)*)?{_TIME_UNIT}", rf"{_TIME_UNIT} \d", r"(?:at|after|before|within|until|during|by) (?:the |each |every )?(?:birth|first|second|third|each|visit|labour|booking)",
         r"(?:every|each|cada) \w+", r"(?:once|as soon as|straight after|una vez|en cuanto|al nacer)\b", r"(?:antes|después|dentro|a partir|hasta|durante) de(?:l)? ",
     ),
     "permission": _pattern(
-        r"(?:safe(?:ly|r)?|unsafe|avoid(?:ed|s|ing)?|allowed|recommended|advised?|advises|harmless|harmful|suitable|contraindicated|forbidden|permitted|necessary|unnecessary|need not|needs? no|enough|fine|all right|unless|only if|only when)\b",
+        r"(?:safe(?:ly|r)?|unsafe|avoid(?:ed|s|ing)?|allowed|recommended|advised?|advises|harmless|harmful|suitable|contraindicated|forbidden|permitted|necessary|unnecessary|required|accept(?:s|ed|able)|need not|needs? no|enough|fine|all right|unless|only if|only when)\b",
         r"(?:can|may|should|must|do|does|is|are)(?: \w+)? not\b", r"(?:cannot|never|can|may|should|must|don't)\b", r"no (?:need|reason|evidence|risk|harm)\b", r"not (?:needed|used|given|taken|eaten|advised|recommended|safe)",
-        r"(?:segur[ao]s?|evit\w+|permit\w+|recomiend\w*|recomendad\w*|aconsej\w*|inofensiv\w*|contraindicad\w*|prohib\w*|necesari\w*|salvo|siempre que|solo si|basta)\b",
+        r"(?:segur[ao]s?|evit\w+|permit\w+|recomiend\w*|recomendad\w*|aconsej\w*|inofensiv\w*|contraindicad\w*|prohib\w*|necesari\w*|acepta\w*|admite\w*|salvo|siempre que|solo si|basta)\b",
         r"no (?:se )?(?:debe|puede|hay|hace falta|es|son|tome|tomes|conviene|use|usa|necesita)\w*\b", r"(?:nunca|puede|pueden|puedes|debe|deben|conviene|hay que)\b",
     ),
     "action": _pattern(
@@ -135,8 +147,8 @@ _GIVES: Mapping[Kind, re.Pattern[str]] = {
         r"(?:trat(?:a|an|amiento|amientos|ar|ado|ada)|se (?:da|dan|administra\w*|usa|usan|toma|toman)|tom[ae]\w*|pastillas?|comprimidos?|antibi[oó]ticos?|insulina|metformina|dieta|mg|dosis|inyecci\w+|crema|alivia\w*|ayuda\w*|terapia|primera (?:opción|elección|línea)|lav\w+|ejercicio|compresas?)\b",
     ),
     "reassurance": _pattern(
-        r"(?:normal(?:ly)?|common(?:ly)?|usual(?:ly)?|harmless|passes|pass|goes? away|go away|settles?|fades?|disappears?|nothing|most (?:women|mothers|babies)|by itself|on its own|does not (?:harm|hurt|mean)|do not (?:harm|count)|not a sign|no cause|improves?|wears off|clears?)\b",
-        r"(?:normal(?:es|mente)?|habitual(?:es|mente)?|frecuentes?|comun(?:es)?|com[uú]n|inofensiv\w+|desaparec\w+|se (?:va|van|pasa|pasan|quita|quitan|resuelve\w*|alivia\w*)|mejora\w*|no (?:hace|causa|es|son|significa|daña)\w*|la mayoría|suele\w*)\b",
+        rf"(?:normal(?:ly)?{_RESULT}|common(?:ly)?|usual(?:ly)?|harmless|passes|pass|goes? away|go away|settles?|fades?|disappears?|nothing|most (?:women|mothers|babies)|by itself|on its own|does not (?:harm|hurt|mean)|do not (?:harm|count)|not a sign|no cause|improves?|wears off|clears?)\b",
+        rf"(?:normal(?:es|mente)?{_RESULT}|habitual(?:es|mente)?|frecuentes?|comun(?:es)?|com[uú]n|inofensiv\w+|desaparec\w+|se (?:va|van|pasa|pasan|quita|quitan|resuelve\w*|alivia\w*)|mejora\w*|no (?:hace|causa|es|son|significa|daña)\w*|la mayoría|suele\w*)\b",
     ),
     "signs": _pattern(
         r"(?:signs?|symptoms?|include|notice|feels?|pain|swelling|bleeding|fever|headache|often|discharge|rash|itching)\b", r"(?:s[ií]ntomas?|señales?|signos?|incluyen?|nota|notar|siente|dolor|hinchazón|sangrado|fiebre|cefalea|suele\w*|avisa\w*)\b",
@@ -151,6 +163,10 @@ _GIVES: Mapping[Kind, re.Pattern[str]] = {
     "avoid": _pattern(
         r"(?:avoid\w*|never|must not|should not|cannot|wait until|left out|leave out|stop\w*|limit\w*|not (?:eaten|used|given|taken|advised|recommended|safe|suitable)|do not|don't|unpasteuri[sz]ed|raw|contraindicated)\b",
         r"(?:evit\w+|nunca|no (?:se )?(?:deben?|pueden?|com\w+|tom\w+|us\w+|recomiend\w+|conviene\w*|es segur\w|son segur\w+)|sin pasteurizar|crud[ao]s?|contraindicad\w+|prohib\w+|limit\w+|dej\w+ de)\b",
+    ),
+    "food": _pattern(
+        r"(?:foods?|eat(?:en)?|diets?|carbohydrates?|bread|fruits?|vegetables?|salad|meat|fish|eggs?|milk|cheese|pulses|nuts|rice|cereals?|liver)\b",
+        r"(?:alimentos?|com[ea]\w*|dietas?|carbohidratos|hidratos|pan|frutas?|verduras?|ensaladas?|carnes?|pescados?|huevos?|leche|quesos?|legumbres|arroz|cereales|h[ií]gado)\b",
     ),
     "where": _pattern(r"(?:hospital|unit|clinic|home|centre|center|ward|pharmacy|under|in the|on the|at the|maternity)\b", r"(?:hospital|centro|casa|consulta|maternidad|farmacia|urgencias|debajo|en el|en la)\b"),
 }  # fmt: skip

@@ -47,7 +47,8 @@ _NEGATIONS = frozenset(
     ["no", "not", "nor", "never", "none", "nobody", "nothing", "without", "neither", "non"]
 )
 _FIXED = frozenset().union(_NEGATIONS, UNITS, *NUMBER_WORDS.values(), *TENS.values())
-_lock = threading.Lock()  # the dictionaries take a second to load; only one thread should do so
+_NEVER_UNKNOWN = _KEPT | _FIXED | DRUGS
+dictionaries = threading.Lock()  # they take up to a second to load; only one thread should do so
 
 
 class _Found(NamedTuple):
@@ -172,7 +173,7 @@ class Spelling:
         name = match[0][0].isupper() and _INSIDE.search(question, 0, match.start())
         if short_form or name or not 3 <= len(word) <= LONGEST or not _VOWEL.search(word):
             return False
-        return word not in _KEPT | _FIXED | DRUGS and not self._knows(word)
+        return word not in _NEVER_UNKNOWN and not self._knows(word)
 
     def _knows(self, word: str) -> bool:
         english, spanish = self._vocabularies
@@ -220,10 +221,10 @@ def count_words(
 
 def in_dictionary(word: str, language: str) -> bool:
     """Whether simplemma's dictionary of a language has a word."""
-    with _lock:
+    with dictionaries:
         import simplemma
 
-        return bool(simplemma.is_known(word, language))
+        return bool(simplemma.is_known(word, language, low_memory=True))  # a tenth of the memory
 
 
 def is_medicine(word: str) -> bool:

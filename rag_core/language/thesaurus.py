@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..values.errors import DataError
+from ..values.message import Message
 from .analysis import LANGUAGES, Word, without_tilde, words_of
 
 TermKind = Literal["term", "lay", "abbreviation"]
@@ -92,11 +93,12 @@ class Thesaurus:
         self.concepts = {concept.id: concept for concept in concepts}
         self.ambiguous = {short: tuple(readings) for short, readings in (ambiguous or {}).items()}
         self._names = {language: self._by_name(language) for language in LANGUAGES}
-        self._longest = max((len(key) for names in self._names.values() for key in names), default=0)
+        self._reach = {language: _reach(names) for language, names in self._names.items()}
         self._abbreviations = {
             short: concept for concept in self.concepts.values() for short in concept.abbreviations
         }
         shorts = [*self._abbreviations, *self.ambiguous]
+        self._longest_short = max(map(len, shorts), default=0)  # characters
         self._vowelless = {short.lower(): short for short in shorts if _cannot_be_a_word(short)}
         self._cues = {
             (short, language): [_phrases(reading.cues, language) for reading in readings]
@@ -114,19 +116,17 @@ class Thesaurus:
     def read(cls, path: Path) -> Thesaurus:
         """Read data/thesaurus.toml; `rag index --check` reports its faults.
 
+        The same content gives the same object: to find its names takes half a second.
+
         Raises:
             DataError: the file is missing or not TOML, or a concept lacks a field.
         """
         try:
-            tables = tomllib.loads(path.read_text(encoding="utf-8"))
-            ambiguous = {
-                row["abbr"]: [Reading(found["concept"], tuple(found["cues"])) for found in row["readings"]]
-                for row in tables.get("ambiguous", [])
-            }
-            return cls(map(_concept, tables["concept"]), ambiguous)
+            return _parsed(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(
-                f"The thesaurus {path} cannot be read: {error!r}.", "Restore data/thesaurus.toml."
+                Message("The thesaurus {path} cannot be read: {reason}.", path=path, reason=repr(error)),
+                Message("Restore data/thesaurus.toml."),
             ) from error
 
     def find(self, text: str, language: str) -> tuple[Mention, ...]:
@@ -154,19 +154,24 @@ class Thesaurus:
         return [self.concepts[name] for name in concept.related]
 
     def _scan(self, text: str, words: Sequence[Word], language: str) -> Iterator[Mention]:
-        names = self._names.get(language, {})
+        names, reach = self._names.get(language, {}), self._reach.get(language, {})
         stems = [word.stem for word in words]
         all_capitals = text.isupper() and len(words) > _MIN_CAPITALS
         at = 0
         while at < len(words):
-            for end in range(min(at + self._longest, len(words)), at, -1):
-                span = words[at:end]
-                start, stop = span[0].start, span[-1].end
-                short = self._abbreviation(text[start:stop], all_capitals)
+            first = words[at]
+            named = at + max(reach.get(first.form, 0), reach.get(first.stem, 0))
+            shorter = at  # up to here the text is short enough for an abbreviation
+            while shorter < len(words) and words[shorter].end - first.start <= self._longest_short:
+                shorter += 1
+            for end in range(min(max(named, shorter), len(words)), at, -1):
+                span, stop = words[at:end], words[end - 1].end
+                piece = text[first.start : stop] if end <= shorter else ""
+                short = piece and self._abbreviation(piece, all_capitals)
                 concept = (short and self._meaning(short, stems, language)) or None
                 found = (concept, _ABBREVIATION) if concept else None if short else _named(span, names)
                 if found:
-                    yield Mention(found[0], start, stop, found[1])
+                    yield Mention(found[0], first.start, stop, found[1])
                     at = end
                     break
             else:
@@ -212,6 +217,16 @@ class Thesaurus:
         return _names_without_tilde(by_form) | by_form
 
 
+@functools.lru_cache(maxsize=2)
+def _parsed(content: str) -> Thesaurus:
+    tables = tomllib.loads(content)
+    ambiguous = {
+        row["abbr"]: [Reading(found["concept"], tuple(found["cues"])) for found in row["readings"]]
+        for row in tables.get("ambiguous", [])
+    }
+    return Thesaurus(map(_concept, tables["concept"]), ambiguous)
+
+
 def _phrases(cues: Iterable[str], language: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(word.stem for word in words_of(cue, language)) for cue in cues)
 
@@ -229,6 +244,14 @@ def _named(
         return None
     forms = tuple(word.form for word in span)
     return names.get(forms) or (names.get(tuple(word.stem for word in span)) if len(span) > 1 else None)
+
+
+def _reach(names: Iterable[tuple[str, ...]]) -> dict[str, int]:
+    """The words of the longest name that begins with a word."""
+    reach: dict[str, int] = {}
+    for name in names:
+        reach[name[0]] = max(len(name), reach.get(name[0], 0))
+    return reach
 
 
 def _names_without_tilde(

@@ -8,7 +8,7 @@ works as well.)
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -45,3 +45,21 @@ def start_event(kind: str, payload: Mapping[str, Any]) -> Callable[[Mapping[str,
     event = CBEventType(kind)
     identity = manager.on_event_start(event, payload=named(payload))
     return lambda payload: manager.on_event_end(event, payload=named(payload), event_id=identity)
+
+
+def start_chat_event(system: str, text: str) -> Callable[[str, Sequence[int]], None]:
+    """As `start_event` for a language model's call; the function takes its reply and its token counts, if reported."""
+    if _manager.get() is None:
+        return lambda reply, reported: None
+    from llama_index.core.llms import ChatMessage, ChatResponse
+
+    messages = [ChatMessage(role="system", content=system), ChatMessage(role="user", content=text)]
+    payload = {"messages": messages}
+    end_event = start_event("llm", payload)
+
+    def end(reply: str, reported: Sequence[int]) -> None:
+        counted = dict(zip(("prompt_tokens", "completion_tokens"), reported, strict=False))
+        message = ChatMessage(role="assistant", content=reply)
+        end_event({**payload, "response": ChatResponse(message=message, raw={"usage": counted})})
+
+    return end

@@ -13,7 +13,7 @@ from ..values.message import Message
 from ..values.pricing import PriceList
 from ..values.settings import Role, Server, Settings
 from ..values.types import ModelCall
-from .events import start_event
+from .events import start_chat_event
 from .openai.errors import (
     OPENAI_SERVER,
     PLACEHOLDER_KEY,
@@ -41,7 +41,6 @@ class LlamaLlm:
     """A LlamaIndex model as the context's Llm.
 
     Args:
-        reads_fields: whether the model reads the prompt's fields besides its text (the offline engine).
         openai: whether it uses OpenAI's protocol, which reports usage and a finish reason, so that
             incomplete replies can be detected.
         tracker: tracks the requests of its HTTP client.
@@ -51,9 +50,11 @@ class LlamaLlm:
         configuration: hash of settings that prompts do not state.
 
     Attributes:
-        provider: "openai", the host of another server, a LlamaIndex package, or "offline".
+        provider: "openai", the host of another server, or a LlamaIndex package.
         key: model and server, to distinguish models with the same name on different servers.
     """
+
+    offline = False
 
     def __init__(
         self,
@@ -61,12 +62,11 @@ class LlamaLlm:
         name: str,
         prices: PriceList,
         *,
-        reads_fields: bool = False,
         openai: bool = False,
         tracker: CallTracker | None = None,
         keep_settings: bool = False,
         server: Server | None = None,
-        provider: str = "offline",
+        provider: str = "unknown",
         configuration: str = "",
         named_by: str = "",
     ) -> None:
@@ -77,7 +77,6 @@ class LlamaLlm:
         )
         self._server = server or OPENAI_SERVER
         self._named_by = named_by
-        self.offline = reads_fields
         self.model = model
         self._prices = prices
         self._openai = openai
@@ -97,17 +96,15 @@ class LlamaLlm:
         Raises:
             ProviderError: the provider refused, failed or timed out; raised after the calls are yielded.
         """
-        from llama_index.core.llms import ChatMessage, ChatResponse
+        from llama_index.core.llms import ChatMessage
 
         text = prompt.render()
         messages = [ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=text)]
         reply = Reply(says_end=self._openai)
         call = self._tracker.call = Call(stop)
-        inside: list[ModelCall] = []  # the offline engine's embeddings, which a provider may bill
-        payload: dict[str, Any] = {"messages": messages}
-        end_event = start_event("llm", payload)
+        end_event = start_chat_event(prompt.system, text)
         try:
-            for chunk in self._chunks(messages, self._options(prompt, inside)):
+            for chunk in self._chunks(messages, self._options(prompt)):
                 if piece := reply.take(chunk.delta):
                     yield piece
                 reply.note(chunk.raw, chunk.additional_kwargs)
@@ -121,33 +118,21 @@ class LlamaLlm:
         except Exception as error:
             # after Stop, the broken connection is ours; after the reply's end, only the usage is missing
             if not stop() and not (self._openai and reply.finish):
-                yield from inside
                 yield from (self._bill(prompt, text) for _ in range(call.unanswered))
                 if reply.text or call.accepted:
                     yield self._bill(prompt, text, reply)
                 failure = to_provider_error(error, self.name, self._secret, self._server, self._named_by)
                 raise failure from None if self._secret else error
         finally:
-            message = ChatMessage(role="assistant", content=reply.text)
-            reported = reply.usage(len(prompt.system) + len(text)) or ()
-            counted = dict(zip(("prompt_tokens", "completion_tokens"), reported, strict=False))
-            end_event({**payload, "response": ChatResponse(message=message, raw={"usage": counted})})
+            end_event(reply.text, reply.usage(len(prompt.system) + len(text)) or ())
             if call.response is not None:
                 call.response.close()  # also when the consumer stops reading
-        yield from inside
         yield from (self._bill(prompt, text) for _ in range(call.unanswered))
         if reply.text or reply.finish or call.accepted:
             yield self._bill(prompt, text, reply)
 
-    def _options(self, prompt: Prompt, bills: list[ModelCall]) -> dict[str, Any]:
+    def _options(self, prompt: Prompt) -> dict[str, Any]:
         """The options sent with the messages."""
-        if self.offline:
-            return {
-                "fields": prompt.fields,
-                "template": prompt.template.name,
-                "sample": prompt.sample,
-                "bills": bills,
-            }
         options: dict[str, Any] = {"stream_options": {"include_usage": True}} if self._openai else {}
         if self._keep_settings:
             return options
@@ -221,6 +206,9 @@ def load_openai(settings: Settings, model: str, prices: PriceList, role: Role = 
             Message("The model {model} needs a provider.", model=model),
             Message("Set OPENAI_API_KEY or OPENAI_BASE_URL, or RAG_LLM=offline."),
         )
+
+    # whole, before its parts: of two threads that import parts of it at once, one can meet a half-made module
+    import llama_index.core  # noqa: F401
 
     from .openai.client import ProviderClient
 

@@ -35,6 +35,7 @@ MAX_PIECES = 256  # sentence_bert_config.json; with [CLS] and [SEP]
 WORD_TABLE = "embeddings.word_embeddings.weight"
 NOT_READ = ("embeddings.position_ids", "pooler.")  # tensors that do not contribute to the vectors
 MAX_TEXTS_ONE_THREAD = 32  # up to here one thread, to leave a busy machine responsive
+BLOCK = 1024  # rows of the word table read at once
 BATCH_PIECES = 1024  # word pieces per run of the network, with padding; more are slower
 
 
@@ -58,8 +59,8 @@ class MiniLM:
 
         path = (folder / "model.safetensors").resolve()  # the hub's folders link to it
         tensors = read_header(path)
-        words = tensors[WORD_TABLE]
-        table = np.memmap(path, "<f4", "r", words.offset, tuple(words.shape))
+        self._path, self._words = path, tensors[WORD_TABLE]
+        table = np.memmap(path, "<f4", "r", self._words.offset, tuple(self._words.shape))
         self.word_table: NDArray[np.float32] = np.asarray(table)
         weights = {name: tensor for name, tensor in tensors.items() if not name.startswith(NOT_READ)}
         graph = bert_graph(weights, path.name, LAYERS, HEADS, EPSILON)
@@ -75,9 +76,25 @@ class MiniLM:
         numbers: dict[str, int] = self._tokenizer.get_vocab()
         return sorted(numbers, key=numbers.__getitem__)
 
+    def mean_of_words(self) -> NDArray[np.float32]:
+        """(384,) mean of the word table, read in blocks: read whole, its 47 MB would stay in memory."""
+        total = np.zeros(self.word_table.shape[1], np.float32)
+        with self._path.open("rb") as file:
+            file.seek(self._words.offset)
+            left = self.word_table.shape[0]
+            while left:
+                block = np.fromfile(file, "<f4", min(left, BLOCK) * total.size).reshape(-1, total.size)
+                block[0] += total  # one row after another, as `mean` adds them: the same to the last bit
+                total = block.sum(axis=0)
+                left -= len(block)
+        mean: NDArray[np.float32] = total / np.float32(self.word_table.shape[0])
+        return mean
+
     def pieces(self, text: str) -> list[int]:
         """The numbers of a text's word pieces, beyond what the network reads too."""
-        numbers: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        # `encode` also makes the place of each piece in the text, which nothing here asks for
+        (read,) = self._tokenizer.encode_batch_fast([text], add_special_tokens=False)
+        numbers: list[int] = read.ids
         return numbers
 
     def count(self, text: str) -> int:

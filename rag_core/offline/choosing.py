@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..language.advice import points_back
-from ..language.urgency import asks_when_to_act, calls_for_help, signs_in
+from ..language.analysis import language_of
+from ..language.asking import asks, gives
+from ..language.urgency import asks_when_to_act, calls_for_help
 from ..urgency.leading import calls_for
+from ..urgency.signs import named
+from .compatible import drugs_in
 from .quotable import Candidate, announces
 from .urgent import Urgent
 
@@ -20,7 +24,7 @@ SOURCES = 3  # passages quoted at most
 GAP = 1.0  # a sentence of the best passage may score this much less than the best
 OPENING_GAP = 0.5  # the same for sentences before the best one in its passage, which would open the answer
 OPENS_TOO = 0.2  # a sentence above the best one opens the answer if it scores less by no more than this
-GAP_ELSEWHERE = 0.4  # the same for sentences of other passages
+GAP_ELSEWHERE = 0.35  # the same for sentences of other passages
 HELP_GAP = 0.2  # the same for a call for help to come first when none of its signs is happening
 
 
@@ -46,7 +50,8 @@ def choose(given: Choice) -> list[int]:
 
     For an urgent question, what to do now comes first; then only what concerns its signs, and in an emergency
     nothing about what is mild or can wait. A clinician gets the treatment next, whatever it names. Then the best
-    sentences for each part of the question. Where guidance differs, that of the chosen country before the other.
+    sentences for each part of the question; last, one of the first passage if that is in the other language. Where
+    guidance differs, that of the chosen country before the other.
     """
     urgent = Urgent.of(given.question)
     opener = _opener(given, urgent)
@@ -58,8 +63,27 @@ def choose(given: Choice) -> list[int]:
     for part, scores in enumerate(given.scores):
         left = -(-(MOST - len(chosen)) // (parts - part))
         chosen += _best(given, np.where(allowed, scores, -np.inf), chosen, left)
-    chosen = chosen if opener else _help_first(given, chosen)
+    chosen = (
+        chosen if opener else [*_help_first(given, chosen), *_first_in_other_language(given, chosen, allowed)]
+    )
     return _country_first(given, chosen, allowed, len(opener))
+
+
+def _first_in_other_language(given: Choice, chosen: Sequence[int], allowed: Sequence[bool]) -> list[int]:
+    """The best sentence of the first passage where that is in the other language and nearly as good as those chosen."""
+    candidates, totals = given.candidates, given.scores.max(axis=0)
+    alone = [
+        i
+        for i, one in enumerate(candidates)
+        if one.n == 1
+        and one.language != given.language
+        and allowed[i]
+        and _with_needed(given, i, chosen) == [i]
+    ]
+    best = max(alone, key=lambda i: float(totals[i]), default=None)
+    if best is None or not chosen or totals[best] < totals[list(chosen)].max() - GAP_ELSEWHERE:
+        return []
+    return [best]
 
 
 def _best(given: Choice, scores: NDArray[np.float64], chosen: Sequence[int], most: int) -> list[int]:
@@ -180,15 +204,35 @@ def _gap(candidates: Sequence[Candidate], i: int, best: int) -> float:
 
 
 def _help_first(given: Choice, chosen: list[int]) -> list[int]:
-    """With a call for help first, if the question asks when to act on a sign that it names."""
-    signs = signs_in(given.question) if asks_when_to_act(given.question) else frozenset()
-    totals = given.scores.max(axis=0)
-    for i in chosen:
+    """With a call for help first, if the question asks when to act on a sign that it names, or takes it for ordinary.
+
+    To "may I massage my sore calf?", the call for help comes before what eases a cramp, even if that scores higher. To
+    "is it normal?", it comes first even if no sentence with it was chosen. What its passage says before it is left out:
+    that is about the ordinary case.
+    """
+    wanted = asks(given.question)
+    doubts = bool(wanted & {"reassurance", "permission"})
+    if not doubts and not asks_when_to_act(given.question):
+        return chosen
+    asked, totals = named(given.question), given.scores.max(axis=0)
+    ranked = np.argsort(-totals, kind="stable").tolist()
+    spoken = language_of(given.question)
+    order = [*chosen, *ranked] if "reassurance" in wanted else chosen
+    for i in sorted(order, key=lambda i: given.candidates[i].language != spoken):
         candidate = given.candidates[i]
-        alone = candidate.lead is None and not candidate.needs_previous
-        near = totals[i] >= totals.max() - HELP_GAP
-        if alone and near and calls_for_help(candidate.text) and signs & signs_in(candidate.text):
-            return [i, *(j for j in chosen if j != i)]
+        alone = candidate.lead is None and not candidate.needs_previous and not candidate.leads
+        near = totals[i] >= totals.max() - (GAP if doubts else HELP_GAP)
+        read = candidate.language in (given.language, spoken)
+        if alone and near and read and calls_for_help(candidate.text) and asked & named(candidate.text):
+            ordinary = {
+                j
+                for j in chosen
+                if given.candidates[j].n == candidate.n
+                and j < i
+                and not asked & named(given.candidates[j].text)
+            }
+            rest = [j for j in chosen if j != i and not (doubts and j in ordinary)]
+            return [i, *rest][: max(MOST, len(chosen))]
     return chosen
 
 
@@ -255,11 +299,13 @@ def _best_of_ours(given: Choice, chosen: Sequence[int], other: int, allowed: Seq
 def _opener(given: Choice, urgent: Urgent) -> list[int]:
     """What to do now about the question's signs, with the sentence that it needs; empty if no source says it.
 
-    In the question's language if possible; then by how many of the signs it names, and by its score.
+    Not of somebody who takes a medicine that the question does not name, if possible, and in the question's language; then
+    by how many of the signs it names, and by its score.
     """
+    asked = drugs_in(given.question, urgent.triage.language, None)
     totals = given.scores.max(axis=0)
     best = given.candidates[int(totals.argmax())].n
-    found: list[tuple[bool, bool, float, float, list[int]]] = []
+    found: list[tuple[bool, bool, bool, float, float, list[int]]] = []
     for i, candidate in enumerate(given.candidates):
         if candidate.leads:  # it comes with its items
             continue
@@ -275,19 +321,32 @@ def _opener(given: Choice, urgent: Urgent) -> list[int]:
         if not group or not (direct := urgent.directness([given.candidates[j] for j in group], before)):
             continue
         leads = calls_for(given.candidates[group[0]].text, urgent.triage)
+        hers = urgent.triage.clinician or drugs_in(candidate.text, candidate.language, None) <= asked
         spoken = candidate.language == urgent.triage.language
-        found.append((leads, spoken, direct + (candidate.n == best), float(totals[i]), group))
+        found.append((leads, hers, spoken, direct + (candidate.n == best), float(totals[i]), group))
     return max(found)[-1] if found else []
 
 
 def _concerned(given: Choice, urgent: Urgent, opener: Sequence[int]) -> list[bool]:
     """Which sentences may follow the urgent action: those that name a sign, and those after it or under such a heading.
 
-    What its passage says before it is about the ordinary: massage for a cramp, ahead of the leg that may have a clot. About a mind in distress or violence, only those that name a sign; for a clinician, or without a known sign, all.
+    What its passage says before it is about the ordinary: massage for a cramp, ahead of the leg that may have a clot. So in
+    an emergency a sentence elsewhere must also say what to do, itself or in its list's introduction, and not to those who
+    take another medicine: "the bleeding is red for some days" names the sign and reassures. Nothing is said of another
+    patient or time then. About a mind in distress or violence, only those that name a sign. A clinician gets everything,
+    but where no source says what to do now, only passages that name a sign. Without a known sign, all.
     """
-    if not urgent.triage.signs or urgent.triage.clinician:
+    if not urgent.triage.signs or (urgent.triage.clinician and opener):
         return [True] * len(given.candidates)
+    if urgent.triage.clinician:
+        about = {
+            each.n
+            for each in given.candidates
+            if urgent.names_sign(f"{each.context} {each.heading} {each.text}")
+        }
+        return [each.n in about for each in given.candidates]
     places = {given.candidates[i].n: given.candidates[i].place for i in opener}
+    asked = drugs_in(given.question, urgent.triage.language, None)
 
     def beside(each: Candidate) -> bool:
         return (
@@ -296,8 +355,20 @@ def _concerned(given: Choice, urgent: Urgent, opener: Sequence[int]) -> list[boo
             else urgent.names_sign(f"{each.context} {each.heading}")
         )
 
+    def acts(i: int, each: Candidate) -> bool:
+        lead = _row(given, i, each.lead)
+        said = each.text if lead is None else f"{given.candidates[lead].text} {each.text}"
+        return "action" in gives(said) and drugs_in(said, each.language, None) <= asked
+
+    emergency = urgent.triage.level == "emergency"
     return [
-        not urgent.is_too_mild(each.text)
-        and (urgent.names_sign(each.text) or (not urgent.is_delicate and beside(each)))
-        for each in given.candidates
+        not (urgent.is_too_mild(each.text) or (emergency and urgent.is_of_another(each)))
+        and (
+            (not urgent.is_delicate and beside(each))
+            or (
+                urgent.names_sign(each.text)
+                and (not emergency or not places or beside(each) or acts(i, each))
+            )
+        )
+        for i, each in enumerate(given.candidates)
     ]

@@ -12,6 +12,11 @@ from ..language.asking import asks
 from ..language.facts import DRUGS, facts
 from ..language.thesaurus import Thesaurus
 
+# Ends of names that mark a class of medicines: WHO, "The use of stems in the selection of INN", 2018.
+STEM = re.compile(
+    r"(?<=\w{3})(?:pril|sartan|olol|dipine|dipino|statin|statina|floxacin|floxacino|gliptin|gliptina|oxetine|oxetina)$"
+)
+VACCINE_ID = re.compile(r"-vaccine$")
 LAST_WEEK = 43  # higher numbers are no weeks of pregnancy
 
 _N = r"(\d{1,2})(?:\s*\+\s*\d)?"
@@ -53,7 +58,13 @@ _NURSING = re.compile(
     r"\b(?:breastfe\w+|nursing|lacta\w+|amamant\w+|(?:dar|doy|dando|da|damos) (?:el )?pecho|de pecho)\b",
     re.IGNORECASE,
 )
-_PREGNANCY = re.compile(r"\b(?:pregnan\w+|trimester|embaraz\w+|gestaci\w+|trimestre)\b", re.IGNORECASE)
+_PREGNANCY = re.compile(
+    r"\b(?:pregnan\w+|trimester|gestation\w*|embaraz\w+|gestaci\w+|trimestre)\b", re.IGNORECASE
+)
+_PUERPERIUM = re.compile(
+    r"\b(?:(?:after|since) (?:the |a |giving )?birth|postpartum|postnatal|(?:tras|después del) (?:el )?parto|post?parto|puerperio)\b",
+    re.IGNORECASE,
+)
 # Of before the birth: no answer to a mother who breastfeeds, unless it also speaks of afterwards.
 _BEFORE_BIRTH = re.compile(rf"{_PREGNANCY.pattern}|\b(?:induction|inducción)\b", re.IGNORECASE)
 _AFTERWARDS = re.compile(
@@ -65,7 +76,7 @@ _PROCEDURE = re.compile(
     re.IGNORECASE,
 )
 _NEWBORN = re.compile(  # a born baby as the patient
-    r"\b(?:newborn|\d+[ -](?:days?|weeks?|months?)[ -]old|(?:bebé|hij[oa]|nen[ea]|niñ[oa]|guagua|bebito) de \d+ (?:días?|semanas?|mes(?:es)?)|"
+    r"\b(?:newborn|\w+[ -](?:days?|weeks?|months?)[ -]old|(?:bebé|hij[oa]|nen[ea]|niñ[oa]|guagua|bebito) de \w+ (?:días?|semanas?|mes(?:es)?)|"
     r"recién nacid\w+|bab(?:y|ies)\b.{0,20} (?:at|is) \d+ (?:days?|weeks?|months?))\b",
     re.IGNORECASE,
 )
@@ -86,6 +97,19 @@ _HAPPENED = re.compile(
 )
 _VACCINE = re.compile(r"\b(?:vaccin\w*|immuni[sz]\w+|jabs?|vacun\w*|inmuniza\w*)\b", re.IGNORECASE)
 _PREVENTS = re.compile(r"\b(?:prevent\w*|prophyla\w*|preven\w*|profil\w*)\b", re.IGNORECASE)
+_INSTEAD = re.compile(  # the medicine that somebody cannot have
+    r"\b(?:allerg(?:y|ic) to|instead of|alternatives? to|intolerant (?:to|of)|alérgic[ao]s? a(?:l| la)?|alergia a(?:l| la)?|en (?:lugar|vez) de(?:l| la)?|"
+    r"alternativas? a(?:l| la)?) (?:the )?\w+",
+    re.IGNORECASE,
+)
+_ALLERGY = re.compile(
+    r"\b(?:allerg\w+|al[ée]rgi\w+|instead|alternativ\w+|otherwise|en (?:lugar|vez))\b", re.IGNORECASE
+)
+_ALL_VACCINES = re.compile(
+    r"\b(?:all|any|most|every|other|inactivated|non-live|live) (?:\w+ )?vaccin\w+|"
+    r"\b(?:todas|cualquier|otras|casi todas|la mayoría de)(?: las)? vacunas?|\bvacunas? (?:inactivadas?|viv[ao]s?|de virus)",
+    re.IGNORECASE,
+)
 _TREATS = re.compile(r"\b(?:treat\w*|tratar?|tratamiento\w*|tratad\w+)\b", re.IGNORECASE)
 
 
@@ -95,33 +119,44 @@ class Case:
 
     Args:
         weeks: the weeks of pregnancy it names.
-        drugs: the medicines it names, as folded words and thesaurus concepts.
+        drugs: the medicines it names, as folded words and thesaurus concepts, but not one that somebody cannot have.
+        refused: the medicines that somebody cannot have, likewise; only what is said of the allergy itself is an answer.
+        medicine: whether it names a medicine, also where `drugs` is left out of account.
+        pregnant: whether it is about pregnancy, and not about the time after the birth.
         happened: whether it tells of a dose already taken; what is said of one taken by mistake is no permission.
         nursing: whether it is about breastfeeding and not about pregnancy.
         newborn: whether its patient is a born baby.
         procedure: whether it names an operation; a medicine given for one is no answer otherwise.
         asks_permission: whether it asks what may be done; of anything but a medicine, a limit of weeks is the answer.
         vaccine: whether it names a vaccine; what is said of the illness alone is no answer.
+        vaccines: the concepts of the vaccine it names, with its illnesses; empty if it names none in particular.
+        others: the same of the other vaccines, where it names one.
         treats: whether it asks how a medicine treats; the dose that prevents can be another.
     """
 
     weeks: tuple[int, ...]
     drugs: frozenset[str]
+    refused: frozenset[str] = frozenset()
+    medicine: bool = False
+    pregnant: bool = False
     happened: bool = False
     nursing: bool = False
     newborn: bool = False
     procedure: bool = False
     asks_permission: bool = False
     vaccine: bool = False
+    vaccines: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
     treats: bool = False
 
     def allows(self, sentence: str, heading: str = "") -> bool:
         """Whether one of the question's weeks is within the limits that a sentence states, if it states any.
 
         A sentence without limits has those of its heading. Of a medicine in pregnancy, what is said of
-        breastfeeding or of an operation alone is no answer.
+        breastfeeding, of the time after the birth or of an operation alone is no answer.
         """
-        if self.weeks and self.drugs and _NURSING.search(sentence) and not _PREGNANCY.search(sentence):
+        afterwards = _NURSING.search(sentence) or _PUERPERIUM.search(sentence)
+        if self.pregnant and self.medicine and afterwards and not _PREGNANCY.search(sentence):
             return False
         if self.weeks and self.drugs and not self.procedure and _PROCEDURE.search(sentence):
             return False
@@ -156,6 +191,18 @@ class Case:
             return True
         return _BABY.search(text) is not None and not _UNBORN.search(text)
 
+    def may_be_had(self, sentence: str, names: Iterable[str]) -> bool:
+        """Whether a sentence with these names offers no medicine that somebody cannot have."""
+        return self.refused.isdisjoint(names) or _ALLERGY.search(sentence) is not None
+
+    def is_its_vaccine(self, sentence: str, concepts: frozenset[str]) -> bool:
+        """Whether a sentence with these concepts is not of other vaccines alone, where the question names one."""
+        return (
+            not self.others & concepts
+            or bool(self.vaccines & concepts)
+            or _ALL_VACCINES.search(sentence) is not None
+        )
+
     def is_its_use(self, sentence: str, section: str, title: str) -> bool:
         """Whether a sentence is about what the question asks for: a vaccine and not the illness, or a treatment.
 
@@ -177,41 +224,92 @@ class Case:
 def case_of(question: str, language: str, thesaurus: Thesaurus | None) -> Case:
     """The case that a question describes."""
     weeks: tuple[int, ...] = ()
-    if not _AFTER_BIRTH.search(question):
+    if not (_AFTER_BIRTH.search(question) or _NEWBORN.search(question)):
         ages = [fact for fact in facts(question, language) if fact.kind == "age"]
         numbers = [int(float(value)) for fact in ages for value in fact.values[:1]]
         weeks = tuple(number for number in numbers if 4 <= number < LAST_WEEK)
-    drugs = drugs_in(question, language, thesaurus)
+    mine, others = _vaccines(question, language, thesaurus)
+    drugs = drugs_in(_INSTEAD.sub(" ", question), language, thesaurus, classes="dose" not in asks(question))
+    cannot = " ".join(_INSTEAD.findall(question))
     return Case(
         weeks,
         drugs,
+        refused=drugs_in(cannot, language, thesaurus, classes=False) if cannot else frozenset(),
+        medicine=bool(drugs),
+        pregnant=bool(weeks or _PREGNANCY.search(question))
+        and not (_NURSING.search(question) or _PUERPERIUM.search(question)),
         happened=_HAPPENED.search(question) is not None,
         nursing=_NURSING.search(question) is not None and not (weeks or _PREGNANCY.search(question)),
         newborn=_NEWBORN.search(question) is not None and not _MOTHER.search(question),
         procedure=_PROCEDURE.search(question) is not None,
         asks_permission="permission" in asks(question) and not _TAKES.search(question),
         vaccine=_VACCINE.search(question) is not None,
+        vaccines=mine,
+        others=others,
         treats=bool(drugs and _TREATS.search(question)) and not _PREVENTS.search(question),
     )
 
 
-def drugs_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset[str]:
-    """The medicines a text names: folded words, and ids of their concepts and classes."""
+def drugs_in(
+    text: str, language: str, thesaurus: Thesaurus | None, *, classes: bool = True
+) -> frozenset[str]:
+    """The medicines a text names: folded words, and ids of their concepts and classes.
+
+    Args:
+        classes: whether what is said of a class will do; not of a dose.
+    """
     words = {
-        word.form: text[word.start : word.end] for word in words_of(text, language) if word.form in DRUGS
+        word.form: text[word.start : word.end]
+        for word in words_of(text, language)
+        if word.form in DRUGS or STEM.search(word.form)
     }
+    if thesaurus is None:
+        return frozenset(words)
     ids = {
         mention.concept.id
         for name in words.values()
         for code in LANGUAGES
-        for mention in (thesaurus.find(name, code) if thesaurus else ())
+        for mention in thesaurus.find(name, code)
     }
-    classes = {
+    known = ids | {one for word in words for one in _of_stem(word, thesaurus)}
+    wider: set[str] = set()
+    while classes and (
+        found := {
+            concept.id
+            for concept in thesaurus.concepts.values()
+            if concept.id not in wider and (known | wider) & {*concept.narrower, *concept.class_of}
+        }
+    ):
+        wider |= found
+    return frozenset({*words, *ids, *wider})
+
+
+def _of_stem(word: str, thesaurus: Thesaurus) -> frozenset[str]:
+    """The medicines of the thesaurus with the same stem: ramipril is what enalapril is."""
+    stem = STEM.search(word)
+    if stem is None:
+        return frozenset()
+    return frozenset(
         concept.id
-        for concept in (thesaurus.concepts.values() if thesaurus and ids else ())
-        if ids & {*concept.narrower, *concept.class_of}
+        for concept in thesaurus.concepts.values()
+        if concept.kind == "drug" and any(concept.preferred(code).endswith(stem[0]) for code in LANGUAGES)
+    )
+
+
+def _vaccines(
+    question: str, language: str, thesaurus: Thesaurus | None
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The vaccine that a question names and the other ones, each with their illnesses; empty if it names none."""
+    if thesaurus is None or not _VACCINE.search(question):
+        return frozenset(), frozenset()
+    against = {
+        name: {name, *concept.related}
+        for name, concept in thesaurus.concepts.items()
+        if VACCINE_ID.search(name)
     }
-    return frozenset({*words, *ids, *classes})
+    named = {mention.concept.id for mention in thesaurus.find(question, language)}
+    mine = frozenset(one for names in against.values() if named & names for one in names)
+    return mine, frozenset(one for names in against.values() for one in names) - mine if mine else mine
 
 
 Limits = tuple[tuple[int, int], ...]  # first and last week of each range

@@ -11,10 +11,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from llama_index.core.llms import CompletionResponse, CompletionResponseGen, CustomLLM, LLMMetadata
-from llama_index.core.llms.callbacks import llm_completion_callback
-from pydantic import PrivateAttr
-
 from ..language.analysis import detect_language, language_of, sentences
 from ..language.questions import form_of
 from ..language.thesaurus import Thesaurus
@@ -24,7 +20,6 @@ from ..runtime.services import Embedder, Index
 from ..urgency.triage import triage
 from ..values.errors import ConfigError
 from ..values.types import ModelCall
-from . import NAME
 from .evidence import labelled_low
 from .extract import Extractor, abstention_reason
 from .guidance import with_sides
@@ -47,12 +42,11 @@ _EXISTING_ANSWER = re.compile(r"existing answer:[ \t]*(\S.*)", re.IGNORECASE)
 Fields = Mapping[str, Any]
 
 
-class OfflineLLM(CustomLLM):
-    """A stand-in for a language model, with LlamaIndex's LLM interface.
+class OfflineEngine:
+    """A stand-in for a language model.
 
     Given a template name and fields, it does what the template asks: rewrite, judge, answer, write a
-    hypothetical passage or a context. Given text alone, as sent by LlamaIndex's synthesizers, it answers from
-    the paragraphs before the question.
+    hypothetical passage or a context.
 
     Args:
         scorer: judges passages, which are then enough for an answer (the stage before has seen to it); without
@@ -64,11 +58,6 @@ class OfflineLLM(CustomLLM):
             on the bundled model and do not transfer to others.
     """
 
-    _extractor: Extractor = PrivateAttr()
-    _rewriter: Rewriter = PrivateAttr()
-    _scorer: OfflineScorer | None = PrivateAttr()
-    _weights: TermWeights = PrivateAttr()
-
     def __init__(
         self,
         embedder: Embedder,
@@ -76,52 +65,32 @@ class OfflineLLM(CustomLLM):
         thesaurus: Thesaurus | None = None,
         index: Index | None = None,
         reader: Embedder | None = None,
-        **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
         self._extractor = Extractor(reader or embedder, thesaurus)
         self._rewriter = Rewriter(embedder, thesaurus, index)
         self._scorer = scorer
         self._weights = TermWeights(index)
 
-    @property
-    def metadata(self) -> LLMMetadata:
-        """Metadata; the context window is nominal, since passages are read one sentence at a time."""
-        return LLMMetadata(context_window=1_000_000, num_output=512, model_name=NAME, is_chat_model=False)
-
-    @llm_completion_callback()
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
-        """The complete reply."""
-        return CompletionResponse(text="".join(self._pieces(prompt, **kwargs)))
-
-    @llm_completion_callback()
-    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
-        """The reply word by word."""
-
-        def stream() -> CompletionResponseGen:
-            text = ""
-            for piece in self._pieces(prompt, **kwargs):
-                for word in re.findall(r"\s*\S+", piece):
-                    text += word
-                    yield CompletionResponse(text=text, delta=word)
-
-        return stream()
-
-    def _pieces(
-        self,
-        prompt: str,
-        fields: Fields | None = None,
-        template: str = ANSWER.name,
-        sample: int = 0,
-        bills: list[ModelCall] | None = None,
-        **_: Any,
+    def reply(
+        self, template: str, fields: Fields, sample: int = 0, bills: list[ModelCall] | None = None
     ) -> Iterator[str]:
-        """The reply to a prompt; its embedding calls are added to `bills`."""
-        bills = [] if bills is None else bills
+        """The reply to a prompt, word by word with the white space before each.
+
+        Args:
+            template: the name of the prompt's template.
+            sample: which of several replies to the same prompt.
+            bills: receives its embedding calls.
+        """
+        for piece in self._pieces(template, fields, sample, [] if bills is None else bills):
+            yield from words_in(piece)
+
+    def read_out(self, prompt: str) -> str:
+        """The sentences that answer a prompt of text alone, as LlamaIndex's synthesizers send it."""
+        found = self._extractor.best(*_read_text(prompt))
+        return " ".join(sentence.text for sentence in found) or NO_ANSWER
+
+    def _pieces(self, template: str, fields: Fields, sample: int, bills: list[ModelCall]) -> Iterator[str]:
         extractor, rewriter = self._extractor.metered(bills), self._rewriter.metered(bills)
-        if fields is None:
-            yield " ".join(sentence.text for sentence in extractor.best(*_read_text(prompt))) or NO_ANSWER
-            return
         match template:
             case ANSWER.name:
                 yield from self._answer(fields["question"], fields["sources"], extractor)
@@ -194,6 +163,11 @@ class OfflineLLM(CustomLLM):
             question, candidates, HYPOTHETICAL_SENTENCES, sample * HYPOTHETICAL_SENTENCES
         )
         return " ".join(one.text for one in found) or ("" if sample else question)
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text, each with the white space before it."""
+    return re.findall(r"\s*\S+", text)
 
 
 def _analysis(question: str) -> str:

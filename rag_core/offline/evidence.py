@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..language.analysis import language_of
-from ..language.maternity import about_others, names_maternity
+from ..language.maternity import about_others, asks_apart, names_maternity
 from ..prompts.prompt import Sources
 from ..runtime.services import Assessor
 from ..urgency.frames import is_question
 from ..urgency.reading import plain
 from ..values.errors import DataError
 from ..values.evidence import EvidenceScore
+from ..values.message import Message
 from ..values.types import Hit
 from .naming import Named, Naming
 from .quotable import read_sources
@@ -38,15 +39,23 @@ class Facts(NamedTuple):
     Args:
         relevance: of the best passage, as log-odds.
         others: 1 for a question about a man, an older child or an animal when the passages are about maternity.
-        rarest: how far the best passage names the question's rarest word.
-        words: number of the question's words, at most MOST_WORDS; long questions are matched less closely.
+        apart: 1 for one that asks for a price, an origin, a product, papers or insurance when no passage tells of any.
+        best: see `Named`.
+        any: see `Named`.
+        felt: see `Named`.
+        unnamed: words of the question that the best passage does not name, of at most MOST_WORDS.
+        absent: the same of all passages together.
         spread: see `spread`.
     """
 
     relevance: float
     others: float
-    rarest: float
-    words: float
+    apart: float
+    best: float
+    any: float
+    felt: float
+    unnamed: float
+    absent: float
     spread: float
 
 
@@ -76,7 +85,10 @@ def read_thresholds(path: Path) -> Mapping[str, Thresholds]:
         return {name: _thresholds(row) for name, row in tomllib.loads(path.read_text("utf-8")).items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
-            f"The abstention thresholds {path} cannot be read: {error!r}.", "Restore data/abstention.toml."
+            Message(
+                "The abstention thresholds {path} cannot be read: {reason}.", path=path, reason=repr(error)
+            ),
+            Message("Restore data/abstention.toml."),
         ) from error
 
 
@@ -151,12 +163,16 @@ class PassageEvidence:
         best = max(range(len(hits)), key=lambda i: relevance[i], default=None)
         clipped = 0.001 if best is None else min(max(relevance[best], 0.001), 0.999)
         maternity = 2 * sum(names_maternity(hit.passage.text) for hit in hits) > len(hits)
-        named = Named(0.0, 0) if best is None else self._naming.of(question, hits[best])
+        named = Named(0.0, 0.0, 0.0, 0) if best is None else self._naming.of(question, hits, best)
         return Facts(
             math.log(clipped / (1 - clipped)),
             float(maternity and about_others(question)),
-            named.rarest,
-            min(named.words, MOST_WORDS),
+            float(asks_apart(question, (hit.passage.text for hit in hits))),
+            named.best,
+            named.any,
+            named.felt,
+            (1 - named.best) * min(named.words, MOST_WORDS),
+            (1 - named.any) * min(named.words, MOST_WORDS),
             spread(hits),
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import math
 import re
 import threading
@@ -27,12 +26,15 @@ from .metered import MeteredEmbedder
 from .quotable import Candidate
 from .subject import Idea, Reader
 
-# Weights of the features of a sentence (`Extractor.features`), fitted on dev by tests/benchmarks/fit_sentences.py.
-WEIGHTS = np.array([1.0, 0.20, 0.42, 0.32, 0.11, 0.20, 0.11])
+# Weights of the features of a sentence (`Extractor.features`), fitted on dev by tests/benchmarks/fit_sentences.py; but that
+# of the kinds of answer, fitted as 0.20, is from the plateau (0.28 to 0.36) where most whole dev answers are acceptable.
+WEIGHTS = np.array([1.0, 0.32, 0.42, 0.32, 0.11, 0.20, 0.11])
 BEST_SENTENCES = 3
 MIN_COSINE = 0.52  # lowest cosine of the best sentence if its passages were not assessed
-OTHER_LANGUAGE = 0.3  # passages in another language must be better by this
+OTHER_SENTENCE = 0.2  # the best sentence in another language must score more by this
+OTHER_PASSAGE = 0.15  # and the best passage be worth more by this
 DUPLICATE_COSINE = 0.82  # lowest cosine at which two sentences say the same
+DUPLICATE_ACROSS = 0.72  # the same for two in different languages
 CACHE_SIZE = 8192  # sentence vectors; strategies compared side by side share most passages
 
 _IS = re.compile(r"\b(?:is|are|means|es|son|significa|llamamos)\b", re.IGNORECASE)
@@ -82,8 +84,14 @@ class Extractor:
         features = [self.features(question, part, candidates, terms) for part in parts(question)]
         scores = np.array(features) @ WEIGHTS
         scores[:, ~np.array(allowed)] = -np.inf
-        spoken = _language(candidates, np.max(features, axis=0), language, allowed)
-        similar = (vectors @ vectors.T) >= DUPLICATE_COSINE
+        if "food" in asks(question) and not any(
+            "food" in gives(one.text) for one, may in zip(candidates, allowed, strict=True) if may
+        ):  # "what may I eat" is not answered by what else there is to say of its subject
+            return []
+        spoken = _language(candidates, scores.max(axis=0), np.max(features, axis=0), language)
+        languages = np.array([candidate.language for candidate in candidates])
+        least = np.where(languages[:, None] == languages, DUPLICATE_COSINE, DUPLICATE_ACROSS)
+        similar = (vectors @ vectors.T) >= least
         found = choose(Choice(question, tuple(candidates), scores, similar, spoken))
         return [candidates[i] for i in found]
 
@@ -159,18 +167,42 @@ class Extractor:
             and case.is_her_time(candidate.text, section, _headed(candidate), passage)
             and case.allows(candidate.text, section)
             and (candidate.needs_previous or case.is_its_use(candidate.text, section, _headed(candidate)))
+            and (not case.refused or case.may_be_had(candidate.text, self._names(candidate.text, candidate)))
+            and (
+                not case.others
+                or case.is_its_vaccine(candidate.text, self._concepts(candidate.text, candidate))
+            )
         ):
             return False
         if not case.drugs or candidate.leads:  # the items after it name the medicine
             return True
-        language = candidate.language
-        names = self._reader.concepts(candidate.text, language) | self._reader.stems(candidate.text, language)
-        words = {word.lower() for word in re.findall(r"\w+", candidate.text)}
-        if case.names_drug(names | words):
-            return True
-        return not words & DRUGS and case.names_drug(
-            self._reader.concepts(_headed(candidate), language)
-            | set(re.findall(r"\w+", _headed(candidate).lower()))
+        return self._of_its_medicine(candidate, section, case)
+
+    def _concepts(self, text: str, candidate: Candidate) -> frozenset[str]:
+        return self._reader.concepts(text, candidate.language)
+
+    def _names(self, text: str, candidate: Candidate) -> frozenset[str]:
+        """The concepts and the words of a text in a sentence's language."""
+        return self._concepts(text, candidate) | self._reader.forms(text, candidate.language)
+
+    def _of_its_medicine(self, candidate: Candidate, section: str, case: Case) -> bool:
+        """Whether a sentence names the question's medicine or its class, or none, where the nearest heading does."""
+        for text in (candidate.text, section, _headed(candidate)):
+            names = self._names(text, candidate)
+            if case.names_drug(names):
+                return True
+            if names & DRUGS or names & self._reader.medicines:
+                return text == candidate.text and self._is_shared_caution(candidate, case)
+        return False
+
+    def _is_shared_caution(self, candidate: Candidate, case: Case) -> bool:
+        """Whether a sentence forbids a medicine that the question's is made from, by its name.
+
+        What forbids ergometrine forbids methylergometrine.
+        """
+        forbidden = self._reader.forms(candidate.text, candidate.language) & DRUGS
+        return "avoid" in gives(candidate.text) and any(
+            word != drug and drug.endswith(word) for word in forbidden for drug in case.drugs
         )
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -212,19 +244,31 @@ def _log_odds(probability: float) -> float:
 
 
 def _language(
-    candidates: Sequence[Candidate], features: NDArray[np.float64], asked: str, allowed: Sequence[bool]
+    candidates: Sequence[Candidate],
+    totals: NDArray[np.float64],
+    features: NDArray[np.float64],
+    asked: str,
 ) -> str:
-    """The language to answer in: the question's, unless a passage in another is clearly better.
+    """The language to answer in: the question's, unless another has both a clearly better sentence and a better passage.
 
-    Passages with an allowed sentence are compared by the mean cosine of their best sentences, relevance and rank, not
-    by their words.
+    A passage is worth the mean cosine of its best sentences, its relevance and its rank.
+
+    Args:
+        totals: (sentences,) their scores; -inf where they must not be quoted.
     """
     worth = features[:, 4] + features[:, 5:] @ WEIGHTS[5:]
-    best: dict[str, float] = {}
-    for candidate, value in itertools.compress(zip(candidates, worth, strict=True), allowed):
-        value += OTHER_LANGUAGE * (candidate.language == asked)
-        best[candidate.language] = max(best.get(candidate.language, -math.inf), float(value))
-    return max(best, key=lambda code: best[code])
+    best: dict[str, tuple[float, float]] = {}
+    for candidate, total, value in zip(candidates, totals.tolist(), worth.tolist(), strict=True):
+        if total > -math.inf:
+            sentence, passage = best.get(candidate.language, (-math.inf, -math.inf))
+            best[candidate.language] = max(sentence, total), max(passage, value)
+    other = max(best, key=lambda code: best[code])
+    if asked not in best:
+        return other
+    better = (
+        best[other][0] > best[asked][0] + OTHER_SENTENCE and best[other][1] > best[asked][1] + OTHER_PASSAGE
+    )
+    return other if better else asked
 
 
 def _defines(candidate: Candidate, terms: Mapping[str, float]) -> bool:

@@ -45,7 +45,6 @@ class _Sentence:
 class _Source:
     """A passage: its sentences with their vectors, and its title and headings."""
 
-    plain: str
     title: Clause
     sentences: tuple[_Sentence, ...]
     vectors: Vectors
@@ -117,11 +116,11 @@ class OfflineGrounder:
             passages: as numbered in the answer, from 1.
             language: the answer's.
         """
-        sources = [self._source(one.full_title, one.text, one.language) for one in passages]
         checked = claims[:MOST]
-        quoted = {claim: _quoted(claim.text, sources) for claim in checked}
+        texts = [_plain(one.text) for one in passages]
+        quoted = {claim: _quoted(claim.text, texts) for claim in checked}
         left = [claim for claim in checked if not quoted[claim]]
-        matches = dict(zip(left, self._matches(left, sources, language), strict=True))
+        matches = dict(zip(left, self._matches(left, passages, language), strict=True))
         return [
             Grounded(*claim[:3], "supported", quoted[claim], quoted[claim][0], (claim.text,))
             if quoted[claim]
@@ -130,9 +129,12 @@ class OfflineGrounder:
         ]
 
     def _matches(
-        self, claims: Sequence[Claim], sources: Sequence[_Source], language: str
+        self, claims: Sequence[Claim], passages: Sequence[Passage], language: str
     ) -> Iterator[list[_Match]]:
-        """Each claim compared with every passage."""
+        """Each claim compared with every passage; without a claim, none is read."""
+        if not claims:
+            return
+        sources = [self._source(one.full_title, one.text, one.language) for one in passages]
         read_claims = [self._embedder.read(claim.text, language) for claim in claims]
         parts = [clauses(text, self._thesaurus) for text in read_claims]
         texts = [
@@ -156,7 +158,6 @@ class OfflineGrounder:
         ]
         vectors, _ = self._embedder.embed([each.text for each in found], "passage", [language] * len(found))
         return _Source(
-            _plain(text),
             read(self._embedder.read(title, language), self._thesaurus),
             tuple(
                 _Sentence(each.text, read(own, self._thesaurus), clauses(own, self._thesaurus))
@@ -242,10 +243,10 @@ def _lacking(theirs: Sequence[frozenset[str]], ours: Sequence[frozenset[str]]) -
             yield scope
 
 
-def _quoted(text: str, sources: Sequence[_Source]) -> tuple[int, ...]:
-    """The passages that contain a sentence word for word."""
+def _quoted(text: str, passages: Sequence[str]) -> tuple[int, ...]:
+    """The passages, with plain spaces, that contain a sentence word for word."""
     plain = _plain(text)
-    return tuple(n for n, source in enumerate(sources, start=1) if plain and plain in source.plain)
+    return tuple(n for n, passage in enumerate(passages, start=1) if plain and plain in passage)
 
 
 def _plain(text: str) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
 from ..language.thesaurus import Thesaurus
 from ..models.embedding import LlamaEmbedder, load_embedder
-from ..models.llm import LlamaLlm
 from ..models.minilm import MINILM_WEIGHTS, MiniLM
 from ..runtime.services import Embedder, Index
 from ..values.pricing import PriceList
 from ..values.settings import Settings
-from . import NAME
 from .memory import RememberingEmbedder, Stored, nothing_stored
 from .scorer import OfflineScorer, read_calibrations
 from .word_pieces import WordPieces
+
+if TYPE_CHECKING:
+    from .llm import OfflineLlm
 
 
 def load_offline(
@@ -23,21 +25,22 @@ def load_offline(
     scorer: OfflineScorer | None = None,
     thesaurus: Thesaurus | None = None,
     index: Index | None = None,
-) -> LlamaLlm:
+) -> OfflineLlm:
     """The offline engine.
 
     Args:
         scorer: judges passages, and its model compares sentences; without it the engine cannot judge.
         index: searched for rewrites and hypothetical passages.
     """
-    from .engine import OfflineLLM  # with LlamaIndex, which takes a second
+    from .engine import OfflineEngine  # its patterns take a fifth of a second to compile
+    from .llm import OfflineLlm
 
     parts = [embedder.key, scorer.key if scorer else "", thesaurus.digest if thesaurus else ""]
     configuration = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
     reader = scorer.embedder if scorer else embedder
     searcher = reader if reader.key == embedder.key else embedder
-    model = OfflineLLM(searcher, scorer, thesaurus, index, reader)
-    return LlamaLlm(model, NAME, prices, reads_fields=True, configuration=configuration)
+    engine = OfflineEngine(searcher, scorer, thesaurus, index, reader)
+    return OfflineLlm(engine, prices, configuration)
 
 
 def load_scorer(

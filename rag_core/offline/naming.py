@@ -1,15 +1,16 @@
-"""Whether a passage names what a question names."""
+"""How far passages name what a question names."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..language.analysis import tokens, words_of
 from ..language.maternity import names_maternity
 from ..language.thesaurus import Thesaurus
 from ..values.types import Hit
+from .compatible import drugs_in
 from .scorer import OfflineScorer, framing_terms, plain_text, question_language
 
 ALIKE = (
@@ -21,15 +22,31 @@ CACHED = 8192
 
 
 class Named(NamedTuple):
-    """The words of a question that are not about maternity in general.
+    """What passages name of the words of a question that are not about maternity in general.
 
     Args:
-        rarest: how far a passage names the one that is rarest in English, 0 to 1.
+        best: share of them that the best passage names, 0 to 1, weighted by how rare they are in English.
+        any: the same of all passages together.
+        felt: by how much the question's cosine to the best passage falls on average when one of them is left out; a word
+            that the passage is not about does not lower it.
         words: their number.
     """
 
-    rarest: float
+    best: float
+    any: float
+    felt: float
     words: int
+
+
+class _Word(NamedTuple):
+    """A word of a question as read: its place, its rarity, 0 to 1, and the concepts it names, of a medicine its classes too."""
+
+    start: int
+    end: int
+    stem: str
+    form: str
+    rarity: float
+    concepts: frozenset[str]
 
 
 class _Text(NamedTuple):
@@ -39,10 +56,10 @@ class _Text(NamedTuple):
 
 
 class Naming:
-    """Finds the rarest words of questions in passages, both as the embedding model reads them: Spanish as its gloss.
+    """Finds the words of questions in passages, both as the embedding model reads them: Spanish as its gloss.
 
-    A passage names a word by its stem, by another name of its concept, or in part by a similar spelling
-    ("subutecks", "Subutex").
+    A passage names a word by its stem, by another name of its concept, a medicine also by its class, or in part by a
+    similar spelling ("subutecks", "Subutex").
     """
 
     def __init__(self, scorer: OfflineScorer, thesaurus: Thesaurus | None = None) -> None:
@@ -50,25 +67,56 @@ class Naming:
         self._thesaurus = thesaurus
         self._passage = functools.lru_cache(maxsize=CACHED)(self._read)
 
-    def of(self, question: str, hit: Hit) -> Named:
-        """Whether a passage names a question's rarest word; the first of equally rare ones."""
-        spoken = question_language(question, hit.passage.language)
+    def of(self, question: str, hits: Sequence[Hit], best: int) -> Named:
+        """How far passages name a question's words.
+
+        Args:
+            hits: at least one.
+            best: place of the best of them.
+        """
+        spoken = question_language(question, hits[best].passage.language)
         read, language = self._scorer.as_read(question, spoken)
-        passage = self._passage(plain_text(hit.passage), hit.passage.language)
+        words = self._words(read, language)
+        if not words:
+            return Named(0.0, 0.0, 0.0, 0)
+        passages = [self._passage(plain_text(hit.passage), hit.passage.language) for hit in hits]
+        others = [*passages[:best], *passages[best + 1 :]]
+        rarity = sum(word.rarity for word in words) or 1.0
+        in_best = [_share(word, passages[best]) for word in words]
+        in_any = [
+            max([share, *(_share(word, other) for other in others)]) if share < 1 else 1.0
+            for word, share in zip(words, in_best, strict=True)
+        ]
+        return Named(
+            sum(word.rarity * share for word, share in zip(words, in_best, strict=True)) / rarity,
+            sum(word.rarity * share for word, share in zip(words, in_any, strict=True)) / rarity,
+            self._felt(read, language, words, hits[best]),
+            len(words),
+        )
+
+    def _words(self, read: str, language: str) -> list[_Word]:
+        """The words that count, each once."""
         mentions = self._thesaurus.find(read, language) if self._thesaurus else ()
-        named: dict[str, tuple[float, float]] = {}  # rarity and share named, by stem
+        found: dict[str, _Word] = {}
         for word in words_of(read, language):
             form = read[word.start : word.end]
             short = len(word.form) < 2 or (len(form) < SHORTEST and not form.isupper())
             general = word.stop or word.stem in framing_terms() or names_maternity(form)
-            if short or general or word.form.isdigit() or word.stem in named:
+            if short or general or word.form.isdigit() or word.stem in found:
                 continue
-            own = {one.concept.id for one in mentions if one.start <= word.start < one.end}
-            known = word.stem in passage.stems or own & passage.concepts
-            share = 1.0 if known else _closest(word.form, passage.forms)
-            named[word.stem] = (self._scorer.pieces.rarity(form), share)
-        _, rarest = max(named.values(), key=lambda pair: pair[0], default=(0.0, 0.0))
-        return Named(rarest, len(named))
+            concepts = frozenset(one.concept.id for one in mentions if one.start <= word.start < one.end)
+            classes = drugs_in(form, language, self._thesaurus)
+            rarity = self._scorer.pieces.rarity(form)
+            found[word.stem] = _Word(word.start, word.end, word.stem, word.form, rarity, concepts | classes)
+        return [*found.values()]
+
+    def _felt(self, read: str, language: str, words: Sequence[_Word], hit: Hit) -> float:
+        without = [f"{read[: word.start]}{read[word.end :]}".strip() for word in words]
+        texts = [read, *without]
+        vectors, _ = self._scorer.embedder.embed(texts, "query", [language] * len(texts))
+        passage, _ = self._scorer.embedder.embed([plain_text(hit.passage)], "passage", [hit.passage.language])
+        cosines = vectors @ passage[0]
+        return float(cosines[0] - cosines[1:].mean())
 
     def _read(self, text: str, language: str) -> _Text:
         read, spoken = self._scorer.as_read(text, language)
@@ -82,6 +130,13 @@ class Naming:
             ),
             frozenset(one.concept.id for one in named),
         )
+
+
+def _share(word: _Word, passage: _Text) -> float:
+    """How far a passage names a word, 0 to 1."""
+    if word.stem in passage.stems or word.concepts & passage.concepts:
+        return 1.0
+    return _closest(word.form, passage.forms)
 
 
 def _closest(form: str, others: Iterable[str]) -> float:

@@ -37,11 +37,11 @@ _LOOKS_BACK = re.compile(
 _POINTS_BACK = re.compile(
     r"\b(?:(?:these|those|this|that|such) (?:sign|symptom|test|drug|medicine|measure|treatment|case|infection|rule|reason|stage|change|group|advice|"
     r"problem|step|method|risk|women|babies)s?|(?:est|es)[aeo]s? (?:signo|síntoma|prueba|medicamento|medida|tratamiento|caso|infección|"
-    r"norma|motivo|fase|cambio|grupo|problema|método|riesgo|mujer)(?:e?s)?|dichos?|dichas?|instead|(?:call|calling|ring) it)\b",
+    r"norma|motivo|fase|cambio|grupo|problema|método|riesgo|mujer)(?:e?s)?|dichos?|dichas?|instead(?! of)|(?:call|calling|ring) it)\b",
     re.IGNORECASE,
 )
 _ADDS = re.compile(
-    r"\b(?:also|too|therefore|is the same|then|instead|también|tampoco|además|por (?:lo )?tanto|es lo mismo)\b",
+    r"\b(?:also|too|therefore|is the same|then|instead(?! of)|también|tampoco|además|por (?:lo )?tanto|es lo mismo)\b",
     re.IGNORECASE,
 )
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..language.analysis import SHORT_QUESTION, language_of, query_tokens, tokens
 from ..values.errors import DataError
+from ..values.message import Message
 from ..values.types import Hit, ModelCall, Passage, Scale
 from .memory import RememberingEmbedder, sentences_of, term_counts
 from .word_pieces import WordPieces
@@ -197,7 +198,10 @@ def read_calibrations(path: Path) -> Mapping[str, Calibration]:
             raise KeyError("en")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
-            f"The relevance calibration {path} cannot be read: {error!r}.", "Restore data/relevance.toml."
+            Message(
+                "The relevance calibration {path} cannot be read: {reason}.", path=path, reason=repr(error)
+            ),
+            Message("Restore data/relevance.toml."),
         ) from error
     return fitted
 
@@ -306,7 +310,10 @@ class OfflineScorer:
             [passage.language for passage in passages],
         )
         sentences = [sentences_of(passage) or (passage.text,) for passage in passages]
-        embedded, others = self.embedder.embed([text for texts in sentences for text in texts], "passage")
+        spoken = [passage.language for passage, texts in zip(passages, sentences, strict=True) for _ in texts]
+        embedded, others = self.embedder.embed(
+            [text for texts in sentences for text in texts], "passage", spoken
+        )
         cosines = embedded @ question if passages else np.zeros(0)
         ends = np.cumsum([len(texts) for texts in sentences])
         return _Compared(

@@ -65,6 +65,14 @@ class Reader:
         self.thesaurus = thesaurus
         self.concepts = functools.lru_cache(maxsize=32768)(self._concepts)
         self.stems = functools.lru_cache(maxsize=32768)(self._stems)
+        self.forms = functools.lru_cache(maxsize=32768)(self._forms)
+
+    @functools.cached_property
+    def medicines(self) -> frozenset[str]:
+        """The ids of the thesaurus's medicines and of their classes."""
+        concepts = self.thesaurus.concepts.values() if self.thesaurus else ()
+        drugs = {concept.id for concept in concepts if concept.kind == "drug"}
+        return frozenset(drugs | {concept.id for concept in concepts if drugs & {*concept.class_of}})
 
     def ideas(self, question: str, language: str, weights: Mapping[str, float]) -> list[Idea]:
         """The ideas of a question, without its numbers.
@@ -102,3 +110,6 @@ class Reader:
 
     def _stems(self, text: str, language: str) -> frozenset[str]:
         return frozenset(tokens(text, language))
+
+    def _forms(self, text: str, language: str) -> frozenset[str]:
+        return frozenset(word.form for word in words_of(text, language))

@@ -17,7 +17,8 @@ from ..values.triage import Triage
 from .quotable import Candidate
 
 _BABY = words(
-    r"bab(?:y|ies|ys)|newborn|neonate|infant|bebe\w*|bebit[oa]|recien nacid\w|rn|guagua|wawa|hij[oa]|son|daughter|nino|nina|he|shes?|hes"
+    r"bab(?:y|ies|ys)|newborn|neonate|infant|bebe\w*|bebit[oa]|recien nacid\w|rn|guagua|wawa|hij[oa]|son|daughter|nino|nina|he|shes?|hes|"
+    r"\d+[ -](?:day|week|month)s?[ -]old"
 )
 _OF_A_BABY = words(
     r"newborns?|(?:the|a|your|breastfed|any) baby (?:has|is|who|under|below|younger|feels|needs|does|refuses|feeds|of)|bab(?:y|ies) (?:under|below|younger)|"
@@ -30,7 +31,7 @@ _BORN = words(
     r"birth|gave birth|born|postpartum|postnatal|pp|after|old|section|caesarean|twinns?|di a luz|pari|parto|posparto|puerper\w+|cesarea|nacio|bebe"
 )
 _ONLY_AFTER_BIRTH = words(
-    r"(?:gave|given) birth|after (?:the |a |giving )?birth|tras el parto|despues del parto|dio a luz"
+    r"(?:gave|given) birth|after (?:the |a |giving )?birth|postpartum|postnatal|tras el parto|despues del parto|posparto|puerperio|dio a luz"
 )
 _IN_PREGNANCY = words(r"pregnan\w+|embaraz\w+")
 DELICATE = ("low-mood", "psychosis")  # besides the flagged signs
@@ -108,6 +109,18 @@ class Urgent:
             for level in {self.triage.level, *levels}
         )
 
+    def is_of_another(self, said: Candidate) -> bool:
+        """Whether a sentence or what it stands under is about another patient, or about after a birth that has not been."""
+        above = plain(f"{said.context} {said.heading}")
+        later = _ONLY_AFTER_BIRTH.search(above) and not _IN_PREGNANCY.search(f"{above} {plain(said.text)}")
+        return self._of_another_patient(said) or bool(later and self._not_yet_born)
+
+    @property
+    def _not_yet_born(self) -> bool:
+        """Whether the question is about a pregnancy."""
+        asked = plain(self.question)
+        return bool(_NOT_YET_BORN.search(asked) and not _BORN.search(asked))
+
     def _of_another_patient(self, said: Candidate) -> bool:
         """Whether a sentence is about a newborn and the question is not, or the reverse, or it is about another time."""
         asked, text = plain(self.question), plain(f"{said.context} {said.heading} {said.text}")
@@ -116,4 +129,4 @@ class Urgent:
         if _OF_A_BABY.search(text) and not _BABY.search(asked):
             return True
         after = _ONLY_AFTER_BIRTH.search(plain(said.text)) and not _IN_PREGNANCY.search(plain(said.text))
-        return bool(after and _NOT_YET_BORN.search(asked) and not _BORN.search(asked))
+        return bool(after and self._not_yet_born)

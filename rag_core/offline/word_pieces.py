@@ -12,6 +12,7 @@ from ..language.analysis import tokens
 from ..models.minilm import MiniLM
 
 CACHED_TEXTS = 16_384
+CACHED_QUESTIONS = 64
 FIRST_WORD = 1996  # in the vocabulary; letters, digits and signs come before
 
 
@@ -26,8 +27,9 @@ class WordPieces:
     def __init__(self, model: MiniLM) -> None:
         self._model = model
         self._vocabulary = model.vocabulary
-        self._mean = model.word_table.mean(axis=0)
+        self._mean = model.mean_of_words()
         self._pieces = functools.lru_cache(maxsize=CACHED_TEXTS)(self._read)
+        self._asked = functools.lru_cache(maxsize=CACHED_QUESTIONS)(self._read_question)
         self.rarity = functools.lru_cache(maxsize=CACHED_TEXTS)(self._rarity)
         self._content = functools.cache(self._is_content)
 
@@ -39,10 +41,14 @@ class WordPieces:
         Args:
             language: whose stop words are left out.
         """
-        asked, found = self._pieces(question, language), self._pieces(passage, language)
+        asked, found = self._asked(question, language), self._pieces(passage, language)
         if not len(asked) or not len(found):
             return 0.0
-        return float((self._directions(asked) @ self._directions(found).T).max(axis=1).mean())
+        return float((asked @ self._directions(found).T).max(axis=1).mean())
+
+    def _read_question(self, text: str, language: str) -> NDArray[np.float32]:
+        """(pieces, 384) directions of a question, which is compared with many passages."""
+        return self._directions(self._pieces(text, language))
 
     def _directions(self, pieces: NDArray[np.int64]) -> NDArray[np.float32]:
         """(pieces, 384) input vectors less the vocabulary's mean, rows L2-normalised."""

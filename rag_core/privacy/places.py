@@ -71,6 +71,7 @@ _STREET_LOWER = (
 )
 _PO_BOX = rf"\b(?:P\.?O\.? ?Box|Apartado(?: de correos| postal)?)\s+\d+{_REST}"
 _BY_POSTCODE = rf"(?<!\w)(?:(?:\d{{1,4}}[a-zA-Z]?\s+)?{_PLACE}\s*,\s*){{0,3}}(?:(?:\d{{1,4}}[a-zA-Z]?\s+)?{_PLACE}\s*,?\s+)?{_POSTCODE_UK}"
+_DIGIT = re.compile(r"\d")
 _PATTERNS = (
     _BY_POSTCODE,
     _NUMBERED_ROAD,
@@ -92,6 +93,8 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 
 def addresses(text: str) -> Iterator[PrivateSpan]:
     """Addresses; where two patterns find parts of one, the whole."""
+    if not _DIGIT.search(text):  # every pattern has one
+        return
     found = sorted(
         match.span("place" if "place" in pattern.groupindex else 0)
         for pattern in _patterns()

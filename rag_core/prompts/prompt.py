@@ -30,6 +30,7 @@ LEAD = (
 
 
 _FIELD = re.compile(r"(?<!\{)\{(\w[^{}]*)\}(?!\})")
+_PLACE = re.compile(r"\{([^{}]+)\}")  # what PromptTemplate fills in, if it is a field
 _OF_SYSTEM = ("about", "readers")  # fields of a system message, from the corpus's profile
 
 
@@ -176,12 +177,10 @@ class Prompt:
 
         Strings, above all the question, are untrusted data: they become one line with tags escaped and without
         invisible characters, so that they cannot add a source or a section to the prompt. A `Block` keeps its
-        line breaks.
+        line breaks. Filled in as by LlamaIndex's PromptTemplate, whose import takes longer than an offline answer.
         """
-        from llama_index.core import PromptTemplate
-
-        fields: dict[str, Any] = {name: _shown(value) for name, value in self.fields.items()}
-        return PromptTemplate(self.template.text).format(**fields)
+        fields = {name: _shown(value) for name, value in self.fields.items()}
+        return _PLACE.sub(lambda place: fields.get(place[1], place[0]), self.template.text)
 
     @property
     def filled(self) -> dict[str, str]:

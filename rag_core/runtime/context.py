@@ -81,7 +81,12 @@ class Context:
 
     def as_read(self, text: str) -> str:
         """A query as retrieval and the offline engine read it: as spelt, and with abbreviations written out."""
-        return self.services.reader.read(text) if self.services.reader else text
+        reader = self.services.reader
+        if reader is None:
+            return text
+        # searches and strategies that begin together wait for one reading instead of making one each
+        read, _ = self.run.shared.get(("read", reader, text), lambda: reader.read(text))
+        return read
 
     def leave_out(self, outranked: Outranked) -> None:
         """Note the hits that a selection leaves out of its next list, for their fates."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..catalog.setup import Setup, set_up
-from ..lab.lab import Lab
 from ..pipeline.stream import collect
 from ..values.errors import ConfigError, DataError, RagError
 from ..values.trace import Trace
 from .saved import Saved, SavedAnswer, SavedContext, SavedQuery
+
+if TYPE_CHECKING:
+    from ..lab.lab import Lab
 
 SAME_SCORE = 1e-4  # relative; larger than the rounding differences between machines
 

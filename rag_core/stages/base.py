@@ -105,10 +105,12 @@ class Retriever(ABC):
     Attributes:
         name: the name in rankings, weights and results.
         scale: the scale of its scores.
+        waits: whether a search waits for a model or a server.
     """
 
     name: ClassVar[str]
     scale: ClassVar[Scale]
+    waits: ClassVar[bool] = False
 
     @property
     def variant(self) -> str:
@@ -153,7 +155,10 @@ class FusionStage(Stage):
         # as Ranking.sort with a hit each, not two: a slider makes thousands
         scores, name, text = self.fuse(state.rankings), self.name, state.question.text
         hits = []
-        for rank, identity in enumerate(sorted(scores, key=lambda one: (-scores[one], one)), start=1):
+        # best first, equals by id: two sorts that keep order, with no pair made for each hit
+        for rank, identity in enumerate(
+            sorted(sorted(scores), key=scores.__getitem__, reverse=True), start=1
+        ):
             score, found = scores[identity], first[identity]
             scale = self.scale or found.scale
             vote = Vote(name, text, rank, score, scale)

@@ -51,6 +51,7 @@ class Dense(_IndexRetriever):
 
     name: ClassVar[str] = "dense"
     scale: ClassVar[Scale] = "cosine"
+    waits: ClassVar[bool] = True
     k: int = 5
     enriched: bool = False
     control: str = field(default="k of dense", compare=False, repr=False)
@@ -156,4 +157,7 @@ class Retrieve(Stage):
 
         named = list(zip(self.retrievers, self.names, strict=True))
         searches = [(query, retriever, name) for query in state.queries for retriever, name in named]
-        return replace(state, rankings=tuple(ctx.map(search, searches)))
+        # those that wait for an embedding begin first; the others run meanwhile
+        order = sorted(range(len(searches)), key=lambda place: not searches[place][1].waits)
+        found = dict(zip(order, ctx.map(search, [searches[place] for place in order]), strict=True))
+        return replace(state, rankings=tuple(found[place] for place in range(len(searches))))

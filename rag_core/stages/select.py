@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ ABSOLUTE = frozenset(
     {"cosine", "judge", "s_final"}
 )  # scales on which a threshold means the same for any list
 DECIMALS = 9  # of a cosine that MMR compares
+KEPT_PICKS = 100  # rows whose cosines to all others are kept for the next move
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ class Mmr(SelectStage):
 
     def select(self, ranking: Ranking, ctx: Context) -> Sequence[Hit]:
         """The picked hits, in the order they were picked."""
-        hits = sorted(ranking, key=lambda hit: hit.passage.id)  # argmax takes the first of equals: ties by id
+        hits = sorted(ranking, key=attrgetter("passage.id"))  # argmax takes the first of equals: ties by id
         if not hits:
             ctx.leave_out(Outranked())
             return ()
@@ -226,15 +228,46 @@ def _cosines(exact: NDArray[np.float64], vector: NDArray[np.floating[Any]]) -> N
     return cosines
 
 
+class _Rows:
+    """The rows of `vectors`, and their cosines to those picked before."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        self.vectors = vectors
+        self.exact = vectors.astype(float)
+        self._likeness: dict[int, NDArray[np.float64]] = {}
+
+    def likeness(self, row: int) -> NDArray[np.float64]:
+        """(n,) cosines to a row."""
+        found = self._likeness.get(row)
+        if found is None:
+            found = _cosines(self.exact, self.exact[row])
+            if len(self._likeness) < KEPT_PICKS:
+                self._likeness[row] = found
+        return found
+
+
+_latest = _Rows(np.zeros((0, 0), np.float32))
+
+
+def _rows_of(vectors: Vectors) -> _Rows:
+    """The rows compared last if these are the same: the moves of a slider mostly pick the same of the same."""
+    global _latest
+    rows = _latest
+    if not np.array_equal(rows.vectors, vectors):
+        rows = _latest = _Rows(vectors)
+    return rows
+
+
 def mmr_split(
     question: NDArray[np.float32], vectors: Vectors, k: int, lambda_: float
 ) -> tuple[list[Pick], Rest]:
     """The picks of `mmr_order`, and the rows left, as they stood against the last pick.
 
-    Rows are compared with the picks alone: k · n products, not n². With 2,000 rows that is a hundredth.
+    Rows are compared with the picks alone: k · n products, not n². With 2,000 rows that is a hundredth. The rows
+    compared last are kept, with their cosines to picks: see `_rows_of`.
     """
-    exact = vectors.astype(float)
-    wanted = _cosines(exact, question)
+    compared = _rows_of(vectors)
+    wanted = _cosines(compared.exact, question)
     picks: list[Pick] = []
     taken = np.zeros(len(vectors), np.bool_)
     nearest = np.zeros(len(vectors))  # cosine to the pick that is most like it
@@ -243,7 +276,7 @@ def mmr_split(
     for _ in range(min(k, len(vectors))):
         if picks:
             last = picks[-1].row
-            likeness = _cosines(exact, exact[last])
+            likeness = compared.likeness(last)
             nearer = (likeness > nearest) | (closest < 0)
             nearest[nearer], closest[nearer] = likeness[nearer], last
             values = lambda_ * wanted - (1 - lambda_) * nearest

@@ -94,9 +94,10 @@ class MemoryIndex:
 
     def lexical(self, text: str, k: int, k1: float, b: float) -> list[Hit]:
         """The k best BM25 hits; each contains a term of the text."""
-        scores, matched = self._bm25.scores(tokens(text, "en"), k1, b)
-        found = zip(self.passages, scores, matched, strict=True)
-        return self._best({name: float(score) for name, score, hit in found if hit}, k, "bm25")
+        names = list(self.passages)
+        places, scores = self._bm25.best(tokens(text, "en"), k, k1, b)
+        found = zip((names[place] for place in places), scores.tolist(), strict=True)
+        return self._best(dict(found), k, "bm25")
 
     def document_frequency(self, text: str) -> int:
         """Number of passages that contain a term of the text."""

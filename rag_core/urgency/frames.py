@@ -34,7 +34,11 @@ _NOW = words(
     r"now|today|tonight|since|this (?:morning|afternoon|evening)|last night|yesterday|for (?:the (?:last|past) )?\w+ (?:hours?|minutes?|days?)|"
     r"at the moment|ongoing|suddenly|\d+ ?(?:hours?|hrs?|min\w*|days?) ago|ahora|hoy|desde|anoche|ayer|esta (?:manana|tarde|noche)|"
     r"acab\w+ de|hace (?:un rato|\w+ (?:horas?|minutos?|dias?))|sigue|de repente|ya mismo|auxilio|help|ayuda|socorro|"
-    r"\d{2,3} ?/ ?\d{2,3}|day \d+|dia \d+|\d+ ?(?:ml|l)|(?:3[89]|4[0-2])\.\d"
+    r"\d{2,3} ?/ ?\d{2,3}|(?:f?hr|fcf?) \d+|on (?:synto\w*|oxytocin)|con oxitocina|day \d+|dia \d+|\d+ ?(?:ml|l)|(?:3[89]|4[0-2])\.\d"
+)
+# "Is it normal that ... at 36 weeks?" is asked by someone who has it.
+_NORMAL = re.compile(
+    r"[^\w]*(?:is it|es) normal (?:to|that|if|for|que|si)\b.*(?<!\w)(?:\d+|two|three|four|dos|tres|cuatro) (?:weeks|days|semanas|dias)(?!\w)"
 )
 _TOPIC = words(  # what a search for a subject names, and a cry for help does not
     r"treatment|management|dos(?:e|es|age|ing)|regimen|guidelines?|criteria|prevention|prophylaxis|risk factors?|diagnosis|causes|"
@@ -83,7 +87,7 @@ def is_lesson(text: str) -> bool:
 def is_general(text: str) -> bool:
     """Whether a text asks about a subject, and nobody in it has a sign now."""
     asks = _GENERAL.match(text) or _TOPIC.search(text)
-    return bool(asks) and not (_PERSON.search(text) or _NOW.search(text))
+    return bool(asks) and not any(pattern.search(text) for pattern in (_PERSON, _NOW, _NORMAL))
 
 
 def is_question(text: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 from ..values.errors import SettingsError
+from ..values.message import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ def helplines(country: str) -> Helplines | None:
     table = _table()
     if country.upper() not in table:
         raise SettingsError(
-            f"Setting RAG_COUNTRY: there are no phone numbers for {country[:20]!r}.",
-            f"Use one of {', '.join(table)}, or leave it empty.",
+            Message("Setting RAG_COUNTRY: there are no phone numbers for {country!r}.", country=country[:20]),
+            Message("Use one of {countries}, or leave it empty.", countries=", ".join(table)),
         )
     return table[country.upper()]
 

@@ -43,6 +43,11 @@ class Sign:
     families: frozenset[str] = frozenset()
     passages: re.Pattern[str] | None = None
 
+    @property
+    def needs_number(self) -> bool:
+        """Whether what to do about it names the emergency number: of two emergencies, that one is the graver."""
+        return "emergency number" in self.actions["en"]
+
     def named_in(self, text: str) -> bool:
         """Whether a passage's text names the sign, whatever it says of it."""
         return self.id in named(text)
@@ -71,10 +76,11 @@ def named(text: str) -> frozenset[str]:
 
 
 def signs_of(triage: Triage) -> tuple[Sign, ...]:
-    """The signs to act on: self-harm and violence before the others, then those as urgent as the question."""
+    """The signs to act on, the gravest: self-harm and violence, else those for the emergency number, else the most urgent."""
     named = tuple(sign for sign in signs() if sign.names[triage.language] in triage.signs)
     flagged = tuple(sign for sign in named if sign.flag)
-    return flagged or tuple(sign for sign in named if sign.level == triage.level) or named
+    level = tuple(sign for sign in named if sign.level == triage.level)
+    return flagged or tuple(sign for sign in level if sign.needs_number) or level or named
 
 
 @functools.cache

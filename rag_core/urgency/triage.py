@@ -18,7 +18,7 @@ from .signs import Sign, actions, signs
 NEAR = 110  # characters between the parts of one sign
 # Probability from which wording alone is urgent; tests/benchmarks/fit_urgency.py prints what it costs.
 MIN_URGENT = 0.25
-# The same for a question about a subject in which nobody has a sign now, such as "are ... normal after birth?".
+# The same for a general question, in which nobody has the sign now, such as "are ... normal after birth?".
 MIN_URGENT_GENERAL = 0.5
 
 Span = tuple[int, int]

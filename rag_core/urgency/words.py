@@ -27,7 +27,7 @@ _LINES = {
 }
 _CAVEAT = {
     "en": "Read from the wording of the question before any answer; signs can be missed. Not medical advice.",
-    "es": "Leído en la redacción de la pregunta antes de cualquier respuesta; pueden escapar signos. No es consejo médico.",
+    "es": "Se decide por las palabras de la pregunta, antes de cualquier respuesta; algún signo puede pasar inadvertido. No es consejo médico.",
 }
 
 

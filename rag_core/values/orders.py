@@ -8,6 +8,7 @@ wrong dose, looks like a true one and cannot be found so.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import unicodedata
 
@@ -90,5 +91,5 @@ def any_gives_orders(*texts: str) -> bool:
 def _plain(text: str) -> str:
     """In lower case and one alphabet, without accents and invisible characters."""
     bare = unicodedata.normalize("NFKD", _ESCAPES.sub(" ", without_invisible(text))).casefold()
-    bare = "".join(char for char in bare if not unicodedata.combining(char)).replace("’", "'")
+    bare = "".join(itertools.filterfalse(unicodedata.combining, bare)).replace("’", "'")
     return _SPACES.sub(" ", bare.translate(_SAME))

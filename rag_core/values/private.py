@@ -9,7 +9,15 @@ from pathlib import Path
 
 FOLDER, FILE = 0o700, 0o600
 OTHERS = 0o077
-PARTS = {"corpora", "vectors", "runs", "sweeps", "history", "uploads"}  # everything a state folder contains
+PARTS = {
+    "corpora",
+    "languages",
+    "vectors",
+    "runs",
+    "sweeps",
+    "history",
+    "uploads",
+}  # everything a state folder contains
 
 
 def private_folder(folder: Path) -> None:

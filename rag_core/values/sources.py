@@ -50,6 +50,11 @@ class Source:
         name = self.organisation.removesuffix(f" ({name_of(self.jurisdiction, 'es')})")  # not twice
         return f"{name} {self.year}{f' ({where})' if where else ''}"
 
+    def in_full(self, language: str) -> str:
+        """Organisation, title, year and jurisdiction, with the jurisdiction's name in a language."""
+        where = name_of(self.jurisdiction, language)
+        return f"{self.organisation}, {self.title}, {self.year}{f' ({where})' if where else ''}"
+
     @property
     def _where(self) -> str:
         return f" ({self.jurisdiction})" if self.jurisdiction else ""

@@ -79,7 +79,11 @@ class Passage:
     @property
     def difference(self) -> str:
         """One sentence naming both sides where guidance differs; empty if it does not."""
-        return difference(self.agreeing, self.differs_from)
+        return self.difference_in("en")
+
+    def difference_in(self, language: str) -> str:
+        """`difference` in a language: "en" or "es"."""
+        return difference(self.agreeing, self.differs_from, language)
 
     def leading(self, country: str) -> tuple[Source, ...]:
         """The sources of a country that lead where guidance differs; usually empty."""

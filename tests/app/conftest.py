@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from helpers.browser import CHROMIUM, Visit, serving
+from helpers.browser import CHROMIUM, LEAN, Visit, serving
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from rag_core.lab.lab import Lab
@@ -21,14 +22,32 @@ def patient() -> Iterator[None]:
     expect.set_options(timeout=5_000)
 
 
-@pytest.fixture(scope="module")
+_opened = ExitStack()
+_browsers: list[Browser] = []
+
+
+@pytest.fixture
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+    """The Chromium of all files: it makes visitors' contexts, which share nothing, and none outlives its test."""
+    if not _browsers:
+        playwright = _opened.enter_context(sync_playwright())
+        _browsers.append(
+            playwright.chromium.launch(
+                executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage", *LEAN]
+            )
         )
-        yield opened
-        opened.close()
+        _opened.callback(_browsers.clear)
+        _opened.callback(_browsers[0].close)
+    yield _browsers[0]
+    for left in _browsers[0].contexts:
+        left.close()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Close Chromium before a test without it: Playwright's event loop runs as long, and others start their own."""
+    if nextitem is None or not nextitem.get_closest_marker("browser"):
+        _opened.close()
 
 
 @pytest.fixture(scope="package")

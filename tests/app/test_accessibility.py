@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -29,7 +30,7 @@ def violations(page: Page) -> list[str]:
     ]
 
 
-@pytest.fixture(params=[("en-GB", "light"), ("es-ES", "dark")], ids=["english-light", "spanish-dark"])
+@pytest.fixture(params=list(product(("en-GB", "es-ES"), ("light", "dark"))), ids="-".join)
 def page(request: pytest.FixtureRequest, browser: Browser, app: str) -> Iterator[Page]:
     locale, theme = request.param
     context = browser.new_context(
@@ -59,4 +60,21 @@ def test_a_comparison_has_no_grave_violation(page: Page) -> None:
     page.locator(".st-key-run-buttons button").first.click()
     expect(page.locator(".rl-support")).to_have_count(3, timeout=ANSWER_MS)
     page.locator(".rl-passage summary").first.click()
+    assert violations(page) == []
+    page.get_by_test_id("stExpander").locator("summary").first.click()  # how it got here
+    expect(page.locator(".rl-stages").first).to_be_visible()
+    assert violations(page) == []
+    page.locator(".st-key-question textarea").blur()
+    page.keyboard.press("F2")
+    expect(page.locator(".rl-presented")).to_be_visible()
+    assert violations(page) == []
+
+
+def test_a_tuned_setting_has_no_grave_violation(page: Page, app: str) -> None:
+    page.goto(f"{app}/tune")
+    expect(page.locator(".rl-dot")).to_be_attached(timeout=ANSWER_MS)
+    page.locator(".st-key-question textarea").fill(ENGLISH)
+    page.locator(".st-key-run-buttons button").first.click()
+    expect(page.locator(".rl-changes")).to_be_visible(timeout=ANSWER_MS)
+    expect(page.locator(".rl-knob-note span").first).to_be_visible(timeout=ANSWER_MS)
     assert violations(page) == []

@@ -142,7 +142,7 @@ def test_tuning_ends_in_the_compare_page(browser: Browser, app: str, folder: Pat
     winner = page.get_by_test_id("stMarkdownContainer").filter(has_text="Winner:").inner_text()
     wanted = re.search(r"λ ([\d.]*\d)", winner)
     assert wanted, winner
-    page.get_by_role("button", name="Open the winner in Compare").click()
+    page.get_by_role("link", name="Open the winner in Compare").click()
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
     page.get_by_role("button", name="Settings").first.click()
     slider = page.get_by_role("slider", name="mmr_lambda")
@@ -237,6 +237,7 @@ def test_the_choice_to_measure_survives_other_pages_and_a_reload(browser: Browse
     split = page.get_by_role("textbox", name="Split")
     split.fill("dev")
     split.press("Enter")
+    page.wait_for_url("**split=dev**")  # the server knows it; who leaves sooner leaves it behind
     page.get_by_role("link", name="History").click()
     expect(page.get_by_role("heading", name="History of runs")).to_be_visible()
     page.get_by_role("link", name="Measure", exact=True).first.click()

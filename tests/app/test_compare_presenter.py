@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 from helpers.behaviours import Endless, Reply
 from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, serving
 from helpers.openai_server import serve
+from helpers.small import ROOT
 from playwright.sync_api import Browser, Page, expect
 
 from rag_core.lab.lab import Lab
@@ -18,6 +20,12 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
 ]
 NAMES = ("Simple semantic", "BM25", "RRF", "MMR", "cosine")
+
+
+DEMOS = [
+    entry["text"]
+    for entry in tomllib.loads((ROOT / "data" / "demo.toml").read_text(encoding="utf-8"))["question"]
+]
 
 
 def named(page: Page) -> list[str]:
@@ -43,14 +51,14 @@ def test_a_presenter_shows_a_whole_question_without_a_mouse(
 
         press("Present", "F2")
         question = page.locator(".rl-presented")
-        expect(question).to_have_text("Press Next for the first question.")
+        expect(question).to_have_text("Press “Next question” to begin.")
         expect(page.get_by_role("combobox")).to_have_count(0)
         press("Next", "n")
         expect(question).to_have_text(ENGLISH)
         press("Run", "g")
         expect(page.locator(".rl-live")).to_have_count(3, timeout=ANSWER_MS)
         press("Stop", "s")
-        expect(page.get_by_text("Finished results are kept.")).to_have_count(3)
+        expect(page.locator(".rl-box", has_text="Finished results are kept.")).to_have_count(3)
         assert server.gone.wait(timeout=30)
 
         server.choose = lambda body: Reply("Go in at once [1].")
@@ -84,3 +92,34 @@ def test_a_presenter_shows_a_whole_question_without_a_mouse(
         expect(answers).to_have_count(3)
         visit.assert_clean()
         visit.context.close()
+
+
+def test_the_whole_demo_is_shown_by_keys_alone(browser: Browser, app: str) -> None:
+    """Every demo question in its order: next, run, reveal; then back to the controls. The mouse is never used."""
+    visit = Visit(browser, app)
+    page = visit.page
+    expect(
+        page.get_by_role("button", name=re.compile("^Present"))
+    ).to_be_enabled()  # before, its key does nothing
+    page.keyboard.press("F2")
+    question, settled = (
+        page.locator(".rl-presented"),
+        page.locator(".rl-answer, div.rl-box:not(.rl-answer + .rl-box)"),
+    )
+    expect(question).to_have_text("Press “Next question” to begin.")
+    for place, text in enumerate(DEMOS):
+        page.keyboard.press("n")
+        expect(question).to_have_text(text)
+        expect(settled).to_have_count(0)  # none of the question before
+        page.keyboard.press("g")
+        expect(settled.filter(has_not=page.locator(".rl-live"))).to_have_count(3, timeout=ANSWER_MS)
+        expect(page.get_by_role("button", name=re.compile("^Stop"))).to_be_disabled(timeout=ANSWER_MS)
+        if place % 4 == 0:  # names come when they are asked for, and go with the question
+            assert named(page) == []
+            page.keyboard.press("v")
+            expect(page.locator(".rl-named", has_text="BM25 keywords")).to_be_visible()
+    page.keyboard.press("b")
+    expect(page.get_by_label("Question", exact=True)).to_have_value(DEMOS[-1])
+    expect(page.get_by_role("combobox", name=re.compile("Strategy 1"))).to_be_visible()
+    visit.assert_clean()
+    visit.context.close()

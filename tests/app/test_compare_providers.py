@@ -109,12 +109,14 @@ def test_what_was_streamed_before_the_server_died_stays(paid_visit: Visit, provi
     page = paid_visit.page
     paid_visit.pick(ENGLISH)
     paid_visit.run()
-    expect(page.get_by_text("The answer was cut off here.")).to_have_count(3, timeout=ANSWER_MS)
+    expect(page.locator(".rl-box", has_text="The answer was cut off here.")).to_have_count(
+        3, timeout=ANSWER_MS
+    )
     expect(page.locator(".rl-answer:not(.rl-live)", has_text="Cats purr when")).to_have_count(3)
     expect(page.locator(".rl-passage")).to_have_count(15)
     expect(page.get_by_text("Cost of this comparison: $0.00")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("The answer was cut off here.")).to_have_count(3, timeout=60_000)
+    expect(page.locator(".rl-box", has_text="The answer was cut off here.")).to_have_count(3, timeout=60_000)
 
 
 @pytest.mark.parametrize("after", [0, 3])
@@ -132,11 +134,12 @@ def test_a_hanging_server_is_waited_for_by_the_second(
     expect(waiting).to_have_text(seconds)
     expect(page.locator(".rl-live")).to_have_count(3 if after else 0)
     paid_visit.stop_button.click()
-    expect(page.get_by_text("Finished results are kept.")).to_have_count(3)  # long before the call's timeout
+    kept = page.locator(".rl-box", has_text="Finished results are kept.")
+    expect(kept).to_have_count(3)  # long before the call's timeout
     assert provider.gone.wait(timeout=30)
     expect(page.locator("div.rl-box")).to_have_count(3)
     expect(page.locator(".rl-answer")).to_have_count(3 if after else 0)
-    expect(page.get_by_text("The answer was cut off here.")).to_have_count(3 if after else 0)
+    expect(page.locator(".rl-box", has_text="The answer was cut off here.")).to_have_count(3 if after else 0)
     assert role_of(provider.requests[-1].body) == "answer"
 
 
@@ -151,7 +154,7 @@ def test_stop_ends_a_model_that_goes_on_and_on(browser: Browser, lab: Lab, real_
         visit.run()
         expect(visit.page.locator(".rl-live")).to_have_count(3, timeout=ANSWER_MS)
         visit.stop_button.click()
-        expect(visit.page.get_by_text("Finished results are kept.")).to_have_count(3)
+        expect(visit.page.locator(".rl-box", has_text="Finished results are kept.")).to_have_count(3)
         expect(visit.page.locator(".rl-passage")).to_have_count(15)
         assert server.gone.wait(timeout=30)
         visit.context.close()

@@ -19,6 +19,11 @@ SHIFTS = """() => {
   new PerformanceObserver(list => list.getEntries().forEach(one => { if (!one.hadRecentInput) window.shift += one.value; }))
     .observe({type: 'layout-shift', buffered: false});
 }"""
+# what was put into the live region since the page was loaded
+SPOKEN = """window.spoken = [];
+new MutationObserver(changes => changes.forEach(({target, addedNodes}) => {
+  if (target.id === 'rl-heard') addedNodes.forEach(line => window.spoken.push(line.textContent));
+})).observe(document, {childList: true, subtree: true});"""
 
 
 @pytest.fixture
@@ -99,5 +104,23 @@ def test_what_was_read_in_place_of_the_question_stands_above_every_answer(desk: 
     desk.run()
     desk.wait_until_done()
     read = page.get_by_text("Read as: gestational diabetes what can i eat", exact=True)
-    expect(read).to_have_count(page.locator(".rl-answer").count())
-    assert read.first.bounding_box()["y"] < page.locator(".rl-answer").first.bounding_box()["y"]
+    expect(read).to_have_count(3)  # above BM25's abstention too
+    assert read.first.bounding_box()["y"] < page.locator(".rl-answer").first.bounding_box()["y"] < 300
+
+
+def test_finished_answers_are_read_aloud_once_and_not_again_after_a_reload(desk: Visit) -> None:
+    page = desk.page
+    page.add_init_script(SPOKEN)
+    page.reload()
+    desk.pick(ENGLISH)
+    desk.run()
+    desk.wait_until_done()
+    page.wait_for_function("window.spoken.length >= 3")
+    for answer in page.locator(".rl-answer").all_inner_texts():
+        assert sum(answer in text for text in page.evaluate("window.spoken")) == 1
+    expect(page.locator("#rl-heard p")).to_have_count(0)  # once spoken, they are no longer met on the page
+    assert len(page.evaluate("window.spoken")) == 3
+    page.reload()
+    desk.wait_until_done()
+    page.wait_for_timeout(1_000)  # longer than the script waits before it reads
+    assert page.evaluate("window.spoken") == []

@@ -144,7 +144,7 @@ def test_a_phone_shows_everything_without_scrolling_sideways(browser: Browser, a
 def test_an_offered_demo_question_fills_the_box_and_makes_way_for_its_results(visit: Visit) -> None:
     page = visit.page
     offered = page.locator(".st-key-offered")
-    offered.get_by_role("button", name=LABELS[ENGLISH], exact=True).click()
+    offered.get_by_role("button", name=f"{LABELS[ENGLISH]} {ENGLISH}", exact=True).click()
     expect(page.get_by_label("Question", exact=True)).to_have_value(ENGLISH)
     visit.run()
     expect(page.locator(".rl-passages").first).to_be_visible(timeout=ANSWER_MS)

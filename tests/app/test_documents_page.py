@@ -25,6 +25,7 @@ def open_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
         monkeypatch.setenv("RAG_DATA", str(tmp_path))
         streamlit.cache_data.clear()  # pages drawn by other tests of this process
         streamlit.cache_resource.clear()
+        monkeypatch.setattr(streamlit, "page_link", lambda *_, **__: None)  # a page alone has no others
         page = AppTest.from_file(str(ROOT / "pages" / "ask" / "documents.py"), default_timeout=60).run()
         assert not page.exception
         return page

@@ -46,6 +46,15 @@ def test_every_message_is_translated_and_no_translation_is_obsolete(catalogue: C
     assert (missing, obsolete) == ([], [])
 
 
+def test_spanish_says_usted_everywhere(catalogue: Catalog) -> None:
+    familiar = re.compile(
+        r"\b(tú|tus?|puedes|tienes|inténtal[oa]|comprueba (?!las citas)|(?<!la )espera|elige otro|ejecuta `|prueba otro)\b",
+        re.IGNORECASE,
+    )
+    found = [text for texts in _entries(catalogue).values() for text in texts if familiar.search(text)]
+    assert found == []
+
+
 def test_every_translation_has_the_fields_of_its_message(catalogue: Catalog) -> None:
     free = {one: {"count"} for one in plurals()}  # a singular may leave it out
     other = {
@@ -95,6 +104,12 @@ def test_spanish_fills_in_the_fields_and_a_missing_message_stays_english(
     assert i18n.plural("{count:,} passage", "{count:,} passages", 1) == "1 pasaje"
     assert i18n.plural("{count:,} passage", "{count:,} passages", 3) == "3 pasajes"
     assert i18n.said("a text that nobody translated") == "a text that nobody translated"
+
+
+def test_what_is_changed_is_called_in_spanish(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(i18n, "language", lambda: "es")
+    changed = rag_core.describe_changes(("hybrid_rrf", {"k_rrf_pool": 20, "mmr": False}))
+    assert i18n.said(changed) == "grupo tras la fusión 20, MMR: no"
 
 
 def _switch(page: Page) -> Locator:

@@ -91,7 +91,7 @@ def test_words_that_no_passage_has_say_what_to_do(page: Page) -> None:
 def test_contexts_are_compared_with_and_without(visit: Visit) -> None:
     page = visit.page
     tab(page, "Documents").click()
-    page.get_by_role("button", name="Compare with and without contexts").click()
+    page.get_by_role("link", name="Compare with and without contexts").click()
     boxes = strategy_boxes(page)
     expect(boxes).to_have_count(2)
     expect(boxes.first).to_have_value("Contextual retrieval")

@@ -131,7 +131,7 @@ def test_contexts_are_written_through_reloads(
     )
     visit = Visit(browser, paid)
     page = visit.page
-    page.goto(f"{paid}/documents?view=Add+your+own")
+    page.goto(f"{paid}/documents?view=add")
     wait_for_models(page)
     named = page.get_by_role("combobox", name="Name of the collection")
     named.fill("ward")

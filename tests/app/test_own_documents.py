@@ -40,7 +40,7 @@ BAD: dict[str, tuple[bytes | str, str]] = {
     "scan.pdf": (pdf(), "It has no text (a scan needs OCR first)."),
     "photo.png": (b"\x89PNG", ".png is not supported"),
     "empty.md": (b"", "The file is empty."),
-    "binary.txt": (b"\x89PNG\r\n\x00\xff", "It is not text, whatever its name says."),
+    "broken.docx": (docx("A letter.")[:200], "It is not a Word document, is damaged or has a password"),
     "huge.csv": (b"a,b\n" + b"x" * 20_000_000, "It is larger than 20 MB"),
 }
 
@@ -159,7 +159,7 @@ def test_a_name_that_cannot_be_used_is_refused_and_the_files_stay_chosen(
     browser: Browser, app: str, files: list[Path], name: str, told: str
 ) -> None:
     page = browser.new_page()
-    page.goto(f"{app}/documents?view=Add+your+own")
+    page.goto(f"{app}/documents?view=add")
     expect(page.get_by_role("button", name="Add documents")).to_be_visible(timeout=ANSWER_MS)
     wait_for_models(page)
     fill_in(page, name, files[:1])

@@ -34,7 +34,7 @@ def test_one_line_a_passage_with_its_rank_in_every_list(full: Services, recipe: 
 def test_each_search_has_a_column_and_the_lists_of_a_later_stage_share_one(full: Services):
     trace = build("rag_msr").run(QUESTION, full)
     assert [column.title for column in flow_columns(trace)] == [
-        "Dense · paraphrasing", "Dense · aspect_specific", "Dense · entity_aware", "Reranking", "Cut", "Fusion", "Judge",
+        "Dense · paraphrasing", "Dense · aspect-specific", "Dense · entity-aware", "Reranking", "Cut", "Fusion", "Judge",
         "S_final", "θ", "Cut", "Answer",
     ]  # fmt: skip
     last = fates(trace)[0].ranks(flow_columns(trace))

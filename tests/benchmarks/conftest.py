@@ -1,45 +1,26 @@
-"""What the benchmarks measured: a table at the end of `make bench`, and the same as JSON in .rag/bench.json."""
+"""The results of a run: one table at its end, and .rag/bench.json."""
 
 from __future__ import annotations
 
-import json
 import os
-import platform
-import statistics
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
+from helpers.results import Results
 
-Record = Callable[[str, str, Sequence[float]], float]  # (what, unit, values) -> median
-REPORT = Path(".rag") / "bench.json"
+ALL = os.environ.get("BENCH") == "all"  # also what takes longer than ten minutes
 
 
 @pytest.fixture(scope="session")
-def record() -> Iterator[Record]:
-    """Notes the values of one measurement; returns their median."""
-    rows: list[dict[str, object]] = []
+def results() -> Iterator[Results]:
+    """Takes every measurement."""
+    found = Results()
+    yield found
+    print(f"\n{found.table()}\n\nAs JSON: {found.report}")
 
-    def note(what: str, unit: str, values: Sequence[float]) -> float:
-        median = statistics.median(values)
-        rows.append(
-            {
-                "what": what,
-                "unit": unit,
-                "n": len(values),
-                "median": median,
-                "min": min(values),
-                "max": max(values),
-            }
-        )
-        return median
 
-    yield note
-    machine = {"cores": os.cpu_count(), "python": platform.python_version()}
-    REPORT.parent.mkdir(exist_ok=True)
-    REPORT.write_text(json.dumps({"machine": machine, "measured": rows}, indent=1), encoding="utf-8")
-    print(f"\n{'measured':<58}{'median':>10}{'min':>10}{'max':>10}  n  unit")
-    for row in rows:
-        print(
-            f"{row['what']:<58}{row['median']:>10.2f}{row['min']:>10.2f}{row['max']:>10.2f}{row['n']:>3}  {row['unit']}"
-        )
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what is slow, unless BENCH=all."""
+    for item in items:
+        if item.get_closest_marker("slow") and not ALL:
+            item.add_marker(pytest.mark.skip(reason="long; BENCH=all make bench"))

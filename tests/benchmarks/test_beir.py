@@ -1,4 +1,4 @@
-"""Strategies on benchmark sets in BEIR form, to depth 100. Run by `make bench`.
+"""Strategies on benchmark sets in BEIR form, to depth 100. Run by `BENCH=all make bench`.
 
 NFCorpus: all-MiniLM-L6-v2 has nDCG@10 0.31594 in the MTEB results store; rank_bm25 has 0.321 in
 xhluca/bm25-benchmarks, and our analyser is expected to give at least 0.325; the plain RRF of the two (no MMR,
@@ -27,6 +27,8 @@ EXPECTED = {
 }
 
 
+@pytest.mark.slow  # embeds thousands of documents
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("name", EXPECTED)
 def test_depth_100(name: str, tmp_path: Path) -> None:
     if not (DATA / name).is_dir():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from helpers.results import Results
+
 from rag_core.data.documents import read_collection
 from rag_core.gloss import Gloss
 from rag_core.language.thesaurus import Thesaurus
@@ -14,14 +16,14 @@ QUESTION = "¿Puedo tomarme un ibuprofeno si estoy de {} semanas y me duele la c
 PASSAGES, CORPUS = 2_000, 100_000
 
 
-def test_reading_takes_little_time() -> None:
+def test_reading_takes_little_time(results: Results) -> None:
     began = time.process_time()
     gloss = Gloss.read(DATA / "gloss" / "es.tsv", Thesaurus.read(DATA / "thesaurus.toml"))
     gloss.english("tomármelo")  # loads the dictionary
-    print(f"\nfirst use: {time.process_time() - began:.1f} s")
+    results.note("reading Spanish: first use", "s", [time.process_time() - began])
 
     questions = [QUESTION.format(number) for number in range(1000)]
-    print(f"a question: {_seconds(gloss, questions) / len(questions) * 1000:.3f} ms")
+    results.note("reading Spanish: a question", "ms", [_seconds(gloss, questions) / len(questions) * 1000])
 
     paragraphs = [
         part
@@ -33,7 +35,9 @@ def test_reading_takes_little_time() -> None:
     texts = [f"{number} {paragraphs[number % len(paragraphs)]}" for number in range(PASSAGES)]
     seconds = _seconds(gloss, texts) * CORPUS / PASSAGES
     words = sum(len(text.split()) for text in texts) / PASSAGES
-    print(f"{CORPUS:,} passages of {words:.0f} words: {seconds / 60:.1f} min of one core")
+    results.note(
+        f"reading Spanish: {CORPUS:,} passages of {words:.0f} words, one core", "min", [seconds / 60]
+    )
 
 
 def _seconds(gloss: Gloss, texts: list[str]) -> float:

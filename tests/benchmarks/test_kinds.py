@@ -1,4 +1,4 @@
-"""Strategies on the judged questions, test split, by kind of question. Run by `make bench`.
+"""Strategies on the judged questions, test split, by kind of question. Run by `BENCH=all make bench`.
 
 nDCG@10 and Recall@20 of documents (a document's score is its best passage's), graded, by pytrec_eval;
 BM25 and dense to depth 100, hybrid their RRF. Questions outside the collection have no relevant
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 import pytrec_eval
 
 from rag_core.data.benchmark import KINDS, read_builtin
@@ -30,6 +31,7 @@ def by_document(hits: Sequence[tuple[str, float]]) -> dict[str, float]:
     return best
 
 
+@pytest.mark.slow  # no timing, and on the test split
 def test_kinds_of_questions_separate_the_strategies() -> None:
     lab = open_lab()
     index, embedder = lab.index, lab.engines.embedder

@@ -1,4 +1,4 @@
-"""The offline scorer beside its parts and beside what it replaced, on dev and on test. Run by `make bench`.
+"""The offline scorer beside its parts and beside what it replaced, on dev and on test. Run by `BENCH=all make bench`.
 
 Every question's candidates are the first 100 of RRF over BM25 and dense search, to depth 100 each; every scorer
 orders the same candidates anew, all of them or the first 15. nDCG@10 of documents (a document's rank is its best
@@ -87,6 +87,7 @@ SCORERS = {
 }
 
 
+@pytest.mark.slow  # embeds thousands of documents
 @pytest.mark.timeout(3600)  # every sentence is embedded
 @pytest.mark.parametrize("name", SETS)
 def test_the_offline_scorer_is_worth_its_place(name: str) -> None:

@@ -1,4 +1,4 @@
-"""A slider of Tune: one what-if move on 2,000 candidates against a whole run, and from key to redrawn page in Chromium.
+"""A slider of Tune: one what-if move on 2,000 candidates against a whole run, and from key to redrawn page in Chromium: goal 8.
 
 Run by `make bench`. Goals on an idle machine: 10 ms for 95 of 100 moves, 300 ms for 95 of 100 redraws.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, serving
+from helpers.results import Results, percentile
 from playwright.sync_api import expect, sync_playwright
 
 from rag_core.lab.lab import Lab
@@ -85,12 +86,8 @@ SLIDERS: dict[str, Callable[[int], Strategy]] = {
 }
 
 
-def percentiles(seconds: Sequence[float]) -> str:
-    return f"median {1000 * statistics.median(seconds):.1f} ms, p95 {1000 * statistics.quantiles(seconds, n=20)[-1]:.1f} ms"
-
-
 @pytest.mark.parametrize("slider", SLIDERS)
-def test_a_move_on_two_thousand_candidates(slider: str) -> None:
+def test_a_move_on_two_thousand_candidates(slider: str, results: Results) -> None:
     index = Synthetic()
     embedder = type("Embedder", (), {"read": staticmethod(lambda text, *_: text), "embed": index.embed, "key": "s", "name": "s"})()  # fmt: skip
     services = replace(sample_services(), index=index, embedder=embedder, reader=None)
@@ -108,12 +105,16 @@ def test_a_move_on_two_thousand_candidates(slider: str) -> None:
             whole.append(time.perf_counter() - started)
             assert moved.ranking == scratch.ranking
     gc.unfreeze()
-    ratio = statistics.median(whole) / statistics.median(moves)
-    print(f"\n{slider}: a move {percentiles(moves)}; a whole run takes {ratio:.1f} times as long")
+    results.note(f"a move of {slider} on 2,000 candidates", "ms", [1000 * one for one in moves])
+    results.note(
+        f"a whole run, to a move of {slider}", "×", [statistics.median(whole) / statistics.median(moves)]
+    )
+    slowest = 1000 * percentile(moves, 0.95)
+    results.goal(8, f"a move of {slider} on 2,000 candidates, 95th percentile", "", [slowest], 10, "ms")
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
-def test_from_a_key_to_the_redrawn_ranks(lab: Lab, real_home: Path) -> None:
+def test_from_a_key_to_the_redrawn_ranks(lab: Lab, real_home: Path, results: Results) -> None:
     with serving(RAG_HOME=str(real_home), RAG_LLM="offline") as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         visit = Visit(browser, f"{address}/tune")
@@ -126,6 +127,8 @@ def test_from_a_key_to_the_redrawn_ranks(lab: Lab, real_home: Path) -> None:
         for move in range(REDRAWS):
             slider.press("ArrowLeft" if move // 10 % 2 == 0 else "ArrowRight")
             page.wait_for_function(f"window.redraws.length == {move + 1}", timeout=ANSWER_MS)
-        redraws = [one / 1000 for one in page.evaluate("window.redraws")]
+        redraws = page.evaluate("window.redraws")
         browser.close()
-    print(f"\nfrom a key to the redrawn ranks: {percentiles(redraws)}")
+    results.note("from a key to the redrawn ranks", "ms", redraws)
+    slowest = percentile(redraws, 0.95)
+    results.goal(8, "from a key to the redrawn ranks, 95th percentile", "", [slowest], 300, "ms")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.small import Rag
 from rich.cells import cell_len
+
+from rag_core.lab import builtin
 
 COMMANDS = (
     "strategies", "query", "compare", "index", "eval", "sweep", "answers", "results", "replay", "doctor",
@@ -41,6 +45,21 @@ def session(beir: Path, folder: Path, saved: Path, stored: Path) -> list[tuple[s
     ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def checked_once() -> Iterator[None]:
+    """The built-in collection is checked for the first width; what is found is the same for the others."""
+    check, found = builtin.check, []
+
+    def once(*collection: Any) -> Any:
+        found.extend([] if found else [check(*collection)])
+        return found[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(builtin, "check", once)
+        yield
+
+
+@pytest.mark.usefixtures("checked_once")
 @pytest.mark.parametrize("columns", [80, 120])
 def test_no_line_is_wider_than_the_terminal(
     ready: Path, rag: Rag, beir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int

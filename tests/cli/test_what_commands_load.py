@@ -1,4 +1,4 @@
-"""Commands load no library they do not need: without a model they answer at once, and the default needs no torch."""
+"""Commands load no library they do not need: without a model they answer at once, and the default needs neither torch nor LlamaIndex."""
 
 from __future__ import annotations
 
@@ -55,10 +55,11 @@ def asked(home: Path, arguments: list[str], watched: set[str]) -> tuple[str, lis
     return ran.stdout, ran.stderr.rpartition(" loaded ")[2].split()
 
 
-def test_no_strategy_of_the_offline_engine_needs_torch(lab: Lab, real_home: Path) -> None:
+def test_no_strategy_of_the_offline_engine_needs_torch_or_llamaindex(lab: Lab, real_home: Path) -> None:
     names = list(RECIPES)
     arguments = ["compare", "When is anti-D given?", "--strategies", ",".join(names), "--json"]
-    printed, loaded = asked(real_home, arguments, {"torch", "transformers", "chromadb"})
+    watched = {"torch", "transformers", "chromadb", "llama_index.core"}
+    printed, loaded = asked(real_home, arguments, watched)
     assert loaded == ["chromadb"]
     traces = json.loads(printed)["traces"]
     assert [trace["strategy"] for trace in traces] == names
@@ -69,7 +70,9 @@ def test_a_keyword_search_opens_no_vector_store(lab: Lab, real_home: Path) -> No
     arguments = ["query", "When is anti-D given?", "--strategy", "bm25", "--json"]
     watched = {
         "chromadb",
+        "llama_index.core",
         "nltk",
+        "openai",
         "onnxruntime",
         "pandas",
         "plotly",

@@ -97,7 +97,7 @@ def test_the_words_of_each_cut(full: Services):
 
 def test_a_cut_in_one_of_several_lists_names_the_list(full: Services):
     texts = [fate.text for fate in fates(retrieve(full, "rag_msr", m_per_query=2, theta=0))]
-    assert "cut by the limit of 2 per reformulation (rank 3 for aspect_specific)" in texts
+    assert "cut by the limit of 2 per reformulation (rank 3 for aspect-specific)" in texts
 
 
 def test_below_theta_with_both_numbers(full: Services):

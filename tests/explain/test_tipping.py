@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import socket
 from dataclasses import replace
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from helpers.controls import every_recipe
 from helpers.fakes import QUESTION
-from helpers.questions import random_questions
+from helpers.questions import random_questions, random_values
 from helpers.silenced import silenced
 
 from rag_core.catalog import RECIPES, Choice, Control, Number, Recipe, Switch, Weights, build
@@ -29,8 +30,14 @@ SETTINGS: list[tuple[str, dict[str, object]]] = [
     ("multi_query", {"merge": "sum", "k_per_query": 20, "weight_step": 0.3}),
     ("multi_query", {"merge": "first", "k_per_query": 20}),
     ("contextual", {"search_type": "bm25"}),
+    ("contextual", {"search_type": "vector"}),
+    ("contextual", {"rerank": True, "k_candidates": 12}),
+    ("contextual", {"transform": True}),
+    ("hybrid_rrf", {"mmr": False, "k_rrf_pool": 20}),
+    ("hyde", {"hypotheses": 3}),
     ("rag_msr", {"rerank": False, "k_per_query": 8, "theta": 0.6}),
     ("rag_msr", {"alpha": 1.0}),
+    ("rag_msr", {"prompt_set": "improved", "k_per_query": 8, "theta": 0.6}),
     ("ensemble", {"rerank": False, "k_candidates": 20}),
 ]
 # The controls of the defaults that stand after everything a model does.
@@ -48,6 +55,21 @@ FREE = {
     "rag_msr": {"judge", "alpha", "theta", "k_final"},
     "ensemble": {"rerank", "k_final"},
 }  # fmt: skip
+# The controls that stand before what a model does, or change the answer alone, in all of SETTINGS.
+BEFORE_A_MODEL = {
+    "simple_semantic": {"answer_prompt"},
+    "bm25": {"answer_prompt"},
+    "hyde": {"include_question", "hypotheses", "rewriter_temperature", "hyde_prompt", "answer_prompt"},
+    "hybrid_rrf": {"answer_prompt"},
+    "multi_query": {"templates", "rewriter_temperature", "answer_prompt"},
+    "contextual": {"transform", "transform_prompt", "answer_prompt"},
+    "rag_msr": {
+        "prompt_set", "dynamic_analysis", "rewriter_temperature", "k_per_query", "original_templates",
+        "improved_templates", "analysis_prompt", "judge_prompt", "answer_prompt",
+    },
+    "ensemble": {"templates", "rewriter_temperature", "k_rerank", "answer_prompt"},
+}  # fmt: skip
+EACH = int(os.environ.get("TIPPING_QUESTIONS", "13"))  # questions of each strategy
 settings = pytest.mark.parametrize(("name", "values"), SETTINGS, ids=lambda given: str(given))
 
 
@@ -124,6 +146,37 @@ def test_which_controls_move_without_a_model(full: Services, recipe: Recipe):
         CALLS, ANSWER_ONLY, *(recipe.idle(control, recipe.parse_values({})) for control in recipe.controls),
     }  # fmt: skip
     assert {one.control for one in tips if one.why_not == ANSWER_ONLY} == {"answer_prompt"}
+
+
+@every_recipe
+def test_on_random_questions_and_settings_each_point_tips_at_its_value_and_not_beside_it(
+    full: Services, recipe: Recipe
+):
+    """A hundred questions over all strategies; TIPPING_QUESTIONS=100 asks a hundred of each strategy."""
+    chosen = random.Random(recipe.name)
+    tipped = 0
+    for question in random_questions(EACH):
+        try:
+            trace = retrieve(full, recipe.name, question, **random_values(recipe, chosen))
+        except ConfigError:  # values that do not go together
+            continue
+        now = {hit.id for hit in trace.ranking}
+        for tips in tipping_points(trace, silenced(full)):
+            for point in tips.points:
+                assert used(full, trace, **moved(tips, point.value, trace)) != now
+                assert used(full, trace, **moved(tips, point.beside, trace)) == now
+                tipped += 1
+    assert tipped >= EACH
+
+
+def test_every_control_moves_without_a_model_in_some_setting_or_stands_before_one(full: Services):
+    for recipe in RECIPES.values():
+        free = set()
+        for name, values in SETTINGS:
+            if name == recipe.name:
+                tips = tipping_points(retrieve(full, name, **values), silenced(full))
+                free |= {one.control.partition("[")[0] for one in tips if not one.why_not}
+        assert {control.name for control in recipe.controls} - free == BEFORE_A_MODEL[recipe.name]
 
 
 def fifty(control: Control, chosen: random.Random) -> list[object]:

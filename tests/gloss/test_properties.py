@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.gloss import Gloss, read_entries
+from rag_core.gloss.reader import _INSIDE, _is_inside
 from rag_core.language.facts import DRUGS
 from rag_core.language.thesaurus import Thesaurus
 
@@ -33,6 +34,12 @@ def test_any_text_is_read_and_always_the_same_way(text: str) -> None:
     read = GLOSS.english(text)
     assert read == GLOSS._read_text(text)  # past the cache
     assert isinstance(GLOSS.unknown(text), list)
+
+
+@given(st.text('aZé1,;)%-. \t\n"«(\u0301', max_size=12))
+def test_a_word_is_inside_a_sentence_as_when_all_before_it_is_read(before: str) -> None:
+    whole = f"{before}Madrid"
+    assert _is_inside(whole, len(before)) == bool(_INSIDE.search(whole, 0, len(before)))
 
 
 @settings(deadline=None)

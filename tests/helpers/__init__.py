@@ -1,0 +1,3 @@
+"""What several tests use."""
+
+import rag_core  # noqa: F401  # before numpy, whose threads it settles

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rag_core.offline.engine import OfflineLLM
+from rag_core.offline.engine import OfflineEngine
 from rag_core.prompts.prompt import ANSWER, Sources, Urgency
 from rag_core.urgency.triage import triage
 from rag_core.values.types import Hit, ModelCall, Passage, Vectors
@@ -34,13 +34,13 @@ class Angles:
         return np.array(rows, np.float32), (ModelCall("embed", "angles", 0, 0, 0.0, "tokenizer"),)
 
 
-def hit(name: str, text: str, language: str = "en") -> Hit:
-    return Hit(Passage(name, name, "", text, language=language), 1.0, "rrf")
+def hit(name: str, text: str, language: str = "en", title: str = "") -> Hit:
+    return Hit(Passage(name, name, title, text, language=language), 1.0, "rrf")
 
 
-def reply(engine: OfflineLLM, question: str, hits: Sequence[Hit]) -> str:
+def reply(engine: OfflineEngine, question: str, hits: Sequence[Hit]) -> str:
     prompt = ANSWER.fill(question=question, sources=Sources(hits), urgency=Urgency(triage(question)))
-    return engine.complete(prompt.render(), fields=prompt.fields).text
+    return "".join(engine.reply(ANSWER.name, prompt.fields))
 
 
 # Cosines to the question: near 0.9, left 0.8, right 0.8, below 0.5; to one another at most 0.72.

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import rag_core
 from rag_core import evaluation as ev
 from rag_core.data.benchmark import JUDGED_BY_AUTHORS
+from rag_core.data.collection import TOPICS
 from rag_core.values.labels import LABELS
 
 from .small import ROOT
@@ -74,6 +75,8 @@ def _declared() -> Iterator[tuple[str, str]]:
         yield label, "label"
     for metric in (*ev.DEFAULT_METRICS, "recall@100"):
         yield ev.parse_metric(metric).title, "metric"
+    for topic in TOPICS:
+        yield topic, "topic"
     yield JUDGED_BY_AUTHORS, "judgements"
     judgements = tomllib.loads((ROOT / "data/questions/judgements.toml").read_text(encoding="utf-8"))
     yield judgements["judged_by"], "judgements"

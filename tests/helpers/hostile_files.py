@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -47,11 +49,11 @@ def billion_laughs() -> bytes:
     return content.getvalue()
 
 
-# name -> (content, what the reason says; empty if the file is to be indexed)
-FILES: dict[str, tuple[str | bytes, str]] = {
+# name -> (content, or what makes it if that takes seconds; what the reason says, empty if the file is to be indexed)
+FILES: dict[str, tuple[str | bytes | Callable[[], bytes], str]] = {
     "aliases.md": (alias_bomb(), "more than 16 aliases"),
-    "archive.docx": (zip_bomb("word/document.xml", 2000), "unpacks to more than 200 MB"),
-    "archive.xlsx": (zip_bomb("xl/sharedStrings.xml", 500), "unpacks to more than 200 MB"),
+    "archive.docx": (partial(zip_bomb, "word/document.xml", 2000), "unpacks to more than 200 MB"),
+    "archive.xlsx": (partial(zip_bomb, "xl/sharedStrings.xml", 500), "unpacks to more than 200 MB"),
     "brackets.jsonl": (
         f'{{"_id": "b", "text": {"[" * 100_000}',
         "line 1: lists or objects are nested too deeply",
@@ -94,7 +96,8 @@ SKIPPED = {
 
 def hostile_folder(root: Path) -> Path:
     """The folder itself; `root` also gets a file that its links must not reach."""
-    folder = write(root / "documents", {name: content for name, (content, _) in FILES.items()})
+    contents = {name: content() if callable(content) else content for name, (content, _) in FILES.items()}
+    folder = write(root / "documents", contents)
     write(
         folder,
         {f"good-{n}.txt": f"Good advice number {n}: rest and drink enough water." for n in range(GOOD)},

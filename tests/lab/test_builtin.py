@@ -247,7 +247,8 @@ def test_questions_with_fitting_labels_are_no_problem(tmp_path: Path) -> None:
 
 def test_shipped_vectors_equal_freshly_computed_ones(lab: Lab, documents: list[Document]) -> None:
     embedder = lab.engines.embedder
-    passages, sentences = vector_texts(ROOT / "data", documents, embedder, enricher_of(lab)).items()
+    plain = chunked(documents, embedder)
+    passages, sentences = vector_texts(ROOT / "data", documents, plain, embedder, enricher_of(lab)).items()
     for (path, texts), most in ((passages, 1e-5), (sentences, 2e-3)):  # sentences are stored as bytes
         chosen = random.Random(0).sample(sorted(texts), 30)
         shipped = read_shipped(path)

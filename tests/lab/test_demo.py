@@ -58,7 +58,8 @@ def test_a_claim_holds(lab: Lab, question: dict[str, Any], claim: dict[str, Any]
         case {"abstains": expected}:
             assert trace.answer is not None
             assert trace.answer.abstained is expected
-            assert expected == all(hit.relevance.label != "High" for hit in trace.ranking if hit.relevance)
+        case {"high": expected}:
+            assert expected == any(hit.relevance.label == "High" for hit in trace.ranking if hit.relevance)
 
 
 def test_every_demo_question_has_a_judged_answer() -> None:
@@ -69,9 +70,7 @@ def test_every_demo_question_has_a_judged_answer() -> None:
 
 # Known faults of the offline answers; strict, so that a mended one is taken off this list.
 FAULTS = {
-    "Contractions": "the rule of five minutes is not quoted",
-    "Misspelt": "read as meant, BM25 quotes no food, and the others not which foods",
-    "Is this bleeding normal?": "the hybrid quotes a passage on clotting tests too",
+    "Contractions": "BM25 finds no passage with the rule of five minutes, and answers with others",
 }
 STORIES = [
     pytest.param(

@@ -84,3 +84,14 @@ def test_what_a_sentence_gives(sentence, kind):
 
 def test_a_sentence_without_a_number_gives_no_quantity():
     assert not gives("Coffee is a pleasant drink.") & {"quantity", "time"}
+
+
+def test_a_dose_is_more_than_a_number():
+    assert "dose" in asks("loading dose of magnesium")
+    assert "dose" in gives("NICE gives 4 g into a vein.")
+    assert "dose" not in gives("It is repeated 4 times.")
+
+
+def test_a_normal_result_is_no_reassurance():
+    assert "reassurance" not in gives("A normal test points to the womb.")
+    assert "reassurance" in gives("Light bleeding is normal.")

@@ -135,6 +135,18 @@ def test_a_thesaurus_that_cannot_be_read_is_named(tmp_path, content):
         Thesaurus.read(tmp_path / "none.toml")
 
 
+def test_a_file_is_read_anew_only_when_its_content_has_changed(tmp_path: Path) -> None:
+    path = tmp_path / "thesaurus.toml"
+    path.write_bytes((DATA / "thesaurus.toml").read_bytes())
+    before = Thesaurus.read(path)
+    assert Thesaurus.read(DATA / "thesaurus.toml") is before
+    content = path.read_text(encoding="utf-8")
+    path.write_text(content.replace('en = ["', 'en = ["renamed ', 1), encoding="utf-8")
+    after = Thesaurus.read(path)
+    assert "renamed" in next(iter(after.concepts.values())).terms["en"][0]
+    assert after.digest != before.digest == Thesaurus.read(DATA / "thesaurus.toml").digest
+
+
 # Names that the spelling does not show to be the same medicine: the other language, other schools, salts, brands.
 OTHER_NAMES = {
     "aciclovir": "acyclovir",

@@ -172,6 +172,9 @@ class TestParity:
         expected = reference[0].model.get_input_embeddings().weight.detach().numpy()
         np.testing.assert_array_equal(model.word_table, expected)
 
+    def test_the_mean_of_the_input_vectors_to_the_last_bit(self, model):
+        np.testing.assert_array_equal(model.mean_of_words(), model.word_table.mean(axis=0))
+
     @pytest.mark.parametrize("text", TEXTS)
     def test_word_pieces(self, model, reference, text):
         expected = reference.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]

@@ -135,3 +135,68 @@ def test_a_vaccine_is_not_its_illness_and_a_treatment_not_a_prevention(
 ):
     case = case_of(question, "en", None)
     assert case.is_its_use(sentence, section, f"{title} › {section}") is its_use
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "fits"),
+    [
+        ("Can I stop sertraline now that I'm pregnant?", "Sertraline is a choice in breastfeeding.", False),
+        ("I take enalapril and I am 8 weeks pregnant", "After birth enalapril comes first.", False),
+        ("I take enalapril and I am 8 weeks pregnant", "It is used in pregnancy and after birth.", True),
+        ("Can I take enalapril after the birth?", "After birth enalapril comes first.", True),
+    ],
+)
+def test_of_a_medicine_in_pregnancy_what_is_said_of_the_time_after_birth_is_no_answer(
+    question: str, sentence: str, fits: bool
+):
+    assert case_of(question, "en", None).allows(sentence) is fits
+
+
+def test_a_medicine_that_somebody_is_allergic_to_is_not_what_is_asked_for(thesaurus: Thesaurus):
+    assert case_of("Which antibiotic if I am allergic to penicillin?", "en", thesaurus).drugs == frozenset()
+    assert case_of("alternativa a la penicilina", "es", thesaurus).drugs == frozenset()
+    assert "penicillin" in case_of("Is penicillin safe?", "en", thesaurus).drugs
+
+
+def test_what_is_said_of_a_class_is_said_of_its_members_but_no_dose(thesaurus: Thesaurus):
+    assert {"ssris", "antidepressants"} <= case_of("Is sertraline safe?", "en", thesaurus).drugs
+    assert "antidepressants" not in case_of("sertraline dose", "en", thesaurus).drugs
+
+
+def test_a_medicine_that_no_list_has_belongs_to_the_class_of_its_stem(thesaurus: Thesaurus):
+    assert "ace-inhibitors" in case_of("I take lisinopril", "en", thesaurus).drugs
+
+
+@pytest.mark.parametrize(
+    ("sentence", "its_vaccine"),
+    [
+        ("MMR and varicella vaccines are given after birth.", False),
+        ("Yellow fever vaccine is avoided.", False),
+        ("The flu vaccine and the MMR vaccine are given then.", True),
+        ("Nearly all vaccines are safe, but yellow fever vaccine needs advice.", True),
+        ("It can be given in any week.", True),
+    ],
+)
+def test_what_is_said_of_other_vaccines_is_no_answer(thesaurus: Thesaurus, sentence: str, its_vaccine: bool):
+    case = case_of("Can I have the flu vaccine?", "en", thesaurus)
+    concepts = frozenset(mention.concept.id for mention in thesaurus.find(sentence, "en"))
+    assert case.is_its_vaccine(sentence, concepts) is its_vaccine
+
+
+def test_what_offers_the_medicine_of_an_allergy_is_no_answer(thesaurus: Thesaurus):
+    case = case_of("Which antibiotic if I am allergic to penicillin?", "en", thesaurus)
+    assert not case.may_be_had("Penicillin is the first choice.", {"penicillin"})
+    assert case.may_be_had("In penicillin allergy, cefazolin is used.", {"penicillin", "cefazolin"})
+    assert case.may_be_had("Vancomycin is used.", {"vancomycin"})
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "weeks"),
+    [
+        ("Mi bebé de 5 semanas tiene 38.2", "es", ()),
+        ("My 5-week-old will not feed", "en", ()),
+        ("Estoy de 5 semanas", "es", (5,)),
+    ],
+)
+def test_the_age_of_a_baby_is_no_week_of_pregnancy(question, language, weeks):
+    assert case_of(question, language, None).weeks == weeks

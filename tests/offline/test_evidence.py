@@ -11,7 +11,7 @@ from helpers.angles import ANGLES, BELOW, NEAR, QUESTION, Angles, Fixed, hit, re
 from helpers.small import ROOT
 
 from rag_core.language.thesaurus import Concept, Thesaurus
-from rag_core.offline.engine import OfflineLLM
+from rag_core.offline.engine import OfflineEngine
 from rag_core.offline.evidence import (
     HELPLESS_SUPPORT,
     URGENT_SUPPORT,
@@ -28,20 +28,23 @@ from rag_core.values.errors import DataError
 from rag_core.values.evidence import EvidenceScore
 from rag_core.values.types import Hit, Label, Passage, Relevance
 
-# log-odds of relevance − others + 2 · rarest + words / 10 − spread
+# log-odds of relevance − others − 2 · apart + 2 · best + any + 10 · felt − unnamed / 10 − absent / 10 − spread
 FITTED = Thresholds(
-    Calibration(0.0, (1.0, -1.0, 2.0, 0.1, -1.0)), {"en": 0.6, "es": 0.5}, {"en": 0.2, "es": 0.1}
+    Calibration(0.0, (1.0, -1.0, -2.0, 2.0, 1.0, 10.0, -0.1, -0.1, -1.0)),
+    {"en": 0.6, "es": 0.5},
+    {"en": 0.2, "es": 0.1},
 )
 CALM = "Is itching dangerous?"
+NOTHING = Named(0.0, 0.0, 0.0, 0)
 
 
 class Given:
     """Finds what it is given named."""
 
-    def __init__(self, rarest: float = 0.0, words: int = 0) -> None:
-        self.named = Named(rarest, words)
+    def __init__(self, named: Named) -> None:
+        self.named = named
 
-    def of(self, question: str, hit: Hit) -> Named:
+    def of(self, question: str, hits: Sequence[Hit], best: int) -> Named:
         return self.named
 
 
@@ -50,10 +53,9 @@ def placed(identity: str) -> Hit:
     return Hit(Passage(identity, identity[0], "", "Itching"), 1.0, "rrf")
 
 
-def evidence(
-    scorer: object, rarest: float = 0.0, words: int = 0, model: str = "m+gloss@12ab"
-) -> PassageEvidence:
-    return PassageEvidence(scorer, Given(rarest, words), model, {"m+gloss": FITTED})  # type: ignore[arg-type]
+def evidence(scorer: object, model: str = "m+gloss@12ab", **named: float) -> PassageEvidence:
+    given = Given(NOTHING._replace(**named))
+    return PassageEvidence(scorer, given, model, {"m+gloss": FITTED})  # type: ignore[arg-type]
 
 
 def scored(relevance: float, question: str = CALM, text: str = "Itching", **named: float) -> EvidenceScore:
@@ -63,14 +65,16 @@ def scored(relevance: float, question: str = CALM, text: str = "Itching", **name
 
 
 class TestScore:
-    def test_it_is_logistic_in_the_best_passage_and_the_rarest_word(self):
-        # odds 0.5 / 0.5 = 1, then e^(2 · 0.5 + 0.3) = e^1.3 = 3.6693; 3.6693 / 4.6693 = 0.78583
-        assert scored(0.5, rarest=0.5, words=3).score == pytest.approx(0.78583, abs=1e-5)
+    def test_it_is_logistic_in_the_best_passage_and_the_words_named(self):
+        # odds 0.5 / 0.5 = 1, then e^(2 · 0.5 + 0.75 + 10 · 0.01 − 0.5 · 4 / 10 − 0.25 · 4 / 10) = e^1.55 = 4.7115;
+        # 4.7115 / 5.7115
+        named = {"best": 0.5, "any": 0.75, "felt": 0.01, "words": 4}
+        assert scored(0.5, **named).score == pytest.approx(0.82491, abs=1e-5)
         # odds 0.8 / 0.2 = 4; 4 / 5
         assert scored(0.8).score == pytest.approx(0.8)
 
     def test_no_more_than_ten_words_count(self):
-        assert scored(0.5, words=10).score == scored(0.5, words=40).score > scored(0.5, words=9).score
+        assert scored(0.5, words=10).score == scored(0.5, words=40).score < scored(0.5, words=9).score
 
     def test_the_best_of_several_passages_counts(self):
         hits = [hit("a", "Soles"), hit("b", "Itching"), hit("c", "Palms")]
@@ -91,6 +95,12 @@ class TestScore:
         assert scored(0.8, asked, "Itching of the palms").score == pytest.approx(0.8)
         # odds 4 / e = 1.4715; 1.4715 / 2.4715
         assert scored(0.8, asked, "Itching in pregnancy").score == pytest.approx(0.59539, abs=1e-5)
+
+    def test_a_question_about_a_price_scores_less_if_no_passage_names_one(self):
+        asked = "What does a cream against itching cost?"
+        assert scored(0.8, asked, "The cream costs little").score == pytest.approx(0.8)
+        # odds 4 / e^2 = 0.54134; 0.54134 / 1.54134
+        assert scored(0.8, asked, "A cream against itching").score == pytest.approx(0.35121, abs=1e-5)
 
     @pytest.mark.parametrize(
         ("question", "offline", "needed"),
@@ -191,7 +201,7 @@ class TestThresholds:
 
     def test_other_thresholds_have_another_key(self):
         stricter = replace(FITTED, offline={"en": 0.7, "es": 0.5})
-        other = PassageEvidence(Fixed(), Given(), "m+gloss", {"m+gloss": stricter})  # type: ignore[arg-type]
+        other = PassageEvidence(Fixed(), Given(NOTHING), "m+gloss", {"m+gloss": stricter})  # type: ignore[arg-type]
         assert other.key != evidence(None).key
 
     def test_the_shipped_ones_are_for_the_bundled_model_and_lower_for_a_language_model(self):
@@ -228,7 +238,7 @@ def test_terms_weigh_by_how_few_passages_have_them():
 
 def test_a_passage_labelled_low_is_quoted_only_where_nothing_better_is_there():
     words = Concept("words", {"en": ("words",), "es": ("palabras",)}, {"en": (), "es": ()})
-    engine = OfflineLLM(Angles(ANGLES), Fixed(a=0.9, b=0.9), Thesaurus([words]))  # type: ignore[arg-type]
+    engine = OfflineEngine(Angles(ANGLES), Fixed(a=0.9, b=0.9), Thesaurus([words]))  # type: ignore[arg-type]
 
     def answer(first: Label, second: Label) -> str:
         labelled = [

@@ -1,4 +1,4 @@
-"""Whether a passage names a question's rarest word: by stem, concept, spelling and gloss."""
+"""How far passages name a question's words: by stem, concept, spelling and gloss."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def naming(prices: PriceList) -> Naming:
     return Naming(load_scorer(settings, embedder, prices, thesaurus), thesaurus)
 
 
-def rarest(naming: Naming, question: str, text: str, language: str = "en") -> float:
-    return naming.of(question, hit("a", text, language)).rarest
+def best(naming: Naming, question: str, text: str, language: str = "en") -> float:
+    return naming.of(question, [hit("a", text, language)], 0).best
 
 
 @pytest.mark.parametrize(
@@ -32,37 +32,48 @@ def rarest(naming: Naming, question: str, text: str, language: str = "en") -> fl
         ("restless legs iron", "Iron tablets calm legs that are restless.", "en"),
         ("acetaminophen dose", "The dose of paracetamol is 1 g.", "en"),  # another name of the concept
         ("anti-D dose", "Doses of anti-D", "en"),
+        ("ramipril tablets", "ACE inhibitors are tablets.", "en"),  # the class, by the stem of its members
+        ("sertraline tablets", "Tablets of an SSRI", "en"),
         ("¿Qué dosis de hierro necesito?", "The dose of iron is low.", "en"),  # through the gloss
     ],
 )
 def test_what_is_named_in_full(naming: Naming, question: str, text: str, language: str):
-    assert rarest(naming, question, text, language) == 1.0
+    assert best(naming, question, text, language) == 1.0
 
 
-def test_only_the_rarest_word_counts(naming: Naming):
+def test_a_word_counts_by_how_rare_it_is(naming: Naming):
     question = "radon in the house"
-    assert rarest(naming, question, "Radon is a gas.") == 1
-    assert rarest(naming, question, "The house is warm.") == 0
+    rarity = naming._scorer.pieces.rarity
+    total = rarity("radon") + rarity("house")
+    assert best(naming, question, "Radon is a gas.") == pytest.approx(rarity("radon") / total)
+    assert best(naming, question, "The house is warm.") == pytest.approx(rarity("house") / total)
+
+
+def test_what_another_passage_names_counts_for_all_of_them(naming: Naming):
+    hits = [hit("a", "Radon is a gas."), hit("b", "The house is warm.")]
+    found = naming.of("radon in the house", hits, 0)
+    assert found.best < found.any == 1.0
+
+
+def test_a_word_that_the_passage_is_not_about_is_not_felt(naming: Naming):
+    text = "Iron tablets are taken on an empty stomach."
+    about = naming.of("iron tablets stomach", [hit("a", text)], 0)
+    besides = naming.of("iron tablets zebra", [hit("a", text)], 0)
+    assert about.felt > 0
+    assert about.felt > besides.felt
 
 
 def test_a_misspelt_word_is_named_as_far_as_its_letters_go(naming: Naming):
-    assert 0 < rarest(naming, "bupranorfine", "Buprenorphine is a medicine.") < 1
-    assert rarest(naming, "bacteriuriia", "Bacteriuria") == 1
+    assert 0 < best(naming, "bupranorfine", "Buprenorphine is a medicine.") < 1
+    assert best(naming, "bacteriuriia", "Bacteriuria") == 1
 
 
 def test_words_of_maternity_and_numbers_are_not_counted(naming: Naming):
-    found = naming.of("radon risk for my baby in pregnancy, 24/40", hit("a", "A baby in pregnancy: 24/40"))
-    assert found == (0.0, 2)
+    hits = [hit("a", "A baby in pregnancy: 24/40")]
+    found = naming.of("radon risk for my baby in pregnancy, 24/40", hits, 0)
+    assert (found.best, found.any, found.words) == (0.0, 0.0, 2)
+    assert naming.of("my baby", hits, 0) == (0.0, 0.0, 0.0, 0)
 
 
 def test_short_words_count_only_as_abbreviations(naming: Naming):
-    assert naming.of("wat TXA timing", hit("a", "Timing")).words == 2
-
-
-def test_without_words_nothing_is_named(naming: Naming):
-    assert naming.of("Pregnant?", hit("a", "Pregnancy")) == (0.0, 0)
-
-
-def test_frequent_words_are_less_rare_than_medical_ones(naming: Naming):
-    rarity = naming._scorer.pieces.rarity
-    assert 0 <= rarity("time") < rarity("radon") <= rarity("macroprolactinoma") == 1
+    assert naming.of("wat TXA timing", [hit("a", "Timing")], 0).words == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from helpers.angles import Angles, Fixed, hit, reply
 
-from rag_core.offline.engine import OfflineLLM
+from rag_core.offline.engine import OfflineEngine
 from rag_core.offline.quotable import read_sources
 from rag_core.offline.urgent import Urgent
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
@@ -22,7 +22,7 @@ def answer(question: str, hits: list[Hit]) -> str:
     vectors: dict[str, list[float]] = {question: [1, 0, 0, 0]}
     for place, candidate in enumerate(read_sources(Sources(hits))):
         vectors[candidate.text] = [0.6, *(0.8 if axis == place else 0 for axis in range(3))]
-    return reply(OfflineLLM(Angles(vectors), Fixed(**{one.id: 0.9 for one in hits})), question, hits)
+    return reply(OfflineEngine(Angles(vectors), Fixed(**{one.id: 0.9 for one in hits})), question, hits)
 
 
 def rank(question: str, *hits: Hit) -> int | None:
@@ -48,11 +48,50 @@ def test_the_action_is_quoted_in_the_language_of_the_question_if_a_passage_has_i
     assert answer(question, [english]).startswith(english.passage.text)
 
 
+@pytest.mark.parametrize(
+    "question", ["My 5 week old has a temperature of 38.2", "my 3-week-old has a temp of 38.5"]
+)
+def test_a_baby_may_be_named_by_its_age_alone(question: str):
+    fever = "A temperature of 38 °C or more under three months needs hospital at once."
+    assert rank(question, hit("a", fever)) == 1
+
+
 def test_a_clinician_gets_the_treatment_right_after_the_call_for_help():
     call = "When shoulder dystocia is declared, staff call for help at once."
     cure = "Delivery of the posterior arm comes next."
     question = "shoulders stuck now, McR + SPP tried, next? fundal ok?"
     assert answer(question, [hit("a", f"{cure} {call}")]) == f"{call} [1] {cure} [1]"
+
+
+SOAKED = "Had the baby five days ago and I've soaked three thick pads in two hours"
+
+
+def test_in_an_emergency_nothing_reassures_beside_the_call_for_help():
+    call = "Bleeding that becomes heavier again needs hospital at once."
+    usual = "The bleeding is red for some days, then pink, and can last up to about six weeks."
+    acts = "Lie down and keep warm while the bleeding goes on."
+    said = answer(SOAKED, [hit("a", f"{usual} {call}"), hit("b", f"{usual} {acts}")])
+    assert said == f"{call} [1] {acts} [2]"
+
+
+def test_a_pregnant_woman_is_told_nothing_of_bleeding_after_the_birth():
+    call = "Heavy bleeding in pregnancy means calling the emergency number at once."
+    later = "Heavy bleeding after birth needs the call bell at once."
+    under = hit("b", "In hospital with heavy bleeding press the call bell.", title="Bleeding after birth")
+    said = answer("I am 30 weeks and bleeding heavily", [hit("a", f"{call} {later}"), under])
+    assert said == f"{call} [1]"
+
+
+def test_what_those_who_take_another_medicine_should_do_does_not_come_first():
+    heparin = "Heparin should not be taken once bleeding begins; call the maternity unit at once."
+    call = "Bleeding that becomes heavier again needs hospital at once."
+    assert answer(SOAKED, [hit("a", heparin), hit("b", call)]) == f"{call} [2]"
+
+
+def test_a_clinician_gets_no_treatment_of_something_milder_where_no_source_says_what_to_do_now():
+    question = "Secundigesta de 24 semanas con 39 °C, tiritona y puñopercusión renal derecha positiva. ¿Fosfomicina y a casa?"
+    cystitis = hit("a", "La cistitis se trata con fosfomicina, 3 g por boca en dosis única.", "es")
+    assert "fosfomicina" not in answer(question, [cystitis]).lower()
 
 
 @pytest.mark.parametrize(

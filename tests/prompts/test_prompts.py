@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.models.minilm import MINILM_WEIGHTS
-from rag_core.prompts.prompt import ANSWER, NO_EVIDENCE, Sources, Template, Urgency, contexts_in
+from rag_core.prompts.prompt import ANSWER, NO_EVIDENCE, Block, Sources, Template, Urgency, contexts_in
 from rag_core.stages.citations import best_quote, evidence_hash, resolve_citations, shown_evidence
 from rag_core.urgency.triage import triage
 from rag_core.values.answers import Citation
@@ -392,3 +392,14 @@ def test_the_files_in_the_repository_label_english_and_say_their_rule():
     (relevance,) = rules.relevance("cosine", [0.999], "en", f"{MINILM_WEIGHTS}+gloss")
     assert relevance.label == "High"
     assert relevance.rule.startswith("High: cosine similarity to the question 1.00, at least 0.")
+
+
+@given(
+    st.text(alphabet="ab{} \n\\", max_size=40),
+    st.dictionaries(st.sampled_from(["a", "b", "ab"]), st.text(alphabet="xy{}\\a", max_size=6)),
+)
+def test_fields_are_filled_in_as_by_llamaindex(text: str, fields: dict[str, str]):
+    from llama_index.core import PromptTemplate
+
+    filled = Template("t", "answer", "", text).fill(**{name: Block(value) for name, value in fields.items()})
+    assert filled.render() == PromptTemplate(text).format(**fields)

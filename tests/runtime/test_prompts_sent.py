@@ -109,7 +109,7 @@ def test_each_hypothesis_is_a_call_of_its_own(asking, server):
     assert [(one.prompt, one.sample) for one in sent_of(trace)] == [
         ("hypothetical", 0), ("hypothetical", 1), ("hypothetical", 2), ("answer", 0),
     ]  # fmt: skip
-    assert "hypothetical, again (3)" in prompts(trace)
+    assert "hypothetical passage, again (3)" in prompts(trace)
 
 
 def test_the_offline_engine_takes_other_sentences_for_each_hypothesis(lab: Lab):

@@ -1,5 +1,6 @@
 """Who reads a question as typed, and who with its spelling corrected."""
 
+import time
 from dataclasses import replace
 
 from rag_core.prompts.prompt import ANSWER, Sources
@@ -24,6 +25,47 @@ def test_both_searches_find_what_is_meant_and_note_how_they_read_it():
         assert [hit.id for hit in found] == [hit.id for hit in retriever.search(Query("stable"), right)]
         assert ctx.meter.readings == {"stabel": "stable"}
         assert right.meter.readings == {}
+
+
+def test_searches_that_run_at_the_same_time_read_a_question_once():
+    read: list[str] = []
+
+    class Slow:
+        """Takes long enough for every search to ask."""
+
+        def read(self, question: str) -> str:
+            read.append(question)
+            time.sleep(0.1)
+            return question
+
+    ctx = Context(replace(sample_services(), reader=Slow(), workers=2))
+    Retrieve((Bm25(k=2), Dense(k=2)))(State.start("stable"), ctx)
+    assert read == ["stable"]
+
+
+def test_a_search_that_waits_for_an_embedding_begins_first_and_stands_where_it_was():
+    began: list[str] = []
+
+    services = sample_services()
+    index = services.index
+
+    class Index:
+        """The index, noting its searches."""
+
+        name = index.name
+
+        def dense(self, vector, k):
+            began.append("dense")
+            return index.dense(vector, k)
+
+        def lexical(self, text, k, k1, b):
+            began.append("bm25")
+            return index.lexical(text, k, k1, b)
+
+    ctx = Context(replace(services, index=Index(), workers=1))
+    after = Retrieve((Bm25(k=2), Dense(k=2)))(State.start("stable"), ctx)
+    assert began == ["dense", "bm25"]
+    assert [ranking.retriever for ranking in after.rankings] == ["bm25", "dense"]
 
 
 def test_the_question_itself_stays_as_typed():

@@ -14,14 +14,14 @@ import pytest
 from helpers.fakes import QUESTION, WordReranker, talker
 from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import listed, obliging, provider_lab
-from helpers.small import WordEmbedder
+from helpers.small import DOCUMENTS, WordEmbedder
 
 from pages.shared import claims
 from rag_core.catalog import RECIPES, Number, build
 from rag_core.data.benchmark import read_beir
 from rag_core.data.documents import builtin_profile
 from rag_core.evaluation.metrics import DEFAULT_METRICS, parse_metric
-from rag_core.indexing import CorpusStore
+from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.indexing.enrich import Enriched
 from rag_core.language.analysis import language_of
 from rag_core.models import load_embedder, load_reranker
@@ -236,8 +236,11 @@ def test_embedding_the_rewrites_has_its_share_of_the_cost(full: Services):
 
 
 def test_question_and_passages_are_embedded_by_one_model(
-    services: Services, embedder: WordEmbedder, store: CorpusStore, tmp_path: Path
+    services: Services, embedder: WordEmbedder, tmp_path: Path
 ):
+    own = CorpusStore(tmp_path / "own", "animals", embedder)
+    own.update(SourceFiles("test", list(DOCUMENTS)))
+    services = replace(services, index=own.open())
     assert services.index.manifest.embedding == embedder.key
     passages = {text for texts in embedder.asked for text in texts}
     assert passages == {passage.indexed_text for passage in services.index.passages.values()}

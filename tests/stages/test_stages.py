@@ -29,8 +29,9 @@ from rag_core.stages import (
     SelectStage,
     Stage,
     Top,
+    select,
 )
-from rag_core.stages.select import mmr_order
+from rag_core.stages.select import mmr_order, mmr_split
 from rag_core.values.errors import ConfigError, Stopped
 from rag_core.values.types import Hit, Query, Ranking, Scale, State, Vote
 
@@ -229,6 +230,20 @@ def test_defect_passages_with_one_and_the_same_vector_tie_in_mmr(count: int):
     vector, question = draws / np.linalg.norm(draws, axis=1, keepdims=True)
     picks = mmr_order(question, np.tile(vector, (count, 1)), count, 1.0)
     assert [row for row, *_ in picks] == list(range(count))
+
+
+@pytest.mark.parametrize("kept", [2, 100])
+def test_mmr_of_rows_compared_before_is_that_of_rows_just_met_to_the_last_bit(monkeypatch, kept: int):
+    monkeypatch.setattr(select, "KEPT_PICKS", kept)  # of nine
+    random = np.random.default_rng(3)
+    question, others = random.standard_normal(8, np.float32), random.standard_normal((40, 8), np.float32)
+    vectors = random.standard_normal((40, 8), np.float32)
+    moves = [(k, lambda_) for lambda_ in (0.2, 0.7, 0.9) for k in (3, 9)]
+    mmr_split(question, others, 1, 0.5)
+    again = [mmr_split(question, vectors, *move) for move in moves]
+    for move, found in zip(moves, again, strict=True):
+        mmr_split(question, others, 1, 0.5)  # so that the next are just met
+        assert mmr_split(question, vectors.copy(), *move) == found
 
 
 def test_mmr_asked_for_more_than_there_is_gives_all():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag_core.urgency.leading import leads_with_action
+from rag_core.urgency.leading import calls_for, leads_with_action
 from rag_core.urgency.signs import actions, signs
 from rag_core.urgency.triage import triage
 from rag_core.values.triage import LEVELS, Triage
@@ -94,3 +94,17 @@ def test_a_clinician_is_known_by_shorthand_and_gets_an_action_for_the_bedside(qu
 )
 def test_a_mother_or_her_family_is_not_taken_for_a_clinician(question: str):
     assert not triage(question).clinician
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "My waters broke an hour ago and I can see a loop of cord",
+        "Rompí aguas hace una hora y veo un asa de cordón",
+    ],
+)
+def test_only_help_for_the_gravest_sign_is_help(question: str) -> None:
+    assert calls_for(
+        "If you see or feel the cord in the vagina, call your local emergency number.", triage(question)
+    )
+    assert not calls_for("Waters breaking means going to the maternity unit at once.", triage(question))

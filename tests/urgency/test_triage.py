@@ -28,6 +28,8 @@ SIGNS = [
     ("34 weeks, the worst headache of my life and it won't go away", "severe headache or changed vision"),
     ("Since this morning I see flashing lights, I'm 36 weeks", "severe headache or changed vision"),
     ("veo lucecitas y me duele muchísimo la cabeza, 35 semanas", "dolor de cabeza intenso o cambios en la visión"),
+    ("Se me nubla la vista y me duele la cabeza, 34 semanas", "dolor de cabeza intenso o cambios en la visión"),
+    ("me mareo y se me nubla todo, 30 semanas", "desmayo o colapso"),
     ("I fainted twice today and I'm six months pregnant", "collapse or fainting"),
     ("me desmayé en la ducha, di a luz hace tres días", "desmayo o colapso"),
     ("I have a fever of 38.9 and I'm 24 weeks", "fever of 38 °C or more"),
@@ -117,6 +119,32 @@ def test_an_examination_today_is_less_than_an_emergency() -> None:
     assert triage("me arde al orinar desde ayer, 18 semanas").level == "same_day"
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "My boyfriend keeps all my money and scares me since I got pregnant",
+        "mi marido me quita todo el dinero y me da miedo",
+        "he checks my phone and I'm afraid, 20 weeks",
+    ],
+)
+def test_control_with_fear_is_violence(question: str) -> None:
+    assert triage(question).flags == ("violence",)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "coughing up pink froth and I can't lie flat, 2 weeks after birth",
+        "flat baby, HR 50 after 30s good vent, adrenaline dose?",
+        "Is it normal for the baby to move less at 36 weeks?",
+        "¿Es normal que el bebé se mueva menos a las 36 semanas?",
+        "I feel an urge to hurt the baby",
+    ],
+)
+def test_an_emergency_worded_like_a_question_is_caught(question: str) -> None:
+    assert triage(question).level == "emergency"
+
+
 def test_thoughts_of_suicide_and_violence_are_flagged() -> None:
     assert triage("I keep thinking about ending my life since the baby came").flags == ("self_harm",)
     assert "violence" in triage("mi pareja me pegó en la barriga, tengo 5 meses").flags
@@ -194,7 +222,19 @@ def test_no_test_question_is_among_those_the_model_was_fitted_on() -> None:
     }
     fitted = set().union(*(lines for name, lines in texts.items() if name.startswith("train-")))
     assert fitted
-    assert not texts["test"] & fitted
+    assert not (texts["test"] | texts["dev"]) & fitted
+
+
+def test_questions_held_out_from_the_fit_are_rated_right() -> None:
+    """52 of 54 urgent and 9 of 76 routine questions were rated urgent when the wording was fitted."""
+    path = Settings().data / "urgency" / "dev.jsonl"
+    rows = [json.loads(line) for line in path.open(encoding="utf-8")]
+    raised = {
+        routine: [triage(row["text"]).urgent for row in rows if (row["level"] == "routine") == routine]
+        for routine in (True, False)
+    }
+    assert np.mean(raised[False]) >= 0.95
+    assert np.mean(raised[True]) <= 0.13
 
 
 @pytest.mark.parametrize(
@@ -204,6 +244,18 @@ def test_no_test_question_is_among_those_the_model_was_fitted_on() -> None:
         "¿Vivir cerca de una torre de alta tensión es malo en el embarazo?",
         "Is it bad to live near a torre de alta tensión?",
         "34F with Crohn's on adalimumab, planning pregnancy",
+        "Mi hija de 16 años está embarazada y no come carne, ¿qué suplementos necesita?",
+        "I cry over nothing since the little one arrived four days ago, then I'm fine again. Will it pass?",
+        "Llevo años con pastillas para los nervios, ayer me enteré de que estoy de encargo",
+        "Tengo endometriosis y la regla me deja en cama, ¿qué tratamientos existen?",
+        "On which days is the newborn blood spot taken in Mexico and in Spain?",
+        "Which hay fever tablet is safe at 10 weeks?",
+        "numb hands at night at 30 weeks, I shake them and it goes",
+        "se me duermen las manos, las sacudo y se pasa, 30 semanas",
+        "I'm so scared of tearing, what helps?",
+        "can paint fumes hurt the baby, 20 weeks",
+        "when can he hear the baby's heart beat?",
+        "mi marido se desmaya con las agujas, ¿puede entrar al parto?",
     ],
 )
 def test_an_everyday_question_is_routine(question):

@@ -146,14 +146,14 @@ class TestPrecedence:
 
 # RAG_LLM, key, base URL -> the engine that answers; None for a refusal
 ENGINES = [
-    ("auto", None, None, "OfflineLLM"),
+    ("auto", None, None, "OfflineLlm"),
     ("auto", KEY, None, "OpenAI"),
     ("auto", None, URL, "OpenAILike"),
     ("auto", KEY, URL, "OpenAILike"),
-    ("offline", None, None, "OfflineLLM"),
-    ("offline", KEY, None, "OfflineLLM"),
-    ("offline", None, URL, "OfflineLLM"),
-    ("offline", KEY, URL, "OfflineLLM"),
+    ("offline", None, None, "OfflineLlm"),
+    ("offline", KEY, None, "OfflineLlm"),
+    ("offline", None, URL, "OfflineLlm"),
+    ("offline", KEY, URL, "OfflineLlm"),
     ("openai", None, None, None),
     ("openai", KEY, None, "OpenAI"),
     ("openai", None, URL, "OpenAILike"),
@@ -177,7 +177,7 @@ class TestEngine:
             (folder / "rag.toml").write_text("\n".join(lines), encoding="utf-8")
         settings = read_settings(**values) if way == "arguments" else read_settings()
         prices = PriceList({})
-        assert settings.uses_openai is (engine != "OfflineLLM")
+        assert settings.uses_openai is (engine != "OfflineLlm")
         if engine is None:
             with pytest.raises(ConfigError) as caught:
                 load_openai(settings, "gpt-4o", prices)
@@ -186,8 +186,8 @@ class TestEngine:
         else:
             openai = settings.uses_openai
             loaded = load_openai(settings, "gpt-4o", prices) if openai else load_offline(prices, embedder)
-            assert type(loaded.model).__name__ == engine
-            assert loaded.name == ("offline-extractive" if engine == "OfflineLLM" else "gpt-4o")
+            assert type(loaded if loaded.offline else loaded.model).__name__ == engine
+            assert loaded.name == ("offline-extractive" if engine == "OfflineLlm" else "gpt-4o")
 
 
 COMMON, OWN = "http://common.example/v1", "http://own.example:8080/v1"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+import os
+import ssl
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -25,6 +28,17 @@ MAX_BODY = 64_000_000  # bytes of a response; more than any batch of vectors
 logging.getLogger("openai._base_client").addFilter(lambda record: record.levelno > logging.DEBUG)
 
 
+@functools.cache
+def _certificates(file: str, folder: str) -> ssl.SSLContext:
+    """The certificates that the clients of every role trust: to read them takes longer than all else about a client.
+
+    Args:
+        file: SSL_CERT_FILE, which httpx reads itself, as it does the next; here they only tell contexts apart.
+        folder: SSL_CERT_DIR.
+    """
+    return httpx.create_ssl_context()
+
+
 class ProviderClient(openai.DefaultHttpxClient):
     """OpenAI's HTTP client with its own retry, which stops with the run.
 
@@ -39,10 +53,11 @@ class ProviderClient(openai.DefaultHttpxClient):
 
     def __init__(self, calls: CallTracker, longest_wait: float, longest_response: float) -> None:
         super().__init__(
+            verify=_certificates(os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")),
             event_hooks={
                 "request": [calls.on_request],
                 "response": [calls.on_response, self._limit],
-            }
+            },
         )
         self._calls = calls
         self._longest_wait = longest_wait

@@ -1,0 +1,44 @@
+"""Warming a lab loads what an answer needs, and sends nothing to a provider."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers.openai_server import OpenAIServer
+from helpers.provider_lab import provider_lab
+
+from rag_core import warm_up
+from rag_core.lab.lab import Lab
+
+PROGRAM = """
+import sys
+from rag_core import open_lab, warm_up
+from rag_core.models import tokenizer
+lab = open_lab()
+for language in ("en", "es"):
+    warm_up(lab, language)
+loaded = set(sys.modules)
+trace = lab.run("¿Me puedo teñir el pelo con mechas a las 20 semanas?", "hybrid_rrf")
+assert trace.answer.text
+print(sorted(name.split(".")[0] for name in set(sys.modules) - loaded), tokenizer._encoding.cache_info().misses)
+"""
+
+
+def test_the_first_question_after_it_loads_no_library(lab: Lab, real_home: Path) -> None:
+    environment = {**os.environ, "RAG_HOME": str(real_home), "RAG_LLM": "offline"}
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip() == "[] 1", ran.stderr
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_a_lab_with_a_provider_sends_it_nothing(
+    server: OpenAIServer, store, embedder, index, labels, language: str
+) -> None:
+    warm_up(provider_lab(server, store, embedder, labels, openai_api_key="sk-0123456789abcdef"), language)
+    assert server.requests == []
