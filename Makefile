@@ -46,10 +46,11 @@ lint: .venv/tested ## Check style, types and layers
 bench: .venv/tested ## Measure quality and speed on the benchmark sets (minutes)
 	$(RUN) -m pytest tests/benchmarks -s
 
-results: .venv/indexed ## Measure the strategies on the built-in questions and write data/RESULTS.md
+results: .venv/indexed .venv/tested ## Measure the strategies on the built-in questions and write data/RESULTS.md
 	$(RUN) -m rag_core eval --strategies "$(MEASURED)" $(SETTINGS:%=--set %) $(PAIRS:%=--pair %) --json > .results.json
 	@mv .results.json data/results.json
 	$(RUN) -m rag_core results data/results.json --into data/RESULTS.md
+	PYTHONPATH=.:tests $(RUN) -m helpers.stored_results
 
 screenshots: .venv/tested ## Picture every page in its states, sizes, themes and languages, in screenshots/
 	PYTHONPATH=.:tests $(RUN) -m screens $(WORD)

@@ -38,6 +38,13 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("busy")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A browser may miss a beat on a busy machine, so its tests may run once more; no others may."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_waiting_for_the_disk() -> Iterator[None]:
     """Writes stay in the system's cache: only a power cut could tell, and measuring waits for thousands."""
