@@ -38,19 +38,20 @@ from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import said, t
-from pages.shared.live import LETTERS, Column, Comparison, LiveRun
+from pages.shared.live import LETTERS, Column, Comparison
 from pages.shared.prompts import before_failure
 from pages.shared.question import look_for, offer_demos, pick_demo
 
 TICK_S = 0.08  # between two redraws of a running comparison
-ADDRESS_S = 3.0  # by then the browser knows a new comparison's address
+DRAWN = "drawn"  # the comparison whose address the browser has drawn
 
 
 def main() -> None:
     """Draw the page."""
+    run = _current()
     with st.container(key="unseen"):
         st.header(t("Which retrieval strategy answers best?"), anchor=False)
-    run = _current()
+        _draw_address(run)
     running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
     pressed = presenter.bar(run, running=running) if presenter.on() else _ask(run, running=running)
     notices = st.container()
@@ -164,7 +165,7 @@ def _current() -> Comparison | None:
     """The comparison to show: the one in the page's address, else the session's last. Restores its widgets."""
     current: Comparison | None = st.session_state.get("run")
     requested = st.query_params.get("run")
-    if requested and not _just_started(current) and (current is None or current.id != requested):
+    if requested and not _address_is_old(current) and (current is None or current.id != requested):
         found = keeping.find(requested)
         if found:
             _show(found)
@@ -180,12 +181,19 @@ def _current() -> Comparison | None:
     return current
 
 
-def _just_started(run: Comparison | None) -> bool:
-    """Whether the browser may not know the address of a comparison yet, and still send the one before.
+def _address_is_old(run: Comparison | None) -> bool:
+    """Whether the browser sends the address of the comparison before, as it has not drawn this one's yet.
 
-    While the models load, it learns it late.
+    It sends a box along that holds the comparison which it last drew with its address, see `_draw_address`.
     """
-    return isinstance(run, LiveRun) and time.monotonic() - max(run.started, engine().settled_at) < ADDRESS_S
+    return run is not None and st.session_state.get(DRAWN, run.id) != run.id
+
+
+def _draw_address(run: Comparison | None) -> None:
+    """A box that nobody sees: once the browser has drawn it, it knows the address written before it."""
+    st.session_state[DRAWN] = run.id if run else ""
+    with st.container(key="handshake"):
+        st.text_input(t("The comparison on screen"), key=DRAWN)
 
 
 def _show(run: Comparison) -> None:

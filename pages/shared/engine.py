@@ -7,9 +7,7 @@ the time until the page can be used. Those of other corpora open when they are f
 from __future__ import annotations
 
 import gc
-import math
 import threading
-import time
 from collections.abc import Sequence
 
 import streamlit as st
@@ -26,7 +24,6 @@ class Engine:
         self.error: rag_core.RagError | None = None
         self.others = rag_core.LabPool(self._open_other)
         self.settled = threading.Event()
-        self.settled_at = math.inf  # by time.monotonic(); until then loading keeps the interpreter busy
         self._progress = ("starting", 0, 1)
         self._lock = threading.Lock()
         self._started = False
@@ -36,7 +33,7 @@ class Engine:
             )  # once: where questions go must not change under the page
         except rag_core.RagError as error:
             self.error = error
-            self._settle()
+            self.settled.set()
 
     def start(self) -> None:
         """Begin to open the lab, if nothing has yet."""
@@ -92,13 +89,9 @@ class Engine:
         except Exception as error:
             self.error = rag_core.RagError(f"{type(error).__name__}: {error}", "Run `rag doctor`.")
         finally:
-            self._settle()
+            self.settled.set()
         if self.lab:
             rag_core.warm_up(self.lab, "es")  # beside the first question, which is rarely asked so soon
-
-    def _settle(self) -> None:
-        self.settled_at = time.monotonic()
-        self.settled.set()
 
     def _report(self, what: str, done: int, total: int) -> None:
         self._progress = (what, done, total)

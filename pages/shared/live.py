@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import threading
 import time
@@ -93,7 +92,6 @@ class Comparison:
 
     Attributes:
         settings: the latest values of the page's widgets, restored when the page is reloaded.
-        started: on the monotonic clock.
         kept: set once its storing in the history has succeeded or failed.
         unkept: why it failed; empty otherwise.
     """
@@ -117,7 +115,6 @@ class Comparison:
         self.corpus = corpus
         self.left_out = left_out
         self.settings: Mapping[str, object] = {}
-        self.started = -math.inf
         self.kept = threading.Event()
         self.unkept = ""
         self._calls = calls
@@ -166,14 +163,13 @@ class LiveRun(Comparison):
             Column(one.strategy, models=one.models, corpus=one.corpus) for one in map(rag_core.set_up, setups)
         ]
         super().__init__(secrets.token_urlsafe(16), datetime.now(UTC), question, columns, country, corpus)
-        self.started = time.monotonic()
         self._engine = engine
         self._earlier = earlier
         self._settled: list[rag_core.Done | rag_core.Failed | rag_core.StoppedEarly] = []
         self._stop = threading.Event()
         self._over = threading.Event()
         self._why_stopped = rag_core.Message("The run was stopped.")
-        self._last_watched = self.started
+        self._last_watched = time.monotonic()
         threading.Thread(target=self._run, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
 

@@ -71,7 +71,6 @@ def test_the_browser_goes_back_to_the_comparison_before(visit: Visit) -> None:
         visit.run()
         expect(visit.results_for(question)).to_be_visible(timeout=ANSWER_MS)
         visit.wait_until_done()
-    visit.page.wait_for_timeout(3000)  # by then the browser knows the address of the second
     visit.page.go_back()
     expect(visit.results_for(ENGLISH)).to_be_visible()
     expect(visit.page.get_by_label("Question", exact=True)).to_have_value(ENGLISH)
