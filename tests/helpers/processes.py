@@ -16,7 +16,9 @@ from .small import WordEmbedder
 processes = multiprocessing.get_context(
     "forkserver"
 )  # children of a clean process, never of pytest's threads
-processes.set_forkserver_preload(["rag_core.lab.lab", "rag_core.indexing", "nltk", "Stemmer"])
+processes.set_forkserver_preload(
+    ["rag_core.lab.lab", "rag_core.indexing", "chromadb", "llama_index.core", "nltk", "Stemmer"]
+)
 
 
 def open_store(home: Path, corpus: str = "animals") -> CorpusStore:

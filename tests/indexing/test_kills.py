@@ -1,14 +1,16 @@
-"""Kills at random moments and single flipped bits: nothing acknowledged is lost, nothing wrong is served."""
+"""Kills at any moment of an update, and single flipped bits: nothing acknowledged is lost, nothing wrong is served."""
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
-import time
+import signal
+import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from helpers.processes import held_by_each_part, open_store, processes
+from helpers.processes import held_by_each_part, open_store, run
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.data.documents import Document
@@ -16,46 +18,45 @@ from rag_core.indexing import SourceFiles
 from rag_core.values.errors import IndexDamaged
 
 KILLS = 12
-LONGEST_S = 0.6  # about one update on a free machine; a slower one is killed earlier in it
 
 
 def documents_of(version: int) -> list[Document]:
     return [*DOCUMENTS[1:], Document("v", "Version", "en", f"This is version number{version} of all.")]
 
 
-def update_for_ever(sender: Connection, home: Path, version: int) -> None:
-    while True:
-        sender.send(("begun", version))
-        open_store(home).update(SourceFiles("test", documents_of(version)))
-        sender.send(("done", version))
-        version += 1
+def update(sender: Connection, home: Path, version: int, killed_at: int | None) -> None:
+    """An update that is killed at a touch of a file of the index, counted from 0; for None it tells how many there are."""
+    touched = 0
+
+    def count(event: str, given: tuple[object, ...]) -> None:
+        nonlocal touched
+        if event in ("open", "os.mkdir", "os.rename", "os.remove") and str(given[0]).startswith(str(home)):
+            if touched == killed_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            touched += 1
+
+    store = open_store(home)
+    sys.addaudithook(count)
+    store.update(SourceFiles("test", documents_of(version)))
+    sender.send(touched)
 
 
-def test_a_writer_killed_at_random_moments_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
-    moments = random.Random(13)
-    begun = done = 0
+def test_a_writer_killed_at_any_touch_of_a_file_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
     open_store(tmp_path).update(SourceFiles("test", documents_of(0)))
-    for _ in range(KILLS):
-        receiver, sender = processes.Pipe(duplex=False)
-        process = processes.Process(target=update_for_ever, args=(sender, tmp_path, begun + 1))
-        process.start()
-        sender.close()
-        assert receiver.poll(120)
-        time.sleep(moments.uniform(0, LONGEST_S))
-        process.kill()
-        process.join()
-        try:
-            while receiver.poll():
-                what, version = receiver.recv()
-                begun, done = (version, done) if what == "begun" else (begun, version)
-        except EOFError:
-            pass
+    _, touches = run(update, tmp_path, 1, None)
+    assert touches > KILLS
+    done = 1
+    for kill in range(KILLS):
+        version = kill + 2
+        code, finished = run(update, tmp_path, version, kill * touches // KILLS)
+        assert (code, finished) == (-signal.SIGKILL, None)
         index = open_store(tmp_path).open()
         assert index is not None
         (passage,) = [one for one in index.passages.values() if one.doc_id == "v"]
-        assert any(f"number{version} " in passage.text for version in range(done, begun + 1))
+        found = [one for one in (done, version) if f"number{one} " in passage.text]
+        assert len(found) == 1
+        (done,) = found
         assert held_by_each_part(index) == [{one.id for one in documents_of(0)}] * 3
-    assert begun >= KILLS
 
 
 def test_one_flipped_bit_in_any_file_is_found_or_changes_nothing(tmp_path: Path) -> None:
