@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from helpers.behaviours import Drip, Endless, Hang, Status
@@ -24,7 +25,6 @@ from rag_core.values.settings import Settings
 
 QUESTION = "Do cats and dogs sleep in one house?"
 LONG = 60  # seconds: a call that only its timeout ends would hold a test up for so long
-LATER = 1.2  # seconds: more than the wait before a retry
 BUSY = {"Retry-After": "30"}
 FAULTS = {
     "before the headers": Hang(),
@@ -42,7 +42,26 @@ STRATEGIES = {  # the role that hangs, and how many of its requests go out toget
 }
 
 
-def stopped_when(lab, strategy, ready) -> tuple[list, float]:
+def senders() -> set[threading.Thread]:
+    """The threads that could send a request: all but a server's own."""
+    return {one for one in threading.enumerate() if "process_request" not in one.name}
+
+
+def nobody_is_left(before: set[threading.Thread]) -> None:
+    """Wait for the threads begun since `before`: without them nothing can be sent later."""
+    for one in senders() - before:
+        one.join(LONG / 2)
+        assert not one.is_alive(), f"{one.name} goes on after Stop"
+
+
+def connects_to(port: int) -> bool:
+    """Whether a connection of this machine to a port is open or opening, as Linux tells."""
+    rows = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    there = f"0100007F:{port:04X}"
+    return any(row.split()[2] == there and row.split()[3] in ("01", "02") for row in rows)
+
+
+def stopped_when(lab, strategies, ready) -> tuple[list, float]:
     """The outcomes of a run that is stopped once `ready`, and the seconds it took to end."""
     stop, pressed = threading.Event(), []
 
@@ -54,7 +73,7 @@ def stopped_when(lab, strategy, ready) -> tuple[list, float]:
 
     finger = threading.Thread(target=press, daemon=True)
     finger.start()
-    events = list(lab.stream(QUESTION, [strategy], stop=stop))
+    events = list(lab.stream(QUESTION, strategies, stop=stop))
     ended = time.monotonic()
     finger.join()
     return [event for event in events if isinstance(event, Done | Failed | StoppedEarly)], ended - pressed[0]
@@ -72,7 +91,8 @@ class TestLanguageModels:
         def ready() -> bool:
             return sum(request.role == role for request in base.requests) >= hanging
 
-        (outcome,), seconds = stopped_when(lab, strategy, ready)
+        before = senders()
+        (outcome,), seconds = stopped_when(lab, [strategy], ready)
         sent = list(base.requests)
         assert isinstance(outcome, StoppedEarly), outcome
         assert seconds < LONG / 2
@@ -83,7 +103,7 @@ class TestLanguageModels:
             unsure = hanging if isinstance(fault, Status) else 0
             assert not owed(sent) - billed(outcome.calls)
             assert (billed(outcome.calls) - owed(sent)).total() <= unsure
-        time.sleep(LATER)
+        nobody_is_left(before)
         assert base.requests == sent, "a request left after Stop"
         if not isinstance(fault, Status):
             assert base.gone.wait(10), "the server sees the disconnect"
@@ -91,10 +111,8 @@ class TestLanguageModels:
     def test_the_columns_beside_it_are_stopped_too(self, base, index, store, embedder, labels):
         base.choose = aimed(Hang(), lambda body: role_of(body) == "answer")
         lab = provider_lab(base, store, embedder, labels, timeout=LONG)
-        stop = threading.Event()
-        threading.Timer(1, stop.set).start()
-        events = lab.stream(QUESTION, ["bm25", ("bm25", {"k_final": 1}), "simple_semantic"], stop=stop)
-        outcomes = [event for event in events if isinstance(event, Done | Failed | StoppedEarly)]
+        columns = ["bm25", ("bm25", {"k_final": 1}), "simple_semantic"]
+        outcomes, _ = stopped_when(lab, columns, lambda: base.requests)
         assert {type(outcome) for outcome in outcomes} == {StoppedEarly}
         assert len(outcomes) == 3
 
@@ -131,8 +149,7 @@ class TestConnecting:
                 None, store, embedder, labels,
                 openai_base_url=f"{scheme}://127.0.0.1:{port}/v1", timeout=LONG,
             )  # fmt: skip
-            since = time.monotonic()
-            (outcome,), seconds = stopped_when(lab, "bm25", lambda: time.monotonic() > since + 1)
+            (outcome,), seconds = stopped_when(lab, ["bm25"], lambda: connects_to(port))
         assert isinstance(outcome, StoppedEarly)
         assert seconds < LONG / 2
         assert billed(outcome.calls) == {}
@@ -153,6 +170,7 @@ class TestEmbeddings:
                 time.sleep(0.01)
             stop.set()
 
+        before = senders()
         finger = threading.Thread(target=press, daemon=True)
         finger.start()
         since = time.monotonic()
@@ -162,7 +180,7 @@ class TestEmbeddings:
         finger.join()
         # A refusal that had not arrived yet when Stop came counts as answered.
         assert [call.input_tokens for call in ctx.meter.calls] in ([[2]] if fault == Hang() else [[], [2]])
-        time.sleep(LATER)
+        nobody_is_left(before)
         assert len(base.requests) == 1
 
 
