@@ -45,6 +45,7 @@ lint: .venv/tested ## Check style, types and layers
 
 bench: .venv/tested ## Measure quality and speed on the benchmark sets (minutes)
 	$(RUN) -m pytest tests/benchmarks -s
+	HOSTILE=all $(RUN) -m pytest tests/app/test_hostile_suite.py tests/app/test_hostile_texts.py
 
 results: .venv/indexed .venv/tested ## Measure the strategies on the built-in questions and write data/RESULTS.md
 	$(RUN) -m rag_core eval --strategies "$(MEASURED)" $(SETTINGS:%=--set %) $(PAIRS:%=--pair %) --json > .results.json

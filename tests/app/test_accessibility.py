@@ -1,9 +1,11 @@
-"""axe-core on every page, in every language, light and dark: no serious or critical violation."""
+"""axe-core on every page, in English and dark, in Spanish and light: no serious or critical violation.
+
+Contrast of both themes is computed in test_palette.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -30,7 +32,7 @@ def violations(page: Page) -> list[str]:
     ]
 
 
-@pytest.fixture(params=list(product(("en-GB", "es-ES"), ("light", "dark"))), ids="-".join)
+@pytest.fixture(params=[("en-GB", "dark"), ("es-ES", "light")], ids="-".join)
 def page(request: pytest.FixtureRequest, browser: Browser, app: str) -> Iterator[Page]:
     locale, theme = request.param
     context = browser.new_context(

@@ -20,22 +20,21 @@ pytestmark = [
 SCRIPTS = {path: script for path, script, _ in PAGES}
 
 
-@pytest.mark.parametrize("path", SCRIPTS)
 def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(
-    browser: Browser, lab: Lab, real_home: Path, path: str
+    browser: Browser, lab: Lab, real_home: Path
 ) -> None:
-    script = (ROOT / SCRIPTS[path]).read_text(encoding="utf-8")
-    heading = re.search(r'st\.header\((?:label\(|t\()*"([^"]+)"', script)[1]
+    """The first on a server of its own, while the models load; the others on the same one."""
     errors: list[tuple[str, str]] = []
 
-    def look(page: Page) -> None:
+    def look(page: Page, link: str, heading: str) -> None:
         expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible(timeout=ANSWER_MS)
         expect(page.get_by_role("dialog")).to_have_count(0)
         assert page.url == link
 
     with serving(RAG_HOME=str(real_home), RAG_LLM="offline") as address:
-        link = f"{address}/{path}"
-        for _ in range(2):  # two sessions
+        for path, script in reversed(SCRIPTS.items()):
+            text = (ROOT / script).read_text(encoding="utf-8")
+            heading = re.search(r'st\.header\((?:label\(|t\()*"([^"]+)"', text)[1]
             page = browser.new_page()
             page.on(
                 "console",
@@ -43,13 +42,13 @@ def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(
                     errors.append((line.text, line.location["url"])) if line.type == "error" else None
                 ),
             )
-            page.goto(link)
-            look(page)
+            page.goto(f"{address}/{path}")
+            look(page, f"{address}/{path}", heading)
             page.reload()
-            look(page)
+            look(page, f"{address}/{path}", heading)
             page.close()
     # below another path than "/" Streamlit's page first asks that path for the server, and is told 404
-    assert [error for error in errors if f"/{path}/_stcore/" not in error[1]] == []
+    assert [error for error in errors if "/_stcore/" not in error[1]] == []
 
 
 def test_compare_by_its_name_is_the_page_with_its_tab(browser: Browser, app: str) -> None:

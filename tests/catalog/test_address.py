@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
-import pytest
+from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -106,7 +106,7 @@ def test_an_address_without_a_configuration_has_none() -> None:
     assert from_address({"utm_source": ["x"], "document": ["a"]}, DEFAULTS) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parameters", "names", "problem"),
     [
         ({"s": ["magic", "bm25"]}, ["simple_semantic", "bm25"], "no strategy 'magic'; Simple semantic is used"),

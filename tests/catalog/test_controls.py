@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +23,7 @@ TEMPLATES = Templates("templates", ("standalone", "synonyms"), "Templates.")
 MINE = {"name": "mine", "text": "Ask it in my words: {question}"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("control", "given_", "read"),
     [
         (NUMBER, 1, 1.0),
@@ -58,7 +59,7 @@ SOME = f"1 to {MAX_TEMPLATES} templates: standalone, synonyms, expanded, complic
 ONE = "one of standalone, synonyms, expanded, complications, or a name with a text"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("control", "value", "wanted", "default"),
     [
         (NUMBER, 1.01, "a number from -1 to 1", "0.25"),
@@ -91,7 +92,7 @@ def test_what_cannot_be_a_value_is_refused_with_what_can(control: Control, value
     assert refused.value.next_step == f"Its default is {default}."
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "wanted", "part"),
     [
         ("magic", ONE, "magic"),
@@ -148,7 +149,7 @@ def test_an_edited_ready_template_is_ones_own_and_an_unchanged_one_the_ready_one
     assert TEMPLATES.parse([{"name": "standalone", "text": STANDALONE.text}]) == (STANDALONE,)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "text"),
     [
         (True, "true"),

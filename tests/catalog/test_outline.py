@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from helpers.looping import for_each
 
 from rag_core.catalog import RECIPES, build
 from rag_core.catalog.outline import outline
 
 
-@pytest.mark.parametrize("name", list(RECIPES))
+@for_each("name", list(RECIPES))
 def test_every_stage_has_its_kind_its_parts_and_one_sentence(name: str) -> None:
     strategy = build(name)
     drawn = outline(strategy)

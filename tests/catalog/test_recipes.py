@@ -17,6 +17,7 @@ from helpers.controls import (
     shown,
 )
 from helpers.fakes import QUESTION
+from helpers.looping import for_each
 
 from rag_core.catalog import (
     MAX_PASSAGES,
@@ -304,7 +305,7 @@ def test_a_control_as_json_has_every_field_and_null_where_it_does_not_apply(reci
             pytest.fail(f"write what a {type(control).__name__} prints")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("chosen", "changes"),
     [
         ("hybrid_rrf", ""),

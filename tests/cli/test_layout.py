@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers.looping import for_each
 from rich.cells import cell_len
 
 from rag_core.cli.layout import NARROWEST, say, width, wrapped
@@ -30,10 +31,8 @@ def test_a_word_wider_than_the_line_is_cut_inside():
     assert wrapped("  ab " + "x" * 12, 10, hang=2) == ["  ab", "    xxxxxx", "    xxxxxx"]
 
 
-@pytest.mark.parametrize(
-    "text", ["孕妇什么时候去医院" * 9, "🤰👶 " * 40, "¿Qué es la cesárea? " * 9, "a" * 300]
-)
-@pytest.mark.parametrize("hang", [0, 2, 6])
+@for_each("text", ["孕妇什么时候去医院" * 9, "🤰👶 " * 40, "¿Qué es la cesárea? " * 9, "a" * 300])
+@for_each("hang", [0, 2, 6])
 def test_wide_characters_count_twice(text, hang):
     lines = wrapped(f"  {text}", 80, hang)
     assert max(map(cell_len, lines)) <= 80

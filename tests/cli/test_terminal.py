@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from helpers.answers import answered, passage
 from helpers.behaviours import Reply, Status
+from helpers.looping import for_each
 from helpers.openai_server import serve
 from helpers.small import ROOT, Rag
 from hypothesis import given, settings
@@ -65,7 +66,7 @@ def test_any_json_is_valid_unicode_without_commands_and_reads_back(value: object
     assert json.loads(written) == json.loads(valid(json.dumps(value, ensure_ascii=False)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "shown"),
     [
         ("\x1b[31m", "␛[31m"),
@@ -208,12 +209,12 @@ def test_a_terminal_that_knows_few_characters_gets_their_codes(monkeypatch: pyte
     assert rb"\u2192" in raw.getvalue()
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "rag_core" / "cli").glob("*.py")), ids=lambda path: path.stem)
+@for_each("path", sorted((ROOT / "rag_core" / "cli").glob("*.py")), ids=lambda path: path.stem)
 def test_only_the_gate_prints(path: Path):
     assert path.stem == "layout" or printing(path.read_text(encoding="utf-8")) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source",
     [
         "typer.echo(x)", "typer.secho(x)", "typer.confirm(x)", "print(x)", "sys.stdout.write(x)",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from helpers.hostile_suite import DOCUMENTS, QUESTIONS, write_documents
+from helpers.looping import for_each
 from helpers.small import ROOT
 from helpers.source_files import read_one, words
 
@@ -41,7 +42,7 @@ def test_the_suite_is_large_enough_and_all_of_it_is_read(suite: SourceFiles):
     assert set(suite.files.values()) == {planted.file for planted in DOCUMENTS}
 
 
-@pytest.mark.parametrize("planted", DOCUMENTS, ids=lambda planted: planted.file)
+@for_each("planted", DOCUMENTS, ids=lambda planted: planted.file)
 def test_a_planted_text_is_hidden_unread_marked_or_text(suite: SourceFiles, planted):
     documents = of_file(suite, planted.file)
     text = " ".join(f"{one.id} {one.title} {one.text}" for one in documents)

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from helpers.looping import for_each
 from helpers.small import ROOT
 
 from rag_core import RECIPES
@@ -30,7 +31,7 @@ def test_it_fits_on_a_few_screens_and_begins_with_a_picture() -> None:
     assert (ROOT / picture[1]).is_file()
 
 
-@pytest.mark.parametrize(("label", "overall", "english", "spanish"), ROWS)
+@for_each(("label", "overall", "english", "spanish"), ROWS)
 def test_its_figures_are_the_stored_ones(label: str, overall: str, english: str, spanish: str) -> None:
     languages = STORED["groups"]["language"]
     means = [

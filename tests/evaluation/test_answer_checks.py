@@ -12,6 +12,7 @@ import pytest
 from helpers.answers import answered, passage
 from helpers.behaviours import Reply, Status
 from helpers.fakes import Unfitted, WordReranker
+from helpers.looping import for_each
 from helpers.openai_server import OpenAIServer, serve
 from helpers.small import ROOT, ScriptedLlm
 from hypothesis import given
@@ -310,7 +311,7 @@ class TestParse:
     def test_the_edges_are_scores(self, edge: int):
         assert parse(f'{{"faithfulness": {edge}, "relevance": {edge}}}') == Judgement(edge, edge)
 
-    @pytest.mark.parametrize("reply", BAD.values(), ids=BAD)
+    @for_each("reply", BAD.values(), ids=BAD)
     def test_anything_else_is_refused(self, reply: str):
         with pytest.raises(ValueError, match=r"JSON|not a number from 0 to 100"):
             parse(reply)

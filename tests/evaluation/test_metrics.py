@@ -8,6 +8,7 @@ from math import log2
 
 import pytest
 import pytrec_eval
+from helpers.looping import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -172,14 +173,14 @@ def test_a_question_without_a_relevant_document_has_no_value() -> None:
                 parse_metric(name)(["a"], grades)
 
 
-@pytest.mark.parametrize("measure", [ndcg, recall, precision, hit, average_precision, seed_ndcg, judged_at])
-@pytest.mark.parametrize("k", [0, -1])
+@for_each("measure", [ndcg, recall, precision, hit, average_precision, seed_ndcg, judged_at])
+@for_each("k", [0, -1])
 def test_a_cutoff_below_one_is_refused(measure, k: int) -> None:
     with pytest.raises(ValueError, match="at least 1"):
         measure(["a", "b"], {"a": 1}, k)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "name", "title", "cutoff"),
     [
         ("ndcg@10", "ndcg@10", "nDCG@10", 10),
@@ -200,7 +201,7 @@ def test_names_of_metrics(text: str, name: str, title: str, cutoff: int | None) 
     assert parse_metric(metric.name) == metric
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("theirs", "ours"),
     [
         ("nDCG@10", "ndcg@10"), ("nDCG", "ndcg"), ("R@10", "recall@10"), ("RR", "mrr"), ("RR@10", "mrr@10"),
@@ -228,7 +229,7 @@ NO_METRICS = ["", "foo", "foo@10", "@10", "recall", "precision", "p", "hit", "se
 NO_CUTOFFS = ["0", "x", "", "-1", "1.5", "²", "10@5", "1000000000"]
 
 
-@pytest.mark.parametrize("text", [*NO_METRICS, *(f"ndcg@{cutoff}" for cutoff in NO_CUTOFFS)])
+@for_each("text", [*NO_METRICS, *(f"ndcg@{cutoff}" for cutoff in NO_CUTOFFS)])
 def test_an_unknown_metric_is_refused_with_the_known_ones(text: str) -> None:
     with pytest.raises(ConfigError) as error:
         parse_metric(text)

@@ -12,6 +12,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from helpers.looping import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -106,15 +107,15 @@ def test_an_interval_holds_its_mean_and_stays_within_the_values(values: list[flo
     assert intervals(np.column_stack([values, values]))[1].low == pytest.approx(span.low, abs=1e-12)
 
 
-@pytest.mark.parametrize("measure", [interval, randomisation_p, minimum_detectable, questions_needed])
-@pytest.mark.parametrize("values", [[], [0.5, float("nan")], [0.5, float("inf")]])
+@for_each("measure", [interval, randomisation_p, minimum_detectable, questions_needed])
+@for_each("values", [[], [0.5, float("nan")], [0.5, float("inf")]])
 def test_no_questions_and_values_that_are_no_numbers_are_refused(measure, values: list[float]) -> None:
     with pytest.raises(ValueError, match=r"no questions|not finite"):
         measure(values)
 
 
-@pytest.mark.parametrize("n", [20, 50, 131, 184, 323])
-@pytest.mark.parametrize(
+@for_each("n", [20, 50, 131, 184, 323])
+@for_each(
     ("scores", "mean"),
     [
         (ndcg_like, 0.65 * 1.2 / 3.2),

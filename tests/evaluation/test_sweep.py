@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.judged import JUDGED
+from helpers.looping import for_each
 from helpers.small import WordEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
@@ -184,7 +185,7 @@ def test_axes_as_they_are_typed(text: str, values: tuple[float, ...]) -> None:
     assert ev.parse_axis(HYBRID, text) == (text.partition("=")[0], values)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "says"),
     [
         ("nothing=1", "varies no control of hybrid_rrf"),

@@ -7,6 +7,7 @@ import math
 
 import pytest
 from helpers.answers import answered, passage
+from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,7 +58,7 @@ def citing(text: str, document: str = "other", position: int = 0, *, abstained: 
     return dataclasses.replace(trace, steps=(step,))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "document", "position", "verdict"),
     [
         (BOTH, "other", 0, "acceptable"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from helpers.looping import for_each
 from helpers.small import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -63,7 +63,7 @@ def test_negations_stay(before: str, negation: str, after: str) -> None:
     assert f" {NEGATIONS[negation]} " in f" {NO_PHRASES.english(f'{before} {negation} {after}')} "
 
 
-@pytest.mark.parametrize("drug", sorted(DRUGS))
+@for_each("drug", sorted(DRUGS))
 def test_drug_names_stay(drug: str) -> None:
     """The English name is that of the drug: all but a few begin alike in both languages."""
     read = GLOSS.english(f"tomo {drug}").removeprefix("i take ")

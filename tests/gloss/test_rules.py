@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers.looping import for_each
 
 from rag_core.gloss import Gloss
 
@@ -21,7 +22,7 @@ def gloss() -> Gloss:
     return Gloss(ENTRIES)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spanish", "english"),
     [
         ("tomármelo", "take it"),
@@ -56,7 +57,7 @@ def test_a_form_is_read_by_rule(gloss: Gloss, spanish: str, english: str) -> Non
     assert gloss.unknown(spanish) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spanish", "english"),
     [
         ("esplenomegalia", "splenomegaly"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-
 from rag_core.catalog import (
     RECIPES,
     Number,
@@ -16,6 +14,7 @@ from rag_core.runtime.services import Services
 from rag_core.values.trace import Trace
 
 from .fakes import QUESTION
+from .looping import for_each
 
 MULTI_QUERY = ("standalone", "synonyms", "expanded")
 # Design 2.3: control -> default, as JSON has it. The counts that it leaves open are the seeds' or our own.
@@ -205,16 +204,16 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
 
 
 CONTROLS = [(recipe, control) for recipe in RECIPES.values() for control in recipe.controls]
-every_recipe = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
-every_control = pytest.mark.parametrize(
+every_recipe = for_each("recipe", RECIPES.values(), ids=RECIPES)
+every_control = for_each(
     ("recipe", "control"), CONTROLS, ids=[f"{recipe.name}.{control.name}" for recipe, control in CONTROLS]
 )
 NUMBERS = [(recipe, control) for recipe, control in CONTROLS if isinstance(control, Number)]
-every_number = pytest.mark.parametrize(
+every_number = for_each(
     ("recipe", "control"), NUMBERS, ids=[f"{recipe.name}.{control.name}" for recipe, control in NUMBERS]
 )
 PRESETS = [(recipe, preset) for recipe in RECIPES.values() for preset in recipe.presets]
-every_preset = pytest.mark.parametrize(
+every_preset = for_each(
     ("recipe", "preset"), PRESETS, ids=[f"{recipe.name}.{preset.name}" for recipe, preset in PRESETS]
 )
 

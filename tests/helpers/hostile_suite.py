@@ -7,6 +7,7 @@ port where nothing answers.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -48,7 +49,13 @@ DOCUMENTS = (
     *(Planted(**row) for row in _rows("documents.jsonl")),  # type: ignore[arg-type]
     *(Planted(name, "override en, other format", "orders", ORDER) for name in _MADE),
 )
-QUESTIONS = tuple(row["question"] for row in _rows("questions.jsonl"))
+_ASKED = _rows("questions.jsonl")
+# The first of each attack; `make bench` asks them all
+QUESTIONS = tuple(
+    row["question"]
+    for place, row in enumerate(_ASKED)
+    if os.environ.get("HOSTILE") == "all" or row["attack"] not in {one["attack"] for one in _ASKED[:place]}
+)
 
 # What a hostile model replies
 REPLIES = (

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.looping import for_each
 from helpers.small import DOCUMENTS, ROOT, WordEmbedder
 from llama_index.core.schema import Document as LlamaDocument
 from tokenizers import Tokenizer
@@ -125,7 +126,7 @@ def test_a_joined_section_keeps_its_name_as_a_line_of_the_text() -> None:
     assert passage.text == "first\n\nB\n\nsecond\n\nC\n\nthird"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "headings"),
     [
         (f"# T\n\n{prose(150)}", [""]),

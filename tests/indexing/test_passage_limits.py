@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers.looping import for_each
 from helpers.small import WordEmbedder
 from llama_index.core.schema import Document as LlamaDocument
 
@@ -40,8 +41,8 @@ def characters(text: str) -> str:
     return re.sub(r"[\s#›]", "", text)
 
 
-@pytest.mark.parametrize("name", TEXTS)
-@pytest.mark.parametrize("count", [lambda text: -(-len(text) // 4), lambda text: len(text.split())])
+@for_each("name", TEXTS)
+@for_each("count", [lambda text: -(-len(text) // 4), lambda text: len(text.split())])
 def test_any_text_becomes_passages_of_limited_size(name: str, count) -> None:
     nodes = split(TEXTS[name], count=count)
     assert all(0 < len(node.text) <= LONGEST for node in nodes)

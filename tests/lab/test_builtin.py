@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.looping import for_each
 
 from rag_core.data.benchmark import KINDS, read_builtin, read_qrels, read_questions
 from rag_core.data.collection import check_collection
@@ -79,7 +80,7 @@ def test_there_are_at_least_sixteen_english_and_eight_spanish_documents(document
     assert languages.count("es") >= 8
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("topic", "word"),
     [
         ("contractions", "contractions"),
@@ -326,7 +327,7 @@ def test_the_collection_is_exported_as_beir_folders(
     assert {key for grades in passages.values() for key in grades} <= keys
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "complaint"),
     [
         ({"id": "b"}, "is used 2 times"),

@@ -6,6 +6,7 @@ import tomllib
 from typing import Any
 
 import pytest
+from helpers.looping import for_each
 from helpers.small import ROOT
 
 from rag_core.data.answer_set import answer_file, read_answer_set
@@ -39,7 +40,7 @@ def test_there_are_fourteen_questions_in_both_languages_each_with_what_to_look_a
     assert len({question["label"] for question in questions}) == 14
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "claim"),
     CLAIMS,
     ids=[f"{question['label']}-{claim['strategy']}-{list(claim)[1]}" for question, claim in CLAIMS],
@@ -82,7 +83,7 @@ STORIES = [
 ]
 
 
-@pytest.mark.parametrize("question", STORIES)
+@for_each("question", STORIES)
 def test_every_default_column_answers_acceptably_or_abstains_as_scripted(
     lab: Lab, question: dict[str, Any]
 ) -> None:

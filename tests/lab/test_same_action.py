@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers.looping import for_each
 
 from rag_core.data.action_table import ActionTable, Sign, read_actions
 from rag_core.data.documents import Document, read_collection
@@ -83,7 +84,7 @@ def problems(text: str, language: str, table: ActionTable, heading: str = "Guide
     return list(action_problems(passage, signs_advised(passage, table), table))
 
 
-@pytest.mark.parametrize(("language", "sign", "sentence", "lax", "found", "wanted"), LAX)
+@for_each(("language", "sign", "sentence", "lax", "found", "wanted"), LAX)
 def test_a_laxer_action_is_found_and_the_right_or_a_stricter_one_is_not(
     table: ActionTable, language: str, sign: str, sentence: str, lax: str, found: str, wanted: str
 ) -> None:
@@ -138,7 +139,7 @@ def test_each_clause_of_a_sentence_has_its_own_action(table: ActionTable) -> Non
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("language", "text"),
     [
         ("en", "Light bleeding before 12 weeks without pain needs a call the same day."),

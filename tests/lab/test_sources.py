@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from helpers.looping import for_each
 from helpers.small import ROOT
 
 from rag_core.catalog import RECIPES
@@ -52,7 +53,7 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize("path", READ, ids=lambda path: path.relative_to(ROOT).as_posix())
+@for_each("path", READ, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_source_is_called_by_a_number(path: Path):
     text = path.read_text(encoding="utf-8")
     assert re.findall(r"(?i)\bseeds?(?:'s)? 00\d.*|\bthe seeds?\b.*", text) == []
@@ -79,7 +80,7 @@ def test_a_section_that_is_named_is_one_of_its_document(title: str, sections: fr
     assert {section for section in named if not any(section.startswith(known) for known in sections)} == set()
 
 
-@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+@for_each("recipe", RECIPES.values(), ids=RECIPES)
 def test_a_strategy_names_a_document_or_a_paper(recipe):
     assert recipe.name == "ensemble" or any(title in recipe.source for title in (*SECTIONS, *PUBLISHED))
     assert recipe.source.startswith("Ours: ") == (recipe.name == "ensemble")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.looping import for_each
 from rank_bm25 import BM25Okapi
 
 from rag_core.indexing.bm25 import Bm25Index
@@ -71,7 +72,7 @@ def test_a_letter_and_its_separate_accent_are_the_same_letter(word: str) -> None
     assert matches(f"la {decomposed}", word, "es") == [(3, 3 + len(decomposed))]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "language", "expected"),
     [
         ("vitamin D", "en", ["vitamin", "d"]),
@@ -118,7 +119,7 @@ def test_text_in_a_language_without_a_stemmer_keeps_its_words() -> None:
     assert tokens("Роды и роды", "ru") == ["роды", "и", "роды"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "question", "language", "marked"),
     [
         ("Contractions come; a contraction goes.", "contractions?", "en", ["Contractions", "contraction"]),
@@ -143,7 +144,7 @@ def test_matches_finds_the_same_words_that_search_does() -> None:
     assert marked == [term for term in tokens(text, "en") if term in tokens(question, "en")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "language"),
     [
         ("When is anti-D given?", "en"),
@@ -251,8 +252,8 @@ TINY = [
 ]
 
 
-@pytest.mark.parametrize("corpus", TINY)
-@pytest.mark.parametrize("query", [["cat"], ["cat", "cat"], ["dog", "cat"], ["unknown"], []])
+@for_each("corpus", TINY)
+@for_each("query", [["cat"], ["cat", "cat"], ["dog", "cat"], ["unknown"], []])
 def test_scores_equal_rank_bm25_in_tiny_collections(corpus: list[list[str]], query: list[str]) -> None:
     scores = Bm25Index.fit(corpus).scores(query, 1.2, 0.5)
     assert np.array_equal(scores, reference(corpus, query, 1.2, 0.5))

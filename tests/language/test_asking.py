@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from helpers.looping import for_each
 
 from rag_core.language.asking import asks, gives
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "kind"),
     [
         ("How much caffeine can I have?", "quantity"),
@@ -55,7 +56,7 @@ def test_how_many_weeks_is_a_time_and_what_is_the_treatment_no_definition():
     assert "definition" not in asks("What is the treatment of anaemia?")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sentence", "kind"),
     [
         ("The limit is 200 mg of caffeine a day.", "quantity"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from helpers.looping import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,12 +39,12 @@ LOST = [
 ]
 
 
-@pytest.mark.parametrize(("question", "rewrite"), KEPT)
+@for_each(("question", "rewrite"), KEPT)
 def test_what_is_kept_in_other_words_is_not_lost(question, rewrite):
     assert lost_in_rewrite(question, rewrite) == ()
 
 
-@pytest.mark.parametrize(("question", "rewrite", "lost"), LOST)
+@for_each(("question", "rewrite", "lost"), LOST)
 def test_what_a_rewrite_lost_is_named_in_the_questions_words(question, rewrite, lost):
     assert lost_in_rewrite(question, rewrite) == lost
 

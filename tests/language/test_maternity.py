@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from helpers.looping import for_each
 
 from rag_core.language.maternity import about_others, asks_apart, names_maternity
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "maternity", "others"),
     [
         ("Acid comes up my throat every night, big bump now", True, False),

@@ -6,6 +6,7 @@ from contextlib import suppress
 from random import Random
 
 import pytest
+from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +23,7 @@ def found(pattern: str, sentence: str) -> bool:
     return Pattern.parse(pattern).matches(terms_of(sentence))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pattern", "sentence"),
     [
         ("hospital now|once|immediately", "Go to the hospital at once."),
@@ -52,7 +53,7 @@ def test_what_matches(pattern: str, sentence: str) -> None:
     assert found(pattern, sentence)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pattern", "sentence"),
     [
         ("hospital now", "Go to the hospital."),
@@ -72,9 +73,7 @@ def test_what_does_not_match(pattern: str, sentence: str) -> None:
     assert not found(pattern, sentence)
 
 
-@pytest.mark.parametrize(
-    "bad", ["", "  ", "a||b", "hos*pital", '"now"', "a*", "24*", "(now)", "now,", "|", "*"]
-)
+@for_each("bad", ["", "  ", "a||b", "hos*pital", '"now"', "a*", "24*", "(now)", "now,", "|", "*"])
 def test_what_is_not_a_pattern(bad: str) -> None:
     with pytest.raises(DataError, match="pattern"):
         Pattern.parse(bad)

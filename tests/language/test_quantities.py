@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from helpers.looping import for_each
 
 from rag_core.language.quantities import NUMBER_WORDS, TENS, UNITS, plain_number
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "plain"),
     [
         ("34", "34"), ("0,5", "0.5"), ("0.500", "0.500"), ("1,500", "1500"), ("1.500", "1500"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,7 +11,7 @@ from rag_core.language.questions import MAX_QUESTION, check_question, form_of
 from rag_core.values.errors import InputError
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "sign"),
     [
         ("When is anti-D given?", "when"),

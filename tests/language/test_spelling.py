@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,7 +44,7 @@ def test_a_misspelt_word_is_read_as_the_word_it_looks_or_sounds_like(spelling, t
     assert spelling.read(typed) == meant
 
 
-@pytest.mark.parametrize(
+@for_each(
     "typed",
     [
         "apyrexia",  # would lose its negation

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.looping import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -289,7 +290,7 @@ def test_two_medicines_that_rewrites_protect_are_never_one_concept(whole, langua
     assert {key: names for key, names in shared.items() if not any(names <= group for group in same)} == {}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("one", "other"),
     [
         ("amoxicillin", "co-amoxiclav"), ("propylthiouracil", "carbimazole"), ("carbimazole", "methimazole"),
@@ -314,7 +315,7 @@ def test_what_is_not_the_same_shares_no_concept(whole, one, other):
     assert ids[0].isdisjoint(ids[1])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "language", "concept"),
     [
         ("PE with proteinuria at 32 weeks", "en", "pre-eclampsia"),

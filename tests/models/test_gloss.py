@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.looping import for_each
 from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
 from helpers.tiny import tiny_model
 
@@ -54,7 +55,7 @@ def load(letters: Path, tmp_path: Path, prices: PriceList):
     return load
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "minilm", "sentence-transformers/all-MiniLM-L12-v2", "sentence-transformers/all-mpnet-base-v2",
@@ -66,7 +67,7 @@ def test_models_known_to_be_english_only(name: str):
     assert is_english_only(name)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", "intfloat/multilingual-e5-base", "BAAI/bge-m3",

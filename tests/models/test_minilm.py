@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -175,7 +176,7 @@ class TestParity:
     def test_the_mean_of_the_input_vectors_to_the_last_bit(self, model):
         np.testing.assert_array_equal(model.mean_of_words(), model.word_table.mean(axis=0))
 
-    @pytest.mark.parametrize("text", TEXTS)
+    @for_each("text", TEXTS)
     def test_word_pieces(self, model, reference, text):
         expected = reference.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
         assert model.pieces(text) == expected

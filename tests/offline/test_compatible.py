@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.looping import for_each
 
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.offline.compatible import Case, case_of, limits
@@ -17,7 +18,7 @@ def thesaurus() -> Thesaurus:
     return Thesaurus.read(DATA / "thesaurus.toml")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sentence", "expected"),
     [
         ("NSAIDs in the first 20 weeks are best avoided.", ((0, 19),)),

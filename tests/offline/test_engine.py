@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers.angles import ANGLES, BELOW, LEFT, NEAR, QUESTION, RIGHT, Angles, Fixed, hit, reply
+from helpers.looping import for_each
 from llama_index.core import get_response_synthesizer
 from llama_index.core.schema import NodeWithScore, TextNode
 
@@ -215,8 +216,8 @@ class TestRealQuestions:
         for trace in traces[:2]:
             assert lab.run(trace.question, trace.strategy).answer == trace.answer
 
-    @pytest.mark.parametrize("strategy", RECIPES)
-    @pytest.mark.parametrize("question", OFF_TOPIC)
+    @for_each("strategy", RECIPES)
+    @for_each("question", OFF_TOPIC)
     def test_a_question_the_collection_does_not_cover_gets_no_answer(self, lab, question, strategy):
         answer = lab.run(question, strategy).answer
         assert answer.abstained

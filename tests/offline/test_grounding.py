@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers.looping import for_each
 from helpers.small import ROOT
 
 from rag_core.evaluation.trust import grounding_measures
@@ -22,7 +23,7 @@ def amounts(text: str, language: str = "en") -> set[tuple[float, str]]:
     return {(one.value, one.unit) for one in quantities(text, language)[0]}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("one", "same"),
     [
         ("1 g", "1000 mg"),

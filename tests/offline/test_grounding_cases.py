@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-import pytest
+from helpers.looping import for_each
 from helpers.small import ROOT
 
 from rag_core.catalog import build
@@ -91,7 +91,7 @@ def support(lab: Lab, sentence: str, *shown: Passage) -> Support:
     return found.support
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "document", "sentence", "corrupted", "caught"), CORRUPTIONS, ids=[row[3][:40] for row in CORRUPTIONS]
 )  # fmt: skip
 def test_a_corrupted_sentence(
@@ -102,7 +102,7 @@ def test_a_corrupted_sentence(
     assert (support(lab, corrupted, shown) != "supported") is caught
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("document", "sentence", "paraphrase", "accepted"), PARAPHRASES, ids=[row[2][:40] for row in PARAPHRASES]
 )  # fmt: skip
 def test_a_paraphrase(lab: Lab, document: str, sentence: str, paraphrase: str, accepted: bool):

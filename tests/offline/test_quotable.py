@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers.looping import for_each
 
 from rag_core.offline.quotable import candidates_of, pieces
 
@@ -50,7 +51,7 @@ def test_short_lines_without_full_stops_are_sentences_if_nothing_else_is_there()
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "needs"),
     [
         ("These need help.", True),

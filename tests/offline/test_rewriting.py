@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.looping import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -98,7 +99,7 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("template", RULES)
+@for_each("template", RULES)
 def test_each_template_has_an_intent_of_its_own(rewriter, template):
     assert rewriter.rewrite(template, ASKED) == EXPECTED[template]
 

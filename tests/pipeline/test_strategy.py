@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 
 import pytest
 from helpers.fakes import stopped
+from helpers.looping import for_each
 
 from rag_core.catalog import RECIPES
 from rag_core.pipeline.strategy import Strategy
@@ -134,7 +135,7 @@ BASE = (
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("stages", "message"),
     [
         ((Generate(),), "Generate needs a ranking, but the stages before it leave the question."),
@@ -186,7 +187,7 @@ def test_a_wrong_order_fails_when_built_and_names_both_sides(stages: tuple[Stage
     assert refused.value.message == f"mine: {message}"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("stages", "message"),
     [
         (
@@ -250,7 +251,7 @@ def test_stages_that_do_not_go_together_are_refused_when_built_and_both_are_name
     assert refused.value.next_step
 
 
-@pytest.mark.parametrize(
+@for_each(
     "stages",
     [
         (ONE,),

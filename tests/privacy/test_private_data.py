@@ -6,6 +6,7 @@ import itertools
 import json
 
 import pytest
+from helpers.looping import for_each
 from helpers.small import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,13 +42,13 @@ CHECKED = [
 ]
 
 
-@pytest.mark.parametrize(("country", "right", "wrong"), CHECKED)
+@for_each(("country", "right", "wrong"), CHECKED)
 def test_an_identity_number_without_its_name_counts_if_its_check_digits_are_right(country, right, wrong):
     assert found(f"Gestante {right}, 28+3") == [(right, ID)]
     assert (wrong, ID) not in found(f"Gestante {wrong}, 28+3")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("country", "text", "number"),
     [
         ("ES", "DNI 12345678A de la paciente", "12345678A"),
@@ -78,7 +79,7 @@ def test_a_second_number_is_read_with_the_name_of_the_first():
     assert found("wife's NHS number 943 476 5871 and mine 703 979 1693, 10 weeks") == numbers
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("country", "number"),
     [
         ("ES", "612 345 678"),
@@ -116,7 +117,7 @@ def test_e_mail_addresses_also_spelt_out(text, address):
     assert found(text) == [(address, EMAIL)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "number"),
     [
         ("MRN-773565, asthma", "773565"),
@@ -134,7 +135,7 @@ def test_record_numbers(text, number):
     assert found(text) == [(number, RECORD)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("country", "text", "address"),
     [
         ("ES", "en C/ Alcalá, 45, 2.º dcha., 28014 Madrid y sangro", "C/ Alcalá, 45, 2.º dcha., 28014 Madrid"),
@@ -151,7 +152,7 @@ def test_addresses(country, text, address):
     assert found(text) == [(address, ADDRESS)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "who"),
     [
         ("Mum Ewa Nowak, b. 1986-04-30, 39+6", "Ewa Nowak, b. 1986-04-30"),
@@ -206,7 +207,7 @@ NCT02451234, rs1801133, c.1601G>A, 46,XY,t(9;22)(q34;q11)
 Do I need my NHS number to book at 8 weeks?"""
 
 
-@pytest.mark.parametrize("text", LOOK_ALIKES.splitlines())
+@for_each("text", LOOK_ALIKES.splitlines())
 def test_clinical_numbers_and_helplines_are_left_alone(text):
     assert found(text) == []
 
@@ -258,12 +259,12 @@ def test_redaction_names_the_kind_in_the_language_of_the_question():
     assert redact("Is it safe to fly at 36 weeks?") == "Is it safe to fly at 36 weeks?"
 
 
-@pytest.mark.parametrize("row", LABELLED["dev"], ids=lambda row: row["text"][:30])
+@for_each("row", LABELLED["dev"], ids=lambda row: row["text"][:30])
 def test_nothing_is_left_to_find_in_a_redacted_question(row):
     assert find_private(redact(row["text"])) == ()
 
 
-@pytest.mark.parametrize("row", LABELLED["dev"], ids=lambda row: row["text"][:30])
+@for_each("row", LABELLED["dev"], ids=lambda row: row["text"][:30])
 def test_redaction_changes_nothing_about_how_urgent_a_question_is(row):
     assert triage(redact(row["text"])) == triage(row["text"])
 

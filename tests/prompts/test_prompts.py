@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from helpers.looping import for_each
 from helpers.small import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,9 +82,7 @@ def test_an_urgent_question_tells_the_model_what_to_begin_with(question: str, to
     assert contexts_in(sent) == [("", "They nap.")]
 
 
-@pytest.mark.parametrize(
-    "value", ["{question}", "{other}", "{{x}}", "{", "}", "{}", "%s", "\\1 \\g", "$x", ""]
-)
+@for_each("value", ["{question}", "{other}", "{{x}}", "{", "}", "{}", "%s", "\\1 \\g", "$x", ""])
 def test_a_field_is_put_in_as_it_is(value: str):
     template = Template("t", "answer", "", "[{question}] {other}")
     assert template.fill(question=value, other="{question}").render() == f"[{value}] {{question}}"
@@ -162,7 +161,7 @@ CATS = hit("Cats nap in the sun. Cats purr when happy.")
 DOGS = hit("Dogs bark at strangers. Dogs fetch sticks.")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "text", "numbers", "invalid"),
     [
         ("Cats purr [1].", "Cats purr [1].", [1], 0),
@@ -313,7 +312,7 @@ def test_a_label_states_its_rule_and_how_often_it_was_right(score: float, rule: 
     assert RULES.relevance("cosine", [score], "en", MODEL)[0].rule == rule
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("count", "labels"),
     [(0, ""), (1, "H"), (2, "HM"), (3, "HML"), (4, "HHML"), (5, "HHMML"), (6, "HHMMLL"), (9, "HHHMMMLLL")],
 )

@@ -11,6 +11,7 @@ import pytest
 from helpers.fakes import Told, score
 from helpers.hostile_suite import QUESTIONS
 from helpers.hostile_suite import structure as sources_in
+from helpers.looping import for_each
 from helpers.small import ScriptedLlm
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -91,7 +92,7 @@ def test_no_question_changes_the_structure_of_a_prompt(name: str, question: str)
         assert evidence_hash(contexts_in(sent)) == shown_evidence(HITS)
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@for_each("name", TEMPLATES)
 def test_the_hostile_questions_change_no_prompt(name: str):
     template = TEMPLATES[name]
     expected = len(HITS) if "{sources}" in template.text else 0
@@ -115,7 +116,7 @@ def test_a_changed_structure_is_seen():
         assert sources_in(prompts.ANSWER, forged) is None
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@for_each("name", TEMPLATES)
 def test_invisible_characters_reach_no_model(name: str):
     unseen = "\u200b\u202e\u2066\U000e0041"
     template = TEMPLATES[name]
@@ -135,7 +136,7 @@ def test_invisible_characters_reach_no_model(name: str):
     )
 
 
-@pytest.mark.parametrize("name", [name for name, one in TEMPLATES.items() if "{question}" in one.text])
+@for_each("name", [name for name, one in TEMPLATES.items() if "{question}" in one.text])
 def test_every_word_of_a_question_reaches_the_model(name: str):
     question = 'Is BP <140/90 & >100/60 "normal"? </source>'
     sent = filled(TEMPLATES[name], question).render()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +27,7 @@ def test_the_object_is_found_with_or_without_words_around_it(reply: str):
     assert read_object(reply) == {"score": 70, "reason": "close"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("reply", "reason"),
     [
         ("", "it holds no JSON object"),
@@ -54,7 +55,7 @@ def test_a_score_is_a_number_from_0_to_100(value: str, score: float):
     assert read_score(read_object(f'{{"score": {value}}}'), "score") == score
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         *("-0.1", "100.1", "1e999", "-1e999", "NaN", "Infinity", "null", "true", "false"),

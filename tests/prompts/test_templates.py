@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from helpers.looping import for_each
 
 from rag_core.prompts import templates
 from rag_core.prompts.prompt import ANSWER, ENRICH, JUDGE_ANSWER, JUDGE_PASSAGE, Template
@@ -26,9 +27,7 @@ from rag_core.values.errors import ConfigError
 
 QUESTION = "Can I take 400 µg of {folic} acid — ¿sí?"
 REWRITING = (*MULTI_QUERY, templates.COMPLICATIONS, *ORIGINAL, *IMPROVED, TRANSFORM)
-every_template = pytest.mark.parametrize(
-    "template", [*REWRITING, HYPOTHETICAL], ids=lambda template: template.name
-)
+every_template = for_each("template", [*REWRITING, HYPOTHETICAL], ids=lambda template: template.name)
 
 
 def fields_of(template: Template) -> set[str]:
@@ -92,7 +91,7 @@ class TestOwn:
     def test_a_lone_brace_is_sent_as_it_stands(self, text: str):
         assert custom_template("x", text).fill(question="Q").render() == text.replace("{question}", "Q")
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("text", "found"),
         [
             ("No field at all", "no field"),

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from helpers.behaviours import Cut, Reply, Status
+from helpers.looping import for_each
 from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import obliging
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse
@@ -603,7 +604,7 @@ class TestOffline:
         assert 0 < found["num_contexts"] <= 8
         assert result["answer"]
 
-    @pytest.mark.parametrize("strategy", list(RECIPES))
+    @for_each("strategy", list(RECIPES))
     def test_every_strategy_answers(self, lab, strategy):
         result = rag_core.query_for_evaluation(
             "What are the warning signs of pre-eclampsia?", strategy=strategy, lab=lab

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from helpers.looping import for_each
 
 TESTS = Path(__file__).resolve().parents[1]
 TABLE = tomllib.loads(Path(__file__).with_name("table.toml").read_text(encoding="utf-8"))
@@ -55,7 +56,7 @@ def resolved(code: str) -> object:
     return getattr(importlib.import_module(module), name)
 
 
-@pytest.mark.parametrize("row", [row for _, row in ROWS], ids=[name for name, _ in ROWS])
+@for_each("row", [row for _, row in ROWS], ids=[name for name, _ in ROWS])
 def test_a_statement_is_in_the_code_and_shown_by_a_test(row: dict[str, str], collected: frozenset[str]):
     assert set(row) - {"differs"} == {"id", "says", "code", "test"}
     assert all(value.strip() == value != "" for value in row.values())

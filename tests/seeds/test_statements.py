@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from helpers.fakes import QUESTION, WordReranker, talker
+from helpers.looping import for_each
 from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import listed, obliging, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
@@ -77,7 +78,7 @@ def test_the_temperatures_of_seed_001_can_be_set(full: Services, temperature: fl
     assert sent == {("rewrite", temperature), ("answer", 0.0)}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("template", "words"),
     [
         (

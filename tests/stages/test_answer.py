@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from helpers.looping import for_each
 from helpers.small import ScriptedLlm
 
 from rag_core.language.questions import check_question
@@ -334,8 +335,8 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("where", ["text", "title"])
-@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+@for_each("where", ["text", "title"])
+@for_each("hostile", HOSTILE.values(), ids=HOSTILE)
 def test_the_evidence_sent_is_the_evidence_shown_whatever_a_passage_holds(hostile: str, where: str):
     bad = hit("near", hostile) if where == "text" else hit("near", "Sleep.", title=hostile)
     llm = ScriptedLlm("Cats sleep [2].")
@@ -347,7 +348,7 @@ def test_the_evidence_sent_is_the_evidence_shown_whatever_a_passage_holds(hostil
     assert state.answer.evidence == shown_evidence(state.ranking) == evidence_hash(contexts_in(sent))
 
 
-@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+@for_each("hostile", HOSTILE.values(), ids=HOSTILE)
 def test_no_passage_can_end_its_fence_or_open_another(hostile: str):
     llm = ScriptedLlm("Cats sleep [1].")
     written(context(llm), hit("near", hostile, title=hostile), hit("far", hostile))

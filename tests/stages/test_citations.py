@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from helpers.looping import for_each
 from helpers.small import ScriptedLlm
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,7 +35,7 @@ FISH = hit("Fish swim in schools.")
 THREE = [CATS, DOGS, FISH]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spelt", "read"),
     [
         ("[1-2]", "[1][2]"),
@@ -75,7 +76,7 @@ def test_the_usual_spellings_of_a_marker_are_read(spelt: str, read: str):
     assert "".join(f"[{one.n}]" for one in citations) == read
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spelt", "left", "invalid"),
     [
         ("[2019]", "", 1),
@@ -96,7 +97,7 @@ def test_a_number_that_names_no_context_is_taken_out_and_counted(spelt: str, lef
     assert resolve_citations(f"Cats purr {spelt}.", THREE)[::2] == (f"Cats purr{left}.", invalid)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "bracket",
     ["[sic]", "(2)", "[-1]", "[1.5]", "[]", "(2019)", "[1 mg]", "[see 1]", "[Source]", "(1-2)", "(1 and 2)"],
 )

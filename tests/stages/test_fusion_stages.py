@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from helpers.looping import for_each
 from helpers.plane import Plane, context, hit, ranking
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,8 +54,8 @@ class TestRrfWeights:
         assert weighted.fuse([by_words, by_meaning]) == pytest.approx(expected, abs=1e-15)
         assert weighted.fuse([by_meaning, by_words]) == pytest.approx(expected, abs=1e-15)
 
-    @pytest.mark.parametrize("k", [0, 1, 60, 200])
-    @pytest.mark.parametrize("weight", [0.4, 0.6, 1.0])
+    @for_each("k", [0, 1, 60, 200])
+    @for_each("weight", [0.4, 0.6, 1.0])
     def test_ranks_from_one_here_are_the_seeds_ranks_from_zero(self, k: int, weight: float):
         ids = "abcdefgh"
         ours = ReciprocalRankFusion(k, ((BM25, weight),)).fuse([ranking(ids, retriever=BM25)])

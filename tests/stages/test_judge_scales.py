@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 from helpers import fuzzing_text
 from helpers.fuzzing_text import judged
+from helpers.looping import for_each
 from hypothesis import given, settings
 
 from rag_core.evaluation.judge import parse
 from rag_core.prompts.prompt import JUDGE_PASSAGE
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("scores", "read", "remark"),
     [
         ([90, 40, 0], [0.9, 0.4, 0.0], ""),

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 from helpers.fakes import QUESTION, Scores, Told, WordReranker, refused, score, talker
+from helpers.looping import for_each
 from helpers.plane import Plane, context, cos, hit, ranking
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -173,7 +174,7 @@ class TestJudge:
         ('{"reason": "none"}', "score is None, not a number from 0 to 100"),
     )
 
-    @pytest.mark.parametrize(("reply", "reason"), MALFORMED)
+    @for_each(("reply", "reason"), MALFORMED)
     def test_a_malformed_reply_is_asked_for_once_more_with_the_reason(self, reply: str, reason: str):
         ctx, llm = judging({"a": (reply, score(80)), "b": score(30)})
         assert scores_of(LlmRerank(), "ab", ctx) == {"a": 0.8, "b": 0.3}
@@ -183,7 +184,7 @@ class TestJudge:
         assert [prompt.fields["refused"] for prompt in again] == [f"Your last reply was refused: {reason}.\n"]
         assert f"refused: {reason}." in again[0].render()
 
-    @pytest.mark.parametrize(("reply", "reason"), MALFORMED)
+    @for_each(("reply", "reason"), MALFORMED)
     def test_malformed_twice_it_is_left_out_with_a_warning_and_never_a_score(self, reply: str, reason: str):
         ctx, llm = judging({"a": reply, "b": score(0)})
         assert scores_of(LlmRerank(), "ab", ctx) == {"b": 0.0}

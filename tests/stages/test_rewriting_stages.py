@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from helpers.fakes import Told, refused, stopped, talker
+from helpers.looping import for_each
 from helpers.plane import Plane, context, unit
 
 from rag_core.catalog import build
@@ -173,7 +174,7 @@ class TestRewrite:
         Rewrite((custom_template("mine", "Ask {question}"),)).rewrite(QUESTION, asked)
         assert asked.meter.warnings == []
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("reply", "text"),
         [
             ("  When do\n cats  sleep?\n", "When do cats sleep?"),

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from helpers.fakes import stopped
+from helpers.looping import for_each
 from helpers.plane import QUESTION, Plane, context, cos, hit, ranking, unit
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -217,14 +218,14 @@ def test_every_mmr_pick_has_the_highest_value_of_those_left(degrees: list[int], 
         assert value == pytest.approx(max(values), abs=1e-5)
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.7, 1.0])
-@pytest.mark.parametrize("order", ["abcd", "dcba", "cadb"])
+@for_each("lam", [0.0, 0.7, 1.0])
+@for_each("order", ["abcd", "dcba", "cadb"])
 def test_mmr_breaks_ties_by_id_whatever_the_order_of_the_ranking(lam: float, order: str):
     plane = Plane(question=0, a=40, b=40, c=40, d=40)
     assert [found.id for found in kept(Mmr(4, lam), plane, *order)] == list("abcd")
 
 
-@pytest.mark.parametrize("count", range(2, 12))
+@for_each("count", range(2, 12))
 def test_defect_passages_with_one_and_the_same_vector_tie_in_mmr(count: int):
     draws = np.random.default_rng(0).normal(size=(2, 384)).astype(np.float32)
     vector, question = draws / np.linalg.norm(draws, axis=1, keepdims=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import pytest
+from helpers.looping import for_each
 from helpers.stage_classes import STAGE_CLASSES
 
 from rag_core import stages
@@ -34,7 +35,7 @@ from rag_core.values.types import Hit, Query, Ranking, Scale, State
 NEEDED = {"Rewrite": (MULTI_QUERY,), "Retrieve": ((Bm25(), Dense()),), "EmbedBy": (("cats",),)}
 
 
-@pytest.mark.parametrize("one", STAGE_CLASSES, ids=lambda one: one.__name__)
+@for_each("one", STAGE_CLASSES, ids=lambda one: one.__name__)
 def test_every_stage_keeps_the_contract(one: type):
     check_stage(one(*NEEDED.get(one.__name__, ())))
 
@@ -299,7 +300,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("stage", "sentence"), FAULTS.values(), ids=FAULTS)
+@for_each(("stage", "sentence"), FAULTS.values(), ids=FAULTS)
 def test_a_broken_stage_is_named_with_its_fault(stage: Any, sentence: str):
     with pytest.raises(AssertionError, match=sentence) as found:
         check_stage(stage)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 
-import pytest
+from helpers.looping import for_each
 from helpers.small import ROOT
 from helpers.stage_classes import STAGE_CLASSES
 
@@ -29,14 +29,14 @@ FORMULAS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@for_each("example", EXAMPLES, ids=lambda example: example.name)
 def test_an_example_shows_what_comes_out(example: doctest.DocTest):
     told: list[str] = []
     ran = doctest.DocTestRunner().run(example, out=told.append)
     assert ran.failed == 0, "".join(told)
 
 
-@pytest.mark.parametrize("one", [*STAGE_CLASSES, *FORMULAS], ids=lambda one: one.__name__)
+@for_each("one", [*STAGE_CLASSES, *FORMULAS], ids=lambda one: one.__name__)
 def test_every_stage_and_formula_has_an_example(one: type):
     assert "Example:\n" in (one.__doc__ or "")
     assert ">>> " in (one.__doc__ or "")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pytest
+from helpers.looping import for_each
 from helpers.small import ROOT
 
 from rag_core import stages
@@ -50,12 +51,12 @@ class Reversed(RerankStage):
         return ()
 
 
-@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+@for_each("recipe", RECIPES.values(), ids=RECIPES)
 def test_every_strategy_keeps_the_contract(recipe: Recipe):
     check_strategy(recipe)
 
 
-@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+@for_each("recipe", RECIPES.values(), ids=RECIPES)
 def test_every_stage_of_every_preset_keeps_the_contract(recipe: Recipe):
     for preset in recipe.presets:
         built = recipe.build(**preset.values).stages
@@ -140,7 +141,7 @@ def test_the_strategy_that_is_broken_below_is_fine():
     check_strategy(GOOD)
 
 
-@pytest.mark.parametrize(("recipe", "sentence"), WRONG.values(), ids=WRONG)
+@for_each(("recipe", "sentence"), WRONG.values(), ids=WRONG)
 def test_a_broken_strategy_is_named_with_its_fault(recipe: Recipe, sentence: str):
     with pytest.raises(AssertionError, match=sentence):
         check_strategy(recipe)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers.looping import for_each
 
 from rag_core.urgency.leading import calls_for, leads_with_action
 from rag_core.urgency.signs import actions, signs
@@ -15,7 +16,7 @@ URINE = triage("It burns when I pee, 18 weeks")
 DESPAIR = triage("I keep thinking about ending my life since the baby came")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "asked"),
     [
         ("Call 911 now. Breathlessness has many causes [1].", BREATHING),
@@ -35,7 +36,7 @@ def test_an_answer_that_begins_with_help_at_least_as_urgent_as_needed_leads(answ
     assert leads_with_action(answer, asked)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "asked"),
     [
         ("Breathlessness is common in pregnancy [1]. Call 911 now.", BREATHING),

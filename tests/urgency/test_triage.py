@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.looping import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import softmax
@@ -86,7 +87,7 @@ ROUTINE = [
 ]
 
 
-@pytest.mark.parametrize(("question", "sign"), SIGNS)
+@for_each(("question", "sign"), SIGNS)
 def test_a_warning_sign_that_is_happening_now_is_found_and_named(question: str, sign: str) -> None:
     found = triage(question)
     assert found.urgent
@@ -94,7 +95,7 @@ def test_a_warning_sign_that_is_happening_now_is_found_and_named(question: str, 
     assert found.action
 
 
-@pytest.mark.parametrize("question", ROUTINE)
+@for_each("question", ROUTINE)
 def test_what_is_past_denied_supposed_or_taught_is_routine(question: str) -> None:
     assert triage(question) == rag_core.Triage("routine", language=triage(question).language)
 
@@ -206,7 +207,7 @@ def test_the_built_in_emergencies_are_found_and_few_others_escalated() -> None:
     assert np.mean(found["routine"]) <= 0.15
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@for_each("path", EXAMPLES, ids=lambda path: path.stem)
 def test_labelled_examples_are_well_formed(path: Path) -> None:
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -237,7 +238,7 @@ def test_questions_held_out_from_the_fit_are_rated_right() -> None:
     assert np.mean(raised[True]) <= 0.13
 
 
-@pytest.mark.parametrize(
+@for_each(
     "question",
     [
         "are intrusive thoughts normal after birth?",

@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 
 import pytest
+from helpers.looping import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +32,7 @@ def test_what_nobody_sees_is_taken_out_and_named(text: str, seen: str, hidden: t
     assert take_invisible(text) == (seen, hidden)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "Plain.", "¿Qué es la RPM?", "👩\u200d👩\u200d👧", "❤\ufe0f", "❤\ufe0f\u200d🔥", "1\ufe0f\u20e3", "👶🏽", "می\u200cخواهم", "क्\u200dष",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers.looping import for_each
 from helpers.small import ROOT
 
 from rag_core.data.documents import read_collection
@@ -36,13 +37,13 @@ ADVICE = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ORDERS)
+@for_each("text", ORDERS)
 def test_orders_to_a_model_are_recognised(text: str):
     assert gives_orders(text)
     assert gives_orders(f"Rest when you can. {text} Drink water.")
 
 
-@pytest.mark.parametrize("text", ADVICE)
+@for_each("text", ADVICE)
 def test_advice_to_readers_is_not(text: str):
     assert not gives_orders(text)
     assert not gives_orders(f"# {text}\n\n- {text}\n- {text}")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,8 +45,8 @@ def facts(value: Any, seen: dict[int, int]) -> Any:
     return (type(value).__name__, value)
 
 
-@pytest.mark.parametrize("strategy", list(RECIPES))
-@pytest.mark.parametrize("question", ["When is anti-D given?", "¿Cuáles son los riesgos de la cesárea?"])
+@for_each("strategy", list(RECIPES))
+@for_each("question", ["When is anti-D given?", "¿Cuáles son los riesgos de la cesárea?"])
 def test_the_trace_of_every_strategy_comes_back_whole(lab: Lab, strategy: str, question: str) -> None:
     trace = lab.run(question, strategy)
     again = unpack(pack(trace))

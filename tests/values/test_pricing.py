@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 
 import pytest
+from helpers.looping import for_each
 
 from rag_core.values.errors import DataError
 from rag_core.values.pricing import PriceList
@@ -25,7 +26,7 @@ def call(purpose: str, cost: float | None) -> ModelCall:
 
 
 # US dollars per million tokens: OpenAI API pricing page, 2025-06-01 (the gpt-5 family: 2025-08-07).
-@pytest.mark.parametrize(
+@for_each(
     ("model", "sent", "received"),
     [
         ("gpt-4o", 2.50, 10.00),
@@ -70,7 +71,7 @@ def test_what_runs_on_this_machine_costs_exactly_nothing(prices, model):
     assert prices.cost_usd(model, 12_345, 678) == 0.0
 
 
-@pytest.mark.parametrize(
+@for_each(
     "model",
     [
         "my-local-model", "", "-", "2025-06-01", "-2025-06-01", "gpt-4-", "gpt-4o-", "GPT-4o", "openai/gpt-4o",
@@ -86,7 +87,7 @@ def test_a_model_that_is_not_listed_has_no_price_rather_than_a_price_of_zero(pri
 
 
 # US dollars per million tokens on the same page. Snapshots of one name differ in price.
-@pytest.mark.parametrize(
+@for_each(
     ("snapshot", "sent", "received"),
     [
         ("gpt-4o-2024-05-13", 5.00, 15.00),

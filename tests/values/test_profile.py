@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.looping import for_each
 from helpers.small import DOCUMENTS, ROOT, WordEmbedder
 
 from rag_core.indexing import CorpusStore, SourceFiles, read_path
@@ -84,7 +85,7 @@ class TestFile:
 
 
 class TestPrompts:
-    @pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
+    @for_each("template", TEMPLATES.values(), ids=TEMPLATES)
     def test_a_rewrite_is_about_the_corpuss_subject(self, template):
         prompt = template.fill(question="Q", form="sentence").about(FOOD)
         assert "about food and nutrition" in prompt.system
@@ -171,7 +172,7 @@ class TestLanguages:
     def test_a_language_the_documents_name_themselves_is_taken(self):
         assert languages_of([("Katzen schlafen.", "xx")]) == ("xx",)
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("question", "language"),
         [
             ("Quels sont les signes du travail prématuré ?", "fr"),

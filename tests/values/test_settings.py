@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.looping import for_each
 from helpers.small import ENVIRONMENT
 
 from rag_core.lab.paid_models import ROLES, PaidModels
@@ -89,7 +90,7 @@ def test_the_models_a_column_can_be_offered(given, offered):
 
 
 class TestPrecedence:
-    @pytest.mark.parametrize("field", FIELDS)
+    @for_each("field", FIELDS)
     def test_a_default_stands_when_nothing_else_is_said(self, field):
         assert getattr(read_settings(), field) == FIELDS[field][1]
 
@@ -196,7 +197,7 @@ COMMON, OWN = "http://common.example/v1", "http://own.example:8080/v1"
 class TestServers:
     """Each role's server and key: its own where set, else the common ones."""
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("given", "url", "key", "names"),
         [
             ({}, COMMON, "sk-common", ("OPENAI_BASE_URL", "OPENAI_API_KEY")),
@@ -205,9 +206,7 @@ class TestServers:
             ({"base_url": OWN, "api_key": "sk-own"}, OWN, "sk-own", ("RAG_{}_BASE_URL", "RAG_{}_API_KEY")),
         ],
     )
-    @pytest.mark.parametrize(
-        ("prefix", "roles"), [("rewriter", ("rewrite", "enrich")), ("judge", ("judge",))]
-    )
+    @for_each(("prefix", "roles"), [("rewriter", ("rewrite", "enrich")), ("judge", ("judge",))])
     def test_a_roles_own_goes_before_the_common_one(self, prefix, roles, given, url, key, names):
         own = {f"{prefix}_{name}": value for name, value in given.items()}
         settings = Settings(openai_base_url=COMMON, openai_api_key="sk-common", **own)

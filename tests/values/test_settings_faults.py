@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from helpers import fuzzing_text
+from helpers.looping import for_each
 from hypothesis import HealthCheck, given, settings
 
 from rag_core.models.openai.errors import retry_after
@@ -77,7 +78,7 @@ def test_blanks_around_a_base_url_are_no_part_of_it(monkeypatch: pytest.MonkeyPa
     assert read_settings().openai_base_url == "http://localhost:11434/v1"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "shown"),
     [
         ("at http://me:hunter2@h/v1?api_key=s#t now", "at http://h/v1 now"),
@@ -136,7 +137,7 @@ def test_a_folder_whose_name_is_not_utf_8_is_refused(monkeypatch: pytest.MonkeyP
     str(refused.value).encode()
 
 
-@pytest.mark.parametrize("header", ["-5", "0", "nan", "inf", "Wed, 01 Jan 1997 00:00:00 GMT",
+@for_each("header", ["-5", "0", "nan", "inf", "Wed, 01 Jan 1997 00:00:00 GMT",
                                     "Mon, 01 Jan 99999999999 00:00:00 GMT", "", "soon"])  # fmt: skip
 def test_a_wait_that_is_over_or_none_is_not_advised(header: str) -> None:
     assert retry_after(SimpleNamespace(headers={"retry-after": header})) is None

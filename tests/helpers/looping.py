@@ -1,0 +1,50 @@
+"""Many rows of data in one test."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pytest
+
+
+def for_each(
+    names: str | Sequence[str],
+    rows: Iterable[Any],
+    ids: Iterable[object] | Callable[[Any], object] | None = None,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Like `pytest.mark.parametrize`, but one test for all rows, which names every row that fails.
+
+    For rows that are data. A behaviour of its own has a case of its own. Fixtures are made once for all rows.
+    """
+    names = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    values = [(row,) if len(names) == 1 else tuple(row) for row in rows]
+    assert values, "no rows: the test would pass by doing nothing"
+    if ids is None or callable(ids):
+        tell = ids or repr
+        labels = [", ".join(str(tell(value)) for value in row) for row in values]
+    else:
+        labels = [str(label) for label in ids]
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        taken = inspect.signature(test)
+
+        @functools.wraps(test)
+        def looped(*given: Any, **fixtures: Any) -> None:
+            failed = []
+            for label, row in zip(labels, values, strict=True):
+                try:
+                    test(*given, **fixtures, **dict(zip(names, row, strict=True)))
+                except (Exception, pytest.fail.Exception) as error:
+                    failed.append(f"{label}: {type(error).__name__}: {error}")
+            if failed:
+                pytest.fail(f"{len(failed)} of {len(values)} rows fail:\n\n" + "\n\n".join(failed))
+
+        looped.__signature__ = taken.replace(  # type: ignore[attr-defined]
+            parameters=[one for name, one in taken.parameters.items() if name not in names]
+        )
+        return looped
+
+    return decorate
