@@ -92,7 +92,8 @@ def test_a_large_corpus_tells_the_score_without_the_rank(
     (exact,) = why_not(trace, missing, full, passages).searches
     monkeypatch.setattr("rag_core.explain.missed.MOST_RANKED", 10)
     (missed,) = why_not(trace, missing, full, passages).searches
-    assert missed == replace(exact, rank=None, text=missed.text)
+    assert missed == replace(exact, rank=None, score=missed.score, text=missed.text)
+    assert missed.score == pytest.approx(exact.score, abs=1e-6)  # one vector's product, not a matrix's
     assert "rank" not in missed.text
 
 

@@ -20,6 +20,8 @@ def for_each(
     For rows that are data. A behaviour of its own has a case of its own. Fixtures are made once for all rows.
     """
     names = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    rows = list(rows)
+    assert not any(isinstance(row, type(pytest.param())) for row in rows), "marks need a case of their own"
     values = [(row,) if len(names) == 1 else tuple(row) for row in rows]
     assert values, "no rows: the test would pass by doing nothing"
     if ids is None or callable(ids):

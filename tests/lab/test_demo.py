@@ -83,7 +83,7 @@ STORIES = [
 ]
 
 
-@for_each("question", STORIES)
+@pytest.mark.parametrize("question", STORIES)
 def test_every_default_column_answers_acceptably_or_abstains_as_scripted(
     lab: Lab, question: dict[str, Any]
 ) -> None:
