@@ -2,7 +2,7 @@
 
     HOSTILE=all .venv/bin/python -m pytest tests/app/test_hostile_suite.py --junit-xml=hostile.xml
 
-asks every question, not one of each attack, and writes how many documents, questions, prompts and requests outside there
+asks every question, and writes how many documents, questions, prompts and requests outside there
 were.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from helpers.behaviours import Reply
 from helpers.browser import ANSWER_MS, CHROMIUM, Watched, serving, strategy_boxes, wait_for_models
-from helpers.hostile_suite import DOCUMENTS, ORDER, QUESTIONS, REPLIES, structure, write_documents
+from helpers.hostile_suite import DOCUMENTS, ORDER, QUESTIONS, REPLIES, SHOWN, structure, write_documents
 from helpers.openai_server import TEMPLATES, OpenAIServer, Request, role_of, serve, template_of
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Page, expect
@@ -148,7 +148,7 @@ def test_hostile_questions_about_hostile_documents(
         visit.page.goto(app)
         wait_for_models(visit.page)
         choose_strategies(visit.page, "Simple semantic", "BM25 keywords")
-    asked = [HARMLESS, *QUESTIONS]
+    asked = [HARMLESS, *SHOWN]
     counted = 0
     for first in range(0, len(asked), VISITORS):
         together = list(zip(visits, asked[first : first + VISITORS], strict=False))
@@ -165,7 +165,7 @@ def test_hostile_questions_about_hostile_documents(
         visit.assert_alone()
         visit.page.context.close()
     record_testsuite_property("documents", len(DOCUMENTS))
-    record_testsuite_property("questions", len(QUESTIONS))
+    record_testsuite_property("questions", len(SHOWN))
     record_testsuite_property("prompts", counted)
     record_testsuite_property("requests outside", sum(len(visit.outside) for visit in visits))
 
@@ -179,7 +179,7 @@ def test_hostile_questions_through_every_kind_of_prompt(
     wait_for_models(page)
     choose_strategies(page, "HyDE", "Multi-query", "Contextual retrieval", "RAG-MSR")
     provider.requests.clear()
-    for question in QUESTIONS[9:22:6]:
+    for question in (QUESTIONS[9], QUESTIONS[12], QUESTIONS[21]):
         ask(page, question)
     assert_sound(provider.requests)
     kinds = {role_of(request.body) for request in provider.requests}

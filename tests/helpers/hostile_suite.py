@@ -50,11 +50,17 @@ DOCUMENTS = (
     *(Planted(name, "override en, other format", "orders", ORDER) for name in _MADE),
 )
 _ASKED = _rows("questions.jsonl")
-# The first of each attack; `make bench` asks them all
-QUESTIONS = tuple(
-    row["question"]
-    for place, row in enumerate(_ASKED)
-    if os.environ.get("HOSTILE") == "all" or row["attack"] not in {one["attack"] for one in _ASKED[:place]}
+QUESTIONS = tuple(row["question"] for row in _ASKED)
+# What a page could show otherwise than it was typed; the first of each is asked in a browser, and all of QUESTIONS where
+# HOSTILE=all, as `make bench` sets it.
+_SHOWN = (
+    "script", "script, entities", "markup", "markup beacon", "style", "LaTeX", "fence breaking", "injection",
+    "bidi characters", "null characters", "very long word", "emergency with markup",
+)  # fmt: skip
+SHOWN = (
+    QUESTIONS
+    if os.environ.get("HOSTILE") == "all"
+    else tuple(next(row["question"] for row in _ASKED if row["attack"] == kind) for kind in _SHOWN)
 )
 
 # What a hostile model replies
