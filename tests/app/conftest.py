@@ -119,7 +119,9 @@ def drawn(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     """The app in this process, its offline engine ready; a test calls its `run`."""
     monkeypatch.setenv("RAG_HOME", str(real_home))
     monkeypatch.setenv("RAG_LLM", "offline")
-    monkeypatch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: lab.engines)
+    monkeypatch.setattr("rag_core.open_lab", lambda **_: lab, raising=False)
+    monkeypatch.setattr("rag_core.warm_up", lambda *_: None, raising=False)
+    monkeypatch.setattr(lab, "others", lab.others)  # the engine sets it
     st.cache_resource.clear()
     engine().wait()
     yield AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)

@@ -55,6 +55,22 @@ def test_a_routine_question_has_no_urgent_notice(drawn: AppTest) -> None:
     assert "rl-urgent" not in html(drawn)
 
 
+def test_an_address_sets_the_question_the_strategies_and_their_controls(drawn: AppTest) -> None:
+    address = {"q": "When is anti-D given?", "s": ["bm25", "hybrid_rrf"], "2.k_final": "4", "country": "GB"}
+    for name, values in {**address, "run": "gone"}.items():  # as after the history was deleted
+        drawn.query_params[name] = values
+    drawn.run()
+    assert ["no longer stored on this server" in one.value for one in drawn.info] == [True]
+    assert not drawn.warning
+    assert drawn.text_area(key="question").value == "When is anti-D given?"
+    assert drawn.selectbox(key="country").value == "GB"
+    assert [drawn.selectbox(key=f"strategy.{place}").value for place in range(2)] == ["bm25", "hybrid_rrf"]
+    ask(drawn, "When is anti-D given?")
+    assert [column.count("<details") for column in html(drawn).split('class="rl-passages"')[1:]] == [5, 4]
+    assert {name: drawn.query_params[name] for name in address} == address
+    assert drawn.query_params["run"] != "gone"
+
+
 def test_what_an_address_gets_wrong_is_named_and_replaced(drawn: AppTest) -> None:
     for name, values in {
         "q": "x" * 5000,

@@ -44,7 +44,7 @@ HOURS = "from 2 to 8 in the afternoon"
 def test_an_address_that_names_what_is_not_here_is_told_so(
     drawn: AppTest, page: str, named: dict[str, str | list[str]], told: str
 ) -> None:
-    drawn.switch_page(f"pages/{page}.py")
+    drawn.run().switch_page(f"pages/{page}.py")
     for name, value in named.items():
         drawn.query_params[name] = value
     for _ in range(2):  # also when the page is drawn again, as when the models are loaded
@@ -55,7 +55,9 @@ def test_an_address_that_names_what_is_not_here_is_told_so(
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
-def test_the_browser_goes_back_to_the_setting_before(browser: Browser, app: str) -> None:
+def test_the_browser_goes_back_to_the_setting_before_and_a_typed_question_survives_a_move(
+    browser: Browser, app: str
+) -> None:
     visit = Visit(browser, f"{app}/tune")
     page = visit.page
     visit.type(ENGLISH)
@@ -71,6 +73,16 @@ def test_the_browser_goes_back_to_the_setting_before(browser: Browser, app: str)
     expect(page.locator(".rl-changes")).to_be_visible()
     page.go_forward()
     expect(slider).to_have_value("0.6")
+
+    draft = "¿Y después? A & B"
+    visit.type(draft)
+    page.wait_for_url(re.compile("typed="))
+    slider.press("ArrowLeft")
+    page.wait_for_url(re.compile("mmr_lambda=0.55"))
+    page.wait_for_url(re.compile("typed="))
+    page.reload()
+    expect(page.get_by_label("Question", exact=True)).to_have_value(draft)
+    expect(slider).to_have_value("0.55")
     # below another path than "/" Streamlit's page first asks that path for the server, and is told 404
     visit.errors = [error for error in visit.errors if "404" not in error]
     visit.assert_clean()
@@ -94,7 +106,7 @@ def test_documents_deleted_elsewhere_are_missed_by_name(
 
     def asked(page: str, **parameters: str | list[str]) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-        app.switch_page(f"pages/ask/{page}.py")
+        app.run().switch_page(f"pages/ask/{page}.py")
         for name, value in parameters.items():
             app.query_params[name.replace("_", ".")] = value
         ask(app.run(), QUESTION)

@@ -31,7 +31,20 @@ from typing import Any
 from rag_core.prompts import templates
 from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE
 
-from .behaviours import Behaviour, Cut, Drip, Drop, Endless, Hang, Held, Malformed, Meet, Reply, Status, TooFew
+from .behaviours import (
+    Behaviour,
+    Cut,
+    Drip,
+    Drop,
+    Endless,
+    Hang,
+    Held,
+    Malformed,
+    Meet,
+    Reply,
+    Status,
+    TooFew,
+)
 
 DIMENSIONS = 8
 MODELS = ("gpt-4o", "my-local-model", "text-embedding-3-small")
