@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from shutil import copytree
 
 import pytest
+import streamlit as st
 from helpers.browser import CHROMIUM, LEAN, Visit, serving
+from helpers.openai_server import OpenAIServer, serve
+from helpers.provider_lab import obliging
+from helpers.small import ROOT
+from helpers.source_files import write
 from playwright.sync_api import Browser, expect, sync_playwright
+from streamlit.testing.v1 import AppTest
 
+from pages.shared.engine import engine
+from rag_core.indexing import CorpusStore, read_path
 from rag_core.lab.lab import Lab
 
 SOON_MS = 60_000  # for what is drawn without a model; the machine may be busy
@@ -62,3 +71,58 @@ def visit(browser: Browser, app: str) -> Iterator[Visit]:
     visit = Visit(browser, app)
     yield visit
     visit.context.close()
+
+
+@pytest.fixture(scope="package")
+def paid_home(lab: Lab, real_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state folder with the built-in documents, and with rules of a ward as a second collection."""
+    home = Path(copytree(real_home, tmp_path_factory.mktemp("paid") / "home"))
+    rules = "# Ward rules\n\nAnti-D is given in room 4 by the ward midwife, after the blood group is checked."
+    files = write(tmp_path_factory.mktemp("ward"), {"rules.md": rules})
+    CorpusStore(home, "ward", lab.engines.embedder).update(read_path(files))
+    return home
+
+
+@pytest.fixture(scope="package")
+def provider() -> Iterator[OpenAIServer]:
+    """The provider behind `paid`; a test takes it as `model`."""
+    with serve() as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def paid(paid_home: Path, provider: OpenAIServer) -> Iterator[str]:
+    """The app with a provider's models; one server for all files."""
+    settings = {"OPENAI_BASE_URL": provider.url, "OPENAI_API_KEY": "test", "RAG_MODELS": "gpt-4o-mini"}
+    with serving(RAG_HOME=str(paid_home), RAG_TIMEOUT="300", **settings) as address:
+        yield address
+
+
+@pytest.fixture
+def model(provider: OpenAIServer) -> OpenAIServer:
+    """The provider behind `paid`, which has been asked nothing yet and answers every kind of prompt."""
+    provider.requests.clear()
+    provider.gone.clear()
+    provider.choose = obliging
+    return provider
+
+
+@pytest.fixture
+def paid_visit(browser: Browser, paid: str, model: OpenAIServer) -> Iterator[Visit]:
+    visit = Visit(browser, paid)
+    yield visit
+    visit.context.close()
+
+
+@pytest.fixture
+def drawn(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
+    """The app in this process, its offline engine ready; a test calls its `run`."""
+    monkeypatch.setenv("RAG_HOME", str(real_home))
+    monkeypatch.setenv("RAG_LLM", "offline")
+    monkeypatch.setattr("rag_core.open_lab", lambda **_: lab, raising=False)
+    monkeypatch.setattr("rag_core.warm_up", lambda *_: None, raising=False)
+    monkeypatch.setattr(lab, "others", lab.others)  # the engine sets it
+    st.cache_resource.clear()
+    engine().wait()
+    yield AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    st.cache_resource.clear()

@@ -1,19 +1,16 @@
-"""Presenter mode in a real browser, by keyboard alone: a whole demo question, and one that is stopped."""
+"""Presenter mode in a real browser, by keyboard alone."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 from helpers.behaviours import Endless, Reply
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, serving
-from helpers.openai_server import serve
+from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit
+from helpers.openai_server import OpenAIServer
 from helpers.small import ROOT
-from playwright.sync_api import Browser, Page, expect
-
-from rag_core.lab.lab import Lab
+from playwright.sync_api import Page, expect
 
 pytestmark = [
     pytest.mark.browser,
@@ -34,92 +31,66 @@ def named(page: Page) -> list[str]:
     return [name for name in NAMES if name in said]
 
 
-def test_a_presenter_shows_a_whole_question_without_a_mouse(
-    browser: Browser, lab: Lab, real_home: Path
-) -> None:
-    with (
-        serve() as server,
-        serving(RAG_HOME=str(real_home), OPENAI_BASE_URL=server.url, OPENAI_API_KEY="test") as address,
-    ):
-        server.choose = lambda body: Endless()
-        visit = Visit(browser, address)
-        page = visit.page
+def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: OpenAIServer) -> None:
+    """A question that is stopped, one with its answers and names, the controls, and then every other demo question."""
+    page = paid_visit.page
+    model.choose = lambda body: Endless()
 
-        def press(button: str, key: str) -> None:
-            expect(page.get_by_role("button", name=re.compile(f"^{button}"))).to_be_enabled()
-            page.keyboard.press(key)
+    def press(button: str, key: str) -> None:
+        expect(page.get_by_role("button", name=re.compile(f"^{button}"))).to_be_enabled()
+        page.keyboard.press(key)
 
-        press("Present", "F2")
-        question = page.locator(".rl-presented")
-        expect(question).to_have_text("Press “Next question” to begin.")
-        expect(page.get_by_role("combobox")).to_have_count(0)
-        press("Next", "n")
-        expect(question).to_have_text(ENGLISH)
-        press("Run", "g")
-        expect(page.locator(".rl-live")).to_have_count(3, timeout=ANSWER_MS)
-        press("Stop", "s")
-        expect(page.locator(".rl-box", has_text="Finished results are kept.")).to_have_count(3)
-        assert server.gone.wait(timeout=30)
-
-        server.choose = lambda body: Reply("Go in at once [1].")
-        press("Next", "n")
-        expect(question).to_have_text("EPDS cut-off")
-        expect(page.locator(".rl-answer, .rl-passage")).to_have_count(0)  # none of the question before
-        press("Run", "g")
-        answers = page.locator(".rl-answer:not(.rl-live)")
-        expect(answers).to_have_count(3, timeout=ANSWER_MS)
-        expect(page.get_by_text("What did one find that another did not?")).to_be_visible(timeout=ANSWER_MS)
-        assert named(page) == []
-        assert answers.first.evaluate("one => parseFloat(getComputedStyle(one).fontSize)") > 20
-
-        citation = page.locator("button.rl-cite").first
-        for _ in range(40):
-            page.keyboard.press("Tab")
-            if citation.evaluate("one => one === document.activeElement"):
-                break
-        page.keyboard.press("Enter")
-        card = page.locator(".rl-card:popover-open")
-        expect(card).to_be_visible()
-        page.keyboard.press("Escape")
-        expect(card).to_have_count(0)
-
-        press("Reveal", "v")
-        for name in ("Simple semantic", "BM25 keywords", "Hybrid RRF + MMR"):
-            expect(page.locator(".rl-named", has_text=name)).to_be_visible()
-        press("Leave", "b")
-        expect(page.get_by_label("Question", exact=True)).to_have_value("EPDS cut-off")
-        expect(visit.results_for("EPDS cut-off")).to_be_visible()
-        expect(answers).to_have_count(3)
-        visit.assert_clean()
-        visit.context.close()
-
-
-def test_the_whole_demo_is_shown_by_keys_alone(browser: Browser, app: str) -> None:
-    """Every demo question in its order: next, run, reveal; then back to the controls. The mouse is never used."""
-    visit = Visit(browser, app)
-    page = visit.page
-    expect(
-        page.get_by_role("button", name=re.compile("^Present"))
-    ).to_be_enabled()  # before, its key does nothing
-    page.keyboard.press("F2")
-    question, settled = (
-        page.locator(".rl-presented"),
-        page.locator(".rl-answer, div.rl-box:not(.rl-answer + .rl-box)"),
-    )
+    press("Present", "F2")
+    question = page.locator(".rl-presented")
     expect(question).to_have_text("Press “Next question” to begin.")
-    for place, text in enumerate(DEMOS):
-        page.keyboard.press("n")
+    expect(page.get_by_role("combobox")).to_have_count(0)
+    press("Next", "n")
+    expect(question).to_have_text(ENGLISH)
+    press("Run", "g")
+    expect(page.locator(".rl-live")).to_have_count(3, timeout=ANSWER_MS)
+    press("Stop", "s")
+    expect(page.locator(".rl-box", has_text="Finished results are kept.")).to_have_count(3)
+    expect(page.locator(".rl-passage")).to_have_count(15)
+    assert model.gone.wait(timeout=30)
+
+    model.choose = lambda body: Reply("Go in at once [1].")
+    press("Next", "n")
+    expect(question).to_have_text("EPDS cut-off")
+    expect(page.locator(".rl-answer, .rl-passage")).to_have_count(0)  # none of the question before
+    press("Run", "g")
+    answers = page.locator(".rl-answer:not(.rl-live)")
+    expect(answers).to_have_count(3, timeout=ANSWER_MS)
+    expect(page.get_by_text("What did one find that another did not?")).to_be_visible(timeout=ANSWER_MS)
+    assert named(page) == []
+    assert answers.first.evaluate("one => parseFloat(getComputedStyle(one).fontSize)") > 20
+
+    citation = page.locator("button.rl-cite").first
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if citation.evaluate("one => one === document.activeElement"):
+            break
+    page.keyboard.press("Enter")
+    card = page.locator(".rl-card:popover-open")
+    expect(card).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(card).to_have_count(0)
+
+    press("Reveal", "v")
+    for name in ("Simple semantic", "BM25 keywords", "Hybrid RRF + MMR"):
+        expect(page.locator(".rl-named", has_text=name)).to_be_visible()
+    press("Leave", "b")
+    expect(page.get_by_label("Question", exact=True)).to_have_value("EPDS cut-off")
+    expect(paid_visit.results_for("EPDS cut-off")).to_be_visible()
+    expect(answers).to_have_count(3)
+
+    press("Present", "F2")
+    expect(question).to_have_text("EPDS cut-off")
+    for text in DEMOS[2:]:
+        press("Next", "n")
         expect(question).to_have_text(text)
-        expect(settled).to_have_count(0)  # none of the question before
-        page.keyboard.press("g")
-        expect(settled.filter(has_not=page.locator(".rl-live"))).to_have_count(3, timeout=ANSWER_MS)
-        expect(page.get_by_role("button", name=re.compile("^Stop"))).to_be_disabled(timeout=ANSWER_MS)
-        if place % 4 == 0:  # names come when they are asked for, and go with the question
-            assert named(page) == []
-            page.keyboard.press("v")
-            expect(page.locator(".rl-named", has_text="BM25 keywords")).to_be_visible()
-    page.keyboard.press("b")
+        expect(answers).to_have_count(0)
+        assert named(page) == []  # names go with the question
+    press("Leave", "b")
     expect(page.get_by_label("Question", exact=True)).to_have_value(DEMOS[-1])
     expect(page.get_by_role("combobox", name=re.compile("Strategy 1"))).to_be_visible()
-    visit.assert_clean()
-    visit.context.close()
+    paid_visit.assert_clean()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, LABELS, SPANISH, Visit
+from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, LABELS, SPANISH, Visit, strategy_boxes
 from playwright.sync_api import Browser, expect
 
 pytestmark = [
@@ -12,12 +12,16 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("question", [ENGLISH, SPANISH])
-def test_a_visitor_compares_three_strategies_and_opens_a_citation(visit: Visit, question: str) -> None:
-    visit.pick(question)
+def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_and_the_columns(
+    visit: Visit,
+) -> None:
+    page = visit.page
+    offered = page.locator(".st-key-offered")
+    offered.get_by_role("button", name=f"{LABELS[ENGLISH]} {ENGLISH}", exact=True).click()
+    expect(page.get_by_label("Question", exact=True)).to_have_value(ENGLISH)
     visit.run()
     visit.wait_until_done()
-    page = visit.page
+    expect(offered).to_have_count(0)
     for title in ("Simple semantic", "BM25 keywords", "Hybrid RRF + MMR"):
         expect(page.get_by_role("heading", name=title)).to_be_visible()
     expect(page.locator(".rl-passage")).to_have_count(15)
@@ -40,14 +44,7 @@ def test_a_visitor_compares_three_strategies_and_opens_a_citation(visit: Visit, 
     expect(page.get_by_text("What did one find that another did not?")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     expect(visit.open_stages().locator(".rl-done")).to_have_count(2 + 2 + 5)
-    visit.assert_clean()
 
-
-def test_results_survive_reruns_and_a_changed_control_runs_only_what_must(visit: Visit) -> None:
-    visit.pick(ENGLISH)
-    visit.run()
-    visit.wait_until_done()
-    page = visit.page
     answers = page.locator(".rl-answer").all_text_contents()
     slider = visit.settings("C").get_by_role("slider", name="Variety (MMR λ)")
     expect(page.locator(".rl-answer").first).to_be_in_viewport()  # the results stay in view
@@ -69,32 +66,25 @@ def test_results_survive_reruns_and_a_changed_control_runs_only_what_must(visit:
     reused = [text.count("reused") for text in stages.all_text_contents()]
     assert reused == [2, 2, 3]  # MMR and the answer ran again
 
+    visit.show_columns(4)
+    boxes = page.get_by_test_id("stSelectbox").filter(has=strategy_boxes(page))
+    expect(boxes).to_have_count(4)
+    chosen = [box.input_value() for box in strategy_boxes(page).all()]
+    assert len(set(chosen)) == 4
+    hint = page.get_by_text("Press Run to see its answer.")
+    expect(hint).to_be_visible()
 
-def test_the_page_answers_bad_input_in_one_line_and_keeps_what_is_on_it(visit: Visit) -> None:
-    visit.pick(ENGLISH)
-    visit.run()
-    visit.wait_until_done()
-    for question, complaint in [
-        ("   ", "The question is empty."),
-        ("🤰🍼", "no letter or digit"),
-    ]:
-        visit.type(question)
-        visit.run()
-        expect(visit.page.get_by_role("alert").filter(has_text=complaint)).to_be_visible()
-        expect(visit.page.locator(".rl-passage")).to_have_count(15)
-        expect(visit.page.get_by_label("Question", exact=True)).to_have_value(question)
-    visit.type("x" * 2_001)  # more than a question may have: the box keeps what it holds
-    expect(visit.page.get_by_label("Question", exact=True)).to_have_value("🤰🍼")
-    for question in (
-        "'; DROP TABLE passages; --",
-        "<img src=x onerror=alert(1)> **bold**",
-        "متى أذهب إلى المستشفى",
-    ):
-        visit.type(question)
-        visit.run()
-        expect(visit.results_for(question)).to_be_visible()
-        visit.wait_until_done()
-    expect(visit.page.get_by_text("This question seems to be in Arabic.")).to_be_visible()
+    results = page.locator(".rl-said")
+    cards = page.locator("[class*=st-key-card]")
+    expect(results).to_have_count(3)
+    assert [card.locator(".rl-said, .rl-hint").count() for card in cards.all()] == [1, 1, 1, 1]
+    assert [card.get_by_test_id("stSelectbox").count() for card in cards.all()] == [1, 1, 1, 1]
+    expect(cards.last.get_by_text("Press Run to see its answer.")).to_be_visible()
+    visit.show_columns(2)
+    expect(boxes).to_have_count(2)
+    expect(page.get_by_text("Not in the next run.")).to_be_visible()
+    expect(cards.nth(2)).to_contain_text("Not in the next run.")
+    expect(cards.nth(2).locator(".rl-said")).to_be_visible()
     visit.assert_clean()
 
 
@@ -110,18 +100,16 @@ def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit: Visit) ->
     page.keyboard.press("Control+Enter")
     expect(visit.results_for("When should I go in? My waters broke.")).to_be_visible(timeout=ANSWER_MS)
     visit.wait_until_done()
-
-
-def test_a_question_in_french_has_its_notice_at_once_and_no_spanish_refusal(visit: Visit) -> None:
-    visit.type("Quels vaccins sont conseillés avant un voyage au Japon ?")
+    visit.type("x" * 2_001)  # more than a question may have: the box keeps what it holds
+    expect(visit.page.get_by_label("Question", exact=True)).to_have_value(
+        "When should I go in?\nMy waters broke."
+    )
+    hostile = "<img src=x onerror=alert(1)> **bold**"
+    visit.type(hostile)
     visit.run()
-    notice = visit.page.get_by_text("This question seems to be in French.")
-    expect(notice).to_be_visible(timeout=ANSWER_MS)
+    expect(visit.results_for(hostile)).to_be_visible()
     visit.wait_until_done()
-    expect(notice).to_be_visible()
-    said = " ".join(visit.page.locator(".rl-box").all_inner_texts())
-    assert "evidencia" not in said
-    assert "Ninguna" not in said
+    visit.assert_clean()
 
 
 def test_a_phone_shows_everything_without_scrolling_sideways(browser: Browser, app: str) -> None:
@@ -131,6 +119,13 @@ def test_a_phone_shows_everything_without_scrolling_sideways(browser: Browser, a
     visit.wait_until_done()
     wide = visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
     assert wide <= 390
+    citation = visit.page.locator("button.rl-cite").first
+    citation.click()
+    card = visit.page.locator(".rl-card:popover-open")
+    expect(card).to_be_in_viewport(ratio=0.9)  # along the lower edge
+    expect(citation).to_be_in_viewport()
+    visit.page.keyboard.press("Escape")
+    expect(card).to_have_count(0)
     cards = visit.page.locator("[class*=st-key-card]")
     expect(cards.first).to_be_visible()
     expect(cards.last).to_be_hidden()
@@ -139,13 +134,3 @@ def test_a_phone_shows_everything_without_scrolling_sideways(browser: Browser, a
     expect(cards.last).to_be_visible()
     assert visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") < 4000
     visit.context.close()
-
-
-def test_an_offered_demo_question_fills_the_box_and_makes_way_for_its_results(visit: Visit) -> None:
-    page = visit.page
-    offered = page.locator(".st-key-offered")
-    offered.get_by_role("button", name=f"{LABELS[ENGLISH]} {ENGLISH}", exact=True).click()
-    expect(page.get_by_label("Question", exact=True)).to_have_value(ENGLISH)
-    visit.run()
-    expect(page.locator(".rl-passages").first).to_be_visible(timeout=ANSWER_MS)
-    expect(offered).to_have_count(0)

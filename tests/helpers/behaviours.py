@@ -28,6 +28,14 @@ class Meet:
 
 
 @dataclass(frozen=True)
+class Held:
+    """A reply once the test releases it."""
+
+    released: threading.Event
+    reply: Reply
+
+
+@dataclass(frozen=True)
 class Status:
     """An HTTP error; {authorization} in the message becomes the request's own header."""
 
@@ -89,4 +97,4 @@ class TooFew:
     """Embeddings for all texts but the last."""
 
 
-Behaviour = Reply | Meet | Status | Hang | Drop | Cut | Endless | Drip | Malformed | TooFew
+Behaviour = Reply | Meet | Held | Status | Hang | Drop | Cut | Endless | Drip | Malformed | TooFew

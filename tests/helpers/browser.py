@@ -9,13 +9,12 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, WebSocket, expect
 
 from .small import ROOT
 
@@ -39,6 +38,10 @@ ENGLISH = "When should I go to the hospital if I have contractions?"
 SPANISH = "¿Cuáles son los riesgos de la cesárea?"
 LABELS = {ENGLISH: "Contractions", SPANISH: "Riesgos de la cesárea"}
 ANSWER_MS = 120_000  # models are loading and the machine may be busy
+SERVED_S = 60
+
+
+TWO_FRAMES = "new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
 
 
 @contextmanager
@@ -62,17 +65,21 @@ def serving(log: Path | None = None, **environment: str) -> Iterator[str]:
         )
     address = f"http://127.0.0.1:{port}"
     try:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                if urllib.request.urlopen(f"{address}/_stcore/health", timeout=2).read() == b"ok":
-                    break
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.2)
+        deadline = time.monotonic() + SERVED_S
+        while not _healthy(address):
+            assert process.poll() is None, "the app ended before it was served"
+            assert time.monotonic() < deadline, "the app is not served"
+            time.sleep(0.1)
         yield address
     finally:
         process.terminate()
         process.wait(timeout=20)
+
+
+def _healthy(address: str) -> bool:
+    with suppress(OSError), urllib.request.urlopen(f"{address}/_stcore/health", timeout=2) as answer:
+        return answer.read() == b"ok"
+    return False
 
 
 def strategy_boxes(page: Page) -> Locator:
@@ -85,15 +92,9 @@ def wait_for_models(page: Page) -> None:
     expect(page.locator(".rl-engine:not(:has(.rl-spin))")).to_have_count(1, timeout=ANSWER_MS)
 
 
-def switch_on(page: Page, name: str) -> None:
-    """Switch a toggle on; a click while what is around it still opens is lost."""
-    toggle = page.get_by_role("switch", name=name)
-    for _ in range(10):
-        page.get_by_text(name, exact=True).click()
-        with suppress(AssertionError):
-            expect(toggle).to_be_checked(timeout=3_000)
-            return
-    raise AssertionError(f"{name} stays off")
+def wait_until_drawn(page: Page) -> None:
+    """Wait until no script draws the page: a redraw takes away what is typed into what it draws."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 class Visit:
@@ -105,9 +106,11 @@ class Visit:
         self.page: Page = self.context.new_page()
         self.requests: list[str] = []
         self.errors: list[str] = []
+        self._sockets: list[WebSocket] = []
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("websocket", lambda socket: self._sockets.append(socket))
         self.page.goto(address)
         expect(self.run_button).to_be_visible(timeout=60_000)
         wait_for_models(self.page)
@@ -141,6 +144,17 @@ class Visit:
 
     def run(self) -> None:
         self.run_button.click()
+
+    def show_columns(self, count: int) -> None:
+        """Choose the number of columns."""
+        self.page.get_by_role("button", name=str(count), exact=True).or_(
+            self.page.get_by_role("radio", name=str(count), exact=True)
+        ).click()
+
+    def wait_until_the_server_knows_the_address(self) -> None:
+        """Wait for two messages of a page that asks by itself: the first tells the address, and is heard before the second."""
+        for _ in range(2):
+            self._sockets[-1].wait_for_event("framesent")
 
     def open_stages(self, columns: int = 3) -> Locator:
         """The stages of every column, opened."""
@@ -179,7 +193,7 @@ class Watched:
         self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
 
     def assert_alone(self, asked: Sequence[str] = ()) -> None:
-        self.page.wait_for_timeout(300)  # an image's request leaves after it is drawn
+        self.page.evaluate(TWO_FRAMES)  # an image's request leaves after it is drawn
         assert self.outside == []
         assert list(asked) == []
         assert self.dialogs == []
@@ -197,14 +211,9 @@ def tab(page: Page, name: str) -> Locator:
 
 
 def choose_passage(page: Page, title: str) -> None:
-    """Pick a passage in "Why not this one?"; what is typed before the list of passages has come is lost."""
+    """Pick a passage in "Why not this one?"."""
     choice = page.get_by_role("combobox", name="A passage of the collection")
-    option = page.get_by_role("option", name=title).first
-    for _ in range(10):
-        choice.click()
-        choice.fill(title)
-        with suppress(AssertionError):
-            expect(option).to_be_visible(timeout=3_000)
-            option.click()
-            return
-    raise AssertionError("no passage is offered")
+    expect(choice).to_be_visible()
+    wait_until_drawn(page)
+    choice.fill(title)
+    page.get_by_role("option", name=title).first.click()

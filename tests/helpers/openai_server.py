@@ -31,12 +31,26 @@ from typing import Any
 from rag_core.prompts import templates
 from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE
 
-from .behaviours import Behaviour, Cut, Drip, Drop, Endless, Hang, Malformed, Meet, Reply, Status, TooFew
+from .behaviours import (
+    Behaviour,
+    Cut,
+    Drip,
+    Drop,
+    Endless,
+    Hang,
+    Held,
+    Malformed,
+    Meet,
+    Reply,
+    Status,
+    TooFew,
+)
 
 DIMENSIONS = 8
 MODELS = ("gpt-4o", "my-local-model", "text-embedding-3-small")
 DEFAULT = "Cats purr when they are happy [1]."
 SECONDS = 20  # timeout for requests that must arrive
+HELD_S = 120  # timeout for a reply that the test must release
 TEMPLATES = (
     templates.ANALYSIS, *templates.MULTI_QUERY, *templates.ORIGINAL, *templates.IMPROVED, templates.TRANSFORM, templates.HYPOTHETICAL,
     JUDGE_PASSAGE, ANSWER,
@@ -107,6 +121,7 @@ class OpenAIServer(ThreadingHTTPServer):
     Attributes:
         requests: every POST, in the order of arrival.
         most: requests that were here at the same time, at most, by role.
+        answered: released once for every request that has been answered.
         gone: set when a client left an unfinished stream or a silent server.
         vector: the embedding of a text.
         key: when set, other keys are refused with 401.
@@ -128,6 +143,7 @@ class OpenAIServer(ThreadingHTTPServer):
         self.most: Counter[str] = Counter()
         self._now: Counter[str] = Counter()
         self.gone = threading.Event()
+        self.answered = threading.Semaphore(0)
         self.closing = threading.Event()
         self.faults: list[BaseException] = []
         self._lock = threading.Lock()
@@ -173,6 +189,7 @@ class OpenAIServer(ThreadingHTTPServer):
         finally:
             with self._lock:
                 self._now[role] -= 1
+            self.answered.release()
 
 
 @contextlib.contextmanager
@@ -210,6 +227,9 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.counted(role_of(body)):
             if isinstance(behaviour, Meet):
                 behaviour = self._met(behaviour)
+            if isinstance(behaviour, Held):
+                behaviour.released.wait(HELD_S)
+                behaviour = behaviour.reply
             try:
                 self._act(body, behaviour)
             except ConnectionError:  # also before the first byte

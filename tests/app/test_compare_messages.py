@@ -1,0 +1,109 @@
+"""What Compare says of a question and of an address; the page is drawn without a browser."""
+
+from __future__ import annotations
+
+import pytest
+from helpers.browser import ENGLISH
+from helpers.in_process import ask, html
+from streamlit.testing.v1 import AppTest
+
+from rag_core import MAX_QUESTION
+
+
+def test_a_question_that_cannot_be_asked_is_told_in_one_line_and_the_results_stay(drawn: AppTest) -> None:
+    ask(drawn.run(), ENGLISH)
+    shown = html(drawn)
+    assert shown.count('class="rl-passages"') == 3
+    for question, complaint in (("   ", "The question is empty."), ("🤰🍼", "no letter or digit")):
+        ask(drawn, question)
+        assert [complaint in error.value for error in drawn.error] == [True]
+        assert html(drawn) == shown
+        assert drawn.text_area(key="question").value == question
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Quels vaccins sont conseillés avant un voyage au Japon ?", "French"),
+        ("متى أذهب إلى المستشفى", "Arabic"),
+    ],
+)
+def test_a_question_in_another_language_has_its_notice_and_no_spanish_refusal(
+    drawn: AppTest, question: str, language: str
+) -> None:
+    ask(drawn.run(), question)
+    assert [f"This question seems to be in {language}." in one.value for one in drawn.warning] == [True]
+    said = html(drawn)
+    assert said.count(" data-said") == 3
+    assert "evidencia" not in said
+    assert "Ninguna" not in said
+
+
+def test_what_was_read_in_place_of_the_question_stands_above_every_answer(drawn: AppTest) -> None:
+    ask(drawn.run(), "gestasional diabetis wat can i eat")
+    columns = html(drawn).split('class="rl-status"')[1:]
+    assert len(columns) == 3
+    for column in columns:  # above BM25's abstention too
+        read, _, below = column.partition(" data-said")
+        assert "gestational diabetes what can i eat" in read
+        assert below
+
+
+def test_a_routine_question_has_no_urgent_notice(drawn: AppTest) -> None:
+    ask(drawn.run(), "How much folic acid do I need?")
+    assert "rl-passages" in html(drawn)
+    assert "rl-urgent" not in html(drawn)
+
+
+def test_an_address_sets_the_question_the_strategies_and_their_controls(drawn: AppTest) -> None:
+    address = {"q": "When is anti-D given?", "s": ["bm25", "hybrid_rrf"], "2.k_final": "4", "country": "GB"}
+    for name, values in {**address, "run": "gone"}.items():  # as after the history was deleted
+        drawn.query_params[name] = values
+    drawn.run()
+    assert ["no longer stored on this server" in one.value for one in drawn.info] == [True]
+    assert not drawn.warning
+    assert drawn.text_area(key="question").value == "When is anti-D given?"
+    assert drawn.selectbox(key="country").value == "GB"
+    assert [drawn.selectbox(key=f"strategy.{place}").value for place in range(2)] == ["bm25", "hybrid_rrf"]
+    ask(drawn, "When is anti-D given?")
+    assert [column.count("<details") for column in html(drawn).split('class="rl-passages"')[1:]] == [5, 4]
+    assert {name: drawn.query_params[name] for name in address} == address
+    assert drawn.query_params["run"] != "gone"
+
+
+def test_what_an_address_gets_wrong_is_named_and_replaced(drawn: AppTest) -> None:
+    for name, values in {
+        "q": "x" * 5000,
+        "s": ["magic", "bm25"],
+        "2.k1": "99",
+        "2.colour": "red",
+        "country": "XX",
+    }.items():
+        drawn.query_params[name] = values
+    drawn.run()
+    told = [one.value for one in drawn.warning]
+    assert len(told) == 5
+    for part in ("5,000 characters", "'magic'", "k1 must be", "'colour'", "'XX'"):
+        assert any(part in one for one in told), part
+    assert all(one.startswith("In the address of this page: ") for one in told)
+    assert [one.key for one in drawn.selectbox if str(one.key).startswith("strategy.")] == [
+        "strategy.0",
+        "strategy.1",
+    ]
+    ask(drawn, ENGLISH)
+    assert not drawn.warning
+
+
+def test_a_typed_question_that_is_too_long_is_cut_and_the_page_says_so(drawn: AppTest) -> None:
+    drawn.query_params["typed"] = "a" * (MAX_QUESTION + 1)
+    drawn.run()
+    assert drawn.text_area(key="question").value == "a" * MAX_QUESTION
+    assert ["The typed question has 2,001 characters" in one.value for one in drawn.warning] == [True]
+
+
+def test_the_offline_engine_says_why_a_prompt_cannot_be_edited(drawn: AppTest) -> None:
+    drawn.run()
+    drawn.button(key="settings.0").click().run()
+    message = next(one for one in drawn.text_area if one.label == "User message")
+    assert message.disabled
+    assert any("The offline engine reads a prompt's name and fields" in one.value for one in drawn.caption)
