@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers.small import Rag
@@ -45,21 +43,15 @@ def session(beir: Path, folder: Path, saved: Path, stored: Path) -> list[tuple[s
     ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def checked_once() -> Iterator[None]:
-    """The built-in collection is checked for the first width; what is found is the same for the others."""
-    check, found = builtin.check, []
-
-    def once(*collection: Any) -> Any:
-        found.extend([] if found else [check(*collection)])
-        return found[0]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(builtin, "check", once)
-        yield
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a check of the built-in collection tells: tests/lab/test_builtin.py makes one."""
+    kinds = {f"a kind of question {number}": number for number in range(20)}
+    counts = {"documents": {"en": 212, "es": 213}, "words": 123_456, "kinds": kinds}
+    monkeypatch.setattr(builtin, "check", lambda *collection: (counts, []))
 
 
-@pytest.mark.usefixtures("checked_once")
+@pytest.mark.usefixtures("checked")
 @pytest.mark.parametrize("columns", [80, 120])
 def test_no_line_is_wider_than_the_terminal(
     ready: Path, rag: Rag, beir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int

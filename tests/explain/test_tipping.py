@@ -69,7 +69,8 @@ BEFORE_A_MODEL = {
     },
     "ensemble": {"templates", "rewriter_temperature", "k_rerank", "answer_prompt"},
 }  # fmt: skip
-EACH = int(os.environ.get("TIPPING_QUESTIONS", "13"))  # questions of each strategy
+EACH = int(os.environ.get("TIPPING_QUESTIONS", "3"))  # questions of each strategy
+DRAWN = 8  # values of each control
 settings = pytest.mark.parametrize(("name", "values"), SETTINGS, ids=lambda given: str(given))
 
 
@@ -104,21 +105,20 @@ def moved(tips: ControlTips, value: object, trace: Trace) -> dict[str, object]:
 def test_the_passages_change_at_the_value_and_not_before(
     full: Services, no_network: None, name: str, values: dict[str, object]
 ):
-    for question in [QUESTION, *random_questions(2)]:
-        trace = retrieve(full, name, question, **values)
-        now = {hit.id for hit in trace.ranking}
-        for tips in tipping_points(trace, silenced(full)):
-            for point in tips.points:
-                then = used(full, trace, **moved(tips, point.value, trace))
-                assert then != now
-                assert {passage.id for _, passage in point.gained} == then - now
-                assert {passage.id for _, passage in point.lost} == now - then
-                assert used(full, trace, **moved(tips, point.beside, trace)) == now
-                if isinstance(point.value, float):
-                    between = np.linspace(tips.current, point.beside, 12)
-                    assert all(used(full, trace, **moved(tips, float(one), trace)) == now for one in between)
-                elif isinstance(point.value, int) and not isinstance(point.value, bool):
-                    assert abs(point.value - point.beside) == 1
+    trace = retrieve(full, name, **values)
+    now = {hit.id for hit in trace.ranking}
+    for tips in tipping_points(trace, silenced(full)):
+        for point in tips.points:
+            then = used(full, trace, **moved(tips, point.value, trace))
+            assert then != now
+            assert {passage.id for _, passage in point.gained} == then - now
+            assert {passage.id for _, passage in point.lost} == now - then
+            assert used(full, trace, **moved(tips, point.beside, trace)) == now
+            if isinstance(point.value, float):
+                between = np.linspace(tips.current, point.beside, 5)
+                assert all(used(full, trace, **moved(tips, float(one), trace)) == now for one in between)
+            elif isinstance(point.value, int) and not isinstance(point.value, bool):
+                assert abs(point.value - point.beside) == 1
 
 
 @settings
@@ -132,7 +132,7 @@ def test_a_side_without_a_point_has_no_effect(full: Services, name: str, values:
             continue
         for bound, word in ((control.min, "own to"), (control.max, "p to")):
             if f"{word} {bound:g}" in tips.unmoved:
-                inner = np.linspace(tips.current, bound, 15)
+                inner = np.linspace(tips.current, bound, 6)
                 tried = np.unique(inner.round()).astype(int).tolist() if control.whole else inner.tolist()
                 for one in tried:
                     assert used(full, trace, **{control.name: one}) == now
@@ -152,7 +152,7 @@ def test_which_controls_move_without_a_model(full: Services, recipe: Recipe):
 def test_on_random_questions_and_settings_each_point_tips_at_its_value_and_not_beside_it(
     full: Services, recipe: Recipe
 ):
-    """A hundred questions over all strategies; TIPPING_QUESTIONS=100 asks a hundred of each strategy."""
+    """TIPPING_QUESTIONS=100 asks a hundred questions of each strategy."""
     chosen = random.Random(recipe.name)
     tipped = 0
     for question in random_questions(EACH):
@@ -179,14 +179,14 @@ def test_every_control_moves_without_a_model_in_some_setting_or_stands_before_on
         assert {control.name for control in recipe.controls} - free == BEFORE_A_MODEL[recipe.name]
 
 
-def fifty(control: Control, chosen: random.Random) -> list[object]:
+def drawn_values(control: Control, chosen: random.Random) -> list[object]:
     match control:
         case Number():
-            drawn = [chosen.uniform(control.min, control.max) for _ in range(48)]
+            drawn = [chosen.uniform(control.min, control.max) for _ in range(DRAWN - 2)]
             inner = [round(one) if control.whole else one for one in drawn]
             return [type(inner[0])(control.min), *inner, type(inner[0])(control.max)]
         case Weights():
-            return [[round(chosen.uniform(0.01, control.max), 3) for _ in range(3)] for _ in range(50)]
+            return [[round(chosen.uniform(0.01, control.max), 3) for _ in range(3)] for _ in range(DRAWN)]
         case Switch():
             return [True, False]
         case Choice():
@@ -195,7 +195,7 @@ def fifty(control: Control, chosen: random.Random) -> list[object]:
 
 
 @settings
-def test_fifty_values_of_every_free_control_call_nothing_and_equal_a_run_from_scratch(
+def test_values_of_every_free_control_call_nothing_and_equal_a_run_from_scratch(
     full: Services, no_network: None, name: str, values: dict[str, object]
 ):
     trace = retrieve(full, name, **values)
@@ -208,7 +208,7 @@ def test_fifty_values_of_every_free_control_call_nothing_and_equal_a_run_from_sc
         if control.name not in free:
             continue
         told = 0
-        for value in fifty(control, chosen):
+        for value in drawn_values(control, chosen):
             move = tuner.move({control.name: value})
             assert move.calls == 0
             if move.trace is None:  # such as α below 1 where nothing was judged
@@ -219,7 +219,7 @@ def test_fifty_values_of_every_free_control_call_nothing_and_equal_a_run_from_sc
             assert move.trace.ranking == scratch.ranking, (control.name, value)
             assert [hit.score for hit in move.trace.ranking] == [hit.score for hit in scratch.ranking]
             assert move.trace.controls == scratch.controls
-        assert told >= (1 if isinstance(control, Choice | Switch) else 50)
+        assert told >= (1 if isinstance(control, Choice | Switch) else DRAWN)
 
 
 def test_theta_tips_at_a_score_and_admits_its_passage(full: Services):
