@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from helpers.browser import ANSWER_MS, CHROMIUM, Visit
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from rag_core import NOTICE
 
@@ -29,8 +28,25 @@ def choose(page: Page, country: str) -> None:
     box.press("Enter")
 
 
-def test_the_chosen_country_leads_and_its_numbers_are_shown(visit: Visit) -> None:
+def test_a_passage_shows_whose_it_is_and_the_chosen_country_leads(visit: Visit) -> None:
     page = visit.page
+    visit.type("Who is offered a swab for group B streptococcus?")
+    visit.run()
+    visit.wait_until_done()
+    differing = page.locator(".rl-passage").filter(has_text="guidance differs").first
+    origin = differing.locator(".rl-origin")
+    for width, height in reversed(SIZES):
+        page.set_viewport_size({"width": width, "height": height})
+        expect(origin).to_be_visible()  # before it is opened
+        expect(origin).to_contain_text("ACOG 2020 (US) · RCOG 2017 (UK)")
+        expect(origin).to_contain_text(re.compile(r"\d+ years old"))
+        assert differing.evaluate("card => card.scrollWidth <= card.clientWidth + 1")
+    differing.locator("summary").click()
+    expect(differing).to_contain_text(
+        "Guidance differs: ACOG 2020 (US) says one thing, RCOG 2017 (UK) another."
+    )
+    expect(differing).to_contain_text("Newest source from 2020")
+
     visit.type(CORD)
     visit.run()
     visit.wait_until_done()
@@ -50,40 +66,18 @@ def test_the_chosen_country_leads_and_its_numbers_are_shown(visit: Visit) -> Non
     visit.assert_clean()
 
 
-@pytest.fixture(params=SIZES, ids=["wide", "narrow"])
-def sized(browser: Browser, app: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    visit = Visit(browser, app, *request.param)
-    yield visit
-    visit.context.close()
-
-
-def test_a_passage_shows_whose_it_is_who_differs_and_its_age_before_it_is_opened(sized: Visit) -> None:
-    sized.type("Who is offered a swab for group B streptococcus?")
-    sized.run()
-    sized.wait_until_done()
-    differing = sized.page.locator(".rl-passage").filter(has_text="guidance differs").first
-    origin = differing.locator(".rl-origin")
-    expect(origin).to_be_visible()
-    expect(origin).to_contain_text("ACOG 2020 (US) · RCOG 2017 (UK)")
-    expect(origin).to_contain_text(re.compile(r"\d+ years old"))
-    assert differing.evaluate("card => card.scrollWidth <= card.clientWidth + 1")
-    differing.locator("summary").click()
-    expect(differing).to_contain_text(
-        "Guidance differs: ACOG 2020 (US) says one thing, RCOG 2017 (UK) another."
-    )
-    expect(differing).to_contain_text("Newest source from 2020")
-
-
-def test_our_notice_is_on_screen_on_every_page_however_far_it_is_scrolled(sized: Visit, app: str) -> None:
-    page = sized.page
+def test_our_notice_is_on_screen_on_every_page_however_far_it_is_scrolled(visit: Visit, app: str) -> None:
+    page = visit.page
     for path in PAGES:
         page.goto(f"{app}/{path}")
         notice = page.locator(".rl-framing")
         expect(notice).to_contain_text(NOTICE, timeout=ANSWER_MS)
-        for to in ("0", "document.querySelector('[data-testid=stMain]').scrollHeight"):
-            page.evaluate(f"document.querySelector('[data-testid=stMain]').scrollTo(0, {to})")
-            expect(notice).to_be_in_viewport(ratio=1)
-            box = notice.bounding_box()
-            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-            seen = page.evaluate(f"document.elementFromPoint({x}, {y}).closest('.rl-framing') !== null")
-            assert seen, f"{path or 'compare'}: something covers it"
+        for width, height in SIZES:
+            page.set_viewport_size({"width": width, "height": height})
+            for to in ("0", "document.querySelector('[data-testid=stMain]').scrollHeight"):
+                page.evaluate(f"document.querySelector('[data-testid=stMain]').scrollTo(0, {to})")
+                expect(notice).to_be_in_viewport(ratio=1)
+                box = notice.bounding_box()
+                x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+                seen = page.evaluate(f"document.elementFromPoint({x}, {y}).closest('.rl-framing') !== null")
+                assert seen, f"{path or 'compare'}: something covers it, {width} wide"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from helpers.browser import CHROMIUM, ENGLISH, Visit, choose_passage
+from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, choose_passage
 from helpers.controls import every_recipe
 from helpers.fakes import QUESTION
 from playwright.sync_api import expect
@@ -82,4 +82,7 @@ def test_a_visitor_sees_why_passages_were_used_or_lost(visit: Visit):
     expect(why).to_have_count(3)
     for sentence in why.all_inner_texts():
         assert sentence.startswith(("Never retrieved: ", "Used at ", "Cut by "))
+    told = why.all_inner_texts()
+    page.reload()
+    expect(why).to_have_text(told, timeout=ANSWER_MS)  # and is open again
     visit.assert_clean()
