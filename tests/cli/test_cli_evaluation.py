@@ -287,6 +287,7 @@ def test_a_command_that_is_interrupted_says_what_was_spent(
             os.kill(os.getpid(), signal.SIGINT)
         return obliging(body)
 
+    before = signal.getsignal(signal.SIGINT)
     server.choose = interrupting
     for command in (SWEEP, ("eval", "--strategies", "multi_query", "--yes")):
         server.requests.clear()
@@ -294,7 +295,7 @@ def test_a_command_that_is_interrupted_says_what_was_spent(
         assert ran.code == 130
         assert "The run was stopped." in ran.err
         assert "Spent so far: $" in ran.err
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.parametrize(
