@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
+from threading import Semaphore
 
 import pytest
 import streamlit as st
 from helpers.browser import CHROMIUM, LEAN, Visit, serving
+from helpers.in_process import visitor
 from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import obliging
-from helpers.small import ROOT
 from helpers.source_files import write
 from playwright.sync_api import Browser, expect, sync_playwright
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.engine import engine
 from rag_core.indexing import CorpusStore, read_path
+from rag_core.lab.engines import Engines
 from rag_core.lab.lab import Lab
+from rag_core.lab.paid_models import PaidModels
+from rag_core.values.settings import Settings
 
 SOON_MS = 60_000  # for what is drawn without a model; the machine may be busy
 
@@ -103,6 +108,7 @@ def model(provider: OpenAIServer) -> OpenAIServer:
     """The provider behind `paid`, which has been asked nothing yet and answers every kind of prompt."""
     provider.requests.clear()
     provider.gone.clear()
+    provider.answered = Semaphore(0)
     provider.choose = obliging
     return provider
 
@@ -112,6 +118,36 @@ def paid_visit(browser: Browser, paid: str, model: OpenAIServer) -> Iterator[Vis
     visit = Visit(browser, paid)
     yield visit
     visit.context.close()
+
+
+Start = Callable[..., AppTest]
+
+
+@pytest.fixture
+def start(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Starts the app in this process as a new server with these settings would; no model is loaded again.
+
+    Without the address of a provider among them it has the offline engine.
+    """
+
+    def engines(settings: Settings, tell: object = None) -> Engines:
+        models = PaidModels(settings, lab.engines.prices)
+        return replace(lab.engines, paid=models.of_settings(), models=models)
+
+    def started(**environment: str) -> AppTest:
+        given = (
+            {"OPENAI_API_KEY": "test"} if "OPENAI_BASE_URL" in environment else {"RAG_LLM": "offline"}
+        )
+        for name, value in {"RAG_HOME": str(real_home), "RAG_HISTORY": "off", **given, **environment}.items():
+            monkeypatch.setenv(name, value)
+        st.cache_resource.clear()
+        engine().wait()
+        return visitor()
+
+    monkeypatch.setattr("rag_core.lab.opening.load_engines", engines)
+    monkeypatch.setattr("rag_core.warm_up", lambda *_: None, raising=False)
+    yield started
+    st.cache_resource.clear()
 
 
 @pytest.fixture
@@ -124,5 +160,5 @@ def drawn(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.setattr(lab, "others", lab.others)  # the engine sets it
     st.cache_resource.clear()
     engine().wait()
-    yield AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    yield visitor()
     st.cache_resource.clear()

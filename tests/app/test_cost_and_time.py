@@ -6,10 +6,11 @@ import re
 from dataclasses import replace
 
 import pytest
-from helpers.browser import CHROMIUM, ENGLISH, Visit
+from helpers.browser import ENGLISH
 from helpers.controls import every_recipe
 from helpers.fakes import QUESTION
-from playwright.sync_api import expect
+from helpers.in_process import ask, explain, html, text
+from streamlit.testing.v1 import AppTest
 
 import rag_core
 from pages.shared.amounts import money
@@ -65,43 +66,37 @@ def test_dollars_have_the_digits_they_need(dollars: float | None, shown: str):
     assert money(dollars) == shown
 
 
-@pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
-def test_a_visitor_sees_where_time_and_money_went(visit: Visit):
-    visit.pick(ENGLISH)
-    visit.run()
-    visit.wait_until_done()
-    page = visit.page
-    page.get_by_text("How it got here").nth(2).click()
-    box = page.get_by_test_id("stExpander").filter(has_text="How it got here").nth(2)
-    box.get_by_text("Cost and time", exact=True).click()
-    expect(box.locator(".rl-bill tbody tr")).to_have_count(6)  # five stages, and the total
-    rows = box.locator(".js-plotly-plot .ytick")
-    expect(rows.filter(has_text="Keyword search")).to_have_count(1)
-    expect(rows.filter(has_text="Embedding search")).to_have_count(1)
-    expect(box.locator(".rl-bill .rl-total")).to_contain_text("estimated")
+def test_a_visitor_sees_where_time_and_money_went(drawn: AppTest):
+    ask(drawn.run(), ENGLISH)
+    rows = explain(drawn, 2, "Cost and time").partition('rl-bill"')[2].partition("</table>")[0]
+    assert rows.count("<tr") == 1 + 5 + 1  # the head, five stages, and the total
+    assert "estimated" in rows.rpartition("<tr")[2]
 
-    page.get_by_text("Where did the time go, and what did it cost?").click()
-    models = page.get_by_role("region", name="Costs with other models")
-    expect(models).to_contain_text("gpt-4o-mini")
-    yours = models.get_by_role("row", name="your price")
-    typed = page.get_by_label("Your price for input (dollars per million tokens)", exact=True)
-    typed.fill("0")
-    typed.press("Enter")
-    expect(yours).to_contain_text("0.00 / 2.00")
-    typed = page.get_by_label("Your price for output (dollars per million tokens)", exact=True)
-    typed.fill("0")
-    typed.press("Enter")
-    expect(yours).to_contain_text("$0")
-    expect(models.locator("tbody tr").first).to_contain_text("your price")  # the cheapest stands first
+    models = costs_with_other_models(drawn)
+    assert any(row.startswith("gpt-4o-mini") for row in models)
+    drawn.number_input(key="cost.input").set_value(0.0).run()
+    assert any("0.00 / 2.00" in row for row in costs_with_other_models(drawn) if row.startswith("your price"))
+    drawn.number_input(key="cost.output").set_value(0.0).run()
+    cheapest = costs_with_other_models(drawn)[0]
+    assert cheapest.startswith("your price")
+    assert "$0" in cheapest
 
-    month = page.locator(".rl-month tbody tr").first
-    expect(month).to_contain_text("one question measured")
-    before = month.locator("b").inner_text()
-    days = page.get_by_label("Questions a day", exact=True)
-    days.fill("1000")
-    days.press("Enter")
-    expect(month.locator("b")).not_to_have_text(before)
-    tenfold = float(month.locator("b").inner_text().strip("$").replace(",", ""))
-    assert tenfold == pytest.approx(10 * float(before.strip("$").replace(",", "")), rel=0.01)
-    visit.assert_clean()
+    before = a_month(drawn)
+    drawn.number_input(key="cost.per_day").set_value(1000).run()
+    assert a_month(drawn) == pytest.approx(10 * before, rel=0.01)
+
+
+def costs_with_other_models(app: AppTest) -> list[str]:
+    """The rows of the table, the cheapest first."""
+    return table_after(html(app), "Costs with other models")
+
+
+def a_month(app: AppTest) -> float:
+    """The dollars in the first row of "What a month would cost"."""
+    first = table_after(html(app), "rl-month")[0]
+    return float(re.search(r"\$([\d,.]+)one question measured", first)[1].replace(",", ""))
+
+
+def table_after(shown: str, mark: str) -> list[str]:
+    body = shown.partition(mark)[2].partition("<tbody>")[2].partition("</tbody>")[0]
+    return [text("<tr" + row) for row in body.split("<tr")[1:]]

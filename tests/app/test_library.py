@@ -6,101 +6,99 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from helpers.browser import ANSWER_MS, CHROMIUM, Visit, strategy_boxes, tab
-from playwright.sync_api import Browser, Locator, Page, expect
+from helpers.browser import ANSWER_MS, CHROMIUM, strategy_boxes
+from helpers.in_process import html, text
+from playwright.sync_api import Browser, expect
+from streamlit.testing.v1 import AppTest
 
 import rag_core
 from rag_core.lab.lab import Lab
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
 WORDS = "anti-D rhesus"
 
 
-@pytest.fixture(params=[1440, 390])
-def page(browser: Browser, app: str, request: pytest.FixtureRequest) -> Page:
-    context = browser.new_context(viewport={"width": request.param, "height": 900})
+def search(app: AppTest, words: str) -> str:
+    """What the page shows after a search."""
+    next(one for one in app.text_input if one.label == "Words to search for").set_value(words).run()
+    assert not app.exception
+    return html(app)
+
+
+@pytest.fixture
+def documents(drawn: AppTest) -> AppTest:
+    return drawn.run().switch_page("pages/ask/documents.py").run()
+
+
+def told(app: AppTest) -> list[str]:
+    return [one.value for one in (*app.caption, *app.info)]
+
+
+def test_spanish_words_find_english_passages_too_and_say_so(documents: AppTest) -> None:
+    search(documents, "cesárea")
+    assert any(re.search("Searched for in English too: .*caesarean", one) for one in told(documents))
+    documents.button_group(key="library.language").set_value("en").run()
+    found = html(documents).split('class="rl-cut"')[1:]
+    assert found
+    assert all("· English · BM25" in text(one.partition("</button>")[0]) for one in found)
+    assert re.search("<mark>caesarean</mark>", html(documents), re.IGNORECASE)
+
+
+def test_words_that_no_passage_has_say_what_to_do(documents: AppTest) -> None:
+    search(documents, "xyloquine")
+    assert "No passage has any of these words. Try other words, or remove a filter." in told(documents)
+    search(documents, "")
+    assert any("Guidance cited by this document" in one.value for one in documents.markdown)
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
+def test_passages_are_found_by_their_words_open_their_document_and_lead_to_compare(
+    browser: Browser, app: str, lab: Lab
+) -> None:
+    """On a phone, where list and document stand one above the other, and then on a desk."""
+    context = browser.new_context(viewport={"width": 390, "height": 900})
     page = context.new_page()
     page.goto(f"{app}/documents")
     expect(page.locator(".rl-dot")).to_be_visible(timeout=ANSWER_MS)
-    yield page
-    context.close()
-
-
-def search(page: Page, words: str) -> None:
-    box = page.get_by_role("textbox", name="Words to search for")
-    box.fill(words)
-    box.press("Enter")
-
-
-def found(page: Page) -> Locator:
-    return page.locator(".st-key-found")
-
-
-def test_passages_are_found_by_their_words_and_open_their_document(page: Page, lab: Lab) -> None:
     hits = rag_core.search_passages(lab, WORDS).hits
     documents = {hit.passage.doc_id for hit in hits}
-    search(page, WORDS)
+    box = page.get_by_role("textbox", name="Words to search for")
+    box.fill(WORDS)
+    box.press("Enter")
     expect(page.get_by_text(f"{len(hits)} passages found in {len(documents)} documents")).to_be_visible()
-    expect(found(page).locator(".rl-cut")).to_have_count(20)
-    best = found(page).locator(".rl-cut").first
+    found = page.locator(".st-key-found")
+    expect(found.locator(".rl-cut")).to_have_count(20)
+    best = found.locator(".rl-cut").first
     expect(best).to_contain_text(f"{hits[0].passage.heading} · English · BM25 {hits[0].score:.2f}")
     expect(best.locator("mark").first).to_have_text(re.compile("anti|rhesus|d", re.IGNORECASE))
 
-    found(page).get_by_role("button", name=re.compile(r"^2\. ")).click()
+    found.get_by_role("button", name=re.compile(r"^2\. ")).click()
     second = hits[1].passage
     opened = page.locator(".rl-opened")
     back = page.get_by_role("button", name="Back to the results")
-    if page.viewport_size == {"width": 390, "height": 900}:  # one above the other
-        expect(opened).to_be_in_viewport(ratio=0.5)
-        back.click()
-        expect(best).to_be_in_viewport()
-        found(page).get_by_role("button", name=re.compile(r"^2\. ")).click()
-    else:
-        expect(back).to_be_hidden()
+    expect(opened).to_be_in_viewport(ratio=0.5)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    back.click()
+    expect(best).to_be_in_viewport()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    found.get_by_role("button", name=re.compile(r"^2\. ")).click()
+    expect(back).to_be_hidden()
     expect(opened).to_contain_text(second.text.split("\n")[0][:80])
     number, pieces = rag_core.position_of(second) + 1, rag_core.size_of(lab, second)
     about = f"{number}. {second.heading} · {pieces} word pieces, {len(second.text)} characters"
     expect(opened).to_contain_text(about)
     expect(opened.locator(".rl-context")).to_contain_text("Context:")
+    found.get_by_role("button", name=re.compile("^Show ")).click()
+    expect(found.locator(".rl-cut")).to_have_count(min(40, len(hits)))
 
-    found(page).get_by_role("button", name=re.compile("^Show ")).click()
-    expect(found(page).locator(".rl-cut")).to_have_count(min(40, len(hits)))
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-
-
-def test_spanish_words_find_english_passages_too_and_say_so(page: Page) -> None:
-    search(page, "cesárea")
-    expect(page.get_by_text(re.compile("Searched for in English too: .*caesarean"))).to_be_visible()
-    page.locator(".st-key-library-language").get_by_text("English", exact=True).click()
-    expect(found(page).locator(".rl-cut").first).to_contain_text("· English · BM25")
-    expect(found(page).locator("mark", has_text=re.compile("caesarean", re.IGNORECASE)).first).to_be_visible()
-
-
-def test_words_that_no_passage_has_say_what_to_do(page: Page) -> None:
-    search(page, "xyloquine")
-    expect(
-        page.get_by_text("No passage has any of these words. Try other words, or remove a filter.")
-    ).to_be_visible()
-    search(page, "")
-    expect(page.get_by_text("Guidance cited by this document")).to_be_visible()
-
-
-def test_contexts_are_compared_with_and_without(visit: Visit) -> None:
-    page = visit.page
-    tab(page, "Documents").click()
     page.get_by_role("link", name="Compare with and without contexts").click()
     boxes = strategy_boxes(page)
     expect(boxes).to_have_count(2)
-    expect(boxes.first).to_have_value("Contextual retrieval")
-    expect(boxes.last).to_have_value("Contextual retrieval")
-    visit.type("When is anti-D given?")
-    visit.run()
-    visit.wait_until_done(columns=2)
+    for place in range(2):
+        expect(boxes.nth(place)).to_have_value("Contextual retrieval")
     address = parse_qs(urlsplit(page.url).query)
     assert address["s"] == ["contextual", "contextual"]
     assert {name: value for name, value in address.items() if name.endswith(".enriched")} == {
         "2.enriched": ["false"]
     }
+    context.close()

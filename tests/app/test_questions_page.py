@@ -2,184 +2,147 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from helpers.behaviours import Hang
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, SPANISH, Visit, serving
+from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, SPANISH, Visit
+from helpers.in_process import ask, html, press, text, visitor
 from helpers.openai_server import OpenAIServer, role_of
 from helpers.provider_lab import obliging
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 from pydantic import SecretStr
+from streamlit.testing.v1 import AppTest
 
 from rag_core.history import History, open_history
-from rag_core.lab.lab import Lab
 from rag_core.prompts.prompt import ANSWER
 from rag_core.values.settings import Settings
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
 PRIVATE = "Ewa Nowak, b. 1986-04-30: when is anti-D given?"
 REDACTED = "[name and date of birth]: when is anti-D given?"
+Start = Callable[..., AppTest]
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'history.db'}"
+def database(tmp_path: Path) -> dict[str, str]:
+    """The settings that name this test's own history."""
+    return {"RAG_HISTORY": "on", "RAG_DATABASE_URL": f"sqlite:///{tmp_path / 'history.db'}"}
 
 
 @pytest.fixture
-def kept(database: str) -> History:
-    history = open_history(Settings(database_url=SecretStr(database)))
+def kept(database: dict[str, str]) -> History:
+    history = open_history(Settings(database_url=SecretStr(database["RAG_DATABASE_URL"])))
     assert history
     return history
 
 
-Start = Callable[..., Visit]
+def questions(app: AppTest) -> AppTest:
+    app.switch_page("pages/ask/questions.py").run()
+    assert not app.exception
+    return app
 
 
-@pytest.fixture
-def start(browser: Browser, lab: Lab, real_home: Path, database: str) -> Iterator[Start]:
-    """Starts the app, on this test's own history, and visits it."""
-    with ExitStack() as apps:
-
-        def run(**environment: str) -> Visit:
-            set_ = {
-                "RAG_HOME": str(real_home),
-                "RAG_LLM": "offline",
-                "RAG_DATABASE_URL": database,
-                **environment,
-            }
-            visit = Visit(browser, apps.enter_context(serving(**set_)))
-            apps.callback(visit.context.close)
-            return visit
-
-        yield run
+def opened(app: AppTest, run: str) -> AppTest:
+    app.query_params["run"] = run
+    return app.run()
 
 
-def ask(visit: Visit, question: str) -> str:
-    """Ask and wait; the address of the comparison, without the server."""
-    visit.type(question)
-    visit.run()
-    expect(visit.results_for(question)).to_be_visible(timeout=ANSWER_MS)
-    visit.wait_until_done()
-    visit.page.wait_for_url("**/?*run=*")
-    return visit.page.url.partition("?")[2]
-
-
-def questions(visit: Visit) -> Page:
-    visit.page.goto(f"{visit.page.url.partition('?')[0].rstrip('/')}/questions")
-    expect(visit.page.get_by_role("heading", name="Questions asked")).to_be_visible(timeout=60_000)
-    return visit.page
-
-
-def shown(page: Page) -> list[str]:
-    return page.locator(".rl-answer, .rl-passages, .rl-rewrites, .rl-stages, .rl-table").all_text_contents()
+def shown(app: AppTest) -> list[str]:
+    """What stands in the columns, but for the line that tells how long each stage took here."""
+    return re.findall(r'<(?:div|ul|table) class="rl-(?:said|passages|rewrites|stages|table).*', html(app))
 
 
 def test_a_question_is_opened_again_by_another_server_without_a_call(
-    start: Start, server: OpenAIServer
+    start: Start, server: OpenAIServer, database: dict[str, str]
 ) -> None:
-    server.choose = obliging
-    model = {"RAG_LLM": "openai", "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "test"}
-    before = start(**model)
-    address = ask(before, ENGLISH)
-    expect(before.page.locator(".js-plotly-plot")).to_have_count(2)
-    drawn, calls = shown(before.page), len(server.requests)
+    model = {"OPENAI_BASE_URL": server.url, **database}
+    before = start(**model).run()
+    ask(before, ENGLISH)
+    run, calls = before.query_params["run"], len(server.requests)
     assert calls > 0
-    after = start(**model)
-    after.page.goto(f"{after.page.url}?{address}")
-    expect(after.page.get_by_text("Nothing was run again.")).to_be_visible(timeout=60_000)
-    expect(after.page.locator(".js-plotly-plot")).to_have_count(2)
-    assert shown(after.page) == drawn
+    after = opened(start(**model), run)
+    assert ["Nothing was run again." in one.value for one in after.caption if "history" in one.value] == [True]
+    assert len(shown(after)) > 0
+    assert shown(after) == shown(before)
+    assert len(after.get("plotly_chart")) == len(before.get("plotly_chart")) == 2
     assert len(server.requests) == calls
-    expect(after.page.get_by_label("Question", exact=True)).to_have_value(ENGLISH)
-    after.assert_clean()
+    assert after.text_area(key="question").value == ENGLISH
 
 
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
 def test_a_comparison_that_the_app_did_not_live_to_finish_is_kept_as_far_as_it_came(
-    start: Start, server: OpenAIServer
+    paid_visit: Visit, model: OpenAIServer, paid_home: Path, start: Start
 ) -> None:
-    server.choose = lambda body: Hang(after=3) if role_of(body) == ANSWER.purpose else obliging(body)
-    model = {
-        "RAG_LLM": "openai",
-        "OPENAI_BASE_URL": server.url,
-        "OPENAI_API_KEY": "test",
-        "RAG_TIMEOUT": "300",
-    }
-    before = start(**model)
-    before.type(ENGLISH)
-    before.run()
-    expect(before.page.locator(".rl-live")).to_have_count(3, timeout=ANSWER_MS)
-    before.page.wait_for_url("**/?*run=*")
-    address, calls = before.page.url.partition("?")[2], len(server.requests)
-    after = start(**model)
-    after.page.goto(f"{after.page.url}?{address}")
-    expect(after.results_for(ENGLISH)).to_be_visible(timeout=60_000)
-    expect(after.page.get_by_text("this strategy was still running, or the app ended first")).to_have_count(3)
-    expect(after.run_button).to_be_enabled()
-    assert len(server.requests) == calls
+    model.choose = lambda body: Hang(after=3) if role_of(body) == ANSWER.purpose else obliging(body)
+    paid_visit.type(ENGLISH)
+    paid_visit.run()
+    expect(paid_visit.page.locator(".rl-live")).to_have_count(3, timeout=ANSWER_MS)
+    paid_visit.page.wait_for_url("**/?*run=*")
+    run, calls = paid_visit.page.url.partition("run=")[2], len(model.requests)
+    after = opened(
+        start(RAG_HOME=str(paid_home), RAG_HISTORY="on", OPENAI_BASE_URL=model.url), run.partition("&")[0]
+    )
+    assert f"Results for: {ENGLISH}" in text(html(after))
+    assert html(after).count("this strategy was still running, or the app ended first") == 3
+    assert not next(one for one in after.button if one.label == "Run").disabled
+    assert len(model.requests) == calls
+    paid_visit.stop_button.click()
 
 
-def test_questions_are_found_opened_and_deleted(start: Start, kept: History) -> None:
-    visit = start()
-    first = ask(visit, SPANISH)
-    ask(visit, ENGLISH)
-    page = questions(visit)
-    rows = page.get_by_role("button", name="Open again")
-    expect(rows).to_have_count(2)
-    page.get_by_label("Words in the question").fill("riesgos CESAREA")
-    page.get_by_label("Words in the question").press("Enter")
-    expect(rows).to_have_count(1)
-    rows.click()
-    expect(visit.results_for(SPANISH)).to_be_visible()
-    assert first in page.url
-    page = questions(visit)
-    page.get_by_role("button", name="Delete", exact=True).last.click()
-    expect(rows).to_have_count(1)
+def test_questions_are_found_opened_and_deleted(
+    start: Start, database: dict[str, str], kept: History
+) -> None:
+    app = start(**database).run()
+    ask(app, SPANISH)
+    first = app.query_params["run"]
+    ask(app, ENGLISH)
+    rows = [one.label for one in questions(app).button]
+    assert rows.count("Open again") == 2
+    app.text_input(key="questions.words").set_value("riesgos CESAREA").run()
+    assert [one.label for one in app.button].count("Open again") == 1
+    press(app, "Open again")
+    assert f"Results for: {SPANISH}" in text(html(app))
+    assert app.query_params["run"] == first
+    questions(app)
+    app.text_input(key="questions.words").set_value("").run()
+    press(app, "Delete", -1)
     assert [one.question for one in kept.search()] == [ENGLISH]
-    page.goto(f"{page.url.removesuffix('questions')}?{first}")  # nor does the server's memory have it
-    expect(page.get_by_text("no longer stored")).to_be_visible()
-    page = questions(visit)
-    page.get_by_role("button", name="Delete all").click()
-    page.get_by_role("button", name="Delete 1 question").click()
-    expect(page.get_by_text("No question has been asked yet.")).to_be_visible()
+    gone = opened(visitor(), first)  # nor does the server's memory have it
+    assert ["no longer stored" in one.value for one in gone.info] == [True]
+    questions(app)
+    press(app, "Delete 1 question")
     assert kept.count() == 0
+    assert [one.value for one in app.info] == ["No question has been asked yet."]
 
 
-def test_switched_off_it_keeps_nothing(start: Start, kept: History) -> None:
-    visit = start(RAG_HISTORY="off")
-    ask(visit, ENGLISH)
-    expect(questions(visit).get_by_text("RAG_HISTORY is off")).to_be_visible()
+def test_switched_off_it_keeps_nothing(start: Start, database: dict[str, str], kept: History) -> None:
+    app = start(**database | {"RAG_HISTORY": "off"}).run()
+    ask(app, ENGLISH)
+    assert ["RAG_HISTORY is off" in one.value for one in questions(app).info] == [True]
     assert kept.count() == 0
 
 
 def test_a_history_that_cannot_be_written_costs_a_warning_and_no_answer(start: Start, tmp_path: Path) -> None:
     (tmp_path / "blocked").write_text("not a folder")
-    visit = start(RAG_DATABASE_URL=f"sqlite:///{tmp_path}/blocked/history.db")
-    ask(visit, ENGLISH)
-    warning = visit.page.get_by_text("This question is not in the history.")
-    expect(warning).to_have_count(1)
-    expect(warning).to_contain_text("RAG_HISTORY=off")
-    expect(visit.page.locator(".rl-answer")).to_have_count(3)
+    app = start(RAG_HISTORY="on", RAG_DATABASE_URL=f"sqlite:///{tmp_path}/blocked/history.db").run()
+    ask(app, ENGLISH)
+    (warning,) = app.warning
+    assert "This question is not in the history." in warning.value
+    assert "RAG_HISTORY=off" in warning.value
+    assert html(app).count('class="rl-answer"') == 3
 
 
 def test_a_private_question_is_kept_only_as_it_was_sent(
-    start: Start, kept: History, server: OpenAIServer
+    start: Start, database: dict[str, str], kept: History, server: OpenAIServer
 ) -> None:
-    server.choose = obliging
-    outside = server.url.replace("127.0.0.1", "0.0.0.0")
-    visit = start(RAG_LLM="openai", OPENAI_BASE_URL=outside, OPENAI_API_KEY="test")
-    visit.type(PRIVATE)
-    visit.run()
-    expect(visit.page.locator(".rl-held")).to_be_visible(timeout=ANSWER_MS)
+    app = start(OPENAI_BASE_URL=server.url.replace("127.0.0.1", "0.0.0.0"), **database).run()
+    ask(app, PRIVATE)
+    assert 'class="rl-held"' in html(app)
     assert kept.count() == 0
-    visit.page.get_by_role("button", name="Redact and run").click()
-    visit.wait_until_done()
+    press(app, "Redact and run")
     (entry,) = kept.search()
     assert entry.question == REDACTED
     record = kept.find(entry.id)

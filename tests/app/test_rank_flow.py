@@ -1,14 +1,15 @@
-"""The rank flow as a chart, and the explanations under a result in a real browser."""
+"""The rank flow as a chart, and the explanations under a result."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
-import pytest
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, choose_passage
+from helpers.browser import ENGLISH
 from helpers.controls import every_recipe
 from helpers.fakes import QUESTION
-from playwright.sync_api import expect
+from helpers.in_process import ask, explain, html, text, visitor
+from streamlit.testing.v1 import AppTest
 
 from pages.shared.rank_flow import LOWEST, MOST, rank_flow
 from rag_core import Recipe, build, fates, flow_columns
@@ -50,39 +51,39 @@ def test_a_title_cannot_become_a_tag(full: Services):
     assert "%{y}" not in line.hovertemplate
 
 
-@pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
-def test_a_visitor_sees_why_passages_were_used_or_lost(visit: Visit):
-    visit.pick(ENGLISH)
-    visit.run()
-    visit.wait_until_done()
-    page = visit.page
-    expect(page.locator(".js-plotly-plot")).to_have_count(2)  # nothing is drawn in a closed box
-    page.get_by_text("How it got here").nth(2).click()
-    box = page.get_by_test_id("stExpander").filter(has_text="How it got here").nth(2)
-    expect(box.get_by_text("Dense", exact=False).first).to_be_visible()  # the stages come first
-    box.get_by_text("Rank flow", exact=True).click()
-    expect(box.locator(".js-plotly-plot")).to_be_visible()
-    expect(box.locator(".js-plotly-plot .xtick")).to_have_text(
-        ["1. BM25", "2. Dense", "3. Fusion", "4. Cut", "5. MMR", "6. Answer"]
-    )
+def test_a_visitor_sees_why_passages_were_used_or_lost(drawn: AppTest):
+    ask(drawn.run(), ENGLISH)
+    assert len(drawn.get("plotly_chart")) == 2  # nothing is drawn in a closed box
+    assert 'class="rl-stages"' in explain(drawn, 2, "Stages")
+    explain(drawn, 2, "Rank flow")
+    charts = [json.loads(one.proto.spec) for one in drawn.get("plotly_chart")]
+    assert len(charts) == 3
+    lists = ["1. BM25", "2. Dense", "3. Fusion", "4. Cut", "5. MMR", "6. Answer"]
+    assert lists in [chart["data"][0].get("x") for chart in charts]
+    fates = explain(drawn, 2, "Fates")
+    assert fates.count('class="rl-used"') == 5
+    assert "cut by" in fates.partition('class="rl-lost"')[2].partition("</tr>")[0]
+    assert "/ (60 + " in explain(drawn, 2, "Scores").partition('class="rl-parts"')[2].partition("</ul>")[0]
+    tips = text(explain(drawn, 2, "Tipping points").partition('class="rl-tips"')[2].partition("</dl>")[0])
+    assert "Passages used 5" in tips
+    assert "→ 6" in tips
 
-    box.get_by_text("Fates", exact=True).click()
-    expect(box.locator("tr.rl-used")).to_have_count(5)
-    expect(box.locator("tr.rl-lost").first).to_contain_text("cut by")
-    box.get_by_text("Scores", exact=True).click()
-    expect(box.locator(".rl-parts").first).to_contain_text("/ (60 + ")
-    box.get_by_text("Tipping points", exact=True).click()
-    expect(box.locator(".rl-tips")).to_contain_text("Passages used 5")
-    expect(box.locator(".rl-tips")).to_contain_text("→ 6")
 
-    page.get_by_text("Why not this one?").click()
-    choose_passage(page, "Testing for gestational diabetes")
-    why = page.get_by_test_id("stExpander").filter(has_text="Why not this one?").locator(".rl-tips dd")
-    expect(why).to_have_count(3)
-    for sentence in why.all_inner_texts():
-        assert sentence.startswith(("Never retrieved: ", "Used at ", "Cut by "))
-    told = why.all_inner_texts()
-    page.reload()
-    expect(why).to_have_text(told, timeout=ANSWER_MS)  # and is open again
-    visit.assert_clean()
+def test_why_not_this_one_is_told_for_every_column_and_found_again(drawn: AppTest):
+    ask(drawn.run(), ENGLISH)
+    drawn.session_state["why_not"] = True
+    choice = drawn.run().selectbox(key="why_not.passage")
+    choice.set_value(next(one for one in choice.options if "gestational diabetes" in one)).run()
+    told = why_not(drawn)
+    assert len(told) == 3
+    assert all(one.startswith(("Never retrieved: ", "Used at ", "Cut by ")) for one in told)
+    again = visitor()  # as after a reload
+    again.query_params["run"] = drawn.query_params["run"]
+    assert why_not(again.run()) == told
+
+
+def why_not(app: AppTest) -> list[str]:
+    """What is said of the chosen passage, for each column."""
+    assert not app.exception
+    said = html(app).partition('<dl class="rl-tips">')[2].partition("</dl>")[0]
+    return [text(one.partition("</dd>")[0]) for one in said.split("<dd>")[1:]]

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from helpers.behaviours import Reply
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, serving
-from helpers.openai_server import OpenAIServer, serve
-from helpers.provider_lab import obliging
+from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit
+from helpers.in_process import ask, html, press, text
+from helpers.openai_server import OpenAIServer
 from playwright.sync_api import Browser, Locator, Page, expect
+from streamlit.testing.v1 import AppTest
 
-from rag_core.lab.lab import Lab
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
 FREE = re.compile(r"^0 model calls, [\d.]+ ms")
 # the sum of all layout shifts from now on, also of those soon after an input
 SHIFTS = """() => {
@@ -50,7 +44,7 @@ def settle(page: Page) -> None:
     expect(page.locator(".rl-knob-note span").first).to_be_visible(timeout=ANSWER_MS)
 
 
-def ask(visit: Visit) -> None:
+def run(visit: Visit) -> None:
     visit.type(ENGLISH)
     visit.run()
     expect(counter(visit.page)).to_have_text(FREE, timeout=ANSWER_MS)
@@ -71,9 +65,11 @@ def tune(browser: Browser, app: str) -> Iterator[Visit]:
     visit.context.close()
 
 
-def test_a_moved_control_redraws_the_ranks_and_calls_no_model(tune: Visit) -> None:
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
+def test_a_moved_control_redraws_the_ranks_and_a_kept_setting_is_a_column_of_compare(tune: Visit) -> None:
     page = tune.page
-    ask(tune)
+    run(tune)
     settle(page)
     first = used(page)
     assert len(first) == 5
@@ -101,11 +97,7 @@ def test_a_moved_control_redraws_the_ranks_and_calls_no_model(tune: Visit) -> No
     expect(slider(page, "mmr_lambda")).to_have_value("0.5")
     assert set_in_address(page, "mmr_lambda") == ["0.5"]
 
-
-def test_a_kept_setting_is_a_column_of_compare_with_the_question(tune: Visit) -> None:
-    page = tune.page
-    ask(tune)
-    move(page, "mmr_lambda", "ArrowLeft", 2, "0.6")
+    settle(page)
     keep = page.get_by_role("button", name="Keep as a column")
     keep.click()
     expect(keep).to_be_disabled()  # one column a setting
@@ -113,36 +105,17 @@ def test_a_kept_setting_is_a_column_of_compare_with_the_question(tune: Visit) ->
     keep.click()
     page.get_by_role("link", name="Open Compare (2 columns kept)").click()
     expect(page.get_by_label("Question", exact=True)).to_have_value(ENGLISH)
-    chips = page.locator(".rl-chip")
-    expect(chips).to_have_count(2)
-    expect(chips.nth(0)).to_have_text("changed: λ 0.6")
-    expect(chips.nth(1)).to_have_text("changed: λ 0.6, passages used 3")
-    tune.run()
-    tune.wait_until_done(2)
+    expect(page.locator(".rl-chip")).to_have_text(["changed: λ 0.5", "changed: λ 0.5, passages used 3"])
 
 
-def test_a_control_that_cannot_act_is_disabled_and_says_why(tune: Visit) -> None:
-    page = tune.page
-    ask(tune)
-    page.get_by_text("Variety step (MMR)").click()
-    expect(slider(page, "mmr_lambda")).to_be_disabled()
-    expect(page.locator(".rl-knob-note", has_text="Acts only while MMR is on.")).to_be_visible()
-    expect(counter(page)).to_have_text(FREE)
-
-
-def test_links_to_sweeps_at_the_old_address_lead_to_search_settings(browser: Browser, app: str) -> None:
-    page = browser.new_page()
-    page.goto(f"{app}/tune?sweep=gone")
-    expect(page.get_by_role("heading", name="Search settings", exact=True)).to_be_visible(timeout=ANSWER_MS)
-    page.close()
-
-
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
 def test_on_a_phone_the_counter_stays_in_view_and_nothing_scrolls_sideways(
     browser: Browser, app: str
 ) -> None:
     visit = Visit(browser, f"{app}/tune", width=390, height=844)
     page = visit.page
-    ask(visit)
+    run(visit)
     slider(page, "mmr_lambda").scroll_into_view_if_needed()
     move(page, "mmr_lambda", "ArrowLeft", 1, "0.65")
     expect(counter(page)).to_be_in_viewport()
@@ -150,47 +123,46 @@ def test_on_a_phone_the_counter_stays_in_view_and_nothing_scrolls_sideways(
     visit.context.close()
 
 
-@pytest.fixture(scope="module")
-def provider() -> Iterator[OpenAIServer]:
-    with serve() as server:
-        server.choose = obliging
-        yield server
-
-
-@pytest.fixture(scope="module")
-def paid(lab: Lab, real_home: Path, provider: OpenAIServer) -> Iterator[str]:
-    """The app with a language model for every role."""
-    settings = {"OPENAI_BASE_URL": provider.url, "OPENAI_API_KEY": "test", "RAG_HISTORY": "off"}
-    with serving(RAG_HOME=str(real_home), **settings) as address:
-        yield address
+def test_a_control_that_cannot_act_is_disabled_and_says_why(drawn: AppTest) -> None:
+    app = on_tune(drawn)
+    ask(app, ENGLISH)
+    app.toggle(key="tune.hybrid_rrf.mmr").set_value(False).run()
+    assert app.slider(key="tune.hybrid_rrf.mmr_lambda").disabled
+    assert "Acts only while MMR is on." in text(html(app))
+    assert FREE.match(counted(app))
 
 
 def test_with_a_language_model_nothing_is_sent_before_run(
-    browser: Browser, paid: str, provider: OpenAIServer
+    start: Callable[..., AppTest], server: OpenAIServer
 ) -> None:
-    visit = Visit(browser, f"{paid}/tune")
-    page = visit.page
-    page.get_by_role("combobox", name="Strategy").click()
-    page.get_by_role("option", name="Multi-query").click()
-    ask(visit)
-    sent = len(provider.requests)
+    app = on_tune(start(OPENAI_BASE_URL=server.url))
+    app.selectbox(key="tune.strategy").set_value("multi_query").run()
+    ask(app, ENGLISH)
+    sent = len(server.requests)
     assert sent == 3 + 1  # the rewrites and the answer
-    expect(page.get_by_text("was written for an earlier ranking")).to_have_count(0)
+    assert "was written for an earlier ranking" not in text(html(app))
 
-    move(page, "k_final", "ArrowLeft", 3, "5")
-    expect(counter(page)).to_have_text(FREE)
-    expect(page.get_by_text("This answer was written for an earlier ranking (the defaults).")).to_be_visible()
-    assert len(provider.requests) == sent
+    app.slider(key="tune.multi_query.k_final").set_value(5).run()
+    assert FREE.match(counted(app))
+    assert "This answer was written for an earlier ranking (the defaults)." in text(html(app))
+    # the temperature and the templates
+    assert text(html(app)).count("May need Run: 3 rewriting calls") == 2
+    app.slider(key="tune.multi_query.rewriter_temperature").set_value(0.35).run()
+    assert "This setting needs a run: 3 rewriting calls" in counted(app)
+    assert len(server.requests) == sent
 
-    note = page.locator(".rl-knob-note", has_text="May need Run: 3 rewriting calls")
-    expect(note).to_have_count(2)  # the temperature and the templates
-    move(page, "rewriter_temperature", "ArrowRight", 1, "0.35")
-    expect(counter(page)).to_contain_text("This setting needs a run: 3 rewriting calls")
-    assert len(provider.requests) == sent
+    server.choose = lambda body: Reply("Call your midwife now [1].")
+    press(app, "Run this setting")
+    assert "Call your midwife now" in text(html(app))
+    assert FREE.match(counted(app))
+    assert len(server.requests) == sent + 3 + 1
 
-    provider.choose = lambda body: Reply("Call your midwife now [1].")
-    page.get_by_role("button", name="Run this setting").click()
-    expect(page.get_by_text("Call your midwife now").first).to_be_visible(timeout=ANSWER_MS)
-    expect(counter(page)).to_have_text(FREE)
-    assert len(provider.requests) == sent + 3 + 1
-    visit.context.close()
+
+def on_tune(app: AppTest) -> AppTest:
+    return app.run().switch_page("pages/ask/tune.py").run()
+
+
+def counted(app: AppTest) -> str:
+    """The line that counts model calls."""
+    assert not app.exception
+    return text("<p" + html(app).partition('class="rl-counter')[2].partition("</p>")[0])

@@ -208,12 +208,3 @@ class Watched:
 def tab(page: Page, name: str) -> Locator:
     """The link to a page in the top navigation."""
     return page.get_by_test_id("stTopNavLink").filter(has_text=name)
-
-
-def choose_passage(page: Page, title: str) -> None:
-    """Pick a passage in "Why not this one?"."""
-    choice = page.get_by_role("combobox", name="A passage of the collection")
-    expect(choice).to_be_visible()
-    wait_until_drawn(page)
-    choice.fill(title)
-    page.get_by_role("option", name=title).first.click()
