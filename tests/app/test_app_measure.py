@@ -1,4 +1,4 @@
-"""The measuring pages in a real browser: empty, running, done, on a phone."""
+"""The measuring pages: empty, running, done, on a phone."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import itertools
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 from helpers.browser import CHROMIUM, serving
+from helpers.in_process import visitor
 from helpers.small import DOCUMENTS
 from playwright.sync_api import Browser, Page, expect
+from streamlit.testing.v1 import AppTest
 
 from pages.shared import plots
+from pages.shared.measuring import FOLDER_LABEL, jobs
 from rag_core.evaluation import Point
 from rag_core.lab.lab import Lab
 
 MEASURED_MS = 120_000  # the machine may be busy
-SWEPT_MS = 300_000
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +79,8 @@ def choose_folder(page: Page, folder: Path) -> None:
     box.press("Enter")
 
 
+@pytest.mark.browser
+@in_browser
 def test_measuring_from_nothing_to_single_questions(browser: Browser, app: str, folder: Path) -> None:
     page, errors = page_at(browser, f"{app}/results")
     expect(page.get_by_text("Nothing has been measured yet.")).to_be_visible(timeout=MEASURED_MS)
@@ -100,6 +102,10 @@ def test_measuring_from_nothing_to_single_questions(browser: Browser, app: str, 
         4, timeout=MEASURED_MS
     )  # intervals, pairs, by language, front
     expect(page.get_by_text("wins", exact=False).first).to_be_visible()
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1440, "height": 1000})
 
     page.get_by_role("tab", name="Stage by stage").click()
     shown = page.get_by_role("tabpanel", name="Stage by stage").get_by_test_id("stDataFrame")
@@ -128,39 +134,6 @@ def test_measuring_from_nothing_to_single_questions(browser: Browser, app: str, 
     page.context.close()
 
 
-def test_tuning_ends_in_the_compare_page(browser: Browser, app: str, folder: Path) -> None:
-    page, errors = page_at(browser, f"{app}/search-settings")
-    expect(page.get_by_text("Nothing has been searched yet.")).to_be_visible(timeout=MEASURED_MS)
-    choose_folder(page, folder)
-    page.get_by_role("combobox", name="At most").click()
-    page.get_by_role("option", name="100 settings").click()
-    page.get_by_role("button", name="Search:").click()
-    expect(page.get_by_text("Winner:")).to_be_visible(timeout=SWEPT_MS)
-    agreed = page.get_by_text("gave exactly the scores of the sweep")
-    expect(agreed).to_have_text(re.compile(r"(\d+) of \1 gave exactly"))
-    expect(page.locator(".js-plotly-plot")).to_have_count(3, timeout=MEASURED_MS)
-    winner = page.get_by_test_id("stMarkdownContainer").filter(has_text="Winner:").inner_text()
-    wanted = re.search(r"λ ([\d.]*\d)", winner)
-    assert wanted, winner
-    page.get_by_role("link", name="Open the winner in Compare").click()
-    expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
-    page.get_by_role("button", name="Settings").first.click()
-    slider = page.get_by_role("slider", name="mmr_lambda")
-    expect(slider).to_have_value(f"{float(wanted[1]):g}")
-    assert errors == []
-    page.context.close()
-
-
-@pytest.mark.parametrize("path", ["measure", "results", "search-settings", "history"])
-def test_a_phone_does_not_scroll_sideways(browser: Browser, app: str, path: str) -> None:
-    page, errors = page_at(browser, f"{app}/{path}", width=390)
-    expect(page.get_by_role("heading").first).to_be_visible(timeout=MEASURED_MS)
-    page.wait_for_timeout(1500)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert errors == []
-    page.context.close()
-
-
 def progress_of(page: Page) -> int:
     """How many of the 1,002 records (334 questions by 3 strategies) are there."""
     line = page.get_by_text(re.compile(r"measuring [\d,]+ of 1,002"))
@@ -170,6 +143,8 @@ def progress_of(page: Page) -> int:
     return int(found[1].replace(",", ""))
 
 
+@pytest.mark.browser
+@in_browser
 def test_a_measurement_belongs_to_the_server(browser: Browser, app: str) -> None:
     """Found again after a reload and from another browser, stopped there, continued here."""
     page, errors = page_at(browser, f"{app}/measure")
@@ -203,29 +178,51 @@ def test_a_measurement_belongs_to_the_server(browser: Browser, app: str) -> None
     other.context.close()
 
 
-def test_a_sweep_goes_on_through_a_reload(browser: Browser, app: str, folder: Path) -> None:
-    page, errors = page_at(browser, f"{app}/search-settings")
-    box = page.get_by_role("combobox", name="Strategy")
-    expect(box).to_be_visible(timeout=MEASURED_MS)
-    choose_folder(page, folder)
-    box.click()
-    page.get_by_role("option", name="BM25 keywords").click()
-    expect(page.get_by_text("Counts are kept as they are unless you add them")).to_be_visible()
-    expect(page.get_by_role("slider", name=re.compile("k_final"))).to_have_count(0)
-    page.get_by_role("button", name="Search: 121 combinations").click()
-    expect(page.get_by_text("settings of BM25 keywords").first).to_be_visible(timeout=MEASURED_MS)
-    page.reload()
-    sweep = page.get_by_role("status").filter(has_text="settings of BM25 keywords")
-    expect(sweep.first).to_be_visible(timeout=MEASURED_MS)
-    # an earlier sweep has a link of its own: wait for this one's, which then stands first
-    expect(sweep.filter(has_text="done.")).to_be_visible(timeout=SWEPT_MS)
-    page.get_by_role("link", name="See the sweep").first.click()
-    expect(page.get_by_text("Winner: BM25 keywords")).to_be_visible(timeout=MEASURED_MS)
-    expect(page.get_by_text("Judged by the set's authors").last).to_be_visible()
-    assert errors == []
-    page.context.close()
+def at(app: AppTest, page: str) -> AppTest:
+    app.switch_page(f"pages/measure/{page}.py").run()
+    assert not app.exception
+    return app
 
 
+@pytest.fixture
+def measuring(start: Callable[..., AppTest], real_home: Path, tmp_path: Path) -> AppTest:
+    """The app in this process, on a state folder of its own."""
+    shutil.copytree(real_home / "corpora", tmp_path / "home" / "corpora")
+    return start(RAG_HOME=str(tmp_path / "home")).run()
+
+
+def in_folder(app: AppTest, key: str, folder: Path) -> AppTest:
+    app.button_group(key=f"{key}.kind").set_value(FOLDER_LABEL).run()
+    return app.text_input(key=f"{key}.folder").set_value(str(folder)).run()
+
+
+def test_tuning_ends_in_the_compare_page(measuring: AppTest, folder: Path) -> None:
+    app = in_folder(at(measuring, "sweep"), "sweep", folder)
+    assert "Nothing has been searched yet." in [one.value for one in app.info]
+    app.selectbox(key="sweep.strategy").set_value("bm25").run()
+    assert not [one for one in app.slider if "k_final" in one.label]  # counts are kept unless they are added
+    app.selectbox(key="sweep.strategy").set_value("hybrid_rrf").run()
+    app.selectbox(key="sweep.most").set_value(100).run()
+    app.button(key="sweep.start").click().run()
+    (job,) = jobs().all("sweep")
+    assert job.wait(300)
+    app.run()
+    assert not app.exception
+    (winner,) = (one.value for one in app.markdown if "Winner:" in one.value)
+    assert [re.search(r"(\d+) of \1 gave exactly", one.value) is not None for one in app.caption if "gave exactly" in one.value] == [True]  # fmt: skip
+    assert len(app.get("plotly_chart")) == 3
+    (link,) = (one.proto for one in app.get("page_link") if one.proto.label == "Open the winner in Compare")
+    compare = visitor()
+    for name, values in parse_qs(link.query_string).items():
+        compare.query_params[name] = values
+    wanted = re.search(r"λ ([\d.]*\d)", winner)
+    assert wanted, winner
+    compare.run().button(key="settings.0").click().run()
+    assert compare.slider(key="0.hybrid_rrf.mmr_lambda").value == float(wanted[1])
+
+
+@pytest.mark.browser
+@in_browser
 def test_the_choice_to_measure_survives_other_pages_and_a_reload(browser: Browser, app: str) -> None:
     page, errors = page_at(browser, f"{app}/measure")
     chosen = page.get_by_test_id("stMultiSelect").filter(has_text="Strategies")
@@ -257,27 +254,28 @@ CLOSE = [("Hybrid RRF + MMR · λ 0.3, passages used 8", 0.612, 0.021), ("Hybrid
          ("BM25 keywords", 0.6115, 0.0208)]  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [1440, 390])
-def test_names_of_close_points_do_not_lie_over_each_other(browser: Browser, width: int) -> None:
+@pytest.mark.browser
+@in_browser
+def test_names_of_close_points_do_not_lie_over_each_other(browser: Browser) -> None:
     points = [
         Point(name, mean, seconds, cost_usd=0.0, front=place < 2)
         for place, (name, mean, seconds) in enumerate(CLOSE)
     ]
-    page = browser.new_page(viewport={"width": width, "height": 1000})
-    page.set_content(
-        plots.pareto(points, "nDCG@10").to_html(include_plotlyjs=True, config={"responsive": True})
-    )
-    names = page.locator(".textpoint text, .legendtext")
-    expect(names.filter(has_text="BM25 keywords")).to_be_visible(timeout=MEASURED_MS)
-    boxes = [box for box in (names.nth(place).bounding_box() for place in range(names.count())) if box]
-    assert len(boxes) == len(CLOSE) + 1, "every strategy and the front are named"
-    for one, other in itertools.combinations(boxes, 2):
-        apart = (
-            one["x"] + one["width"] <= other["x"] + 1
-            or other["x"] + other["width"] <= one["x"] + 1
-            or one["y"] + one["height"] <= other["y"] + 1
-            or other["y"] + other["height"] <= one["y"] + 1
-        )
-        assert apart, (one, other)
-    assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
-    page.close()
+    figure = plots.pareto(points, "nDCG@10").to_html(include_plotlyjs=True, config={"responsive": True})
+    for width in (1440, 390):
+        page = browser.new_page(viewport={"width": width, "height": 1000})
+        page.set_content(figure)
+        names = page.locator(".textpoint text, .legendtext")
+        expect(names.filter(has_text="BM25 keywords")).to_be_visible(timeout=MEASURED_MS)
+        boxes = [box for box in (names.nth(place).bounding_box() for place in range(names.count())) if box]
+        assert len(boxes) == len(CLOSE) + 1, "every strategy and the front are named"
+        for one, other in itertools.combinations(boxes, 2):
+            apart = (
+                one["x"] + one["width"] <= other["x"] + 1
+                or other["x"] + other["width"] <= one["x"] + 1
+                or one["y"] + one["height"] <= other["y"] + 1
+                or other["y"] + other["height"] <= one["y"] + 1
+            )
+            assert apart, (width, one, other)
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+        page.close()

@@ -1,56 +1,139 @@
-"""Every page in a real browser: its address, the first visit of a fresh server, a lab without documents."""
+"""Every page: its address, its heading, our notice, no violation, no sideways scroll; before the models are there too."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from threading import Event
 
 import pytest
-from helpers.browser import ANSWER_MS, CHROMIUM, Visit, serving, tab
+import streamlit as st
+from axe_playwright_python.sync_playwright import Axe
+from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, tab
+from helpers.in_process import html, text, visitor
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Page, expect
 
 from pages.shared.addresses import PAGES
-from rag_core.lab.lab import Lab
+from pages.shared.engine import engine
+from rag_core import NOTICE
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
-SCRIPTS = {path: script for path, script, _ in PAGES}
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
+GRAVE = ("serious", "critical")
+DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+MAIN = "document.querySelector('[data-testid=stMain]')"
 
 
-def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(
-    browser: Browser, lab: Lab, real_home: Path
-) -> None:
-    """The first on a server of its own, while the models load; the others on the same one."""
-    errors: list[tuple[str, str]] = []
+def heading_of(script: str) -> str:
+    found = re.search(r'st\.header\((?:label\(|t\()*"([^"]+)"', (ROOT / script).read_text(encoding="utf-8"))
+    assert found, script
+    return found[1]
 
-    def look(page: Page, link: str, heading: str) -> None:
+
+HEADINGS = {path: heading_of(script) for path, script, _ in PAGES}
+
+
+def violations(page: Page) -> list[str]:
+    """Rule and place of each grave violation that axe-core finds in what this app draws.
+
+    Contrast of both themes is also computed in test_palette.
+    """
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [
+        f"{one['id']}: {node['target']} {node['html'][:160]}"
+        for one in found
+        if one["impact"] in GRAVE
+        for node in one["nodes"]
+    ]
+
+
+def uncovered_notice(page: Page) -> bool:
+    """Whether our notice is on screen, scrolled up and down, and nothing covers it."""
+    notice = page.locator(".rl-framing")
+    for to in ("0", f"{MAIN}.scrollHeight"):
+        page.evaluate(f"{MAIN}.scrollTo(0, {to})")
+        expect(notice).to_be_in_viewport(ratio=1)
+        box = notice.bounding_box()
+        assert box
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        if not page.evaluate(f"document.elementFromPoint({x}, {y}).closest('.rl-framing') !== null"):
+            return False
+    return True
+
+
+@pytest.mark.browser
+@in_browser
+def test_every_page_at_its_address_in_both_sizes(browser: Browser, app: str) -> None:
+    """In English and dark; a comparison and Tune are looked at in Spanish and light."""
+    context = browser.new_context(locale="en-GB", color_scheme="dark", viewport=DESK, reduced_motion="reduce")
+    page = context.new_page()
+    errors: list[str] = []
+    page.on(
+        "console",
+        # below another path than "/" Streamlit's page first asks that path for the server, and is told 404
+        lambda line: (
+            errors.append(line.text)
+            if line.type == "error" and "/_stcore/" not in line.location["url"]
+            else None
+        ),
+    )
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    faults = {}
+    for path, heading in HEADINGS.items():
+        page.goto(f"{app}/{path}")
         expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible(timeout=ANSWER_MS)
+        expect(page.locator(".rl-dot")).to_be_attached(timeout=ANSWER_MS)
+        expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
         expect(page.get_by_role("dialog")).to_have_count(0)
-        assert page.url == link
-
-    with serving(RAG_HOME=str(real_home), RAG_LLM="offline") as address:
-        for path, script in reversed(SCRIPTS.items()):
-            text = (ROOT / script).read_text(encoding="utf-8")
-            heading = re.search(r'st\.header\((?:label\(|t\()*"([^"]+)"', text)[1]
-            page = browser.new_page()
-            page.on(
-                "console",
-                lambda line: (
-                    errors.append((line.text, line.location["url"])) if line.type == "error" else None
-                ),
-            )
-            page.goto(f"{address}/{path}")
-            look(page, f"{address}/{path}", heading)
-            page.reload()
-            look(page, f"{address}/{path}", heading)
-            page.close()
-    # below another path than "/" Streamlit's page first asks that path for the server, and is told 404
-    assert [error for error in errors if "/_stcore/" not in error[1]] == []
+        expect(page.locator(".rl-framing")).to_contain_text(NOTICE)
+        found: list[object] = [*violations(page)]
+        for size in (PHONE, DESK):
+            page.set_viewport_size(size)  # type: ignore[arg-type]
+            if not uncovered_notice(page):
+                found.append(f"something covers our notice, {size['width']} wide")
+            if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
+                found.append(f"it scrolls sideways, {size['width']} wide")
+        if page.url != f"{app}/{path}":
+            found.append(f"its address became {page.url}")
+        if found:
+            faults[path or "compare"] = found
+    assert faults == {}
+    assert errors == []
+    context.close()
 
 
+@pytest.mark.browser
+@in_browser
+def test_a_comparison_and_tune_have_no_grave_violation(browser: Browser, app: str) -> None:
+    context = browser.new_context(
+        locale="es-ES", color_scheme="light", viewport=DESK, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    page.goto(app)
+    expect(page.locator(".rl-dot")).to_be_attached(timeout=ANSWER_MS)
+    page.locator(".st-key-question textarea").fill(ENGLISH)
+    page.locator(".st-key-run-buttons button").first.click()
+    expect(page.locator(".rl-support")).to_have_count(3, timeout=ANSWER_MS)
+    page.locator(".rl-passage summary").first.click()
+    page.get_by_test_id("stExpander").locator("summary").first.click()  # how it got here
+    expect(page.locator(".rl-stages").first).to_be_visible()
+    assert violations(page) == []
+    page.locator(".st-key-question textarea").blur()
+    page.keyboard.press("F2")
+    expect(page.locator(".rl-presented")).to_be_visible()
+    assert violations(page) == []
+
+    page.goto(f"{app}/tune")
+    expect(page.locator(".rl-dot")).to_be_attached(timeout=ANSWER_MS)
+    page.locator(".st-key-question textarea").fill(ENGLISH)
+    page.locator(".st-key-run-buttons button").first.click()
+    expect(page.locator(".rl-knob-note span").first).to_be_visible(timeout=ANSWER_MS)
+    assert violations(page) == []
+    context.close()
+
+
+@pytest.mark.browser
+@in_browser
 def test_compare_by_its_name_is_the_page_with_its_tab(browser: Browser, app: str) -> None:
     visit = Visit(browser, f"{app}/compare")
     expect(visit.page).to_have_url(f"{app}/")
@@ -59,25 +142,43 @@ def test_compare_by_its_name_is_the_page_with_its_tab(browser: Browser, app: str
     visit.context.close()
 
 
+def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """While the models load, which here they do until every page has been looked at."""
+    looked = Event()
+    monkeypatch.setattr("rag_core.open_lab", lambda **_: looked.wait(60), raising=False)
+    monkeypatch.setattr("rag_core.warm_up", lambda *_: None, raising=False)
+    monkeypatch.setenv("RAG_LLM", "offline")
+    try:
+        for path, script, _ in PAGES:
+            st.cache_resource.clear()
+            app = visitor().run().switch_page(script).run()
+            assert not app.exception, script
+            assert HEADINGS[path] in [one.value for one in app.header]
+            assert "Warming up" in text(html(app))
+    finally:
+        looked.set()
+        engine().settled.wait(60)
+        st.cache_resource.clear()
+
+
 @pytest.mark.parametrize("data", ["nowhere", "empty"])
 def test_a_lab_without_documents_says_so_on_every_page_and_what_to_do(
-    browser: Browser, tmp_path: Path, data: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str
 ) -> None:
     (tmp_path / "empty" / "corpus").mkdir(parents=True)
-    with serving(RAG_HOME=str(tmp_path), RAG_DATA=str(tmp_path / data)) as address:
-        context = browser.new_context()
-        page = context.new_page()
-        for path in ("/", "/documents"):
-            page.goto(address + path)
-            told = page.get_by_role("alert").filter(has_text="Not ready.")
-            expect(told).to_contain_text(str(tmp_path / data / "corpus"), timeout=60_000)
-            expect(told).to_contain_text("set RAG_DATA to a folder whose corpus/ has documents")
-        context.close()
-
-
-def test_the_documents_page_shows_a_document_and_its_guidance(browser: Browser, app: str) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(f"{app}/documents")
-    expect(page.get_by_text("Guidance cited by this document")).to_be_visible(timeout=60_000)
-    context.close()
+    monkeypatch.setenv("RAG_DATA", str(tmp_path / data))
+    monkeypatch.setenv("RAG_LLM", "offline")
+    st.cache_resource.clear()
+    engine().start()
+    assert engine().settled.wait(60)
+    app = visitor().run()
+    for _, script, _ in PAGES:
+        app.switch_page(script).run()
+        assert not app.exception, script
+        told = text(html(app).partition("rl-engine rl-bad")[2].partition("</div>")[0])
+        assert "Not ready." in told
+        assert str(tmp_path / data / "corpus") in told
+        assert "set RAG_DATA to a folder whose corpus/ has documents" in told
+    st.cache_resource.clear()

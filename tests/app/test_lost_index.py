@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import streamlit as st
-from helpers.small import ROOT
+from helpers.in_process import html, press, text
 from streamlit.testing.v1 import AppTest
 
 import rag_core
@@ -20,67 +19,43 @@ SCRIPTS = [script for _, script, _ in PAGES]
 REBUILD = "Rebuild the index"
 
 
-def plain_index(home: Path) -> Path:
-    (folder,) = (one for one in (home / "corpora" / "obstetrics").iterdir() if "+" not in one.name)
-    return folder
+@pytest.fixture
+def served(start: Callable[..., AppTest], real_home: Path, tmp_path: Path) -> AppTest:
+    """The app on a state folder of its own, its index in order."""
+    app = start(RAG_HOME=str(shutil.copytree(real_home, tmp_path / "home"))).run()
+    assert "Not ready" not in html(app)
+    return app
 
 
-def delete_everything(home: Path) -> None:
-    shutil.rmtree(home)
+def assert_lost(app: AppTest, words: str) -> None:
+    assert not app.exception
+    assert "Not ready" in html(app)
+    assert words in text(html(app))
+    assert REBUILD in [button.label for button in app.button]
 
 
-def point_to_nothing(home: Path) -> None:
-    (plain_index(home) / "CURRENT").write_text("gen-000099")
-
-
-def damage_generation(home: Path) -> None:
-    (manifest,) = plain_index(home).glob("gen-*/manifest.json")
-    manifest.write_bytes(b"\xff\x00")
-
-
-def badge(app: AppTest) -> str:
-    return " ".join(one.proto.body for one in app.get("html"))
-
-
-@pytest.mark.parametrize(
-    ("lose", "words"),
-    [
-        (delete_everything, "has no index. Run `rag doctor` to make it."),
-        (point_to_nothing, "CURRENT names"),
-        (damage_generation, "manifest.json cannot be read"),
-    ],
-)
-def test_every_page_says_that_the_index_is_lost_and_rebuilds_it(
-    lab: Lab,
-    real_home: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    lose: Callable[[Path], None],
-    words: str,
-) -> None:
-    home = tmp_path / "home"
-    shutil.copytree(real_home, home)
-    monkeypatch.setenv("RAG_LLM", "offline")
-    monkeypatch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: lab.engines)
-    st.cache_resource.clear()
-    engine().wait()
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
-    assert "Not ready" not in badge(app)
-    lose(home)
+def test_every_page_says_that_the_index_is_lost_and_rebuilds_it(served: AppTest, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "home")
     for script in SCRIPTS:
-        app.switch_page(script).run()
-        assert not app.exception, script
-        assert "Not ready" in badge(app)
-        assert words in badge(app).replace("&#x27;", "'")
-        assert REBUILD in [button.label for button in app.button]
-    next(button for button in app.button if button.label == REBUILD).click().run()
+        assert_lost(served.switch_page(script).run(), "has no index. Run `rag doctor` to make it.")
+    press(served, REBUILD)
     assert engine().wait().run("When is anti-D given?", "bm25").ranking.hits
     for script in SCRIPTS:
-        app.switch_page(script).run()
-        assert not app.exception, script
-        assert "Not ready" not in badge(app)
-        assert REBUILD not in [button.label for button in app.button]
-    st.cache_resource.clear()
+        served.switch_page(script).run()
+        assert not served.exception, script
+        assert "Not ready" not in html(served)
+        assert REBUILD not in [button.label for button in served.button]
+
+
+def test_a_damaged_index_is_told_by_what_is_damaged(served: AppTest, tmp_path: Path) -> None:
+    (index,) = (one for one in (tmp_path / "home/corpora/obstetrics").iterdir() if "+" not in one.name)
+    (manifest,) = index.glob("gen-*/manifest.json")
+    whole = manifest.read_bytes()
+    manifest.write_bytes(b"\xff\x00")
+    assert_lost(served.run(), "manifest.json cannot be read")
+    manifest.write_bytes(whole)
+    (index / "CURRENT").write_text("gen-000099")
+    assert_lost(served.run(), "CURRENT names")
 
 
 def test_an_open_lab_finds_an_index_that_another_process_made_again(
