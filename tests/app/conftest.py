@@ -132,12 +132,11 @@ def start(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
     def engines(settings: Settings, tell: object = None) -> Engines:
         models = PaidModels(settings, lab.engines.prices)
-        return replace(lab.engines, paid=models.of_settings(), models=models)
+        abstaining = lab.engines.thresholds if settings.abstain == "auto" else None
+        return replace(lab.engines, paid=models.of_settings(), models=models, thresholds=abstaining)
 
     def started(**environment: str) -> AppTest:
-        given = (
-            {"OPENAI_API_KEY": "test"} if "OPENAI_BASE_URL" in environment else {"RAG_LLM": "offline"}
-        )
+        given = {"OPENAI_API_KEY": "test"} if "OPENAI_BASE_URL" in environment else {"RAG_LLM": "offline"}
         for name, value in {"RAG_HOME": str(real_home), "RAG_HISTORY": "off", **given, **environment}.items():
             monkeypatch.setenv(name, value)
         st.cache_resource.clear()

@@ -29,7 +29,9 @@ def labels(app: AppTest) -> list[str]:
     return [one.label for one in app.button]
 
 
-def test_a_prompt_is_edited_checked_sent_and_read(start: Callable[..., AppTest], server: OpenAIServer) -> None:
+def test_a_prompt_is_edited_checked_sent_and_read(
+    start: Callable[..., AppTest], server: OpenAIServer
+) -> None:
     server.choose = lambda body: Reply("It is given at 28 weeks [1].", usage=(900, 12))
     app = start(OPENAI_BASE_URL=server.url)
     app.query_params["s"] = ["bm25", "simple_semantic"]

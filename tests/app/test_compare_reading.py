@@ -6,19 +6,13 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from helpers.browser import CHROMIUM, ENGLISH, Visit
+from helpers.browser import CHROMIUM, ENGLISH, SHIFTS, Visit, assert_still
 from playwright.sync_api import Browser, expect
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
 ]
-# the sum of the browser's layout-shift entries from now on (web.dev/cls)
-SHIFTS = """() => {
-  window.shift = 0;
-  new PerformanceObserver(list => list.getEntries().forEach(one => { if (!one.hadRecentInput) window.shift += one.value; }))
-    .observe({type: 'layout-shift', buffered: false});
-}"""
 # what was put into the live region since the page was loaded
 SPOKEN = """window.spoken = [];
 new MutationObserver(changes => changes.forEach(({target, addedNodes}) => {
@@ -36,17 +30,23 @@ def desk(browser: Browser, app: str) -> Iterator[Visit]:
     visit.context.close()
 
 
-def test_answers_stand_high_and_still_and_are_read_aloud_once(desk: Visit) -> None:
+def test_answers_stand_high_and_still_and_are_read_aloud_once_and_passages_find_each_other(
+    desk: Visit,
+) -> None:
     page = desk.page
     page.add_init_script(SPOKEN)
+    page.add_init_script(SHIFTS)
     page.reload()
+    expect(page.locator(".rl-dot")).to_be_attached()
+    expect(page.locator(".st-key-card2")).to_be_attached()
+    assert_still(page)
     desk.pick(ENGLISH)
-    page.evaluate(SHIFTS)
     desk.run()
     desk.wait_until_done()
     for answer in page.locator(".rl-answer").all():
         assert answer.bounding_box()["y"] < 300
-    assert page.evaluate("window.shift") < 0.1
+    expect(page.locator(".rl-pairs")).to_be_attached()  # what stands below the columns comes last
+    assert_still(page)
 
     page.wait_for_function("window.spoken.length >= 3")
     for answer in page.locator(".rl-answer").all_inner_texts():
@@ -58,12 +58,7 @@ def test_answers_stand_high_and_still_and_are_read_aloud_once(desk: Visit) -> No
     page.evaluate(READ)
     assert page.evaluate("window.spoken") == []
 
-
-def test_a_passage_is_one_tab_stop_and_lights_up_in_every_column_that_found_it(desk: Visit) -> None:
-    page = desk.page
-    desk.pick(ENGLISH)
-    desk.run()
-    desk.wait_until_done()
+    # a passage is one tab stop, and lights up in every column that found it
     one = page.locator(".rl-passage", has_text=re.compile("also in [ABCD]")).first
     same = re.search(r"rl-same-\d+", one.get_attribute("class"))[0]
     places = page.locator(f".rl-passage.{same}")

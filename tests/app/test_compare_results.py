@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, LABELS, SPANISH, Visit, strategy_boxes
+from helpers.browser import (
+    ANSWER_MS,
+    CHROMIUM,
+    ENGLISH,
+    LABELS,
+    SHIFTS,
+    SPANISH,
+    Visit,
+    assert_still,
+    strategy_boxes,
+)
 from playwright.sync_api import Browser, expect
 
 pytestmark = [
@@ -112,11 +122,15 @@ def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit: Visit) ->
     visit.assert_clean()
 
 
-def test_a_phone_shows_everything_without_scrolling_sideways(browser: Browser, app: str) -> None:
-    visit = Visit(browser, app, width=390, height=844)
+def test_a_phone_shows_everything_without_a_jump_or_scrolling_sideways(browser: Browser, app: str) -> None:
+    visit = Visit(browser, app, width=390, height=844, script=SHIFTS)
+    expect(visit.page.locator(".st-key-card2")).to_be_attached()
+    assert_still(visit.page)
     visit.pick(SPANISH)
     visit.run()
     visit.wait_until_done()
+    expect(visit.page.locator(".rl-pairs")).to_be_attached()
+    assert_still(visit.page)
     wide = visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
     assert wide <= 390
     citation = visit.page.locator("button.rl-cite").first

@@ -24,7 +24,9 @@ def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
     press(app.run(), "Run")
     shown = html(app)
     assert "columns with a model of their own: no-such-model" in text(shown)
-    first, second = (text("<p " + box.partition("</div>")[0]) for box in shown.split('<div class="rl-box rl-bad"')[1:])
+    first, second = (
+        text("<p " + box.partition("</div>")[0]) for box in shown.split('<div class="rl-box rl-bad"')[1:]
+    )
     assert "Model gpt-4o: the server does not have this model." in first
     assert "Check RAG_ANSWER_MODEL, RAG_JUDGE_MODEL." in first
     assert "Model no-such-model: the server does not have this model." in second
@@ -35,7 +37,11 @@ def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
     assert len(summaries) > 5
     assert all("rl-unlabelled" in one and "this one did not finish" in one for one in summaries)
 
-    assert shown.count('class="rl-prompt"') == 3 + 1 + 1  # the rewrites and the answer that failed; the other's answer
+    assert (
+        shown.count('class="rl-prompt"') == 3 + 1 + 1
+    )  # the rewrites and the answer that failed; the other's answer
     failed = shown.partition("<h4>Answer: failed</h4>")[2].partition("</section>")[0]
-    assert "failed: Model gpt-4o: the server does not have this model." in text(failed.partition("</summary>")[0])
+    assert "failed: Model gpt-4o: the server does not have this model." in text(
+        failed.partition("</summary>")[0]
+    )
     assert ENGLISH in failed.partition("</summary>")[2]

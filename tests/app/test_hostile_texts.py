@@ -15,7 +15,7 @@ from helpers.behaviours import Reply, Status
 from helpers.browser import ANSWER_MS, CHROMIUM, Watched, serving, tab, wait_for_models
 from helpers.openai_server import OpenAIServer, role_of, serve
 from helpers.small import ROOT
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from pages.shared.foreign import JOINER
 from rag_core.values.invisible import without_invisible
@@ -172,55 +172,15 @@ def test_hostile_documents_replies_and_errors_on_compare(
     page.context.close()
 
 
-def test_hostile_documents_on_their_page(
-    browser: Browser, app: str, tricks: list[str], beacon: tuple[str, list[str]]
-) -> None:
-    watched = Watched(browser, app)
-    page = watched.page
-    page.goto(f"{app}/documents")
-    box = page.get_by_role("combobox", name=f"{len(tricks)} documents")
-    main = page.get_by_test_id("stMain")
-    for trick in (tricks[place] for place in (0, 4, 22, 23, 27, 29)):
-        shown = one_line(trick)
-        box.fill(shown, timeout=ANSWER_MS)
-        page.get_by_role("option", name=f"{shown} (en)", exact=True).click()
-        expect(main.get_by_role("heading", level=3)).to_have_text(joined(shown))
-        expect(main.locator("h4")).to_have_text(f"Purring {shown}")
-        expect(main.locator(".rl-text")).to_contain_text(one_line(without_invisible(trick)))
-        expect(main.get_by_role("listitem").last).to_contain_text(joined(shown))
-    watched.assert_alone(beacon[1])
-    page.context.close()
-
-
-def test_a_hostile_folder_name_on_the_measuring_pages(
-    browser: Browser,
-    app: str,
-    provider: OpenAIServer,
-    tricks: list[str],
-    beacon: tuple[str, list[str]],
-) -> None:
-    provider.choose = lambda body: Status(400, f"No {tricks[0]} {tricks[4]}")
-    watched = Watched(browser, app)
-    page = watched.page
-    page.goto(f"{app}/measure")
+def choose_folder(page: Page, path: str) -> None:
     page.get_by_role("button", name="A BEIR folder").or_(page.get_by_role("radio", name="A BEIR folder")).first.click()  # fmt: skip
     folder = page.get_by_role("textbox", name="Folder")
     expect(folder).to_be_visible()
-    folder.fill(f"/nowhere/{one_line(tricks[0])}")
+    folder.fill(path)
     folder.press("Enter")
-    page.get_by_role("button", name="Measure", exact=True).click()
-    complaint = page.get_by_role("alert").filter(has_text="nowhere")
-    expect(complaint).to_contain_text(one_line(tricks[0]).replace("//", "/"))  # as a path is written
-    watched.assert_alone(beacon[1])
-
-    for name in ("Results", "History", "Search settings", "Strategies"):
-        tab(page, name).click()
-        expect(page.get_by_role("heading", level=2).first).to_be_visible(timeout=ANSWER_MS)
-        watched.assert_alone(beacon[1])
-    page.context.close()
 
 
-def test_a_measurement_with_hostile_questions_ids_and_titles(
+def test_hostile_documents_folders_and_measurements(
     browser: Browser,
     app: str,
     provider: OpenAIServer,
@@ -231,20 +191,38 @@ def test_a_measurement_with_hostile_questions_ids_and_titles(
     provider.choose = lambda body: Reply(f"purr {tricks[0]}")
     watched = Watched(browser, app)
     page = watched.page
-    page.goto(f"{app}/measure")
-    page.get_by_role("button", name="A BEIR folder").or_(page.get_by_role("radio", name="A BEIR folder")).first.click()  # fmt: skip
-    folder = page.get_by_role("textbox", name="Folder")
-    folder.fill(str(questions))
-    folder.press("Enter")
-    expect(page.get_by_text(one_line(tricks[0])).first).to_be_visible(timeout=ANSWER_MS)  # who judged
+    page.goto(f"{app}/documents")
+    box = page.get_by_role("combobox", name=f"{len(tricks)} documents")
+    main = page.get_by_test_id("stMain")
+    for trick in (tricks[place] for place in (0, 4, 27, 29)):
+        shown = one_line(trick)
+        box.fill(shown, timeout=ANSWER_MS)
+        page.get_by_role("option", name=f"{shown} (en)", exact=True).click()
+        expect(main.get_by_role("heading", level=3)).to_have_text(joined(shown))
+        expect(main.locator("h4")).to_have_text(f"Purring {shown}")
+        expect(main.locator(".rl-text")).to_contain_text(one_line(without_invisible(trick)))
+        expect(main.get_by_role("listitem").last).to_contain_text(joined(shown))
     watched.assert_alone(beacon[1])
+
+    tab(page, "Measure").click()
+    choose_folder(page, f"/nowhere/{one_line(tricks[0])}")
+    page.get_by_role("button", name="Measure", exact=True).click()
+    complaint = page.get_by_role("alert").filter(has_text="nowhere")
+    expect(complaint).to_contain_text(one_line(tricks[0]).replace("//", "/"))  # as a path is written
+    watched.assert_alone(beacon[1])
+    choose_folder(page, str(questions))
+    expect(page.get_by_text(one_line(tricks[0])).first).to_be_visible(timeout=ANSWER_MS)  # who judged
     page.get_by_role("button", name="Measure", exact=True).click()
     expect(page.get_by_text("done.")).to_be_visible(timeout=4 * ANSWER_MS)
+    watched.assert_alone(beacon[1])
     page.get_by_role("link", name="See the results").click()
     expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=ANSWER_MS)
     expect(page.get_by_text("![cats](x) <b>").first).to_be_visible(timeout=ANSWER_MS)
     watched.assert_alone(beacon[1])
     page.get_by_role("tab", name="Question by question").click()
     expect(page.get_by_test_id("stDataFrame").last).to_be_visible(timeout=ANSWER_MS)
+    watched.assert_alone(beacon[1])
+    tab(page, "History").click()
+    expect(page.get_by_test_id("stDataFrame").first).to_be_visible(timeout=ANSWER_MS)
     watched.assert_alone(beacon[1])
     page.context.close()

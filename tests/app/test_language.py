@@ -5,14 +5,13 @@ from __future__ import annotations
 import pickle
 import re
 import string
-from collections.abc import Iterator
 
 import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 from helpers.browser import CHROMIUM, tab
 from helpers.catalogue import fields, messages, plurals
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, expect
 
 import rag_core
 from pages.shared import i18n
@@ -112,54 +111,34 @@ def test_what_is_changed_is_called_in_spanish(monkeypatch: pytest.MonkeyPatch) -
     assert i18n.said(changed) == "grupo tras la fusión 20, MMR: no"
 
 
-def _switch(page: Page) -> Locator:
-    return page.locator(".st-key-languages")
-
-
-@pytest.fixture
-def spanish(browser: Browser, app: str) -> Iterator[Page]:
+@pytest.mark.browser
+@in_browser
+def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: Browser, app: str) -> None:
     context = browser.new_context(locale="es-MX")
     page = context.new_page()
     page.goto(f"{app}/documents")
-    yield page
-    context.close()
+    expect(page.get_by_role("heading", name="Los documentos tras las respuestas")).to_be_visible()
+    tab(page, "Medir").click()
+    expect(page.get_by_role("heading", name="Medir estrategias con preguntas juzgadas")).to_be_visible()
+    assert "lang=" not in page.url
 
-
-@pytest.mark.browser
-@in_browser
-def test_a_browser_that_asks_for_spanish_gets_it_on_every_page(spanish: Page) -> None:
-    expect(spanish.get_by_role("heading", name="Los documentos tras las respuestas")).to_be_visible()
-    tab(spanish, "Medir").click()
-    expect(spanish.get_by_role("heading", name="Medir estrategias con preguntas juzgadas")).to_be_visible()
-    assert "lang=" not in spanish.url
-
-
-@pytest.mark.browser
-@in_browser
-def test_the_switch_changes_the_language_of_every_page_and_a_reload_keeps_it(spanish: Page) -> None:
-    _switch(spanish).get_by_role("radio", name="English").click()
-    expect(spanish.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
-    expect(spanish).to_have_url(re.compile("lang=en"))
-    tab(spanish, "Strategies").click()
-    expect(spanish.get_by_role("heading", name="How each strategy works")).to_be_visible()
-    expect(spanish).to_have_url(re.compile("lang=en"))
-    spanish.reload()
-    expect(spanish.get_by_role("heading", name="How each strategy works")).to_be_visible()
-    _switch(spanish).get_by_role("radio", name="Español").click()
-    expect(spanish.get_by_role("heading", name="Cómo funciona cada estrategia")).to_be_visible()
-    expect(spanish).not_to_have_url(re.compile("lang="))
-
-
-@pytest.mark.browser
-@in_browser
-def test_two_visits_at_the_same_time_keep_their_own_language(browser: Browser, app: str) -> None:
-    pages = {code: browser.new_context(locale="en-GB").new_page() for code in ("en", "es")}
-    for code, page in pages.items():
-        page.goto(f"{app}/results?lang={code}")
-    expect(pages["es"].get_by_role("heading", name="Resultados")).to_be_visible()
-    expect(pages["en"].get_by_role("heading", name="Results")).to_be_visible()
-    for page in pages.values():
-        page.context.close()
+    switch = page.locator(".st-key-languages")
+    switch.get_by_role("radio", name="English").click()
+    expect(page.get_by_role("heading", name="Measure strategies on judged questions")).to_be_visible()
+    expect(page).to_have_url(re.compile("lang=en"))
+    tab(page, "Strategies").click()
+    expect(page.get_by_role("heading", name="How each strategy works")).to_be_visible()
+    expect(page).to_have_url(re.compile("lang=en"))
+    page.reload()
+    expect(page.get_by_role("heading", name="How each strategy works")).to_be_visible()
+    other = browser.new_context(locale="en-GB").new_page()  # a visit at the same time keeps its own
+    other.goto(f"{app}/results?lang=es")
+    expect(other.get_by_role("heading", name="Resultados")).to_be_visible()
+    switch.get_by_role("radio", name="Español").click()
+    expect(page.get_by_role("heading", name="Cómo funciona cada estrategia")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("lang="))
+    for each in (page, other):
+        each.context.close()
 
 
 @pytest.mark.parametrize("code", i18n.LANGUAGES)

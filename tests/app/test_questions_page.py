@@ -63,7 +63,9 @@ def test_a_question_is_opened_again_by_another_server_without_a_call(
     run, calls = before.query_params["run"], len(server.requests)
     assert calls > 0
     after = opened(start(**model), run)
-    assert ["Nothing was run again." in one.value for one in after.caption if "history" in one.value] == [True]
+    assert ["Nothing was run again." in one.value for one in after.caption if "history" in one.value] == [
+        True
+    ]
     assert len(shown(after)) > 0
     assert shown(after) == shown(before)
     assert len(after.get("plotly_chart")) == len(before.get("plotly_chart")) == 2

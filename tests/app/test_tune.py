@@ -83,8 +83,8 @@ def test_a_moved_control_redraws_the_ranks_and_a_kept_setting_is_a_column_of_com
     assert then != first
     gone = page.locator(".rl-changes .rl-left")
     assert gone.locator(".rl-cut-title").all_inner_texts() == [one for one in first if one not in then]
-    for text in gone.locator("small").all_inner_texts():
-        assert text.startswith("cut by MMR")
+    for why in gone.locator("small").all_inner_texts():
+        assert why.startswith("cut by MMR")
     assert page.evaluate("window.shift") < 0.1
 
     page.get_by_role("button", name="Pin as baseline").click()

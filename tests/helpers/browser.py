@@ -43,6 +43,19 @@ SERVED_S = 60
 
 TWO_FRAMES = "new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
 
+# what moved, and how far: every shift's share of the screen times its share of the way, without those within 0.5 s of an
+# input (Layout Instability API)
+SHIFTS = """
+window.shifts = [];
+new PerformanceObserver(list => {
+  for (const one of list.getEntries()) if (!one.hadRecentInput) window.shifts.push({
+    value: one.value,
+    what: one.sources.map(source => source.node && (source.node.className || source.node.nodeName)).join(' | '),
+  });
+}).observe({type: 'layout-shift', buffered: true});
+"""
+GOOD = 0.1  # a sum below it is "good" (web.dev, Core Web Vitals)
+
 
 @contextmanager
 def serving(log: Path | None = None, **environment: str) -> Iterator[str]:
@@ -100,8 +113,11 @@ def wait_until_drawn(page: Page) -> None:
 class Visit:
     """A browser session that notes what the page requests and logs."""
 
-    def __init__(self, browser: Browser, address: str, width: int = 1440, height: int = 1000) -> None:
+    def __init__(
+        self, browser: Browser, address: str, width: int = 1440, height: int = 1000, script: str = ""
+    ) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": height})
+        self.context.add_init_script(script)
         self.context.set_default_timeout(60_000)  # the machine may be busy
         self.page: Page = self.context.new_page()
         self.requests: list[str] = []
@@ -208,3 +224,9 @@ class Watched:
 def tab(page: Page, name: str) -> Locator:
     """The link to a page in the top navigation."""
     return page.get_by_test_id("stTopNavLink").filter(has_text=name)
+
+
+def assert_still(page: Page) -> None:
+    """Nothing has jumped since the page was opened; `SHIFTS` is its init script."""
+    moved = page.evaluate("window.shifts")
+    assert sum(one["value"] for one in moved) < GOOD, moved

@@ -51,17 +51,19 @@ DOCUMENTS = (
 )
 _ASKED = _rows("questions.jsonl")
 QUESTIONS = tuple(row["question"] for row in _ASKED)
-# What a page could show otherwise than it was typed; the first of each is asked in a browser, and all of QUESTIONS where
-# HOSTILE=all, as `make bench` sets it.
-_SHOWN = (
-    "script", "script, entities", "markup", "markup beacon", "style", "LaTeX", "fence breaking", "injection",
-    "bidi characters", "null characters", "very long word", "emergency with markup",
+# What a page could show otherwise than it was typed: the first of each is asked, the last three in a browser too, and all
+# of QUESTIONS where HOSTILE=all, as `make bench` sets it.
+_KINDS = (
+    "script", "markup", "style", "fence breaking", "injection", "bidi characters", "null characters", "very long word",
+    "emergency with markup", "script, entities", "markup beacon", "LaTeX",
 )  # fmt: skip
-SHOWN = (
+_ALL = os.environ.get("HOSTILE") == "all"
+ASKED = (
     QUESTIONS
-    if os.environ.get("HOSTILE") == "all"
-    else tuple(next(row["question"] for row in _ASKED if row["attack"] == kind) for kind in _SHOWN)
+    if _ALL
+    else tuple(next(row["question"] for row in _ASKED if row["attack"] == kind) for kind in _KINDS)
 )
+SHOWN = QUESTIONS if _ALL else ASKED[-3:]
 
 # What a hostile model replies
 REPLIES = (
