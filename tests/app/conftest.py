@@ -10,9 +10,8 @@ from shutil import copytree
 from threading import Semaphore
 
 import pytest
-import streamlit as st
 from helpers.browser import CHROMIUM, LEAN, Visit, serving
-from helpers.in_process import visitor
+from helpers.in_process import fresh, visitor
 from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import obliging
 from helpers.source_files import write
@@ -139,14 +138,14 @@ def start(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
         given = {"OPENAI_API_KEY": "test"} if "OPENAI_BASE_URL" in environment else {"RAG_LLM": "offline"}
         for name, value in {"RAG_HOME": str(real_home), "RAG_HISTORY": "off", **given, **environment}.items():
             monkeypatch.setenv(name, value)
-        st.cache_resource.clear()
+        fresh()
         engine().wait()
         return visitor()
 
     monkeypatch.setattr("rag_core.lab.opening.load_engines", engines)
     monkeypatch.setattr("rag_core.warm_up", lambda *_: None, raising=False)
     yield started
-    st.cache_resource.clear()
+    fresh()
 
 
 @pytest.fixture
@@ -157,7 +156,7 @@ def drawn(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.setattr("rag_core.open_lab", lambda **_: lab, raising=False)
     monkeypatch.setattr("rag_core.warm_up", lambda *_: None, raising=False)
     monkeypatch.setattr(lab, "others", lab.others)  # the engine sets it
-    st.cache_resource.clear()
+    fresh()
     engine().wait()
     yield visitor()
-    st.cache_resource.clear()
+    fresh()

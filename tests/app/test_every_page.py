@@ -7,10 +7,9 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-import streamlit as st
 from axe_playwright_python.sync_playwright import Axe
 from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, tab
-from helpers.in_process import html, text, visitor
+from helpers.in_process import fresh, html, text, visitor
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Page, expect
 
@@ -152,7 +151,7 @@ def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(
     monkeypatch.setenv("RAG_LLM", "offline")
     try:
         for path, script, _ in PAGES:
-            st.cache_resource.clear()
+            fresh()
             app = visitor().run().switch_page(script).run()
             assert not app.exception, script
             assert HEADINGS[path] in [one.value for one in app.header]
@@ -160,7 +159,7 @@ def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(
     finally:
         looked.set()
         engine().settled.wait(60)
-        st.cache_resource.clear()
+        fresh()
 
 
 @pytest.mark.parametrize("data", ["nowhere", "empty"])
@@ -170,7 +169,7 @@ def test_a_lab_without_documents_says_so_on_every_page_and_what_to_do(
     (tmp_path / "empty" / "corpus").mkdir(parents=True)
     monkeypatch.setenv("RAG_DATA", str(tmp_path / data))
     monkeypatch.setenv("RAG_LLM", "offline")
-    st.cache_resource.clear()
+    fresh()
     engine().start()
     assert engine().settled.wait(60)
     app = visitor().run()
@@ -181,4 +180,4 @@ def test_a_lab_without_documents_says_so_on_every_page_and_what_to_do(
         assert "Not ready." in told
         assert str(tmp_path / data / "corpus") in told
         assert "set RAG_DATA to a folder whose corpus/ has documents" in told
-    st.cache_resource.clear()
+    fresh()

@@ -7,9 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit
-from helpers.in_process import ask, html
+from helpers.in_process import ask, fresh, html
 from helpers.small import ROOT
 from helpers.source_files import write
 from playwright.sync_api import Browser, expect
@@ -101,7 +100,7 @@ def test_documents_deleted_elsewhere_are_missed_by_name(
     monkeypatch.setenv("RAG_HOME", str(home))
     monkeypatch.setenv("RAG_LLM", "offline")
     monkeypatch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: lab.engines)
-    st.cache_resource.clear()
+    fresh()
     engine().wait()
 
     def asked(page: str, **parameters: str | list[str]) -> AppTest:
@@ -128,4 +127,4 @@ def test_documents_deleted_elsewhere_are_missed_by_name(
     tune.slider(key="tune.hybrid_rrf.mmr_lambda").set_value(0.65).run()
     assert not tune.exception
     assert ["Corpus 'ward' has no index." in one.value for one in tune.error] == [True]
-    st.cache_resource.clear()
+    fresh()

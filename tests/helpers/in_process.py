@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 from html import unescape
 
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from .small import ROOT
+
+
+def fresh() -> None:
+    """Forget what pages of this process have kept, as a new server."""
+    st.cache_resource.clear()
+    st.cache_data.clear()
 
 
 def visitor() -> AppTest:
