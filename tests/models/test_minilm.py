@@ -163,8 +163,9 @@ class TestParity:
 
     def test_the_vectors_of_word_pieces_on_the_last_layer(self, model, reference):
         start, end = model._marks
-        read = [[start, *model.pieces(text)[:254], end] for text in TEXTS]
-        expected = reference.encode(list(TEXTS), output_value="token_embeddings")
+        texts = TEXTS[::4]  # in one batch, all are as long as the longest
+        read = [[start, *model.pieces(text)[:254], end] for text in texts]
+        expected = reference.encode(list(texts), output_value="token_embeddings")
         for pieces, rows, wanted in zip(read, model._last_layer(read), expected, strict=True):
             assert rows.shape == (len(pieces), 384)
             np.testing.assert_allclose(rows, wanted[: len(pieces)], rtol=0, atol=2e-5)  # of length 5 to 8
