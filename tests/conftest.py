@@ -104,9 +104,13 @@ def indexed_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def read_only_store(indexed_documents: Path) -> CorpusStore:
+def read_only_store(indexed_documents: Path) -> Iterator[CorpusStore]:
     """DOCUMENTS, indexed, of all tests: to be read only."""
-    return CorpusStore(indexed_documents, "animals", WordEmbedder())
+    held = sorted((indexed_documents / "corpora").rglob("*"))
+    yield CorpusStore(indexed_documents, "animals", WordEmbedder())
+    assert sorted((indexed_documents / "corpora").rglob("*")) == held, (
+        "a test wrote to the index of all tests"
+    )
 
 
 @pytest.fixture(scope="session")

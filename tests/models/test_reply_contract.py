@@ -26,10 +26,10 @@ WHOLE = "Cats and dogs can live in one house [1]."
 
 
 @pytest.fixture
-def animals(base, index, store, embedder, labels):
+def animals(base, read_only_store, embedder, labels):
     """A lab over conftest's documents whose models are the server's."""
     base.choose = obliging
-    return provider_lab(base, store, embedder, labels)
+    return provider_lab(base, read_only_store, embedder, labels)
 
 
 def said(llm) -> tuple[str, ModelCall]:

@@ -42,8 +42,8 @@ BAD_JUDGE = Status(500, headers={"retry-after-ms": "10"})
 
 
 @pytest.fixture
-def lab(server, index, store, embedder, labels) -> Lab:
-    return provider_lab(server, store, embedder, labels)
+def lab(server, read_only_store, embedder, labels) -> Lab:
+    return provider_lab(server, read_only_store, embedder, labels)
 
 
 def settled_in(events: Sequence[Event]) -> list[Outcome]:
@@ -238,8 +238,8 @@ def test_a_sweeps_result_has_its_whole_bill(server, lab: Lab):
     assert result.calls_without_price == 0
 
 
-def test_a_sweep_by_a_model_without_a_price_says_so(server, store, index, embedder, labels):
-    lab = provider_lab(server, store, embedder, labels, rewriter_model="my-local-model")
+def test_a_sweep_by_a_model_without_a_price_says_so(server, read_only_store, embedder, labels):
+    lab = provider_lab(server, read_only_store, embedder, labels, rewriter_model="my-local-model")
     result = ev.tune(RECIPES["multi_query"], [{}], ev.parse_metric("mrr"), DEV, TEST, lab.services)
     assert (result.cost_usd, result.cost_known_usd) == (None, 0)
     assert result.calls_without_price == len(server.requests) > 0
