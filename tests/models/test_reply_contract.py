@@ -126,7 +126,8 @@ class TestNothingSaid:
 class TestText:
     @pytest.mark.parametrize("size", [MAX_REPLY, MAX_REPLY + 1, 1_000_000])
     def test_a_long_reply_is_read_up_to_the_limit_and_marked(self, base, animals, size):
-        base.choose = lambda body: Reply(("Cats purr when happy [1]. " * (size // 26 + 1))[:size])
+        said = f"Cats {'purr' * 50} when happy [1]. "  # streamed word by word: few, so long ones
+        base.choose = lambda body: Reply((said * (size // len(said) + 1))[:size])
         trace = animals.run(QUESTION, "bm25")
         assert len(trace.answer.text) <= MAX_REPLY
         assert ("cut" in {remark.kind for remark in trace.answer.remarks}) is (size > MAX_REPLY)
