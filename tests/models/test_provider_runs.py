@@ -146,7 +146,7 @@ class TestFailures:
         self, server, open_animals, fault
     ):
         server.choose = lambda body: fault if sources_in(body) == 1 else Reply("Cats sleep [1].")
-        events = list(open_animals(timeout=1).stream(QUESTION, [ONE, TWO]))
+        events = list(open_animals(timeout=0.5).stream(QUESTION, [ONE, TWO]))
         (failed,) = [event for event in events if isinstance(event, Failed)]
         (done,) = [event for event in events if isinstance(event, Done)]
         assert (failed.column, done.column) == (0, 1)
