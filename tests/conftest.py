@@ -77,7 +77,13 @@ def embedder() -> WordEmbedder:
 
 
 @pytest.fixture
-def server() -> Iterator[OpenAIServer]:
+def short_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second request follows a failed one at once: what comes of it is tested, not the wait."""
+    monkeypatch.setattr("rag_core.models.openai.client.BACK_OFF", 0.01)
+
+
+@pytest.fixture
+def server(short_back_off: None) -> Iterator[OpenAIServer]:
     """A server that answers every kind of prompt."""
     with serve() as running:
         running.choose = obliging
@@ -95,6 +101,24 @@ def indexed_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("indexed") / "home"
     CorpusStore(home, "animals", WordEmbedder()).update(SourceFiles("test", list(DOCUMENTS)))
     return home
+
+
+@pytest.fixture(scope="session")
+def read_only_store(indexed_documents: Path) -> Iterator[CorpusStore]:
+    """DOCUMENTS, indexed, of all tests: to be read only."""
+    held = sorted((indexed_documents / "corpora").rglob("*"))
+    yield CorpusStore(indexed_documents, "animals", WordEmbedder())
+    assert sorted((indexed_documents / "corpora").rglob("*")) == held, (
+        "a test wrote to the index of all tests"
+    )
+
+
+@pytest.fixture(scope="session")
+def read_only_index(read_only_store: CorpusStore) -> CorpusIndex:
+    """Opened once: to open an index takes longer than most tests of what is done with it."""
+    opened = read_only_store.open()
+    assert opened is not None
+    return opened
 
 
 @pytest.fixture
@@ -119,9 +143,13 @@ def llm() -> ScriptedLlm:
 
 
 @pytest.fixture
-def services(index: CorpusIndex, embedder: WordEmbedder, llm: ScriptedLlm, labels: LabelRules) -> Services:
+def services(
+    read_only_index: CorpusIndex, embedder: WordEmbedder, llm: ScriptedLlm, labels: LabelRules
+) -> Services:
     """DOCUMENTS indexed, with fakes for models."""
-    return Services(index=index, embedder=embedder, llms={"answer": llm, "rewrite": llm}, labels=labels)
+    return Services(
+        index=read_only_index, embedder=embedder, llms={"answer": llm, "rewrite": llm}, labels=labels
+    )
 
 
 @pytest.fixture

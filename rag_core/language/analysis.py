@@ -196,7 +196,7 @@ def _words(text: str) -> list[str]:
 
 
 def _composed(word: str) -> str:
-    return unicodedata.normalize("NFC", word).lower()
+    return word.lower() if word.isascii() else unicodedata.normalize("NFC", word).lower()
 
 
 def without_tilde(word: str) -> str:

@@ -53,6 +53,11 @@ class Alternative:
     def within(self, sentence: Sequence[Term]) -> bool:
         """Whether the terms occur next to each other in a sentence."""
         size = len(self.terms)
+        if size == 1:  # as most are
+            (term,) = self.terms
+            if self.prefix:
+                return any(word.form.startswith(term.form) for word in sentence)
+            return any(map(term.same, sentence))
         return any(self._at(sentence[start : start + size]) for start in range(len(sentence) - size + 1))
 
     def _at(self, words: Sequence[Term]) -> bool:

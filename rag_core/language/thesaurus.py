@@ -155,7 +155,7 @@ class Thesaurus:
 
     def _scan(self, text: str, words: Sequence[Word], language: str) -> Iterator[Mention]:
         names, reach = self._names.get(language, {}), self._reach.get(language, {})
-        stems = [word.stem for word in words]
+        forms, stems = tuple(word.form for word in words), tuple(word.stem for word in words)
         all_capitals = text.isupper() and len(words) > _MIN_CAPITALS
         at = 0
         while at < len(words):
@@ -165,12 +165,18 @@ class Thesaurus:
             while shorter < len(words) and words[shorter].end - first.start <= self._longest_short:
                 shorter += 1
             for end in range(min(max(named, shorter), len(words)), at, -1):
-                span, stop = words[at:end], words[end - 1].end
+                stop = words[end - 1].end
                 piece = text[first.start : stop] if end <= shorter else ""
                 short = piece and self._abbreviation(piece, all_capitals)
                 concept = (short and self._meaning(short, stems, language)) or None
-                found = (concept, _ABBREVIATION) if concept else None if short else _named(span, names)
-                if found:
+                found = (
+                    (concept, _ABBREVIATION)
+                    if concept
+                    else None
+                    if short
+                    else _named(forms[at:end], stems[at:end], names)
+                )
+                if found and (concept or not all(word.stop for word in words[at:end])):
                     yield Mention(found[0], first.start, stop, found[1])
                     at = end
                     break
@@ -238,12 +244,11 @@ def _count(phrases: Iterable[tuple[str, ...]], stems: Sequence[str]) -> int:
 
 
 def _named(
-    span: Sequence[Word], names: Mapping[tuple[str, ...], tuple[Concept, TermKind]]
+    forms: tuple[str, ...],
+    stems: tuple[str, ...],
+    names: Mapping[tuple[str, ...], tuple[Concept, TermKind]],
 ) -> tuple[Concept, TermKind] | None:
-    if all(word.stop for word in span):
-        return None
-    forms = tuple(word.form for word in span)
-    return names.get(forms) or (names.get(tuple(word.stem for word in span)) if len(span) > 1 else None)
+    return names.get(forms) or (names.get(stems) if len(forms) > 1 else None)
 
 
 def _reach(names: Iterable[tuple[str, ...]]) -> dict[str, int]:

@@ -107,18 +107,11 @@ class TestAPackage:
         assert [control["name"] for control in listed["ward_skip"]["controls"]] == ["skip"]
 
     def test_it_answers_a_question_and_is_measured(self, ward: Path, tmp_path: Path, beir: Path):
-        home = tmp_path / "home"
-        ran = python(ward, home, "-m", "rag_core", "index", str(beir), "--corpus", "animals")
-        assert ran.returncode == 0, ran.stderr
-        asked = ("cats", "--corpus", "animals", "--strategy", "ward_skip", "--set", "skip=1", "--json")
-        ran = python(ward, home, "-m", "rag_core", "query", *asked)
-        assert ran.returncode == 0, ran.stderr
-        trace = json.loads(ran.stdout)
-        assert trace["strategy"] == "ward_skip"
-        assert [step["params"] for step in trace["steps"] if step["stage"] == "EveryOther"] == [{"n": 1}]
         script = (
             "import sys\nfrom rag_core.cli import main\n"
             "for arguments in ("
+            "'index {0} --corpus animals',"
+            "'query cats --corpus animals --strategy ward_skip --set skip=1',"
             "'compare cats --corpus animals --strategies a=ward_skip,b=ward_skip --set a.skip=1',"
             "'eval --data {0} --strategies ward_skip,bm25',"
             "'sweep --data {0} --strategy ward_skip --vary skip=1:3:3'):\n"
@@ -126,9 +119,11 @@ class TestAPackage:
             "    except SystemExit as ended: assert not ended.code, arguments\n"
             "    print('---')\n"
         )
-        ran = python(ward, home, "-c", script, str(beir))
+        ran = python(ward, tmp_path / "home", "-c", script, str(beir))
         assert ran.returncode == 0, ran.stderr
-        compared, measured, swept = (json.loads(part) for part in ran.stdout.split("---\n")[:3])
+        _, trace, compared, measured, swept = map(json.loads, ran.stdout.split("---\n")[:5])
+        assert trace["strategy"] == "ward_skip"
+        assert [step["params"] for step in trace["steps"] if step["stage"] == "EveryOther"] == [{"n": 1}]
         first, second = ([hit["id"] for hit in one["contexts"]] for one in compared["traces"])
         assert first == [hit["id"] for hit in trace["contexts"]]
         assert second == first[::2] != first

@@ -16,6 +16,9 @@ COMMANDS = (
 ANTI_D = "When is anti-D given?"
 
 
+MEASURES = ("eval", "sweep", "answers")  # these take seconds, and fill a line no more when it is longer
+
+
 def session(beir: Path, folder: Path, saved: Path, stored: Path) -> list[tuple[str, ...]]:
     """The README's commands for people, on data that is quick to measure."""
     data = ("--data", str(beir))
@@ -70,6 +73,8 @@ def test_no_line_is_wider_than_the_terminal(
     stored.write_text(rag("eval", "--data", str(beir), "--strategies", "bm25,hyde", "--json").out)
     widest = 0
     for command in session(beir, folder, saved, stored):
+        if columns > 80 and command[0] in MEASURES and "--help" not in command:
+            continue
         with monkeypatch.context() as own:
             if command == ("doctor",):
                 own.setenv("RAG_HOME", str(ready))  # what it describes is the index of all tests

@@ -161,7 +161,29 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, item in inside for place in places(item, (*path, key)))]
 
 
-RESULTS = json.loads(MEASURED.read_text(encoding="utf-8"))
+def of_few(row: dict[str, Any]) -> dict[str, Any]:
+    """A part of the stored results with the strategies of FEW alone."""
+    return {
+        **row,
+        "strategies": {label: row["strategies"][label] for label in sorted(FEW)},
+        "comparisons": [pair for pair in row["comparisons"] if {pair["a"], pair["b"]} <= FEW],
+    }
+
+
+FEW = {"dense_8", "multi_query"}  # a pair, one of them with rewrites; all strategies take a tenth of a second
+ALL = json.loads(MEASURED.read_text(encoding="utf-8"))
+RESULTS = of_few(ALL) | {
+    "groups": {
+        name: {group: of_few(row) for group, row in rows.items()} for name, rows in ALL["groups"].items()
+    },
+    "rewrites": {"multi_query": ALL["rewrites"]["multi_query"]},
+    "manifest": ALL["manifest"]
+    | {
+        "strategies": {label: ALL["manifest"]["strategies"][label] for label in sorted(FEW)},
+        "pairs": [["multi_query", "dense_8"]],
+    },
+    "run_files": {label: ALL["run_files"][label] for label in sorted(FEW)},
+}
 PLACES = [place for place in places(RESULTS) if place]
 ODD = (
     st.none()

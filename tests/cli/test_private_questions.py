@@ -27,12 +27,12 @@ COMMANDS = [("query", *STRATEGY), ("compare", "--strategies", "hyde,bm25")]
 
 
 @pytest.fixture
-def settled(monkeypatch, server, index, store, embedder, labels) -> Callable[[str], Lab]:
+def settled(monkeypatch, server, read_only_store, embedder, labels) -> Callable[[str], Lab]:
     """Settings whose models are the server's, at an address, and the lab that they open."""
 
     def at(url: str) -> Lab:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
-        lab = provider_lab(server, store, embedder, labels, openai_base_url=url)
+        lab = provider_lab(server, read_only_store, embedder, labels, openai_base_url=url)
         monkeypatch.setattr("rag_core.lab.opening.open_lab", lambda corpus, **options: lab)
         return lab
 

@@ -34,9 +34,9 @@ def test_the_json_has_them_only_when_asked(ready: Path, rag: Rag) -> None:
 
 
 def test_a_provider_is_shown_with_the_texts_it_got(
-    server: OpenAIServer, index, store, embedder, labels, capsys
+    server: OpenAIServer, read_only_store, embedder, labels, capsys
 ) -> None:
-    lab = provider_lab(server, store, embedder, labels, openai_api_key="sk-0123456789abcdef")
+    lab = provider_lab(server, read_only_store, embedder, labels, openai_api_key="sk-0123456789abcdef")
     trace = lab.run("Do cats and dogs sleep in one house?", "bm25")
     ((_, system), (_, user)) = server.requests[0].messages
     (found,) = prompts_json(trace)["prompts"]

@@ -112,7 +112,7 @@ class Quotes:
 
 
 @pytest.fixture
-def animals(index, store, embedder, labels):
+def animals(read_only_store, embedder, labels):
     """A lab over conftest's documents with a scripted answer model and, optionally, a judge."""
 
     def make(answer, judge=None) -> Lab:
@@ -127,7 +127,7 @@ def animals(index, store, embedder, labels):
             models,
             grounder=Quotes(),
         )
-        return Lab(Settings(llm="offline"), "animals", engines, store)
+        return Lab(Settings(llm="offline"), "animals", engines, read_only_store)
 
     return make
 

@@ -6,9 +6,11 @@ The server counts what it is asked; the estimate, made before, has at least as m
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,10 +47,21 @@ def stubborn(body: dict[str, Any]) -> Reply:
     return obliging(body)
 
 
-@pytest.fixture
-def lab(server, index, store, embedder, labels) -> Lab:
+@pytest.fixture(scope="module")
+def enriched_store(indexed_documents: Path, tmp_path_factory: pytest.TempPathFactory) -> CorpusStore:
+    """DOCUMENTS indexed, with contexts; only read by these tests."""
+    home = tmp_path_factory.mktemp("enriched") / "home"
+    shutil.copytree(indexed_documents, home)
+    store = CorpusStore(home, "animals", WordEmbedder())
+    index = store.open()
+    assert index is not None
     store.enriched.follow(index, OfflineEnricher(Thesaurus(())))
-    return provider_lab(server, store, embedder, labels)
+    return store
+
+
+@pytest.fixture
+def lab(server, enriched_store, embedder, labels) -> Lab:
+    return provider_lab(server, enriched_store, embedder, labels)
 
 
 class Sure:

@@ -8,13 +8,15 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 from helpers.judged import JUDGED, finish, opened
-from helpers.small import DOCUMENTS, ROOT
+from helpers.processes import open_store
+from helpers.processes import run as in_another_process
+from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core import evaluation as ev
 from rag_core.data.benchmark import JUDGED_BY_AUTHORS
@@ -23,6 +25,7 @@ from rag_core.indexing import CorpusIndex
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.services import Services
 from rag_core.values.errors import ConfigError, DataError, StorageError
+from rag_core.values.labels import LabelRules
 from rag_core.values.settings import Settings
 
 
@@ -96,49 +99,33 @@ def test_a_broken_record_names_file_and_line(
         RunFolder.open(tmp_path / "run")
 
 
-CHILD = """
-import os, signal, sys
-from pathlib import Path
-sys.path.insert(0, {tests!r})
-from helpers.small import DOCUMENTS, WordEmbedder
-from helpers.judged import JUDGED, opened
-from rag_core import evaluation as ev
-from rag_core.runtime.services import Services
-from rag_core.indexing import CorpusStore
-from rag_core.values.labels import LabelRules
-
-home, folder, kill_after = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-embedder = WordEmbedder()
-index = CorpusStore(home, "animals", embedder).open()
-services = lambda: Services(index=index, embedder=embedder, llms={{}}, labels=LabelRules({{}}))
-strategies = ev.build_strategies({{"bm25": "bm25", "hybrid": ("hybrid_rrf", {{"mmr": False}})}})
-run = opened(folder, strategies)
-for step in ev.evaluate(run, strategies, services):
-    if step.done == kill_after:
-        os.kill(os.getpid(), signal.SIGKILL)
-ev.conclude(run, ev.choose_metrics())
-"""
+def evaluate_until_killed(sender: Connection, home: Path, folder: Path, kill_after: int) -> None:
+    """Evaluate the small collection in this process, which is killed after so many steps; never for -1."""
+    embedder = WordEmbedder()
+    index = open_store(home).open()
+    assert index is not None
+    services = Services(index=index, embedder=embedder, llms={}, labels=LabelRules({}))
+    strategies = ev.build_strategies({"bm25": "bm25", "hybrid": ("hybrid_rrf", {"mmr": False})})
+    run = opened(folder, strategies)
+    for step in ev.evaluate(run, strategies, lambda: services):
+        if step.done == kill_after:
+            os.kill(os.getpid(), signal.SIGKILL)
+    ev.conclude(run, ev.choose_metrics())
 
 
 @pytest.mark.parametrize("killed_after", [0, 3, 6])
 def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
     tmp_path: Path, index: CorpusIndex, services: Services, strategies: dict[str, Strategy], killed_after: int
 ) -> None:
-    child = textwrap.dedent(CHILD).format(tests=str(Path(__file__).parents[1]))
-    arguments = [sys.executable, "-c", child, str(tmp_path / "home"), str(tmp_path / "run")]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    killed = subprocess.run(
-        [*arguments, str(killed_after)], env=environment, capture_output=True, check=False
-    )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    arguments = (evaluate_until_killed, tmp_path / "home", tmp_path / "run")
+    assert in_another_process(*arguments, killed_after) == (-signal.SIGKILL, None)
     assert not (tmp_path / "run" / "results.json").exists()
     held = RunFolder.open(tmp_path / "run")
     assert sum(map(len, held.records.values())) == killed_after
     for path in (tmp_path / "run" / "records").glob("*.jsonl"):  # and a write that was cut off
         with path.open("a") as file:
             file.write('{"question": "q9", "stag')
-    done = subprocess.run([*arguments, "-1"], env=environment, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
+    assert in_another_process(*arguments, -1) == (0, None)
     straight = opened(tmp_path / "straight", strategies)
     finish(straight, strategies, services)
     resumed = RunFolder.open(tmp_path / "run")

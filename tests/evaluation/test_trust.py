@@ -10,8 +10,9 @@ from helpers.small import Rag
 
 from rag_core.evaluation import trust
 from rag_core.evaluation.statistics import wilson
+from rag_core.runtime.services import Grounder
 from rag_core.values.errors import DataError
-from rag_core.values.grounding import Claim, Grounded
+from rag_core.values.grounding import HOW_GROUNDED, Claim, Grounded
 from rag_core.values.types import Passage
 
 
@@ -97,9 +98,28 @@ def test_a_row_without_its_keys_is_named(tmp_path: Path):
         trust.privacy_measures(tmp_path)
 
 
-def test_the_command_prints_each_safeguard_and_each_strategy(rag: Rag, ready: Path):
+def test_the_command_prints_each_safeguard_and_each_strategy(
+    rag: Rag, ready: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """And the figures of grounding that the app shows are those it measured: on the whole test part."""
+    grounding: list[trust.Measure] = []
+    measure = trust.grounding_measures
+
+    def measured(data: Path, grounder: Grounder) -> list[trust.Measure]:
+        grounding.extend(measure(data, grounder))
+        return grounding
+
+    monkeypatch.setattr(trust, "grounding_measures", measured)
     ran = rag("trust", "--strategies", "bm25", "--limit", "2")
     assert ran.code == 0, ran.err
     lines = ran.out.splitlines()
     for line in ("Urgency", "Private data", "Support of sentences", "Urgent questions: what to do now"):
         assert line in lines
+    for one in grounding[:2]:
+        share = one.share
+        assert share
+        right = round(share.mean * share.n)
+        assert f"{100 * share.mean:.0f} %" in HOW_GROUNDED
+        assert f"{right} of {share.n}; " in HOW_GROUNDED
+        assert f"{100 * share.low:.0f} to {100 * share.high:.0f} %" in HOW_GROUNDED
+    assert len(grounding) == 3

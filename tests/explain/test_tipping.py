@@ -6,6 +6,7 @@ import json
 import os
 import random
 import socket
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -69,9 +70,10 @@ BEFORE_A_MODEL = {
     },
     "ensemble": {"templates", "rewriter_temperature", "k_rerank", "answer_prompt"},
 }  # fmt: skip
-EACH = int(os.environ.get("TIPPING_QUESTIONS", "3"))  # questions of each strategy
+EACH = int(os.environ.get("TIPPING_QUESTIONS", "2"))  # questions of each strategy
 DRAWN = 8  # values of each control
 settings = pytest.mark.parametrize(("name", "values"), SETTINGS, ids=lambda given: str(given))
+Tipped = tuple[Trace, Sequence[ControlTips]]
 
 
 @pytest.fixture
@@ -84,6 +86,26 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def retrieve(full: Services, name: str, question: str = QUESTION, **values: object) -> Trace:
     return build((name, values)).without_answer().run(question, full)
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Tipped]:
+    """What `tip` has found: a search for every tipping point takes far longer than what is asked about it."""
+    return {}
+
+
+@pytest.fixture
+def tip(full: Services, no_network: None, found: dict[str, Tipped]) -> Callable[..., Tipped]:
+    """A result of these settings and its tipping points, found without a model or the network."""
+
+    def of(name: str, values: dict[str, object]) -> Tipped:
+        key = f"{name} {values}"
+        if key not in found:
+            trace = retrieve(full, name, **values)
+            found[key] = trace, tipping_points(trace, silenced(full))
+        return found[key]
+
+    return of
 
 
 def used(full: Services, trace: Trace, **values: object) -> set[str]:
@@ -103,11 +125,11 @@ def moved(tips: ControlTips, value: object, trace: Trace) -> dict[str, object]:
 
 @settings
 def test_the_passages_change_at_the_value_and_not_before(
-    full: Services, no_network: None, name: str, values: dict[str, object]
+    full: Services, tip: Callable[..., Tipped], name: str, values: dict[str, object]
 ):
-    trace = retrieve(full, name, **values)
+    trace, found = tip(name, values)
     now = {hit.id for hit in trace.ranking}
-    for tips in tipping_points(trace, silenced(full)):
+    for tips in found:
         for point in tips.points:
             then = used(full, trace, **moved(tips, point.value, trace))
             assert then != now
@@ -122,11 +144,13 @@ def test_the_passages_change_at_the_value_and_not_before(
 
 
 @settings
-def test_a_side_without_a_point_has_no_effect(full: Services, name: str, values: dict[str, object]):
-    trace = retrieve(full, name, **values)
+def test_a_side_without_a_point_has_no_effect(
+    full: Services, tip: Callable[..., Tipped], name: str, values: dict[str, object]
+):
+    trace, found = tip(name, values)
     now = {hit.id for hit in trace.ranking}
     controls = {control.name: control for control in RECIPES[name].controls}
-    for tips in tipping_points(trace, full):
+    for tips in found:
         control = controls[tips.control.partition("[")[0]]
         if tips.why_not or not isinstance(control, Number):
             continue
@@ -139,8 +163,8 @@ def test_a_side_without_a_point_has_no_effect(full: Services, name: str, values:
 
 
 @every_recipe
-def test_which_controls_move_without_a_model(full: Services, recipe: Recipe):
-    tips = tipping_points(retrieve(full, recipe.name), silenced(full))
+def test_which_controls_move_without_a_model(tip: Callable[..., Tipped], recipe: Recipe):
+    _, tips = tip(recipe.name, {})
     assert {one.control for one in tips if not one.why_not} == FREE[recipe.name]
     assert {one.why_not for one in tips if one.control not in FREE[recipe.name]} <= {
         CALLS, ANSWER_ONLY, *(recipe.idle(control, recipe.parse_values({})) for control in recipe.controls),
@@ -169,12 +193,14 @@ def test_on_random_questions_and_settings_each_point_tips_at_its_value_and_not_b
     assert tipped >= EACH
 
 
-def test_every_control_moves_without_a_model_in_some_setting_or_stands_before_one(full: Services):
+def test_every_control_moves_without_a_model_in_some_setting_or_stands_before_one(
+    tip: Callable[..., Tipped],
+):
     for recipe in RECIPES.values():
         free = set()
         for name, values in SETTINGS:
             if name == recipe.name:
-                tips = tipping_points(retrieve(full, name, **values), silenced(full))
+                _, tips = tip(name, values)
                 free |= {one.control.partition("[")[0] for one in tips if not one.why_not}
         assert {control.name for control in recipe.controls} - free == BEFORE_A_MODEL[recipe.name]
 
@@ -196,14 +222,13 @@ def drawn_values(control: Control, chosen: random.Random) -> list[object]:
 
 @settings
 def test_values_of_every_free_control_call_nothing_and_equal_a_run_from_scratch(
-    full: Services, no_network: None, name: str, values: dict[str, object]
+    full: Services, tip: Callable[..., Tipped], name: str, values: dict[str, object]
 ):
-    trace = retrieve(full, name, **values)
-    silent = silenced(full)
+    trace, found = tip(name, values)
     chosen = random.Random(name)
-    free = {tips.control.partition("[")[0] for tips in tipping_points(trace, silent) if not tips.why_not}
+    free = {tips.control.partition("[")[0] for tips in found if not tips.why_not}
     assert "k_final" in free
-    tuner = Tuner(trace, silent, full)
+    tuner = Tuner(trace, silenced(full), full)
     for control in RECIPES[name].controls:
         if control.name not in free:
             continue
@@ -252,6 +277,6 @@ def test_a_result_of_other_models_cannot_be_replayed(full: Services):
         tipping_points(trace, replace(full, engine={"llm": "another"}))
 
 
-def test_tips_as_json_are_json(full: Services):
-    shown = [tips.as_json() for tips in tipping_points(retrieve(full, "hybrid_rrf"), full)]
+def test_tips_as_json_are_json(tip: Callable[..., Tipped]):
+    shown = [tips.as_json() for tips in tip("hybrid_rrf", {})[1]]
     assert json.loads(json.dumps(shown)) == shown

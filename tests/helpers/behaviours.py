@@ -77,7 +77,9 @@ class Cut:
 
 @dataclass(frozen=True)
 class Endless:
-    """Pieces until the client disconnects."""
+    """Pieces until the client disconnects, one every few milliseconds."""
+
+    piece: str = "word "
 
 
 @dataclass(frozen=True)

@@ -52,13 +52,13 @@ def billion_laughs() -> bytes:
 # name -> (content, or what makes it if that takes seconds; what the reason says, empty if the file is to be indexed)
 FILES: dict[str, tuple[str | bytes | Callable[[], bytes], str]] = {
     "aliases.md": (alias_bomb(), "more than 16 aliases"),
-    "archive.docx": (partial(zip_bomb, "word/document.xml", 2000), "unpacks to more than 200 MB"),
-    "archive.xlsx": (partial(zip_bomb, "xl/sharedStrings.xml", 500), "unpacks to more than 200 MB"),
+    "archive.docx": (partial(zip_bomb, "word/document.xml", 201), "unpacks to more than 200 MB"),
+    "archive.xlsx": (partial(zip_bomb, "xl/sharedStrings.xml", 201), "unpacks to more than 200 MB"),
     "brackets.jsonl": (
         f'{{"_id": "b", "text": {"[" * 100_000}',
         "line 1: lists or objects are nested too deeply",
     ),
-    "deep.html": ("<div>" * 20_000 + "Deep words." + "</div>" * 20_000, ""),
+    "deep.html": ("<div>" * 10_000 + "Deep words." + "</div>" * 10_000, ""),
     "digits.jsonl": (
         f'{{"_id": {"9" * 5_000}, "text": "words"}}',
         "line 1: a number has more than 4,300 digits. Fix",
@@ -74,11 +74,11 @@ FILES: dict[str, tuple[str | bytes | Callable[[], bytes], str]] = {
     "nested.md": (front_matter(f"n: {'[' * 50_000}", "nested"), "nests lists more than 100"),
     "punctuation.txt": ("?!" * 3_000, ""),
     "rows.csv": ("text\n" + "words\n" * 100_001, "more than 100,000 rows"),
-    "sibling.html": ("<p>Words." * 30_000, ""),
+    "sibling.html": ("<p>Words." * 5_000, ""),
     "truncated.docx": (docx("Words.")[:60], "open it in Word and save it again"),
     "truncated.xlsx": (xlsx(Rows=[["text"], ["Words."]])[:900], "open it in Excel and save it again"),
     "unbroken.txt": ("a" * 200_000, ""),
-    "vast.txt": (b"word " * 10_000_000, "more than 20,000,000 characters"),
+    "vast.txt": (b"word " * 4_000_001, "more than 20,000,000 characters"),
 }
 SKIPPED = {
     "back": "the link leads back to a folder it is in",

@@ -301,7 +301,7 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(behaviour, Endless | Drip):
             while not self._gone(wait=0.005):
                 if isinstance(behaviour, Endless):
-                    say({"content": "word "})
+                    say({"content": behaviour.piece})
                 else:
                     self._write(b": still here\n\n", framed)
             self.server.gone.set()

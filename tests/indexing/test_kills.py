@@ -17,7 +17,7 @@ from rag_core.data.documents import Document
 from rag_core.indexing import SourceFiles
 from rag_core.values.errors import IndexDamaged
 
-KILLS = 12
+KILLS = 8
 
 
 def documents_of(version: int) -> list[Document]:

@@ -16,7 +16,7 @@ from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.catalog.setup import Setup, set_up, titles_of
 from rag_core.data.documents import Document
-from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
+from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.pipeline.stream import Done, Failed, StoppedEarly, calls_of
 from rag_core.values.errors import ConfigError, MissingResource, RagError, SettingsError
@@ -32,9 +32,9 @@ WARD = [
 
 @pytest.fixture
 def open_lab(
-    server: OpenAIServer, index: CorpusIndex, store: CorpusStore, embedder: WordEmbedder, labels: LabelRules
+    server: OpenAIServer, read_only_store: CorpusStore, embedder: WordEmbedder, labels: LabelRules
 ) -> Callable[..., Lab]:
-    return lambda **settings: provider_lab(server, store, embedder, labels, **settings)
+    return lambda **settings: provider_lab(server, read_only_store, embedder, labels, **settings)
 
 
 @pytest.fixture

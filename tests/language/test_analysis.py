@@ -210,12 +210,13 @@ def test_scores_equal_rank_bm25_to_the_last_bit_on_a_thousand_queries(k1: float,
     corpus = zipf_corpus(rng, documents=400, vocabulary=700)
     index = Bm25Index.fit(corpus)
     okapi = BM25Okapi(corpus, k1=k1, b=b)
-    for _ in range(1000):
+    words = [set(document) for document in corpus]
+    for _ in range(200):  # of each of the six
         query = [f"w{word}" for word in rng.integers(0, 720, rng.integers(0, 9))]
         query += query[: rng.integers(0, 3)]
         scores = index.scores(query, k1, b)
         assert np.array_equal(scores, okapi.get_scores(query))
-        matching = [place for place, document in enumerate(corpus) if set(query) & set(document)]
+        matching = [place for place, held in enumerate(words) if not held.isdisjoint(query)]
         assert index.matches(query).tolist() == matching
         for k in (1, 5, 50, 500):
             places, best = index.best(query, k, k1, b)

@@ -39,7 +39,7 @@ def test_languages_and_their_probabilities_are_the_librarys(
     library = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     ours = identifier(tmp_path, monkeypatch)  # unpacked now
     again = identifier(tmp_path, monkeypatch)  # and found
-    texts = [question.text for question in read_builtin(ROOT / "data", "dev").questions] + OTHERS
+    texts = [question.text for question in read_builtin(ROOT / "data", "dev").questions[::4]] + OTHERS
     for one in (library, ours, again):
         one.set_languages(languages)
     for text in texts:

@@ -47,8 +47,8 @@ KEY = "sk-secret-0123456789abcdef"
 
 
 @pytest.fixture
-def animals(server, index, store, embedder, labels) -> Lab:
-    return provider_lab(server, store, embedder, labels, openai_api_key=KEY)
+def animals(server, read_only_store, embedder, labels) -> Lab:
+    return provider_lab(server, read_only_store, embedder, labels, openai_api_key=KEY)
 
 
 def sent(server: OpenAIServer, role: str) -> list[str]:
@@ -164,7 +164,7 @@ class TestEvents:
         return TokenCountingHandler(tokenizer=str.split)
 
     @pytest.fixture
-    def billed_animals(self, server, index, store, labels) -> Lab:
+    def billed_animals(self, server, read_only_store, labels) -> Lab:
         """A lab whose embedding model is LlamaIndex's."""
         model = LlamaEmbedder(
             MockEmbedding(embed_dim=64),
@@ -174,7 +174,7 @@ class TestEvents:
             PriceList({}),
             local=True,
         )
-        return provider_lab(server, store, model, labels, openai_api_key=KEY)
+        return provider_lab(server, read_only_store, model, labels, openai_api_key=KEY)
 
     @pytest.mark.parametrize("way", ["query", "aquery", "streaming", "retrieve"])
     def test_the_token_counter_sees_every_call(self, billed_animals, counted, way):

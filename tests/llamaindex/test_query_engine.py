@@ -56,7 +56,7 @@ def no_global_settings(monkeypatch):
 
 
 @pytest.fixture
-def open_animals(store, index, embedder, labels) -> Callable[..., Lab]:
+def open_animals(read_only_store, embedder, labels) -> Callable[..., Lab]:
     """A lab over conftest's documents whose every role is played by one model."""
 
     def make(llm, embedder=embedder) -> Lab:
@@ -65,7 +65,7 @@ def open_animals(store, index, embedder, labels) -> Callable[..., Lab]:
         engines = Engines(
             prices, labels, embedder, NoReranker(), NoReranker(), Thesaurus({}), dict.fromkeys(ROLES, llm)
         )
-        return Lab(settings, "animals", engines, store)
+        return Lab(settings, "animals", engines, read_only_store)
 
     return make
 

@@ -14,7 +14,7 @@ from rag_core.values.settings import Settings
 
 
 @pytest.fixture
-def server() -> Iterator[OpenAIServer]:
+def server(short_back_off: None) -> Iterator[OpenAIServer]:
     with serve() as running:
         yield running
 

@@ -31,24 +31,24 @@ NASTY = (
 
 
 @pytest.fixture
-def open_animals(server, index, store, embedder, labels, monkeypatch):
+def open_animals(server, read_only_store, embedder, labels, monkeypatch):
     """A lab over conftest's documents that asks the server."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
     def make(model: str = "gpt-4o", timeout: float = 20) -> Lab:
-        return provider_lab(server, store, embedder, labels, answer_model=model, timeout=timeout)
+        return provider_lab(server, read_only_store, embedder, labels, answer_model=model, timeout=timeout)
 
     return make
 
 
 class TestServersByRole:
-    def test_a_local_rewriter_works_beside_a_hosted_judge(self, server, index, store, embedder, labels):
+    def test_a_local_rewriter_works_beside_a_hosted_judge(self, server, read_only_store, embedder, labels):
         with serve() as local:
             server.choose = local.choose = obliging
             lab = provider_lab(
                 server,
-                store,
+                read_only_store,
                 embedder,
                 labels,
                 openai_api_key=KEY,
@@ -70,12 +70,12 @@ class TestServersByRole:
         ("fault", "names"), [(Status(401), "RAG_REWRITER_API_KEY"), (None, "RAG_REWRITER_BASE_URL")]
     )
     def test_a_failure_names_the_setting_of_the_role(
-        self, server, index, store, embedder, labels, fault, names
+        self, server, read_only_store, embedder, labels, fault, names
     ):
         with serve() as local:
             local.choose = lambda body: fault
             own = {"rewriter_base_url": local.url, "rewriter_api_key": "sk-local-0123456789"}
-            lab = provider_lab(server, store, embedder, labels, openai_api_key=KEY, **own)
+            lab = provider_lab(server, read_only_store, embedder, labels, openai_api_key=KEY, **own)
             if fault:
                 with pytest.raises(StageError, match=names):
                     lab.run(QUESTION, "multi_query")
@@ -146,7 +146,7 @@ class TestFailures:
         self, server, open_animals, fault
     ):
         server.choose = lambda body: fault if sources_in(body) == 1 else Reply("Cats sleep [1].")
-        events = list(open_animals(timeout=1).stream(QUESTION, [ONE, TWO]))
+        events = list(open_animals(timeout=0.5).stream(QUESTION, [ONE, TWO]))
         (failed,) = [event for event in events if isinstance(event, Failed)]
         (done,) = [event for event in events if isinstance(event, Done)]
         assert (failed.column, done.column) == (0, 1)

@@ -83,10 +83,10 @@ class TestLanguageModels:
     @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
     @pytest.mark.parametrize(("strategy", "role", "hanging"), STRATEGIES.values(), ids=STRATEGIES)
     def test_nothing_is_sent_after_stop_and_what_was_sent_is_billed(
-        self, base, index, store, embedder, labels, fault, strategy, role, hanging
+        self, base, read_only_store, embedder, labels, fault, strategy, role, hanging
     ):
         base.choose = aimed(fault, lambda body: role_of(body) == role)
-        lab = provider_lab(base, store, embedder, labels, timeout=LONG)
+        lab = provider_lab(base, read_only_store, embedder, labels, timeout=LONG)
 
         def ready() -> bool:
             return sum(request.role == role for request in base.requests) >= hanging
@@ -108,9 +108,9 @@ class TestLanguageModels:
         if not isinstance(fault, Status):
             assert base.gone.wait(10), "the server sees the disconnect"
 
-    def test_the_columns_beside_it_are_stopped_too(self, base, index, store, embedder, labels):
+    def test_the_columns_beside_it_are_stopped_too(self, base, read_only_store, embedder, labels):
         base.choose = aimed(Hang(), lambda body: role_of(body) == "answer")
-        lab = provider_lab(base, store, embedder, labels, timeout=LONG)
+        lab = provider_lab(base, read_only_store, embedder, labels, timeout=LONG)
         columns = ["bm25", ("bm25", {"k_final": 1}), "simple_semantic"]
         outcomes, _ = stopped_when(lab, columns, lambda: base.requests)
         assert {type(outcome) for outcome in outcomes} == {StoppedEarly}
@@ -142,11 +142,11 @@ class TestConnecting:
         ("server", "scheme"), [(silent, "http"), (mute, "https")], ids=["connecting", "encrypting"]
     )
     def test_stop_ends_a_connection_that_does_not_come_about(
-        self, index, store, embedder, labels, server, scheme
+        self, read_only_store, embedder, labels, server, scheme
     ):
         with server() as port:
             lab = provider_lab(
-                None, store, embedder, labels,
+                None, read_only_store, embedder, labels,
                 openai_base_url=f"{scheme}://127.0.0.1:{port}/v1", timeout=LONG,
             )  # fmt: skip
             (outcome,), seconds = stopped_when(lab, ["bm25"], lambda: connects_to(port))

@@ -1,4 +1,4 @@
-"""Whether a passage supports a sentence: the exact parts by examples, the whole on the hand-made set."""
+"""Whether a passage supports a sentence: by examples; tests/evaluation/test_trust.py measures it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import pytest
 from helpers.looping import for_each
 from helpers.small import ROOT
 
-from rag_core.evaluation.trust import grounding_measures
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import load_embedder
 from rag_core.offline.amounts import contains, quantities
 from rag_core.offline.clauses import read
 from rag_core.offline.grounding import MOST, OfflineGrounder
 from rag_core.offline.loading import load_scorer
-from rag_core.values.grounding import HOW_GROUNDED, Claim, Grounded
+from rag_core.values.grounding import Claim, Grounded
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 from rag_core.values.types import Passage
@@ -122,13 +121,3 @@ def test_no_more_sentences_are_compared_than_a_reader_would_wait_for(grounder: O
     claims = [Claim(n, n + 1, f"Anti-D is given at {n} weeks.") for n in range(MOST + 5)]
     assert len(grounder.ground(claims, [Passage("p", "d", "Anti-D", DOSE)], "en")) == MOST
     assert [one.support for one in grounder.ground(claims[:1], [], "en")] == ["unsupported"]
-
-
-def test_the_figures_on_screen_are_those_of_the_test_part(grounder: OfflineGrounder):
-    for one in grounding_measures(ROOT / "data", grounder)[:2]:
-        share = one.share
-        assert share
-        right = round(share.mean * share.n)
-        assert f"{100 * share.mean:.0f} %" in HOW_GROUNDED
-        assert f"{right} of {share.n}; " in HOW_GROUNDED
-        assert f"{100 * share.low:.0f} to {100 * share.high:.0f} %" in HOW_GROUNDED

@@ -12,6 +12,7 @@ from rag_core.data.benchmark import read_builtin
 from rag_core.data.documents import read_document
 from rag_core.lab.lab import Lab
 from rag_core.language.analysis import sentences
+from rag_core.offline.grounding import MOST
 from rag_core.values.grounding import Claim, Support
 from rag_core.values.types import Passage
 
@@ -84,11 +85,19 @@ def section(document: str, sentence: str) -> Passage:
     return Passage("s", read_in.id, read_in.title, text.strip(), heading, read_in.language)
 
 
+def supports(lab: Lab, said: list[str], *shown: Passage) -> list[Support]:
+    """How well these passages support each sentence."""
+    assert lab.engines.grounder
+    claims = [Claim(0, len(sentence), sentence) for sentence in said]
+    parts = [claims[at : at + MOST] for at in range(0, len(claims), MOST)]
+    found = [one for part in parts for one in lab.engines.grounder.ground(part, shown, shown[0].language)]
+    return [one.support for one in found]
+
+
 def support(lab: Lab, sentence: str, *shown: Passage) -> Support:
     """How well these passages support a sentence."""
-    assert lab.engines.grounder
-    (found,) = lab.engines.grounder.ground([Claim(0, len(sentence), sentence)], shown, shown[0].language)
-    return found.support
+    (found,) = supports(lab, [sentence], *shown)
+    return found
 
 
 @for_each(
@@ -119,8 +128,8 @@ def test_at_most_one_in_twenty_sentences_of_neighbouring_documents_passes(lab: L
         ranked = [hit.passage for hit in lab.run(question.text, strategy).ranking]
         shown = ranked[:5]
         named = {one.doc_id for one in shown}
-        for other in islice((one for one in ranked[5:] if one.doc_id not in named), 6):
-            for sentence in sentences(other.text, other.language):
-                passed.append(support(lab, sentence, *shown) == "supported")
-    assert len(passed) > 300
+        others = islice((one for one in ranked[5:] if one.doc_id not in named), 0, 6, 2)
+        said = [sentence for other in others for sentence in sentences(other.text, other.language)]
+        passed += [found == "supported" for found in supports(lab, said, *shown)]
+    assert len(passed) > 150
     assert sum(passed) / len(passed) <= 0.05

@@ -37,7 +37,7 @@ def test_no_passage_has_what_its_file_hides(hostile: Lab):
 def test_no_answer_quotes_an_order(hostile: Lab, strategy: str):
     """Asked for what is planted, and about what the documents are about."""
     asked = [
-        f"{passage.title}: {passage.text[:60]}" for passage in list(hostile.index.passages.values())[::6]
+        f"{passage.title}: {passage.text[:60]}" for passage in list(hostile.index.passages.values())[::12]
     ]
     answered = 0
     for question in (

@@ -54,12 +54,12 @@ each_fault = pytest.mark.parametrize(("fault", "cause"), FAULTS.values(), ids=FA
 
 
 @pytest.fixture
-def open_lab(server, index, store, embedder, labels):
+def open_lab(server, read_only_store, embedder, labels):
     """A lab that asks the server; with a short timeout for a server that is silent."""
 
     def make(fault=None, **settings):
-        timeout = {"timeout": 1} if isinstance(fault, Hang) else {}
-        return provider_lab(server, store, embedder, labels, **timeout | settings)
+        timeout = {"timeout": 0.5} if isinstance(fault, Hang) else {}
+        return provider_lab(server, read_only_store, embedder, labels, **timeout | settings)
 
     return make
 

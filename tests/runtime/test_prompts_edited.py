@@ -34,7 +34,7 @@ every_prompt = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def asking(server: OpenAIServer, index, store, embedder, labels) -> Lab:
+def asking(server: OpenAIServer, read_only_store, embedder, labels) -> Lab:
     def oblige(body):  # by what is in a prompt, since its template is ours to edit
         user = body["messages"][1]["content"]
         if body["messages"][0]["content"] != MINE["system"]:
@@ -44,7 +44,7 @@ def asking(server: OpenAIServer, index, store, embedder, labels) -> Lab:
         return type(usual)(judged if user.count("<source") == 1 else usual.text)
 
     server.choose = oblige
-    return provider_lab(server, store, embedder, labels, openai_api_key="sk-0123456789abcdef")
+    return provider_lab(server, read_only_store, embedder, labels, openai_api_key="sk-0123456789abcdef")
 
 
 def own(control: PromptText) -> dict[str, str]:

@@ -29,9 +29,9 @@ PRESETS = {
 
 
 @pytest.fixture
-def asking(server, index, store, embedder, labels) -> Lab:
+def asking(server, read_only_store, embedder, labels) -> Lab:
     server.choose = obliging
-    return provider_lab(server, store, embedder, labels, openai_api_key="sk-secret-0123456789")
+    return provider_lab(server, read_only_store, embedder, labels, openai_api_key="sk-secret-0123456789")
 
 
 def sent_of(trace: Trace) -> list[Exchange]:

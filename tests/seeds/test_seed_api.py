@@ -100,14 +100,14 @@ class NoReranker:
 
 
 @pytest.fixture
-def open_animals(store, index, embedder, labels):
+def open_animals(read_only_store, embedder, labels):
     """A lab over conftest's documents and a provider's models."""
 
     def make(settings: Settings) -> Lab:
         prices = PriceList.read(settings.data / "prices.toml")
         paid = PaidModels(settings, prices).of_settings()
         engines = Engines(prices, labels, embedder, NoReranker(), NoReranker(), Thesaurus(()), paid)
-        return Lab(settings, "animals", engines, store)
+        return Lab(settings, "animals", engines, read_only_store)
 
     return make
 

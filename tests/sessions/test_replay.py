@@ -30,9 +30,9 @@ def server():
 
 
 @pytest.fixture
-def animals(server, index, store, embedder, labels, monkeypatch: pytest.MonkeyPatch) -> Lab:
+def animals(server, read_only_store, embedder, labels, monkeypatch: pytest.MonkeyPatch) -> Lab:
     """A lab over conftest's documents, which the command opens too."""
-    lab = provider_lab(server, store, embedder, labels, openai_api_key="sk-0123456789")
+    lab = provider_lab(server, read_only_store, embedder, labels, openai_api_key="sk-0123456789")
     monkeypatch.setattr("rag_core.lab.opening.open_lab", lambda corpus, **options: lab)
     return lab
 

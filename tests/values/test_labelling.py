@@ -213,7 +213,7 @@ class TestWithAProvider:
         return LabelRules({("cosine", "words-1", "en"): FITTED, OFFLINE: FITTED})
 
     def test_the_offline_measure_labels_before_a_providers_answer(
-        self, server, index, store, embedder, rules
+        self, server, read_only_store, embedder, rules
     ):
         class Everything(Measure):
             def relevance(self, question: str, hits: Sequence[Hit]) -> list[float]:
@@ -222,7 +222,7 @@ class TestWithAProvider:
                 return [0.9] * len(hits)
 
         measure = Everything({})
-        lab = measured(provider_lab(server, store, embedder, rules), measure)
+        lab = measured(provider_lab(server, read_only_store, embedder, rules), measure)
         trace = lab.run(QUESTION, "simple_semantic")
         assert {(one.relevance.label, one.relevance.scorer) for one in trace.ranking if one.relevance} == {
             ("High", "offline_scorer")
@@ -233,11 +233,11 @@ class TestWithAProvider:
         assert measure.asked == [tuple(one.id for one in trace.ranking)]
 
     def test_a_judge_that_says_100_makes_high_on_screen_and_in_the_prompt(
-        self, server, index, store, embedder, rules
+        self, server, read_only_store, embedder, rules
     ):
         full = Reply('{"reason": "It says so.", "score": 100}', usage=(300, 10))
         server.choose = lambda body: full if role_of(body) == "judge" else obliging(body)
-        lab = measured(provider_lab(server, store, embedder, rules), Measure({}))
+        lab = measured(provider_lab(server, read_only_store, embedder, rules), Measure({}))
         trace = lab.run(QUESTION, "rag_msr")
         assert {context["label"] for context in trace.as_json()["contexts"]} == {"High"}
         assert all(
