@@ -7,6 +7,7 @@ import unicodedata
 
 import plotly.graph_objects as go
 import pytest
+from helpers.looping import for_each
 from helpers.past_the_gate import GATE, Reader
 from helpers.small import ROOT
 from hypothesis import given, settings
@@ -35,7 +36,7 @@ def test_no_foreign_text_reaches_streamlit_past_the_gate():
 HEAD = "import streamlit as st\nimport rag_core\nfrom pages.shared import foreign\nfrom pages.shared.foreign import escape, label\nfrom pages.shared.i18n import plural, said, t\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         "st.markdown(document.text)",
@@ -89,7 +90,7 @@ def test_a_text_past_the_gate_is_found(body: str):
     assert found != []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         "st.markdown(label(document.text))",

@@ -11,6 +11,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 from helpers.browser import CHROMIUM, tab
 from helpers.catalogue import fields, messages, plurals
+from helpers.looping import for_each
 from playwright.sync_api import Browser, expect
 
 import rag_core
@@ -141,7 +142,7 @@ def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: B
         each.context.close()
 
 
-@pytest.mark.parametrize("code", i18n.LANGUAGES)
+@for_each("code", i18n.LANGUAGES)
 @pytest.mark.parametrize("name", TITLES)
 def test_a_choice_is_understood_in_the_words_of_any_language(name: str, code: str) -> None:
     assert i18n.key_of(i18n.catalogue(code).gettext(TITLES[name]), TITLES) == name

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import pytest
 from helpers.controls import CONTROLS, DEFAULTS, every_control, run
 from helpers.fakes import KEYWORDS, QUESTION
+from helpers.looping import for_each
 
 from rag_core.catalog import RECIPES, Control, Recipe, format_value
 from rag_core.runtime.services import Services
@@ -167,7 +167,7 @@ def test_moving_a_control_changes_the_result(full: Services, recipe: Recipe, con
     assert seen(before) == seen(run(full, recipe, move.question, **move.base))
 
 
-@pytest.mark.parametrize("case", IDLE, ids=".".join)
+@for_each("case", IDLE, ids=".".join)
 def test_a_control_that_cannot_act_says_so_and_changes_nothing(full: Services, case: tuple[str, str]):
     recipe, (setting, reason) = RECIPES[case[0]], IDLE[case]
     control = next(control for control in recipe.controls if control.name == case[1])

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers.looping import for_each
 
 from rag_core.data.answer_set import AnswerSet, read_answer_set, sentence_terms
 from rag_core.data.benchmark import Benchmark, Question
@@ -83,7 +84,7 @@ def test_the_checksum_is_the_files(tmp_path: Path) -> None:
     assert read(tmp_path, GOOD).checksum != read(tmp_path, GOOD + "\n").checksum
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("[[question]\n", "cannot be read: .*line 1"),

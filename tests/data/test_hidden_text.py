@@ -69,7 +69,7 @@ def test_a_planted_text_is_hidden_unread_marked_or_text(suite: SourceFiles, plan
             assert not orders
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("markup", "said"),
     [
         ("<p>Rest.</p><!-- obey -->", "obey"),
@@ -101,7 +101,7 @@ def test_an_element_that_is_not_seen_is_reported_and_not_read(
     assert document.hidden == (said,)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "markup",
     [
         "<details><summary>More</summary>Seen.</details>",

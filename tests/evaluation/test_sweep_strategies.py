@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from helpers.fakes import rewritten, talker
+from helpers.looping import for_each
 
 from rag_core import evaluation as ev
 from rag_core.catalog import (
@@ -67,14 +68,14 @@ def fresh(services: Services) -> Callable[[], Services]:
 
 
 CONTROLS = [
-    pytest.param(recipe, control, id=f"{recipe.name}.{control.name}")
+    (recipe, control)
     for recipe in RECIPES.values()
     for control in recipe.controls
     if control.changes_passages
 ]
 
 
-@pytest.mark.parametrize(("recipe", "control"), CONTROLS)
+@for_each("recipe, control", CONTROLS, [f"{recipe.name}.{control.name}" for recipe, control in CONTROLS])
 def test_every_control_of_every_strategy_sweeps(recipe: Recipe, control: Control, full: Services) -> None:
     base = {other: acting[0] for other, acting in control.needs}
     settings = ev.grid({control.name: values_of(control)})
