@@ -36,23 +36,25 @@ def chosen(app: AppTest, name: str) -> AppTest:
     return app
 
 
-@pytest.mark.parametrize("name", list(rag_core.RECIPES))
-def test_every_control_of_every_strategy_has_its_widget(app: AppTest, name: str) -> None:
-    chosen(app, name)
+def test_every_control_of_every_strategy_has_its_widget(app: AppTest) -> None:
     kinds = {
-        "int": "slider",
-        "float": "slider",
-        "bool": "toggle",
-        "choice": "button_group",
-        "weights": "text_input",
+        rag_core.Number: "slider",
+        rag_core.Switch: "toggle",
+        rag_core.Choice: "button_group",
+        rag_core.Weights: "text_input",
+        rag_core.PromptText: "text_area",  # several boxes, their keys begin with the control's
+        rag_core.Templates: "text_area",
     }
-    for control in rag_core.RECIPES[name].controls:
-        if control.type == "prompt":
-            held = [one.key for one in app.text_area]
-            assert f"0.{name}.{control.name}.text" in held, control.name
-        elif control.type != "templates":
-            held = [one.key for one in app.get(kinds[control.type])]
-            assert f"0.{name}.{control.name}" in held, control.name
+    app.button(key="settings.0").click().run()
+    missing = []
+    for name, recipe in rag_core.RECIPES.items():
+        app.selectbox(key="strategy.0").set_value(name).run()
+        assert not app.exception
+        for control in recipe.controls:
+            key, kind = f"0.{name}.{control.name}", kinds[type(control)]
+            if not any(f"{widget.key}.".startswith(f"{key}.") for widget in app.get(kind)):
+                missing.append(f"{kind} {key}")
+    assert not missing
 
 
 def test_a_control_that_cannot_act_is_switched_off_and_says_why(app: AppTest) -> None:

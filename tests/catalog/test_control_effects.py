@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 
 import pytest
 from helpers.fakes import QUESTION
+from helpers.looping import for_each
 from rank_bm25 import BM25Okapi
 
 from rag_core.catalog import build
@@ -42,7 +44,7 @@ def reciprocal(rankings: tuple[Ranking, ...], k: int, weights: Mapping[str, floa
     return found
 
 
-@pytest.mark.parametrize(("k1", "b"), K1_B)
+@for_each(("k1", "b"), K1_B)
 def test_k1_and_b_are_those_of_rank_bm25(full: Services, k1: float, b: float):
     trace = run(full, "bm25", k1=k1, b=b, k_final=42)
     passages = [hit.passage for hit in full.index.lexical("cats dogs question", 100, 1.5, 0.75)]
@@ -52,8 +54,7 @@ def test_k1_and_b_are_those_of_rank_bm25(full: Services, k1: float, b: float):
     assert scores(trace.ranking) == pytest.approx({hit.id: expected[hit.id] for hit in trace.ranking})
 
 
-@pytest.mark.parametrize("k", [0, 7, 60, 200])
-@pytest.mark.parametrize("name", ["hybrid_rrf", "contextual"])
+@for_each(("name", "k"), itertools.product(["hybrid_rrf", "contextual"], [0, 7, 60, 200]))
 def test_rrf_k_is_added_to_every_rank(full: Services, name: str, k: int):
     trace = run(full, name, rrf_k=k)
     weights = {"bm25": 0.4, "dense": 0.6} if name == "contextual" else {"bm25": 1.0, "dense": 1.0}
@@ -61,7 +62,7 @@ def test_rrf_k_is_added_to_every_rank(full: Services, name: str, k: int):
     assert scores(step(trace, "ReciprocalRankFusion").after.ranking) == pytest.approx(expected, abs=1e-15)
 
 
-@pytest.mark.parametrize(("bm25", "dense"), [(0.4, 0.6), (1.0, 0.1), (0.1, 1.0), (0.0, 0.5), (0.5, 0.0)])
+@for_each(("bm25", "dense"), [(0.4, 0.6), (1.0, 0.1), (0.1, 1.0), (0.0, 0.5), (0.5, 0.0)])
 def test_each_weight_of_contextual_is_its_own_searchs(full: Services, bm25: float, dense: float):
     trace = run(full, "contextual", bm25_weight=bm25, vector_weight=dense, k_candidates=10)
     lexical, semantic = trace.steps[0].after.rankings
@@ -74,7 +75,7 @@ def test_each_weight_of_contextual_is_its_own_searchs(full: Services, bm25: floa
     assert all(found.get(name, 0.0) <= bm25 / 61 for name in alone)
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.3, 0.7, 1.0])
+@for_each("lam", [0.0, 0.3, 0.7, 1.0])
 def test_lambda_weighs_relevance_against_likeness(full: Services, lam: float):
     trace = run(full, "hybrid_rrf", mmr_lambda=lam)
     (question,) = Context(full).embed((QUESTION,))
@@ -95,8 +96,9 @@ WEIGHTINGS: list[tuple[dict[str, object], tuple[float, float, float]]] = [
 ]
 
 
-@pytest.mark.parametrize("merge", ["max", "first", "sum"])
-@pytest.mark.parametrize(("values", "weights"), WEIGHTINGS, ids=lambda value: str(value))
+@for_each(
+    ("values", "weights", "merge"), [(*one, merge) for one in WEIGHTINGS for merge in ("max", "first", "sum")]
+)
 def test_each_weight_of_multi_query_is_its_own_rewrites(
     full: Services, values: dict[str, object], weights: tuple[float, float, float], merge: str
 ):
@@ -111,7 +113,7 @@ def test_each_weight_of_multi_query_is_its_own_rewrites(
     assert scores(step(trace, "WeightedFusion").after.ranking) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.25, 0.4, 0.9, 1.0])
+@for_each("alpha", [0.0, 0.25, 0.4, 0.9, 1.0])
 def test_alpha_is_the_share_of_the_cosine_and_the_rest_the_judges(full: Services, alpha: float):
     trace = run(full, "rag_msr", alpha=alpha, theta=0, k_final=9)
     (question,) = Context(full).embed((QUESTION,))
@@ -123,7 +125,7 @@ def test_alpha_is_the_share_of_the_cosine_and_the_rest_the_judges(full: Services
         assert hit.score == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("theta", [0.3, 0.5, 0.65])
+@for_each("theta", [0.3, 0.5, 0.65])
 def test_theta_keeps_those_that_reach_it_and_no_others(full: Services, theta: float):
     trace = run(full, "rag_msr", theta=theta, k_final=9)
     blended = step(trace, "Blend").after.ranking

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
+from helpers.controls import every_control, every_recipe
 from helpers.fakes import rewritten, talker
 from helpers.looping import for_each
 
@@ -67,16 +67,10 @@ def fresh(services: Services) -> Callable[[], Services]:
     return lambda: dataclasses.replace(services, llms=roles)
 
 
-CONTROLS = [
-    (recipe, control)
-    for recipe in RECIPES.values()
-    for control in recipe.controls
-    if control.changes_passages
-]
-
-
-@for_each("recipe, control", CONTROLS, [f"{recipe.name}.{control.name}" for recipe, control in CONTROLS])
+@every_control
 def test_every_control_of_every_strategy_sweeps(recipe: Recipe, control: Control, full: Services) -> None:
+    if not control.changes_passages:
+        return
     base = {other: acting[0] for other, acting in control.needs}
     settings = ev.grid({control.name: values_of(control)})
     result = ev.tune(recipe, settings, NDCG, DEV, TEST, fresh(full), base=base)
@@ -87,7 +81,7 @@ def test_every_control_of_every_strategy_sweeps(recipe: Recipe, control: Control
     assert all(row.same for row in result.finalists), "the sweep's scores are those of the setting alone"
 
 
-@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+@every_recipe
 def test_a_sweep_of_several_controls_is_kept_and_read_back(
     recipe: Recipe, full: Services, tmp_path: Path
 ) -> None:
@@ -98,7 +92,7 @@ def test_a_sweep_of_several_controls_is_kept_and_read_back(
     assert recipe.build(**result.best.controls).controls == result.best.controls
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "values"),
     [
         ("templates=standalone;synonyms,expanded", [["standalone"], ["synonyms", "expanded"]]),

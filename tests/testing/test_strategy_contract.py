@@ -98,6 +98,13 @@ def calling(c: Any) -> tuple[Stage, ...]:
     return (stages.Hyde(), Retrieve((Dense(k=c["k_final"]),)), Generate())
 
 
+class Unbounded(Number):
+    """A broken control: it takes every number."""
+
+    def parse(self, value: object) -> int:
+        return int(str(value))
+
+
 ON = Switch("on", False, "On or off.")
 WRONG: dict[str, tuple[Recipe, str]] = {
     "no summary": (strategy(summary=""), "its summary must be one line"),
@@ -118,6 +125,10 @@ WRONG: dict[str, tuple[Recipe, str]] = {
     "a bound that cannot be reached": (
         strategy(controls=(replace(K, min=0),), stages=lambda c: (Retrieve((Bm25(k=6 // c["k_final"]),)), Generate())),
         "does not build with k_final=0",
+    ),
+    "a range that is not checked": (
+        strategy(controls=(Unbounded("k_final", 3, "Passages.", min=2, max=9, step=1, whole=True),)),
+        "mine.k_final takes 1, which is out of its bounds",
     ),
     "a choice that changes nothing": (
         strategy(
