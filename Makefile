@@ -69,9 +69,10 @@ clean: ## Remove the environment, the index and all that can be made again
 	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	@touch .venv/installed
 
-.venv/tested: .venv/installed
-	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
-	@touch .venv/tested
+# Compiled when imported: most of what is installed never is.
+.venv/tested: .venv/made pyproject.toml constraints.txt
+	$(RUN) -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[test]'
+	@touch .venv/installed .venv/tested
 
 .venv/indexed: .venv/installed $(DOCUMENTS)
 	$(RUN) -m rag_core doctor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import os
@@ -16,6 +17,8 @@ from helpers.fakes import MANY, WordReranker, talker
 from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import obliging
 from helpers.small import DOCUMENTS, ENVIRONMENT, ROOT, Rag, Ran, ScriptedLlm, WordEmbedder
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from rag_core.cli import main
 from rag_core.data.documents import BUILTIN
@@ -43,6 +46,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+class OneBrowser(LoadFileScheduling):
+    """By file, but all files with a browser on one worker: a Chromium and a server of each kind serve the whole run."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "browser" if "pytest.mark.browser" in _source(file) else file
+
+
+@functools.cache
+def _source(file: str) -> str:
+    return (ROOT / file).read_text(encoding="utf-8")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneBrowser:
+    return OneBrowser(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)
