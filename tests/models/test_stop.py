@@ -14,13 +14,14 @@ import pytest
 from helpers.behaviours import Drip, Endless, Hang, Status
 from helpers.openai_server import role_of
 from helpers.provider_lab import aimed, billed, owed, provider_lab
+from helpers.small import WordEmbedder
 
 from rag_core import Done, Failed, StoppedEarly
 from rag_core.models import load_embedder
 from rag_core.prompts.prompt import Template
 from rag_core.runtime.context import Context
 from rag_core.runtime.run import Run
-from rag_core.values.errors import Stopped
+from rag_core.values.errors import ProviderError, Stopped
 from rag_core.values.settings import Settings
 
 QUESTION = "Do cats and dogs sleep in one house?"
@@ -188,7 +189,7 @@ def test_a_failure_of_any_model_after_stop_is_a_stop(services):
     """Also of a caller's own model, whose connection is not ours to cut."""
     stop = threading.Event()
 
-    class Failing:
+    class Failing(WordEmbedder):
         name = key = "failing"
         offline = False
 
@@ -197,6 +198,13 @@ def test_a_failure_of_any_model_after_stop_is_a_stop(services):
             raise RuntimeError("the connection was lost")
             yield
 
-    ctx = Context(replace(services, llms={"answer": Failing()}), Run(stop=stop))
+        def embed(self, texts, kind="query", languages=()):
+            stop.set()
+            raise ProviderError("The connection was lost.")
+
+    ctx = Context(replace(services, llms={"answer": Failing()}, embedder=Failing()), Run(stop=stop))
     with pytest.raises(Stopped):
         ctx.complete(Template("t", "answer", "", "{question}").fill(question="Why?"))
+    stop.clear()
+    with pytest.raises(Stopped):
+        ctx.embed(("Why?",))

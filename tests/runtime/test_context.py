@@ -17,7 +17,7 @@ from rag_core.pipeline.strategy import Strategy
 from rag_core.pipeline.stream import collect, stream
 from rag_core.prompts.prompt import Prompt, Template
 from rag_core.runtime.context import Context
-from rag_core.runtime.run import Budget, Limits, Once
+from rag_core.runtime.run import Budget, Limits, Once, Run
 from rag_core.runtime.services import Services
 from rag_core.values.errors import (
     ConfigError,
@@ -221,6 +221,19 @@ class TestComplete:
         ctx = Context(replace(ctx.services, llms={"answer": Told({"ask": "cats", "other": fault})}))
         with pytest.raises(type(fault)):
             ctx.complete_all([ASK.fill(what="x"), replace(ASK, name="other").fill(what="x")])
+
+    def test_prompts_that_wait_for_a_thread_are_not_sent_once_the_run_is_stopped(self, ctx: Context):
+        stop = threading.Event()
+
+        def say(prompt: Prompt) -> str:
+            stop.set()
+            return "cats"
+
+        llm = Told({"ask": say})
+        services = replace(ctx.services, llms={"answer": llm}, workers=2)
+        with pytest.raises(Stopped):
+            Context(services, Run(stop=stop)).complete_all([ASK.fill(what=str(one)) for one in range(4)])
+        assert len(llm.prompts) <= services.workers
 
     def test_a_purpose_without_a_model_is_named(self, ctx: Context):
         with pytest.raises(ConfigError, match="No language model is set for 'judge'"):
