@@ -195,13 +195,6 @@ class TestComplete:
         ctx.complete(other.fill(what="x"))
         assert len(llm.prompts) == 2
 
-    def test_none_begins_once_the_run_was_stopped(self, ctx: Context):
-        llm = Told({"ask": "cats"})
-        ctx = Context(replace(ctx.services, llms={"answer": llm}), stopped())
-        with pytest.raises(Stopped):
-            ctx.complete(ASK.fill(what="x"))
-        assert llm.prompts == []
-
     def test_a_call_that_broke_off_is_billed_and_its_words_are_no_reply(self, ctx: Context):
         ctx = Context(replace(ctx.services, llms={"answer": Breaking()}))
         with pytest.raises(ProviderError, match="broke off"):
