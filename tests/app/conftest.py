@@ -35,6 +35,14 @@ def patient() -> Iterator[None]:
     expect.set_options(timeout=5_000)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_components_of_others() -> Iterator[None]:
+    """AppTest would look through every installed package for components, at every run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests", list)
+        yield
+
+
 _opened = ExitStack()
 _browsers: list[Browser] = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -132,3 +133,15 @@ class TestGuide:
         for claim in ("0.918", "0.868", "0.849", "0.763", "0.50"):
             assert claim in drawn
         assert f"Recall@10 {stored['multi_query']['metrics']['recall@10']['mean']:.3f}" in drawn
+
+
+def test_a_strategy_from_outside_is_among_the_strategies_and_in_the_guide(
+    app: AppTest, request: pytest.FixtureRequest
+) -> None:
+    bm25 = rag_core.RECIPES["bm25"]
+    rag_core.register(replace(bm25, name="ward", title="Ward", stages=lambda values: bm25.stages(values)))
+    request.addfinalizer(lambda: rag_core.unregister("ward"))
+    assert "Ward" in app.run().selectbox(key="strategy.0").options
+    app.switch_page("pages/learn/guide.py").run()
+    assert not app.exception
+    assert "Ward" in [tab.label for tab in app.tabs]
