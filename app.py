@@ -6,6 +6,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
+from pages.shared import permalink
 from pages.shared.addresses import PAGES, PATHS
 from pages.shared.engine import engine
 from pages.shared.frame import frame
@@ -22,6 +23,7 @@ if __name__ == "__main__":  # runs in every browser session
         ],
         position="top",
     )
+    permalink.enter(page.url_path)
     try:
         frame()
         page.run()

@@ -43,7 +43,6 @@ from pages.shared.prompts import before_failure
 from pages.shared.question import look_for, offer_demos, pick_demo
 
 TICK_S = 0.08  # between two redraws of a running comparison
-DRAWN = "drawn"  # the comparison whose address the browser has drawn
 
 
 def main() -> None:
@@ -51,7 +50,6 @@ def main() -> None:
     run = _current()
     with st.container(key="unseen"):
         st.header(t("Which retrieval strategy answers best?"), anchor=False)
-        _draw_address(run)
     running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
     pressed = presenter.bar(run, running=running) if presenter.on() else _ask(run, running=running)
     notices = st.container()
@@ -165,7 +163,8 @@ def _current() -> Comparison | None:
     """The comparison to show: the one in the page's address, else the session's last. Restores its widgets."""
     current: Comparison | None = st.session_state.get("run")
     requested = st.query_params.get("run")
-    if requested and not _address_is_old(current) and (current is None or current.id != requested):
+    wished = permalink.is_wish()
+    if requested and (current is None or (wished and current.id != requested)):
         found = keeping.find(requested)
         if found:
             _show(found)
@@ -179,21 +178,6 @@ def _current() -> Comparison | None:
         comparisons().keep(current)
         permalink.put(current)
     return current
-
-
-def _address_is_old(run: Comparison | None) -> bool:
-    """Whether the browser sends the address of the comparison before, as it has not drawn this one's yet.
-
-    It sends a box along that holds the comparison which it last drew with its address, see `_draw_address`.
-    """
-    return run is not None and st.session_state.get(DRAWN, run.id) != run.id
-
-
-def _draw_address(run: Comparison | None) -> None:
-    """A box that nobody sees: once the browser has drawn it, it knows the address written before it."""
-    st.session_state[DRAWN] = run.id if run else ""
-    with st.container(key="handshake"):
-        st.text_input(t("The comparison on screen"), key=DRAWN)
 
 
 def _show(run: Comparison) -> None:

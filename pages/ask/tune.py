@@ -271,7 +271,6 @@ def _warn(column: Column) -> None:
 @st.fragment(run_every=WATCH_S)
 def _watch() -> None:
     """Draw the tipping points once they are known; moving controls does not wait for them."""
-    tuning.heed()
     bench: tuning.Bench | None = st.session_state.get(tuning.BENCH)
     tipping = bench.tipping if bench else None
     if tipping and tipping.found is not None and not tipping.drawn:

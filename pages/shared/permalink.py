@@ -1,4 +1,7 @@
-"""The address of Compare: which comparison it shows, and its question, strategies, controls and country."""
+"""The address of Compare: which comparison it shows, and its question, strategies, controls and country.
+
+It is written whenever another comparison or setting is shown, and read when it is its visitor's wish.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,35 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import rag_core
 from pages.shared import corpora, country, draft, foreign, setups
 from pages.shared.controls import DEFAULT_COLUMNS
 from pages.shared.i18n import PARAMETER, said, t
 from pages.shared.live import Comparison
+
+
+def enter(page: str) -> None:
+    """Note which page is about to be drawn."""
+    if st.session_state.get("page") != page:
+        st.session_state.update(page=page, followed=False)
+
+
+def is_wish() -> bool:
+    """Whether to follow the address: once on arrival at a page, and when the browser goes back or forward.
+
+    At other times the browser may send the one from before its last redraw.
+    """
+    followed = st.session_state["followed"]
+    st.session_state["followed"] = True
+    return not followed or went_back()
+
+
+def went_back() -> bool:
+    """Whether the browser went back or forward just now."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
 
 
 def put(run: Comparison) -> None:
@@ -21,7 +47,7 @@ def put(run: Comparison) -> None:
     wanted = {**rag_core.to_address(run.question, columns, run.country, corpus), "run": [run.id]}
     if PARAMETER in st.query_params:
         wanted[PARAMETER] = [st.query_params[PARAMETER]]
-    if _parameters() != wanted:
+    if parameters() != wanted:
         st.query_params.from_dict(wanted)
 
 
@@ -32,21 +58,19 @@ def link(label: str, columns: Sequence[rag_core.Setup], corpus: str = rag_core.B
     due to be redrawn just then.
     """
     named = "" if corpus == rag_core.BUILTIN else corpus
-    parameters = rag_core.to_address("", columns, country.chosen(), named)
-    del parameters["q"]
+    wanted = rag_core.to_address("", columns, country.chosen(), named)
+    del wanted["q"]
     st.session_state.pop("address", None)  # it is followed again after the columns were changed there
-    st.page_link(
-        "pages/ask/compare.py", label=label, icon=":material/compare_arrows:", query_params=parameters
-    )
+    st.page_link("pages/ask/compare.py", label=label, icon=":material/compare_arrows:", query_params=wanted)
 
 
 def take() -> None:
     """Set the page's widgets as the address says, once for each address, when it names no comparison known here."""
-    parameters = {name: values for name, values in _parameters().items() if name not in ("run", PARAMETER)}
-    if not parameters or st.session_state.get("address") == parameters:
+    given = {name: values for name, values in parameters().items() if name not in ("run", PARAMETER)}
+    if not given or st.session_state.get("address") == given:
         return
-    st.session_state["address"] = parameters
-    found = rag_core.from_address(parameters, DEFAULT_COLUMNS)
+    st.session_state["address"] = given
+    found = rag_core.from_address(given, DEFAULT_COLUMNS)
     if found is None:
         return
     problems = list(found.problems)
@@ -61,7 +85,7 @@ def take() -> None:
     ]
     corpora.set_to(found.corpus)
     st.session_state.update(country=found.country, columns=len(found.columns), misread=problems)
-    if "q" in parameters:
+    if "q" in given:
         st.session_state["question"] = found.question
     for position, setup in enumerate(found.columns):
         known = not setup.corpus or setup.corpus in corpora.names()
@@ -86,5 +110,6 @@ def warn() -> None:
         st.warning(foreign.label(t("In the address of this page: {problem}", problem=said(problem))))
 
 
-def _parameters() -> dict[str, list[str]]:
+def parameters() -> dict[str, list[str]]:
+    """What the address holds, without what the browser itself writes there."""
     return draft.without({name: st.query_params.get_all(name) for name in st.query_params})

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 
 import rag_core
-from pages.shared import controls, corpora, draft, permalink
+from pages.shared import controls, corpora, permalink
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
 
-STRATEGY, RUN, BENCH, KEPT = "tune.strategy", "tune.run", "tune.bench", "tune.kept"
-PINNED, ADDRESS, KNOWN = "tune.pinned", "tune.address", "tune.known"
+STRATEGY, RUN, BENCH, KEPT, PINNED = "tune.strategy", "tune.run", "tune.bench", "tune.kept", "tune.pinned"
 DEFAULT = "hybrid_rrf"  # most of its controls stand after retrieval
 REST_S = 0.4  # that a setting stands before its tipping points are worked out
 MOST_ANSWERS = 50  # of the offline engine that are remembered for a result
@@ -178,15 +177,10 @@ def kept() -> Sequence[Setting]:
 
 
 def restore() -> None:
-    """Set the page as its address says: the run if this server still has it, otherwise the configuration alone.
-
-    Also when the browser went back or forward to another setting.
-    """
-    parameters = _parameters()
-    heed()
-    if not parameters or parameters == st.session_state.get(ADDRESS) or not st.session_state.get(KNOWN, True):
+    """Set the page as its address says: the run if this server still has it, otherwise the configuration alone."""
+    parameters = permalink.parameters()
+    if not permalink.is_wish() or not parameters:
         return
-    st.session_state[ADDRESS] = parameters
     found = rag_core.from_address(parameters, (DEFAULT,), fewest=1)
     if found:
         chosen = found.strategies[0]
@@ -205,12 +199,6 @@ def restore() -> None:
         st.session_state.pop(RUN, None)
 
 
-def heed() -> None:
-    """Note that the browser knows the latest address: until then it may send the one before, which is no wish of its user."""
-    if _parameters() == st.session_state.get(ADDRESS):
-        st.session_state[KNOWN] = True
-
-
 def put_address(run: Comparison, chosen: rag_core.Strategy, pinned: rag_core.Trace | None) -> None:
     """Write the setting and the run into the address, and keep both for a reload."""
     comparisons().keep(run)
@@ -218,10 +206,5 @@ def put_address(run: Comparison, chosen: rag_core.Strategy, pinned: rag_core.Tra
     st.session_state[PINNED] = pinned
     corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
     wanted = {**rag_core.to_address(run.question, [chosen], run.country, corpus), "run": [run.id]}
-    if _parameters() != wanted:
+    if permalink.parameters() != wanted:
         st.query_params.from_dict(wanted)
-        st.session_state[ADDRESS], st.session_state[KNOWN] = wanted, False
-
-
-def _parameters() -> dict[str, list[str]]:
-    return draft.without({name: st.query_params.get_all(name) for name in st.query_params})

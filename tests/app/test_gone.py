@@ -65,8 +65,7 @@ def test_the_browser_goes_back_to_the_setting_before_and_a_typed_question_surviv
     slider = page.get_by_role("slider", name="mmr_lambda")
     for value in ("0.65", "0.6"):
         slider.press("ArrowLeft")
-        page.wait_for_url(re.compile(f"mmr_lambda={value}"))
-    visit.wait_until_the_server_knows_the_address()
+        page.wait_for_url(re.compile(f"mmr_lambda={value}&"))
     page.go_back()
     expect(slider).to_have_value("0.65")
     expect(page.locator(".rl-changes")).to_be_visible()

@@ -22,7 +22,7 @@ def compared(identity: str) -> Comparison:
 
 @pytest.fixture
 def app(monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    """Compare after a second comparison was begun: the browser has drawn the first alone, and sends its address."""
+    """Compare after a second comparison was begun, of which the browser has not heard: it sends the first's address."""
 
     def open_no_lab(**_: object) -> None:
         raise MissingResource("no models in this test.")
@@ -36,8 +36,7 @@ def app(monkeypatch: pytest.MonkeyPatch) -> AppTest:
     assert shown(app) == "first"
     app.session_state["run"] = compared("second")
     app.query_params["run"] = "first"
-    app.text_input(key="drawn").set_value("first")
-    return app.run()
+    return app
 
 
 def shown(app: AppTest) -> str:
@@ -50,10 +49,19 @@ def shown(app: AppTest) -> str:
 
 
 def test_an_address_from_before_the_comparison_was_drawn_does_not_undo_it(app: AppTest) -> None:
-    assert shown(app) == "second"
+    assert shown(app.run()) == "second"
 
 
-def test_an_older_address_from_after_it_was_drawn_is_followed(app: AppTest) -> None:
+def test_an_older_address_that_the_browser_went_back_to_is_followed(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages.shared.permalink.went_back", lambda: True)
+    assert shown(app.run()) == "first"
+
+
+def test_an_address_is_followed_on_arrival_from_another_page(app: AppTest) -> None:
+    assert shown(app.run()) == "second"
+    app.switch_page("pages/ask/documents.py").run()
+    app.switch_page("pages/ask/compare.py")
     app.query_params["run"] = "first"
-    assert app.text_input(key="drawn").value == "second"  # and so the browser sends it
     assert shown(app.run()) == "first"

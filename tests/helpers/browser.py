@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from playwright.sync_api import Browser, Locator, Page, WebSocket, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from .small import ROOT
 
@@ -122,11 +122,9 @@ class Visit:
         self.page: Page = self.context.new_page()
         self.requests: list[str] = []
         self.errors: list[str] = []
-        self._sockets: list[WebSocket] = []
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("websocket", lambda socket: self._sockets.append(socket))
         self.page.goto(address)
         expect(self.run_button).to_be_visible(timeout=60_000)
         wait_for_models(self.page)
@@ -166,11 +164,6 @@ class Visit:
         self.page.get_by_role("button", name=str(count), exact=True).or_(
             self.page.get_by_role("radio", name=str(count), exact=True)
         ).click()
-
-    def wait_until_the_server_knows_the_address(self) -> None:
-        """Wait for two messages of a page that asks by itself: the first tells the address, and is heard before the second."""
-        for _ in range(2):
-            self._sockets[-1].wait_for_event("framesent")
 
     def open_stages(self, columns: int = 3) -> Locator:
         """The stages of every column, opened."""
