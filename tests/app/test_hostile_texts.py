@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 from helpers.behaviours import Reply, Status
 from helpers.browser import ANSWER_MS, CHROMIUM, Watched, serving, tab, wait_for_models
+from helpers.hostile_suite import NOTHING_HELD, SHOWN
 from helpers.openai_server import OpenAIServer, role_of, serve
-from helpers.small import ROOT
+from helpers.source_files import without_corpus
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from pages.shared.foreign import JOINER
+from rag_core.language.questions import check_question
 from rag_core.values.invisible import without_invisible
 from rag_core.values.visible import visible
 
@@ -83,11 +85,7 @@ def written(answer: Locator) -> str:
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory, tricks: list[str]) -> Path:
     """A collection whose titles, texts, topics and sources are hostile, one trick a document."""
-    made = tmp_path_factory.mktemp("data")
-    for kept in (ROOT / "data").iterdir():
-        if kept.name != "corpus":
-            (made / kept.name).symlink_to(kept)
-    (made / "corpus").mkdir()
+    made = without_corpus(tmp_path_factory.mktemp("data"))
     for place, trick in enumerate(tricks):
         one = json.dumps(one_line(trick), ensure_ascii=False)
         text = (
@@ -127,11 +125,14 @@ def provider() -> Iterator[OpenAIServer]:
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory, data: Path, provider: OpenAIServer) -> Iterator[str]:
     settings = {"OPENAI_BASE_URL": provider.url, "OPENAI_API_KEY": "test", "RAG_DATA": str(data)}
-    with serving(RAG_HOME=str(tmp_path_factory.mktemp("home")), **settings) as address:
+    home, log = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("log") / "app.log"
+    with serving(log, RAG_HOME=str(home), **settings, **NOTHING_HELD) as address:
         yield address
+    said = log.read_text(encoding="utf-8", errors="replace")
+    assert not re.search(r"Traceback|Exception|Error:", said), said[-3000:]
 
 
-def test_hostile_documents_replies_and_errors_on_compare(
+def test_hostile_documents_replies_questions_and_errors_on_compare(
     browser: Browser, app: str, provider: OpenAIServer, tricks: list[str], beacon: tuple[str, list[str]]
 ) -> None:
     watched = Watched(browser, app)
@@ -161,6 +162,15 @@ def test_hostile_documents_replies_and_errors_on_compare(
     page.get_by_role("button", name="Settings").first.click()
     page.keyboard.press("Escape")
     watched.assert_alone(beacon[1])
+
+    for question in SHOWN:
+        page.get_by_label("Question", exact=True).fill(question)
+        run.click()
+        asked = " ".join(visible(check_question(question)).split())
+        expect(page.locator(".rl-question").last).to_have_text(f"Results for: {asked}", timeout=ANSWER_MS)
+        expect(page.get_by_role("button", name="Stop", exact=True)).to_be_disabled(timeout=ANSWER_MS)
+        page.locator(".rl-passage summary").first.click()
+        watched.assert_alone(beacon[1])
 
     provider.choose = lambda body: Status(400, said.replace("{", "(").replace("}", ")"))
     page.get_by_label("Question", exact=True).fill("Why do cats purr again?")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from helpers.in_process import html, press, text
+from helpers.small import ROOT
+from helpers.source_files import without_corpus
 from streamlit.testing.v1 import AppTest
 
 import rag_core
@@ -19,10 +21,18 @@ SCRIPTS = [script for _, script, _ in PAGES]
 REBUILD = "Rebuild the index"
 
 
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One document in place of the built-in ones: it is indexed at once."""
+    made = without_corpus(tmp_path_factory.mktemp("data"))
+    shutil.copy(ROOT / "data" / "corpus" / "en" / "anti-d-rhesus.md", made / "corpus")
+    return made
+
+
 @pytest.fixture
-def served(start: Callable[..., AppTest], real_home: Path, tmp_path: Path) -> AppTest:
+def served(start: Callable[..., AppTest], data: Path, tmp_path: Path) -> AppTest:
     """The app on a state folder of its own, its index in order."""
-    app = start(RAG_HOME=str(shutil.copytree(real_home, tmp_path / "home"))).run()
+    app = start(RAG_HOME=str(tmp_path / "home"), RAG_DATA=str(data)).run()
     assert "Not ready" not in html(app)
     return app
 

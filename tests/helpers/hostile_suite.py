@@ -64,6 +64,7 @@ ASKED = (
     else tuple(next(row["question"] for row in _ASKED if row["attack"] == kind) for kind in _KINDS)
 )
 SHOWN = QUESTIONS if _ALL else ASKED[-3:]
+NOTHING_HELD = {"RAG_PRIVATE": "send", "RAG_ABSTAIN": "off"}  # so that every question reaches the model
 
 # What a hostile model replies
 REPLIES = (

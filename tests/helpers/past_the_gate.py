@@ -10,6 +10,7 @@ import ast
 import string
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 GATE = "pages.shared.foreign"
 TONGUE = "pages.shared.i18n"  # what it returns is as safe as what it is given
@@ -62,7 +63,7 @@ KEPT = {
 }
 
 
-@dataclass
+@dataclass(eq=False)
 class Module:
     name: str
     tree: ast.Module
@@ -259,7 +260,7 @@ class Reader:
         return self._dotted(module, one).startswith(("pages.", "rag_core"))
 
     def _dotted(self, module: Module, one: ast.AST) -> str:
-        written = ast.unparse(one)
+        written = _written(one)
         first, dot, rest = written.partition(".")
         return module.imports.get(first, first) + dot + rest
 
@@ -285,7 +286,11 @@ def _module(name: str, source: str) -> Module:
     return module
 
 
-def _calls(module: Module) -> Iterator[tuple[ast.FunctionDef | None, ast.Call]]:
+_written = cache(ast.unparse)
+
+
+@cache
+def _calls(module: Module) -> tuple[tuple[ast.FunctionDef | None, ast.Call], ...]:
     """Every call with the function around it."""
 
     def walk(
@@ -296,17 +301,20 @@ def _calls(module: Module) -> Iterator[tuple[ast.FunctionDef | None, ast.Call]]:
                 yield function, child
             yield from walk(child, child if isinstance(child, ast.FunctionDef) else function)
 
-    return walk(module.tree, None)
+    return tuple(walk(module.tree, None))
 
 
-def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
+@cache
+def _own(function: ast.FunctionDef) -> list[ast.AST]:
     """The nodes of a function without those of functions inside it."""
+    nodes: list[ast.AST] = []
     waiting: list[ast.AST] = list(function.body)
     while waiting:
         node = waiting.pop()
-        yield node
+        nodes.append(node)
         if not isinstance(node, ast.FunctionDef):
             waiting += ast.iter_child_nodes(node)
+    return nodes
 
 
 def _bindings(function: ast.FunctionDef, name: str) -> Iterator[ast.AST]:

@@ -11,6 +11,8 @@ from openpyxl import Workbook
 from rag_core.data.documents import Document
 from rag_core.indexing import SourceFiles, read_path
 
+from .small import ROOT
+
 
 def pdf(*lines: str) -> bytes:
     """A one-page PDF with these lines, written by hand."""
@@ -62,6 +64,15 @@ def write(folder: Path, files: dict[str, bytes | str]) -> Path:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def without_corpus(folder: Path) -> Path:
+    """Make this folder the lab's data with an empty `corpus`: for RAG_DATA."""
+    for kept in (ROOT / "data").iterdir():
+        if kept.name != "corpus":
+            (folder / kept.name).symlink_to(kept)
+    (folder / "corpus").mkdir()
     return folder
 
 
