@@ -98,7 +98,7 @@ def _cross_encoder(name: str) -> CrossEncoderReranker:
         from sentence_transformers import CrossEncoder
         from transformers.utils import logging
 
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        logging.disable_progress_bar()
         local_only = Path(name).exists() or not hub_reachable()
         model = CrossEncoder(name, device="cpu", local_files_only=local_only)
         labels, saved = model.num_labels, model[0].model.config.architectures

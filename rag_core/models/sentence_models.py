@@ -64,7 +64,7 @@ def load_sentence_model(name: str) -> SentenceModel:
         from llama_index.embeddings.huggingface import HuggingFaceEmbedding
         from transformers.utils import logging
 
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        logging.disable_progress_bar()
         on_disk = Path(name).exists() or not hub_reachable()
         return SentenceModel(HuggingFaceEmbedding(model_name=name, device="cpu", local_files_only=on_disk))
     except Exception as error:
