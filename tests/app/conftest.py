@@ -78,6 +78,19 @@ def app(lab: Lab, real_home: Path) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="package")
+def own_home(lab: Lab, real_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The state folder of `own`, in which the built-in index is ready."""
+    return Path(copytree(real_home, tmp_path_factory.mktemp("own") / "home"))
+
+
+@pytest.fixture(scope="package")
+def own(own_home: Path) -> Iterator[str]:
+    """The app with the offline engine, for tests that add documents or measure; one server for all files."""
+    with serving(RAG_HOME=str(own_home), RAG_LLM="offline") as address:
+        yield address
+
+
 @pytest.fixture
 def visit(browser: Browser, app: str) -> Iterator[Visit]:
     visit = Visit(browser, app)

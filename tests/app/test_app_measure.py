@@ -6,12 +6,12 @@ import itertools
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from helpers.browser import CHROMIUM, serving
+from helpers.browser import CHROMIUM
 from helpers.in_process import press, visitor
 from helpers.small import DOCUMENTS
 from playwright.sync_api import Browser, Page, expect
@@ -47,11 +47,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def app(lab: Lab, real_home: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app on a state folder of its own, where the built-in index is ready and the small folder measured."""
-    home = tmp_path_factory.mktemp("measuring")
-    shutil.copytree(real_home / "corpora", home / "corpora")
-    data, settings = str(folder), Settings(home=home, llm="offline")
+def app(lab: Lab, own: str, own_home: Path, folder: Path) -> str:
+    """The app, where the small folder was measured."""
+    data, settings = str(folder), Settings(home=own_home, llm="offline")
     strategies = {name: name for name in ("bm25", "simple_semantic", "hybrid_rrf")}
 
     def opened(consent: Callable[[ev.CostEstimate], None]) -> Lab:
@@ -59,8 +57,7 @@ def app(lab: Lab, real_home: Path, folder: Path, tmp_path_factory: pytest.TempPa
 
     job = ev.start_run(ev.Jobs(), opened, settings, data, "test", strategies, None, list(ev.DEFAULT_METRICS))
     assert job.wait(MEASURED_S)
-    with serving(RAG_HOME=str(home), RAG_LLM="offline") as address:
-        yield address
+    return own
 
 
 def page_at(browser: Browser, address: str, width: int = 1440) -> tuple[Page, list[str]]:
