@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit
-from helpers.in_process import ask, fresh, html
-from helpers.small import ROOT
+from helpers.in_process import ask, fresh, html, visitor
 from helpers.source_files import write
 from playwright.sync_api import Browser, expect
 from streamlit.testing.v1 import AppTest
@@ -103,7 +102,7 @@ def test_documents_deleted_elsewhere_are_missed_by_name(
     engine().wait()
 
     def asked(page: str, **parameters: str | list[str]) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+        app = visitor()
         app.run().switch_page(f"pages/ask/{page}.py")
         for name, value in parameters.items():
             app.query_params[name.replace("_", ".")] = value
@@ -114,7 +113,9 @@ def test_documents_deleted_elsewhere_are_missed_by_name(
     column = asked("compare", s=["bm25", "bm25"], **{"1_corpus": "ward"})
     whole = asked("compare", s=["bm25", "simple_semantic"], corpus="ward")
     tune = asked("tune", s="hybrid_rrf", corpus="ward")
+    assert "Documents to search" in [one.label for one in whole.selectbox]
     remove_corpus("ward", Settings(home=home, llm="offline"))
+    assert "Documents to search" not in [one.label for one in visitor().run().selectbox]  # of one
 
     ask(column, QUESTION)
     assert "Corpus &#x27;ward&#x27; has no index." in html(column)
