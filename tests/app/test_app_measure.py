@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from helpers.browser import CHROMIUM
+from helpers.browser import CHROMIUM, errors_of
 from helpers.in_process import press, visitor
 from helpers.small import DOCUMENTS
 from playwright.sync_api import Browser, Page, expect
@@ -64,17 +64,7 @@ def page_at(browser: Browser, address: str, width: int = 1440) -> tuple[Page, li
     context = browser.new_context(viewport={"width": width, "height": 1000})
     context.set_default_timeout(60_000)  # the machine may be busy
     page = context.new_page()
-    errors: list[str] = []
-    # below another path than "/" Streamlit first asks that path for its server, and is told 404
-    page.on(
-        "console",
-        lambda line: (
-            errors.append(line.text)
-            if line.type == "error" and "/_stcore/" not in line.location["url"]
-            else None
-        ),
-    )
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    errors = errors_of(page)
     page.goto(address)
     return page, errors
 

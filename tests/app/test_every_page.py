@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, tab
+from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, errors_of, tab
 from helpers.in_process import fresh, html, text, visitor
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Page, expect
@@ -66,17 +66,7 @@ def test_every_page_at_its_address_in_both_sizes(browser: Browser, app: str) -> 
     """In English and dark; a comparison and Tune are looked at in Spanish and light."""
     context = browser.new_context(locale="en-GB", color_scheme="dark", viewport=DESK, reduced_motion="reduce")
     page = context.new_page()
-    errors: list[str] = []
-    page.on(
-        "console",
-        # below another path than "/" Streamlit's page first asks that path for the server, and is told 404
-        lambda line: (
-            errors.append(line.text)
-            if line.type == "error" and "/_stcore/" not in line.location["url"]
-            else None
-        ),
-    )
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    errors = errors_of(page)
     faults = {}
     for path, heading in HEADINGS.items():
         page.goto(f"{app}/{path}")

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 
 from .small import ROOT
 
@@ -110,6 +110,20 @@ def wait_until_drawn(page: Page) -> None:
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
 
 
+def errors_of(page: Page) -> list[str]:
+    """The errors that the page's scripts log from now on, as they come."""
+    errors: list[str] = []
+
+    def note(line: ConsoleMessage) -> None:
+        # below another path than "/" Streamlit's page first asks that path for its server, and is told 404
+        if line.type == "error" and "/_stcore/" not in line.location["url"]:
+            errors.append(line.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    return errors
+
+
 class Visit:
     """A browser session that notes what the page requests and logs."""
 
@@ -121,10 +135,8 @@ class Visit:
         self.context.set_default_timeout(60_000)  # the machine may be busy
         self.page: Page = self.context.new_page()
         self.requests: list[str] = []
-        self.errors: list[str] = []
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.errors = errors_of(self.page)
         self.page.goto(address)
         expect(self.run_button).to_be_visible(timeout=60_000)
         wait_for_models(self.page)
