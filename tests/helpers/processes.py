@@ -21,7 +21,6 @@ processes.set_forkserver_preload(
         "rag_core.lab.lab",
         "rag_core.indexing.writing",
         "chromadb.api.rust",
-        "nltk",
         "Stemmer",
         "pytest",
         "tests.helpers.preloaded",  # named from the root: that process lacks pytest's module path
