@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import shutil
@@ -31,10 +32,17 @@ def chroma_client(folder: Path) -> Any:
     replaced. Extra "/" and "/." at the end give each client a spelling of its own.
     """
     import chromadb
-    from chromadb.config import Settings
 
     spelling = "".join("/." if bit == "1" else "/" for bit in f"{next(_opened):b}")
-    return chromadb.PersistentClient(f"{folder}{spelling}", settings=Settings(anonymized_telemetry=False))
+    return chromadb.PersistentClient(f"{folder}{spelling}", settings=_settings().model_copy())
+
+
+@functools.cache
+def _settings() -> Any:
+    """Chroma's settings, to be copied: it writes the path into them, and reading them takes as long as to open it."""
+    from chromadb.config import Settings
+
+    return Settings(anonymized_telemetry=False)
 
 
 def chroma_reader(folder: Path, resources: ExitStack) -> Any:

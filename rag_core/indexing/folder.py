@@ -201,7 +201,7 @@ class IndexFolder:
             writer = GenerationWriter(self.corpus, self._embedder, self._cache, progress, bills)
             written = writer.write(target, documents, enricher, profile, chunking)
             progress("check", 0, 1)
-            CorpusIndex.open(target)
+            checked = CorpusIndex.open(target, self._embedder.read)
             progress("commit", 0, 1)
             tighten(target)
             _set_current(self.folder, target.name)
@@ -217,7 +217,7 @@ class IndexFolder:
         finally:
             if current_name(self.folder) != target.name:
                 shutil.rmtree(target, ignore_errors=True)
-        self._opened = None
+        self._opened = checked
         kept = (before, target.name)
         drop_old(self.folder, [path for path in generations(self.folder) if path.name not in kept])
         progress("ready", 1, 1)

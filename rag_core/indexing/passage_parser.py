@@ -74,8 +74,7 @@ class PassageParser(NodeParser):
         **kwargs: Any,
     ) -> None:
         super().__init__(include_metadata=False, include_prev_next_rel=False, **kwargs)
-        short = lru_cache(10_000)(count)  # odd text falls into thousands of equal pieces
-        self._count = lambda text: short(text) if len(text) <= 32 else count(text)
+        self._count = lru_cache(1_000)(count)  # a section is counted twice, its title for every section
         self._progress = progress
         self._chunking = chunking
         self._headings = MarkdownNodeParser(header_path_separator="\x1f")

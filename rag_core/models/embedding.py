@@ -21,11 +21,11 @@ from ..values.settings import Server, Settings
 from ..values.types import ModelCall, Vectors
 from .english_only import is_english_only
 from .events import start_event
-from .minilm import MINILM, MINILM_WEIGHTS, MiniLM, minilm_folder
+from .minilm import MINILM, MINILM_WEIGHTS, MiniLM, bundled_minilm
 from .openai.errors import PLACEHOLDER_KEY, TRY_AGAIN, api_key_of, to_provider_error
 from .openai.transport import Call, CallTracker, Sent
 from .reply import token_count
-from .sentence_models import load_sentence_model, weights_key
+from .sentence_models import SentenceModel, load_sentence_model, weights_key
 from .tokenizer import count_tokens
 
 SPANISH = "es"  # the language of the gloss
@@ -223,11 +223,12 @@ def load_embedder(settings: Settings, prices: PriceList, thesaurus: Thesaurus | 
     gloss = _gloss(settings, thesaurus)
     if settings.embedding.startswith("openai:"):
         return _openai(settings, prices, gloss)
+    model: MiniLM | SentenceModel
     if settings.embedding == "minilm":
-        folder, weights = minilm_folder(), MINILM_WEIGHTS
+        model, weights = bundled_minilm(), MINILM_WEIGHTS
     else:
         folder, weights = Path(settings.embedding), weights_key(settings.embedding)
-    model = MiniLM(folder) if weights == MINILM_WEIGHTS else load_sentence_model(settings.embedding)
+        model = MiniLM(folder) if weights == MINILM_WEIGHTS else load_sentence_model(settings.embedding)
     name = MINILM if weights == MINILM_WEIGHTS else folder.name
     return LlamaEmbedder(model, name, weights, model.count, prices, local=True, gloss=gloss)
 

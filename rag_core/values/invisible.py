@@ -10,7 +10,7 @@ IGNORABLE = (
     "\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_RIGHT_TO_LEFT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
 _BIDI = "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # Hebrew and Arabic may need them
 _SEEN = (
     rf"(?<=[^\s{IGNORABLE}])[{_SELECTORS}](?![{IGNORABLE}])"  # one form of a character, such as a coloured heart
@@ -19,16 +19,17 @@ _SEEN = (
     "|(?<=\U0001f3f4)\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
     "|\U000e0077\U000e006c\U000e0073)\U000e007f"  # the flags of England, Scotland and Wales
 )
-_ANY = re.compile(f"[{IGNORABLE}]")
-_RUN = re.compile(rf"(?P<seen>{_SEEN})|[{IGNORABLE}]+")
-_RUN_AMONG_RIGHT_TO_LEFT = re.compile(rf"(?P<seen>{_SEEN}|{_BIDI})|[{IGNORABLE}]+")
+# Compiled when first used, for 30 ms: most processes meet no such character
+_ANY = f"[{IGNORABLE}]"
+_RUN = rf"(?P<seen>{_SEEN})|[{IGNORABLE}]+"
+_RUN_AMONG_RIGHT_TO_LEFT = rf"(?P<seen>{_SEEN}|{_BIDI})|[{IGNORABLE}]+"
 _FEWEST = 4  # characters of a message written in invisible ones
 _UNREMARKABLE = "\u00ad\ufeff"  # soft hyphens and byte order marks
 
 
 def take_invisible(text: str) -> tuple[str, tuple[str, ...]]:
     """A text without its invisible characters, and what was hidden: the messages written in them, or their number."""
-    if text.isascii() or not _ANY.search(text):
+    if text.isascii() or not re.search(_ANY, text):
         return text, ()
     found: list[str] = []
 
@@ -37,7 +38,8 @@ def take_invisible(text: str) -> tuple[str, tuple[str, ...]]:
             found.append(run[0])
         return run["seen"] or ""
 
-    kept = (_RUN_AMONG_RIGHT_TO_LEFT if _RIGHT_TO_LEFT.search(text) else _RUN).sub(keep, text)
+    runs = _RUN_AMONG_RIGHT_TO_LEFT if re.search(_RIGHT_TO_LEFT, text) else _RUN
+    kept = re.sub(runs, keep, text)
     messages = tuple(message for run in found if len(message := _message(run).strip()) >= _FEWEST)
     count = sum(len(run.strip(_UNREMARKABLE)) for run in found)
     return kept, messages or ((f"invisible characters ({count:,})",) if count else ())

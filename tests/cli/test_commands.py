@@ -27,17 +27,6 @@ METRIC_KEYS = {
 }  # fmt: skip
 
 
-def in_a_process(*arguments: str, **environment: str) -> Ran:
-    done = subprocess.run(
-        [sys.executable, "-m", "rag_core", *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return Ran(done.returncode, done.stdout, done.stderr)
-
-
 def assert_one_line(ran: Ran, *words: str, code: int = 1) -> None:
     assert ran.code == code
     assert ran.out == ""
@@ -383,16 +372,6 @@ def test_doctor_ends_with_1_and_a_command_when_no_question_can_be_answered(
     assert "MISSING" in rag("doctor").out
 
 
-def test_the_command_works_in_a_process_of_its_own(lab: Lab, real_home: Path) -> None:
-    ran = in_a_process("query", QUESTION, "--strategy", "bm25", "--json", RAG_HOME=str(real_home))
-    assert (ran.code, ran.err) == (0, "")
-    assert set(ran.json) == QUERY_KEYS
-
-
-def test_a_mistake_in_a_process_of_its_own_prints_no_traceback() -> None:
-    assert_one_line(in_a_process("query", "q", "--strategy", "magic"), "no strategy 'magic'", code=2)
-
-
 def test_a_state_folder_that_cannot_be_made_is_one_line(
     lab: Lab, rag: Rag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -428,16 +407,22 @@ def test_a_judged_question_shows_its_metrics_with_details(ready: Path, rag: Rag,
         assert "Recall@5" not in plain.out
 
 
-def test_a_broken_file_leaves_no_line_of_a_library(lab: Lab, tmp_path: Path) -> None:
+def test_a_broken_file_leaves_no_line_of_a_library(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "broken.pdf").write_bytes(b"%PDF-1.4\nnothing\n%%EOF")
     (notes / "broken.docx").write_bytes(b"no word document")
     (notes / "broken.xlsx").write_bytes(b"no workbook")
     (notes / "tides.md").write_text("# Tides\n\nThe tide rises twelve metres.")
-    ran = in_a_process("index", str(notes), "--corpus", "tides", RAG_HOME=str(tmp_path / "home"))
-    assert (ran.code, ran.err) == (0, "")
-    first, *others = ran.out.splitlines()
+    done = subprocess.run(
+        [sys.executable, "-m", "rag_core", "index", str(notes), "--corpus", "tides"],
+        env={**os.environ, "RAG_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    first, *others = done.stdout.splitlines()
     assert first.startswith("tides: 1 added")
     assert [line.split()[:2] for line in others if line.startswith("  failed")] == [
         ["failed", "broken.docx:"], ["failed", "broken.pdf:"], ["failed", "broken.xlsx:"],

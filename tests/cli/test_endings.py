@@ -38,9 +38,7 @@ def assert_one_line(ran: Ran, *words: str, code: int = 1) -> None:
     assert [word for word in words if word not in ran.err] == []
 
 
-@pytest.mark.parametrize(
-    "module", ["rag_core.catalog", "typer", "llama_index", "rag_core.lab.opening", "onnxruntime"]
-)
+@pytest.mark.parametrize("module", ["typer", "rag_core.catalog", "onnxruntime"])
 def test_ctrl_c_during_an_import_ends_the_command_without_a_traceback(module: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, module, "query", "When is anti-D given?"],
@@ -62,8 +60,12 @@ def shell(line: str) -> Ran:
 @pytest.mark.parametrize("command", ["strategies", "strategies --json", "--help"])
 def test_a_full_device_is_one_line_and_a_failure(command: str) -> None:
     assert_one_line(shell(f"rag {command} > /dev/full"), "output cannot be written", "No space left")
-    both = shell(f"rag {command} > /dev/full 2>&1")
-    assert (both.code, both.out, both.err) == (1, "", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_device_for_both_outputs_is_a_failure_in_silence() -> None:
+    ran = shell("rag strategies > /dev/full 2>&1")
+    assert (ran.code, ran.out, ran.err) == (1, "", "")
 
 
 def test_a_pipe_that_closes_ends_the_command_in_silence() -> None:

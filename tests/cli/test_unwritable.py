@@ -27,9 +27,19 @@ from rag_core.values.errors import RagError
 
 FILES = {document.id for document in DOCUMENTS}
 # a file system of its own, in a namespace that ends with the process
-MOUNT = 'mount -t tmpfs -o size="$1" tmpfs "$2" && cp -r "$3/." "$2" && cd "$4"'
-FULL = 'dd if=/dev/zero of="$2/fill" bs=4096 2>/dev/null; '
-READ_ONLY = 'mount -o remount,ro "$2" && '
+MOUNT = 'mount -t tmpfs -o size="$1" tmpfs "$2" && cp -r "$3/." "$2" && cd "$4" && exec "$5" -c "$6" "$2"'
+READ_ONLY = 'mount -o remount,ro "$0"'
+FULL = 'mount -o remount,rw "$0" && ! dd if=/dev/zero of="$0/fill" bs=4096 2>/dev/null'
+EXAMINED = f"""
+import json, subprocess, sys
+from rag_core.cli import main
+for state in {[READ_ONLY, FULL]!r}:
+    subprocess.run(["sh", "-c", state, sys.argv[1]], check=True)
+    try:
+        main(["doctor", "--json"])
+    except SystemExit as ended:
+        assert not ended.code
+"""
 NAMESPACE = ["unshare", "--mount"] + (["--user", "--map-root-user"] if os.geteuid() else [])
 
 
@@ -40,27 +50,28 @@ def can_mount(folder: Path) -> bool:
     return subprocess.run(mounted, capture_output=True, check=False).returncode == 0
 
 
-@pytest.mark.parametrize("state", [FULL, READ_ONLY], ids=["full", "read-only"])
 def test_a_disk_that_cannot_be_written_serves_a_current_index_and_doctor_says_so(
-    lab: Lab, real_home: Path, tmp_path: Path, state: str
+    lab: Lab, real_home: Path, tmp_path: Path
 ) -> None:
     if not can_mount(tmp_path):
         pytest.skip("this user cannot mount a file system")
     used = sum(path.stat().st_size for path in real_home.rglob("*") if path.is_file())
-    code = f'"{sys.executable}" -m rag_core doctor --json'
     done = subprocess.run(
-        [*NAMESPACE, "sh", "-c", f"{MOUNT} && {{ {state}{code}; }}", "sh",
-         str(used + 2**23), str(tmp_path), str(real_home), str(ROOT)],
+        [*NAMESPACE, "sh", "-c", MOUNT, "sh",
+         str(used + 2**23), str(tmp_path), str(real_home), str(ROOT), sys.executable, EXAMINED],
         env={**os.environ, "RAG_HOME": str(tmp_path), "RAG_LLM": "offline"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
-    report = json.loads(done.stdout)
-    assert report["can_answer"] is True
-    (note,) = [line for line in report["findings"] if "cannot be written" in line["what"]]
-    assert note["ok"] is None
-    assert "RAG_HOME" in note["mend"]
-    assert not any("rebuilt" in line["what"] for line in report["findings"])
+    read_only, rest = json.JSONDecoder().raw_decode(done.stdout)
+    full = json.loads(done.stdout[rest:])
+    for report, reason in ((read_only, "Read-only file system"), (full, "No space left on device")):
+        assert report["can_answer"] is True
+        (note,) = [line for line in report["findings"] if "cannot be written" in line["what"]]
+        assert reason in note["what"]
+        assert note["ok"] is None
+        assert "RAG_HOME" in note["mend"]
+        assert not any("rebuilt" in line["what"] for line in report["findings"])
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Commands load no library they do not need: without a model they answer at once, and the default needs neither torch nor LlamaIndex."""
+"""Commands load no library they do not need: without a model, or a search by words, they answer at once."""
 
 from __future__ import annotations
 
@@ -8,66 +8,38 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from rag_core.catalog import RECIPES
 from rag_core.lab.lab import Lab
 
 HEAVY = {"torch", "transformers", "chromadb", "llama_index", "scipy", "sklearn", "pandas", "streamlit"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "unneeded"),
-    [
-        (["--help"], HEAVY | {"numpy", "pydantic_settings", "phonenumbers"}),
-        (["strategies"], HEAVY),
-        (["triage", "bleeding at 30 weeks"], HEAVY),
-    ],
-)
-def test_a_command_without_a_model_loads_no_model_library(arguments: list[str], unneeded: set[str]) -> None:
-    program = (
-        "import sys\n"
-        "from rag_core.cli import main\n"
-        "try:\n"
-        f"    main({arguments!r})\n"
-        "except SystemExit: pass\n"
-        f"sys.stderr.write(' '.join(sorted({unneeded!r} & sys.modules.keys())))\n"
-    )
+COMMANDS = [  # a command without a model, a word that it prints, and what it must not load
+    (["--help"], "Usage", HEAVY | {"numpy", "pydantic_settings", "phonenumbers"}),
+    (["strategies"], "hybrid_rrf", HEAVY),
+    (["triage", "bleeding at 30 weeks"], "bleeding", HEAVY),
+]
+PROGRAM = """
+import sys
+from rag_core.cli import main
+for arguments, _, unneeded in {commands!r}:
+    try:
+        main(arguments)
+    except SystemExit:
+        pass
+    print("loaded", sorted(unneeded & sys.modules.keys()))
+"""
+
+
+def test_commands_without_a_model_load_no_model_library() -> None:
+    """One after the other in one process, first the one that needs least."""
+    program = PROGRAM.format(commands=COMMANDS)
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout
-    assert ran.stderr == ""
-
-
-def asked(home: Path, arguments: list[str], watched: set[str]) -> tuple[str, list[str]]:
-    """What a question prints with the offline engine, and which of the watched packages it loaded."""
-    program = (
-        "import sys\n"
-        "from rag_core.cli import main\n"
-        "try:\n"
-        f"    main({arguments!r})\n"
-        "finally:\n"
-        f"    sys.stderr.write(' loaded ' + ' '.join(sorted({watched!r} & sys.modules.keys())))\n"
-    )
-    environment = {**os.environ, "RAG_HOME": str(home), "RAG_LLM": "offline"}
-    ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False
-    )
-    return ran.stdout, ran.stderr.rpartition(" loaded ")[2].split()
-
-
-def test_no_strategy_of_the_offline_engine_needs_torch_or_llamaindex(lab: Lab, real_home: Path) -> None:
-    names = list(RECIPES)
-    arguments = ["compare", "When is anti-D given?", "--strategies", ",".join(names), "--json"]
-    watched = {"torch", "transformers", "chromadb", "llama_index.core"}
-    printed, loaded = asked(real_home, arguments, watched)
-    assert loaded == ["chromadb"]
-    traces = json.loads(printed)["traces"]
-    assert [trace["strategy"] for trace in traces] == names
-    assert all(trace["answer"]["text"] for trace in traces)
+    *printed, rest = ran.stdout.split("loaded []\n")
+    assert rest == ""
+    assert [word in text for text, (_, word, _) in zip(printed, COMMANDS, strict=True)] == [True] * 3
 
 
 def test_a_keyword_search_opens_no_vector_store(lab: Lab, real_home: Path) -> None:
-    arguments = ["query", "When is anti-D given?", "--strategy", "bm25", "--json"]
     watched = {
         "chromadb",
         "llama_index.core",
@@ -81,6 +53,17 @@ def test_a_keyword_search_opens_no_vector_store(lab: Lab, real_home: Path) -> No
         "streamlit",
         "torch",
     }
-    printed, loaded = asked(real_home, arguments, watched)
-    assert loaded == ["onnxruntime"]  # the offline engine compares sentences
-    assert json.loads(printed)["answer"]["text"] == lab.run("When is anti-D given?", "bm25").answer.text
+    program = (
+        "import sys\n"
+        "from rag_core.cli import main\n"
+        "try:\n"
+        "    main(['query', 'When is anti-D given?', '--strategy', 'bm25', '--json'])\n"
+        "finally:\n"
+        f"    sys.stderr.write(' '.join(sorted({watched!r} & sys.modules.keys())))\n"
+    )
+    environment = {**os.environ, "RAG_HOME": str(real_home), "RAG_LLM": "offline"}
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True
+    )
+    assert ran.stderr == "onnxruntime"  # the offline engine compares sentences
+    assert json.loads(ran.stdout)["answer"]["text"] == lab.run("When is anti-D given?", "bm25").answer.text

@@ -13,9 +13,9 @@ from rag_core.data.benchmark import Benchmark, read_beir
 from rag_core.data.documents import beir_documents
 from rag_core.evaluation.metrics import ndcg
 from rag_core.gloss import Gloss
-from rag_core.indexing import CorpusIndex, CorpusStore, read_path
+from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
+from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
-from rag_core.models import LlamaEmbedder
 
 HELD_OUT = ROOT / "tests" / "data" / "held_out_es"
 WORD = re.compile(r"[^\W\d_]+")
@@ -30,12 +30,10 @@ def benchmark() -> Benchmark:
 
 
 @pytest.fixture
-def together(tmp_path: Path, minilm: LlamaEmbedder) -> CorpusIndex:
-    """The built-in collection, with its shipped vectors, and the leaflets, in passages like the collection."""
-    reading = read_path(ROOT / "data" / "corpus")
-    reading.documents += beir_documents(HELD_OUT)
-    store = CorpusStore(tmp_path / "home", "together", minilm, ROOT / "data" / "vectors")
-    store.update(reading)
+def leaflets(tmp_path: Path, lab: Lab) -> CorpusIndex:
+    """The leaflets, in passages like those of the built-in collection."""
+    store = CorpusStore(tmp_path / "home", "leaflets", lab.engines.embedder)
+    store.update(SourceFiles("leaflets", beir_documents(HELD_OUT)))
     index = store.open()
     assert index is not None
     return index
@@ -50,12 +48,15 @@ def test_at_most_one_running_word_in_twenty_is_unknown(benchmark: Benchmark) -> 
 
 
 def test_spanish_questions_find_documents_as_english_twins_do(
-    benchmark: Benchmark, together: CorpusIndex, minilm: LlamaEmbedder
+    benchmark: Benchmark, leaflets: CorpusIndex, lab: Lab
 ) -> None:
+    """Among the leaflets and the built-in documents."""
     scores: dict[str, list[float]] = {"es": [], "en": []}
     for question in benchmark.questions:
-        (vector,), _ = minilm.embed([question.text])
-        ranked = dict.fromkeys(hit.passage.doc_id for hit in together.dense(vector, PASSAGES))
+        (vector,), _ = lab.engines.embedder.embed([question.text])
+        hits = [hit for index in (leaflets, lab.index) for hit in index.dense(vector, PASSAGES)]
+        hits.sort(key=lambda hit: (-hit.score, hit.id))
+        ranked = dict.fromkeys(hit.passage.doc_id for hit in hits)
         scores[question.language].append(ndcg(list(ranked), benchmark.qrels[question.id], 10))
     assert len(scores["es"]) == len(scores["en"]) == 60
     assert fmean(scores["es"]) >= fmean(scores["en"]) - MARGIN

@@ -17,7 +17,14 @@ processes = multiprocessing.get_context(
     "forkserver"
 )  # children of a clean process, never of pytest's threads
 processes.set_forkserver_preload(
-    ["rag_core.lab.lab", "rag_core.indexing", "chromadb", "llama_index.core", "nltk", "Stemmer"]
+    [
+        "rag_core.lab.lab",
+        "rag_core.indexing.writing",
+        "chromadb.api.rust",
+        "Stemmer",
+        "pytest",
+        "tests.helpers.preloaded",  # named from the root: that process lacks pytest's module path
+    ]
 )
 
 

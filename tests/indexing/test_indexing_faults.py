@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -29,6 +30,11 @@ def assert_whole(index: CorpusIndex | None, documents: set[str]) -> None:
     assert sorted(words) == sorted({"a", "b", "c", "e", "g"} & documents)
 
 
+def open_copy(indexed: Path, home: Path) -> CorpusStore:
+    shutil.copytree(indexed, home, dirs_exist_ok=True)
+    return open_store(home)
+
+
 def die_at(_: Connection, home: Path, event: str) -> None:
     def progress(what: str, done: int, total: int) -> None:
         if what == event:
@@ -49,10 +55,9 @@ def test_an_update_tells_its_steps_in_this_order(store: CorpusStore) -> None:
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_process_killed_while_indexing_leaves_the_old_index_or_the_new_one(
-    tmp_path: Path, event: str
+    indexed_documents: Path, tmp_path: Path, event: str
 ) -> None:
-    store = open_store(tmp_path)
-    store.update(SourceFiles("test", list(DOCUMENTS)))
+    store = open_copy(indexed_documents, tmp_path)
     assert run(die_at, tmp_path, event) == (-signal.SIGKILL, None)
     assert_whole(store.open(), NEW if event == "ready" else OLD)
     report = store.update(SourceFiles("test", CHANGED))
@@ -84,9 +89,10 @@ def test_what_was_embedded_before_a_crash_is_not_embedded_again(tmp_path: Path) 
     assert (report.embedded, embedder.asked) == (0, [])
 
 
-def test_a_second_writer_is_told_in_one_line_and_nothing_is_lost(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    store.update(SourceFiles("test", list(DOCUMENTS)))
+def test_a_second_writer_is_told_in_one_line_and_nothing_is_lost(
+    indexed_documents: Path, tmp_path: Path
+) -> None:
+    store = open_copy(indexed_documents, tmp_path)
     writer = Writer(tmp_path, "animals", "/hens")
     with pytest.raises(IndexBusy, match="Another process is writing the index of corpus 'animals'") as busy:
         store.update(SourceFiles("test", CHANGED))
@@ -98,10 +104,9 @@ def test_a_second_writer_is_told_in_one_line_and_nothing_is_lost(tmp_path: Path)
     assert_whole(store.open(), NEW | {"h"})
 
 
-def test_another_corpus_can_be_written_at_the_same_time(tmp_path: Path) -> None:
+def test_another_corpus_can_be_written_at_the_same_time(indexed_documents: Path, tmp_path: Path) -> None:
     writer = Writer(tmp_path, "hens", "/hens")
-    store = open_store(tmp_path)
-    store.update(SourceFiles("test", list(DOCUMENTS)))
+    store = open_copy(indexed_documents, tmp_path)
     writer.finish()
     assert_whole(store.open(), OLD)
 
@@ -120,9 +125,10 @@ def fill_disk_at(sender: Connection, home: Path, event: str) -> None:
 
 
 @pytest.mark.parametrize("event", ["start", "embed", "store", "lexical", "commit"])
-def test_a_disk_that_fills_up_is_one_clear_line_and_the_old_index_stays(tmp_path: Path, event: str) -> None:
-    store = open_store(tmp_path)
-    store.update(SourceFiles("test", list(DOCUMENTS)))
+def test_a_disk_that_fills_up_is_one_clear_line_and_the_old_index_stays(
+    indexed_documents: Path, tmp_path: Path, event: str
+) -> None:
+    store = open_copy(indexed_documents, tmp_path)
     code, (kind, message) = run(fill_disk_at, tmp_path, event)
     assert (code, kind) == (0, "StorageError")
     assert "\n" not in message

@@ -75,6 +75,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def reading(built: Path) -> SourceFiles:
+    """The documents of `built`, read once."""
+    return read_path(built / "data" / "corpus")
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
@@ -165,10 +171,10 @@ def test_opening_a_lab_renews_an_index_made_with_another_gloss(
 
 @pytest.mark.parametrize(("name", "damage"), DAMAGES)
 def test_indexing_again_mends_a_damaged_index_and_embeds_nothing(
-    built: Path, home: Path, name: str, damage: Damage
+    built: Path, reading: SourceFiles, home: Path, name: str, damage: Damage
 ) -> None:
     store = damaged(built, home, "animals", name, damage)
-    assert store.update(read_path(built / "data" / "corpus")).embedded == 0
+    assert store.update(reading).embedded == 0
     assert_whole(store.open())
 
 

@@ -70,10 +70,6 @@ def enricher_of(lab: Lab) -> OfflineEnricher:
     return OfflineEnricher(lab.engines.thesaurus)
 
 
-def test_the_checker_finds_nothing_to_mend() -> None:
-    assert check_collection(COLLECTION) == []
-
-
 def test_there_are_at_least_sixteen_english_and_eight_spanish_documents(documents: list[Document]) -> None:
     languages = [document.language for document in documents]
     assert languages.count("en") >= 16
@@ -329,7 +325,7 @@ def test_the_collection_is_exported_as_beir_folders(
     assert len(rows) == len(documents)
     judged = read_qrels(everything / "qrels" / "dev.tsv") | read_qrels(everything / "qrels" / "test.tsv")
     assert set(judged) == {question.id for question in read_questions(everything)}
-    keys = {passage_key(passage.id) for passage in chunked(documents, lab.engines.embedder)}
+    keys = {passage_key(identity) for identity in lab.index.passages}
     passages = read_qrels(tmp_path / "passages" / "es" / "qrels" / "test.tsv")
     assert {key for grades in passages.values() for key in grades} <= keys
 

@@ -1,4 +1,4 @@
-"""Warming a lab loads what an answer needs, and sends nothing to a provider."""
+"""Warming a lab loads what an answer needs and no more, and sends nothing to a provider."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rag_core.lab.lab import Lab
 
 PROGRAM = """
 import sys
-from rag_core import open_lab, warm_up
+from rag_core import RECIPES, open_lab, warm_up
 from rag_core.models import tokenizer
 lab = open_lab()
 for language in ("en", "es"):
@@ -25,15 +25,22 @@ loaded = set(sys.modules)
 trace = lab.run("¿Me puedo teñir el pelo con mechas a las 20 semanas?", "hybrid_rrf")
 assert trace.answer.text
 print(sorted(name.split(".")[0] for name in set(sys.modules) - loaded), tokenizer._encoding.cache_info().misses)
+names = list(RECIPES)
+traces = lab.compare("When is anti-D given?", names)
+print([trace.strategy for trace in traces] == names, all(trace.answer.text for trace in traces))
+heavy = {"torch", "transformers", "sentence_transformers", "chromadb", "llama_index.core", "nltk", "scipy"}
+print(sorted(heavy & sys.modules.keys()))
 """
 
 
-def test_the_first_question_after_it_loads_no_library(lab: Lab, real_home: Path) -> None:
+def test_the_first_question_after_it_loads_no_library_and_no_strategy_torch_or_llamaindex(
+    lab: Lab, real_home: Path
+) -> None:
     environment = {**os.environ, "RAG_HOME": str(real_home), "RAG_LLM": "offline"}
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
     )
-    assert ran.stdout.strip() == "[] 1", ran.stderr
+    assert ran.stdout.splitlines() == ["[] 1", "True True", "['chromadb']"], ran.stderr
 
 
 @pytest.mark.parametrize("language", ["en", "es"])

