@@ -224,13 +224,15 @@ class TestFolder:
                     while True:
                         calls.append(hub.accept()[0].close())
 
-            threading.Thread(target=hang_up, daemon=True).start()
+            serving = threading.Thread(target=hang_up, daemon=True)
+            serving.start()
             monkeypatch.setattr(constants, "HF_HUB_OFFLINE", offline)
             monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
             monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{hub.getsockname()[1]}")
             with pytest.raises(MissingResource) as caught:
                 load_embedder(Settings(embedding=name), prices)
             hub.shutdown(socket.SHUT_RDWR)  # wakes the thread
+            serving.join()
         assert len(calls) == (0 if offline else 1)
         assert name in caught.value.message
         assert "RAG_EMBEDDING" in caught.value.next_step
