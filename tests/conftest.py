@@ -34,9 +34,9 @@ from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 
-# A busy machine generates examples slowly; only what is found may fail a test.
+# A busy machine generates examples slowly; only what is found may fail a test. Every run draws others.
 hypothesis.settings.register_profile(
-    "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "busy", deadline=None, max_examples=50, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("busy")
 
@@ -48,12 +48,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
-class OneBrowser(LoadFileScheduling):
-    """By file, but all files with a browser on one worker: a Chromium and a server of each kind serve the whole run."""
+# What a file holds -> what it loads, for the whole run: a Chromium and a server of each kind, or torch.
+LOADED_ONCE = {"pytest.mark.browser": "browser", "helpers.tiny": "torch", "import torch": "torch"}
+
+
+class Sharing(LoadFileScheduling):
+    """By file, but all files that load the same slow thing on one worker."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        return "browser" if "pytest.mark.browser" in _source(file) else file
+        return next((thing for sign, thing in LOADED_ONCE.items() if sign in _source(file)), file)
 
 
 @functools.cache
@@ -61,8 +65,8 @@ def _source(file: str) -> str:
     return (ROOT / file).read_text(encoding="utf-8")
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneBrowser:
-    return OneBrowser(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Sharing:
+    return Sharing(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

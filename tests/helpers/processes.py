@@ -19,6 +19,7 @@ processes = multiprocessing.get_context(
 processes.set_forkserver_preload(
     [
         "rag_core.lab.lab",
+        "rag_core.evaluation",
         "rag_core.indexing.writing",
         "chromadb.api.rust",
         "Stemmer",
