@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 
@@ -12,6 +13,17 @@ from rag_core.data.documents import Document
 from rag_core.indexing import SourceFiles, read_path
 
 from .small import ROOT
+
+_OFFICE = "http://schemas.openxmlformats.org"
+SPACES = {  # of a Word document
+    "w": f"{_OFFICE}/wordprocessingml/2006/main",
+    "m": f"{_OFFICE}/officeDocument/2006/math",
+    "mc": f"{_OFFICE}/markup-compatibility/2006",
+    "a": f"{_OFFICE}/drawingml/2006/main",
+    "wp": f"{_OFFICE}/drawingml/2006/wordprocessingDrawing",
+    "wps": "http://schemas.microsoft.com/office/word/2010/wordprocessingShape",
+    "v": "urn:schemas-microsoft-com:vml",
+}
 
 
 def pdf(*lines: str) -> bytes:
@@ -48,14 +60,21 @@ def locked_pdf() -> bytes:
 
 def docx(*paragraphs: str) -> bytes:
     """A Word document: the one part that holds text."""
-    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-    body = "".join(f"<w:p><w:r><w:t>{paragraph}</w:t></w:r></w:p>" for paragraph in paragraphs)
+    return word("".join(f"<w:p><w:r><w:t>{paragraph}</w:t></w:r></w:p>" for paragraph in paragraphs))
+
+
+def word(body: str, parts: Mapping[str, str] | None = None) -> bytes:
+    """A Word document with this body.
+
+    Args:
+        parts: name -> content of the other parts of its folder, each the children of a root.
+    """
+    spaces = " ".join(f'xmlns:{prefix}="{address}"' for prefix, address in SPACES.items())
     held = BytesIO()
     with zipfile.ZipFile(held, "w") as archive:
-        archive.writestr(
-            zipfile.ZipInfo("word/document.xml"),  # with a fixed date: the bytes are part of test ids
-            f'<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>',
-        )
+        for name, content in {"document": f"<w:body>{body}</w:body>", **(parts or {})}.items():
+            # with a fixed date: the bytes are part of test ids
+            archive.writestr(zipfile.ZipInfo(f"word/{name}.xml"), f"<w:{name} {spaces}>{content}</w:{name}>")
     return held.getvalue()
 
 

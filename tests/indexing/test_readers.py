@@ -106,10 +106,27 @@ def test_html_gives_its_words_and_headings_and_nothing_of_its_machinery(tmp_path
         ("<table><tr><td>dose</td><td>400</td></tr></table>", "dose 400"),
         ("<p>anti<b>bio</b>tic</p>", "antibiotic"),
         ("<p>caf&eacute; &lt; 200 mg</p>", "café < 200 mg"),
+        ("<h6>Dose</h6><pre>400 mg</pre><figcaption>By mouth</figcaption>", "###### Dose 400 mg By mouth"),
+        ("<ol start=3><li>call</li><li>rub</li></ol>", "3. call 4. rub"),
+        ("<p>50 × 10<sup>9</sup>/L on the 1<sup>st</sup> day</p>", "50 × 10⁹/L on the 1st day"),
+        (
+            "<p>10<sup>-3</sup>; 3<sup>1</sup>/<sub>2</sub> tablets; CO<sub>2</sub></p>",
+            "10⁻³; 3 1/2 tablets; CO2",
+        ),
+        ("<p>2&#8209;3 tablets</p>", "2-3 tablets"),
+        ("<p><input type=checkbox checked>aspirin <input type=checkbox>heparin</p>", "☒ aspirin ☐ heparin"),
     ],
 )
 def test_words_of_neighbouring_html_elements_stay_apart(tmp_path: Path, html: str, expected: str) -> None:
     assert words(read_one(tmp_path, "page.htm", html)) == expected
+
+
+@pytest.mark.parametrize("name", ["del", "s", "strike"])
+def test_deleted_html_is_reported_and_not_read(tmp_path: Path, name: str) -> None:
+    page = f"<p>The dose is <{name}>500 mg</{name}> <ins>50 mg</ins>.</p>"
+    document = read_one(tmp_path, "page.html", page)
+    assert words(document) == "The dose is 50 mg."
+    assert document.hidden == ("500 mg",)
 
 
 def test_a_pdf_gives_its_text(tmp_path: Path) -> None:

@@ -125,9 +125,10 @@ def _pdf(file: File) -> Iterator[Document]:
 
 
 def _docx(file: File) -> Iterator[Document]:
-    import docx2txt  # LlamaIndex's DocxReader does the same, but imports all of LlamaIndex
+    from .word import read_word
 
-    yield file.document(docx2txt.process(_archive(file)))
+    page = read_word(_archive(file), file.limits.depth)
+    yield file.document(page.text, page.title, page.hidden)
 
 
 def _csv(file: File) -> Iterator[Document]:
