@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,7 +47,34 @@ def interruptible() -> Iterator[Interrupt]:
 
     before = signal.signal(signal.SIGINT, request_stop)
     try:
-        with using_stop_flag(interrupt.is_set):  # also calls outside any run, as at indexing
+        # also calls outside any run, as at indexing
+        with _heard_at_once(interrupt), using_stop_flag(interrupt.is_set):
             yield interrupt
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _heard_at_once(interrupt: Interrupt) -> Iterator[None]:
+    """Set the event while the main thread waits for others, too.
+
+    Python runs a handler once that thread wakes, and a signal that comes just before it falls asleep does not wake it.
+    """
+    heard, told = socket.socketpair()
+    told.setblocking(False)
+    earlier = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+
+    def listen() -> None:
+        while number := heard.recv(1):
+            if number[0] == signal.SIGINT:
+                interrupt.set()
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(earlier)
+        told.close()
+        listener.join()
+        heard.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from helpers.small import ROOT, Rag, Ran
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rag_core.cli.interrupt import interruptible
 from rag_core.lab.lab import Lab
 
 INTERRUPTED = """
@@ -225,3 +227,13 @@ def test_results_with_one_odd_part_are_printed_or_one_line(
     ran = rag("results", str(tmp_path / "odd.json"), *options)
     if ran.code:
         assert_one_line(ran, "odd.json")
+
+
+def test_ctrl_c_is_heard_while_the_main_thread_waits_and_another_takes_the_signal() -> None:
+    with interruptible() as interrupt:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert interrupt.wait(60)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
