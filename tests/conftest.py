@@ -13,6 +13,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 from filelock import FileLock
+from helpers.browser import CHROMIUM
 from helpers.fakes import MANY, WordReranker, talker
 from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import obliging
@@ -46,6 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on the path"))
 
 
 # What a file holds -> what it loads, for the whole run: a Chromium and a server of each kind, or torch.

@@ -10,7 +10,7 @@ from shutil import copytree
 from threading import Semaphore
 
 import pytest
-from helpers.browser import CHROMIUM, LEAN, Visit, serving
+from helpers.browser import CHROMIUM, Visit, serving
 from helpers.in_process import fresh, visitor
 from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import obliging
@@ -54,7 +54,9 @@ def browser() -> Iterator[Browser]:
         playwright = _opened.enter_context(sync_playwright())
         _browsers.append(
             playwright.chromium.launch(
-                executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage", *LEAN]
+                executable_path=CHROMIUM,
+                # the second compiler of scripts pays only in pages that stay open
+                args=["--no-sandbox", "--disable-dev-shm-usage", "--js-flags=--no-opt"],
             )
         )
         _opened.callback(_browsers.clear)

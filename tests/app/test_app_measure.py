@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from helpers.browser import CHROMIUM, errors_of
+from helpers.browser import errors_of
 from helpers.in_process import press, visitor
 from helpers.small import DOCUMENTS
 from playwright.sync_api import Browser, Page, expect
@@ -25,7 +25,6 @@ from rag_core.values.settings import Settings
 
 MEASURED_S = 120  # the machine may be busy
 MEASURED_MS = 1000 * MEASURED_S
-in_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +69,6 @@ def page_at(browser: Browser, address: str, width: int = 1440) -> tuple[Page, li
 
 
 @pytest.mark.browser
-@in_browser
 def test_results_fit_a_phone_and_a_row_of_a_table_opens_what_it_names(browser: Browser, app: str) -> None:
     page, errors = page_at(browser, f"{app}/results")
     charts = page.locator(".js-plotly-plot")
@@ -110,7 +108,6 @@ def progress_of(page: Page) -> int:
 
 
 @pytest.mark.browser
-@in_browser
 def test_a_measurement_belongs_to_the_server(browser: Browser, app: str) -> None:
     """Found again after a reload and from another browser, stopped there, continued here."""
     page, errors = page_at(browser, f"{app}/measure")
@@ -210,7 +207,6 @@ def test_tuning_ends_in_the_compare_page(measuring: AppTest, folder: Path) -> No
 
 
 @pytest.mark.browser
-@in_browser
 def test_the_choice_to_measure_survives_other_pages_and_a_reload(browser: Browser, app: str) -> None:
     page, errors = page_at(browser, f"{app}/measure")
     chosen = page.get_by_test_id("stMultiSelect").filter(has_text="Strategies")
@@ -243,7 +239,6 @@ CLOSE = [("Hybrid RRF + MMR · λ 0.3, passages used 8", 0.612, 0.021), ("Hybrid
 
 
 @pytest.mark.browser
-@in_browser
 def test_names_of_close_points_do_not_lie_over_each_other(browser: Browser) -> None:
     points = [
         ev.Point(name, mean, seconds, cost_usd=0.0, front=place < 2)

@@ -7,15 +7,12 @@ import tomllib
 
 import pytest
 from helpers.behaviours import Endless, Reply
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit
+from helpers.browser import ANSWER_MS, ENGLISH, Visit
 from helpers.openai_server import OpenAIServer
 from helpers.small import ROOT
 from playwright.sync_api import Page, expect
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
+pytestmark = pytest.mark.browser
 NAMES = ("Simple semantic", "BM25", "RRF", "MMR", "cosine")
 
 

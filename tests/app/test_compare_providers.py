@@ -7,15 +7,12 @@ import threading
 
 import pytest
 from helpers.behaviours import Drop, Hang, Held, Reply
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, strategy_boxes, tab
+from helpers.browser import ANSWER_MS, ENGLISH, Visit, strategy_boxes, tab
 from helpers.openai_server import OpenAIServer, role_of
 from helpers.relay import relayed
 from playwright.sync_api import Browser, expect
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
+pytestmark = pytest.mark.browser
 
 
 def test_a_running_comparison_survives_other_pages_and_reloads(

@@ -6,13 +6,10 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from helpers.browser import CHROMIUM, ENGLISH, SHIFTS, Visit, assert_still
+from helpers.browser import ENGLISH, SHIFTS, Visit, assert_still
 from playwright.sync_api import Browser, expect
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
+pytestmark = pytest.mark.browser
 # what was put into the live region since the page was loaded
 SPOKEN = """window.spoken = [];
 new MutationObserver(changes => changes.forEach(({target, addedNodes}) => {

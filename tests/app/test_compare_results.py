@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from helpers.browser import (
     ANSWER_MS,
-    CHROMIUM,
     ENGLISH,
     LABELS,
     SHIFTS,
@@ -16,10 +15,7 @@ from helpers.browser import (
 )
 from playwright.sync_api import Browser, expect
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
+pytestmark = pytest.mark.browser
 
 
 def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_and_the_columns(

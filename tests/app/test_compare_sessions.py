@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from helpers.browser import CHROMIUM, ENGLISH, SPANISH, Visit
+from helpers.browser import ENGLISH, SPANISH, Visit
 from playwright.sync_api import Browser, expect
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
+pytestmark = pytest.mark.browser
 # every 20 ms: the question the results name, the words shown as results, ids that stand twice
 WATCH = """() => {
   window.looks = [];

@@ -6,14 +6,11 @@ from collections import Counter
 
 import pytest
 from helpers.behaviours import Reply
-from helpers.browser import ANSWER_MS, CHROMIUM, Visit
+from helpers.browser import ANSWER_MS, Visit
 from helpers.openai_server import OpenAIServer
 from playwright.sync_api import Browser, Page, expect
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
+pytestmark = pytest.mark.browser
 
 QUESTION = "When is anti-D given?"
 

@@ -9,15 +9,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from helpers.browser import CHROMIUM, SPANISH, Visit
+from helpers.browser import SPANISH, Visit
 from playwright.sync_api import Browser, expect
 
 from rag_core.sessions import read_session
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture

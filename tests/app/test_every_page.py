@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, errors_of, tab
+from helpers.browser import ANSWER_MS, ENGLISH, Visit, errors_of, tab
 from helpers.in_process import fresh, html, text, visitor
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Page, expect
@@ -17,7 +17,6 @@ from pages.shared.addresses import PAGES
 from pages.shared.engine import engine
 from rag_core import NOTICE
 
-in_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
 GRAVE = ("serious", "critical")
 DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 MAIN = "document.querySelector('[data-testid=stMain]')"
@@ -61,7 +60,6 @@ def uncovered_notice(page: Page) -> bool:
 
 
 @pytest.mark.browser
-@in_browser
 def test_every_page_at_its_address_in_both_sizes(browser: Browser, app: str) -> None:
     """In English and dark; a comparison and Tune are looked at in Spanish and light."""
     context = browser.new_context(locale="en-GB", color_scheme="dark", viewport=DESK, reduced_motion="reduce")
@@ -92,7 +90,6 @@ def test_every_page_at_its_address_in_both_sizes(browser: Browser, app: str) -> 
 
 
 @pytest.mark.browser
-@in_browser
 def test_a_comparison_and_tune_have_no_grave_violation(browser: Browser, app: str) -> None:
     context = browser.new_context(
         locale="es-ES", color_scheme="light", viewport=DESK, reduced_motion="reduce"
@@ -122,7 +119,6 @@ def test_a_comparison_and_tune_have_no_grave_violation(browser: Browser, app: st
 
 
 @pytest.mark.browser
-@in_browser
 def test_compare_by_its_name_is_the_page_with_its_tab(browser: Browser, app: str) -> None:
     visit = Visit(browser, f"{app}/compare")
     expect(visit.page).to_have_url(f"{app}/")

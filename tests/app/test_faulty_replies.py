@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from helpers.behaviours import Reply
-from helpers.browser import ANSWER_MS, CHROMIUM, Visit
+from helpers.browser import ANSWER_MS, Visit
 from helpers.in_process import ask, html, text, visitor
 from helpers.openai_server import OpenAIServer
 from playwright.sync_api import expect
@@ -47,7 +47,6 @@ def test_what_is_wrong_with_an_answer_stands_beside_it(answer: Callable[[str], s
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
 def test_a_changed_number_is_explained_on_focus_and_a_reply_without_end_scrolls(
     paid_visit: Visit, model: OpenAIServer
 ) -> None:

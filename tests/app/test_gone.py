@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit
+from helpers.browser import ANSWER_MS, ENGLISH, Visit
 from helpers.in_process import ask, fresh, html, visitor
 from helpers.source_files import write
 from playwright.sync_api import Browser, expect
@@ -52,7 +52,6 @@ def test_an_address_that_names_what_is_not_here_is_told_so(
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
 def test_the_browser_goes_back_to_the_setting_before_and_a_typed_question_survives_a_move(
     browser: Browser, app: str
 ) -> None:

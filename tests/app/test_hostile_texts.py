@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from helpers.behaviours import Reply, Status
-from helpers.browser import ANSWER_MS, CHROMIUM, Watched, serving, tab, wait_for_models
+from helpers.browser import ANSWER_MS, Watched, serving, tab, wait_for_models
 from helpers.hostile_suite import NOTHING_HELD, SHOWN
 from helpers.openai_server import OpenAIServer, role_of, serve
 from helpers.source_files import without_corpus
@@ -23,10 +23,7 @@ from rag_core.language.questions import check_question
 from rag_core.values.invisible import without_invisible
 from rag_core.values.visible import visible
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
+pytestmark = pytest.mark.browser
 TRICKS = (
     "![i]({0})", "![i][r] [r]: {0}", "[![i]({0})]({0})", "![i](<{0}>)", "<img src={0}>", "<img src='{0}'/>",
     "<svg><image href='{0}'/></svg>", "<script src={0}></script>", "<link rel=stylesheet href={0}>",

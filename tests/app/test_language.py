@@ -9,7 +9,7 @@ import string
 import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
-from helpers.browser import CHROMIUM, tab
+from helpers.browser import tab
 from helpers.catalogue import fields, messages, plurals
 from helpers.looping import for_each
 from playwright.sync_api import Browser, expect
@@ -19,7 +19,6 @@ from pages.shared import i18n
 
 TITLES = {name: recipe.title for name, recipe in rag_core.RECIPES.items()}
 TRANSLATED = [code for code in i18n.LANGUAGES if code != "en"]
-in_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
 
 
 @pytest.fixture(params=TRANSLATED)
@@ -113,7 +112,6 @@ def test_what_is_changed_is_called_in_spanish(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.browser
-@in_browser
 def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: Browser, app: str) -> None:
     context = browser.new_context(locale="es-MX")
     page = context.new_page()

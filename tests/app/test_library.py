@@ -6,7 +6,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from helpers.browser import ANSWER_MS, CHROMIUM, strategy_boxes
+from helpers.browser import ANSWER_MS, strategy_boxes
 from helpers.in_process import html, text
 from playwright.sync_api import Browser, expect
 from streamlit.testing.v1 import AppTest
@@ -51,7 +51,6 @@ def test_words_that_no_passage_has_say_what_to_do(documents: AppTest) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
 def test_passages_are_found_by_their_words_open_their_document_and_lead_to_compare(
     browser: Browser, app: str, lab: Lab
 ) -> None:

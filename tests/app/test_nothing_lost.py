@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 from helpers.behaviours import Held, Reply
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit, tab, wait_for_models, wait_until_drawn
+from helpers.browser import ANSWER_MS, ENGLISH, Visit, tab, wait_for_models, wait_until_drawn
 from helpers.openai_server import OpenAIServer
 from helpers.source_files import write
 from playwright.sync_api import Browser, Page, expect
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
+pytestmark = pytest.mark.browser
 DRAFT = "¿Y después? A & B"
 
 

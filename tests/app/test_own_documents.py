@@ -6,16 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers.browser import ANSWER_MS, CHROMIUM, Visit, strategy_boxes, tab
+from helpers.browser import ANSWER_MS, Visit, strategy_boxes, tab
 from helpers.source_files import docx, locked_pdf, pdf, write, xlsx
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from rag_core.lab.corpora import corpus_names
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
-]
+pytestmark = pytest.mark.browser
 CORPUS = "ward-leaflets"
 GOOD: dict[str, bytes | str] = {
     "visits.md": "# Visits\n\nVisiting hours on the ward are from 2 to 8 in the afternoon.",

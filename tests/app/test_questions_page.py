@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers.behaviours import Hang
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, SPANISH, Visit
+from helpers.browser import ANSWER_MS, ENGLISH, SPANISH, Visit
 from helpers.in_process import ask, html, press, text, visitor
 from helpers.openai_server import OpenAIServer, role_of
 from helpers.provider_lab import obliging
@@ -74,7 +74,6 @@ def test_a_question_is_opened_again_by_another_server_without_a_call(
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
 def test_a_comparison_that_the_app_did_not_live_to_finish_is_kept_as_far_as_it_came(
     paid_visit: Visit, model: OpenAIServer, paid_home: Path, start: Start
 ) -> None:

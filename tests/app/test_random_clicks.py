@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, serving
+from helpers.browser import ANSWER_MS, ENGLISH, serving
 from helpers.source_files import docx, locked_pdf, pdf, write, xlsx
 from playwright.sync_api import Browser, BrowserContext, Error, Locator, expect
 
@@ -24,7 +24,6 @@ from rag_core.lab.lab import Lab
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path"),
     pytest.mark.skipif(
         "RANDOM_CLICKS_SECONDS" not in os.environ, reason="set RANDOM_CLICKS_SECONDS to click at random"
     ),

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from helpers.behaviours import Reply
-from helpers.browser import ANSWER_MS, CHROMIUM, ENGLISH, Visit
+from helpers.browser import ANSWER_MS, ENGLISH, Visit
 from helpers.in_process import ask, html, press, text
 from helpers.openai_server import OpenAIServer
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -66,7 +66,6 @@ def tune(browser: Browser, app: str) -> Iterator[Visit]:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
 def test_a_moved_control_redraws_the_ranks_and_a_kept_setting_is_a_column_of_compare(tune: Visit) -> None:
     page = tune.page
     run(tune)
@@ -109,7 +108,6 @@ def test_a_moved_control_redraws_the_ranks_and_a_kept_setting_is_a_column_of_com
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not on the path")
 def test_on_a_phone_the_counter_stays_in_view_and_nothing_scrolls_sideways(
     browser: Browser, app: str
 ) -> None:

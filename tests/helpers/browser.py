@@ -18,22 +18,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 
 from .small import ROOT
 
-CHROMIUM = shutil.which("chromium")
-# What a test sees is the same without them, and each window opens in half the processor time: the imitation of a
-# graphics card, the two pages that Chromium loads beside each window, for the list below its address bar, and the
-# second compiler of scripts, which pays only in pages that stay open.
-# The switch for features replaces Playwright's own; the rest of its list is Playwright's, as of 1.65.
-LEAN = (
-    "--disable-gpu",
-    "--disable-gpu-rasterization",
-    "--disable-software-rasterizer",
-    "--js-flags=--no-opt",
-    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,"
-    "AimEnabled,AvoidCorsURLLoaderRestartOnRedirect,AvoidUnnecessaryBeforeUnloadCheckSync,"
-    "DestroyProfileOnBrowserClose,HttpsFirstBalancedModeAutoEnable,HttpsUpgrades,LensOverlay,MediaRouter,"
-    "NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,PreconnectToSearch,TcpPortRandomizationWin,"
-    "ThirdPartyStoragePartitioning",
-)
+# The first is Chromium without its windows, and shows the same pages at less cost.
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 ENGLISH = "When should I go to the hospital if I have contractions?"
 SPANISH = "¿Cuáles son los riesgos de la cesárea?"
 LABELS = {ENGLISH: "Contractions", SPANISH: "Riesgos de la cesárea"}
