@@ -37,7 +37,7 @@ from rag_core.values.settings import Settings
 
 # A busy machine generates examples slowly; only what is found may fail a test. Every run draws others.
 hypothesis.settings.register_profile(
-    "busy", deadline=None, max_examples=50, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "busy", deadline=None, max_examples=30, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("busy")
 

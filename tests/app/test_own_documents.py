@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers.browser import ANSWER_MS, Visit, strategy_boxes, tab
+from helpers.browser import ANSWER_MS, Visit, strategy_boxes, tab, wait_until_drawn
 from helpers.source_files import docx, locked_pdf, pdf, write, xlsx
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -124,6 +124,7 @@ def test_twenty_files_with_six_bad_ones_are_added_compared_on_and_deleted(
     words.fill("paracetamol")
     words.press("Enter")
     expect(page.get_by_role("heading", name="pain", exact=True)).to_be_visible()
+    wait_until_drawn(page)  # what deletes the document before stands below it until then
     page.get_by_role("button", name="Delete this document").click()
     page.get_by_role("button", name="Delete it for good").click()
     expect(page.get_by_text("pain.pdf was deleted.")).to_be_visible(timeout=ANSWER_MS)
