@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import json
 import os
@@ -48,6 +49,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on the path"))
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage seldom: the libraries and tests that stay, half a million objects, are walked each time."""
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)
 
 
 # What a file holds -> what it loads, for the whole run: a Chromium and a server of each kind, or torch.
