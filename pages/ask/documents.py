@@ -30,6 +30,7 @@ def main() -> None:
             chunking_form.draw(corpus, lab)
     else:
         own_documents.draw(corpus)
+    st.session_state.pop(own_documents.NOTES, None)  # a run that another overtakes keeps them for it
 
 
 def _view() -> str:

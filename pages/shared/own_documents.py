@@ -9,13 +9,13 @@ from pages.shared import chunking_form, contexts, corpora, foreign, library
 from pages.shared.engine import engine
 from pages.shared.i18n import problem, said, t
 
-NOTES = "documents.notes"  # what to say once about the last deletion
+NOTES = "documents.notes"  # what to say about the last deletion, until a run of the page has ended
 
 
 def notes() -> None:
-    """Say once how the last deletion went, on whatever corpus the page shows now."""
+    """Say how the last deletion went, on whatever corpus the page shows now."""
     with st.container():  # so that what stands below keeps its place, and an open popover stays open
-        for note in st.session_state.pop(NOTES, ()):
+        for note in st.session_state.get(NOTES, ()):
             st.info(foreign.label(said(note)))
 
 
@@ -75,7 +75,9 @@ def _delete_file(corpus: str, one: rag_core.IndexedDocument) -> None:
             )
         )
         st.button(
-            t("Delete it for good"), type="primary", key="own.delete", on_click=_remove, args=(corpus, one.root, one.file)
+            t("Delete it for good"), type="primary",
+            key=f"own.delete.{corpus}.{one.root}.{one.file}",  # so that a press on an older page deletes nothing else
+            on_click=_remove, args=(corpus, one.root, one.file),
         )  # fmt: skip
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from helpers.browser import ANSWER_MS, strategy_boxes
-from helpers.in_process import html, text
+from helpers.in_process import html, press, text
+from helpers.source_files import write
 from playwright.sync_api import Browser, expect
 from streamlit.testing.v1 import AppTest
 
 import rag_core
+from rag_core.indexing import CorpusStore, read_path
 from rag_core.lab.lab import Lab
 
 WORDS = "anti-D rhesus"
@@ -48,6 +53,30 @@ def test_words_that_no_passage_has_say_what_to_do(documents: AppTest) -> None:
     assert "No passage has any of these words. Try other words, or remove a filter." in told(documents)
     search(documents, "")
     assert any("Guidance cited by this document" in one.value for one in documents.markdown)
+
+
+def test_what_deletes_a_file_is_of_that_file_alone(
+    start: Callable[..., AppTest], lab: Lab, real_home: Path, tmp_path: Path
+) -> None:
+    """A press on a page that is being redrawn for another document must not reach what deletes that one."""
+    home = tmp_path / "home"
+    shutil.copytree(real_home / "corpora", home / "corpora")
+    files = write(tmp_path / "files", {"visits.md": "# Visits\n\nFrom 2 to 8.", "meals.md": "# Meals\n\nLunch is at noon."})
+    CorpusStore(home, "ward", lab.engines.embedder).update(read_path(files))
+    app = start(RAG_HOME=str(home)).run()
+    app.query_params["corpus"] = "ward"
+    app.switch_page("pages/ask/documents.py").run()
+
+    def deletes(words: str) -> str:
+        search(app, words)
+        (found,) = (one.key for one in app.button if one.label == "Delete it for good")
+        assert found
+        return found
+
+    assert deletes("visits") != deletes("lunch")
+    press(app, "Delete it for good")
+    assert "meals.md was deleted." in told(app)
+    assert "meals.md was deleted." not in told(app.run())  # said once
 
 
 @pytest.mark.browser
