@@ -61,7 +61,10 @@ def test_what_deletes_a_file_is_of_that_file_alone(
     """A press on a page that is being redrawn for another document must not reach what deletes that one."""
     home = tmp_path / "home"
     shutil.copytree(real_home / "corpora", home / "corpora")
-    files = write(tmp_path / "files", {"visits.md": "# Visits\n\nFrom 2 to 8.", "meals.md": "# Meals\n\nLunch is at noon."})
+    files = write(
+        tmp_path / "files",
+        {"visits.md": "# Visits\n\nFrom 2 to 8.", "meals.md": "# Meals\n\nLunch is at noon."},
+    )
     CorpusStore(home, "ward", lab.engines.embedder).update(read_path(files))
     app = start(RAG_HOME=str(home)).run()
     app.query_params["corpus"] = "ward"
