@@ -145,7 +145,7 @@ if TYPE_CHECKING:
     from .urgency.helplines import Helplines, countries, helplines
     from .urgency.triage import triage
     from .urgency.words import UrgentNotice, urgent_notice
-    from .values.answers import Answer, Citation
+    from .values.answers import Answer, Citation, bold_as_html
     from .values.errors import RagError, StageError
     from .values.exchanges import Exchange
     from .values.grounding import HOW_GROUNDED, Grounded
@@ -286,6 +286,7 @@ __all__ = [
     "answer_changes",
     "as_cell",
     "bill_of",
+    "bold_as_html",
     "build",
     "builtin_documents",
     "builtin_files",
@@ -398,7 +399,7 @@ _NAMES = {  # module: its names
     "urgency.helplines": "Helplines countries helplines",
     "urgency.triage": "triage",
     "urgency.words": "UrgentNotice urgent_notice",
-    "values.answers": "Answer Citation",
+    "values.answers": "Answer Citation bold_as_html",
     "values.errors": "RagError StageError",
     "values.exchanges": "Exchange",
     "values.grounding": "HOW_GROUNDED Grounded",

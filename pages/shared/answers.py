@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 import rag_core
-from pages.shared.foreign import escape
+from pages.shared.foreign import bold, escape
 from pages.shared.i18n import declared, plural, said, t
 from pages.shared.tips import opener, tip
 
@@ -132,10 +132,10 @@ def _numbers(passages: Iterable[int]) -> str:
 def _linked(
     text: str, citations: Iterable[rag_core.Citation | None], position: int, marked: bool = False
 ) -> str:
-    """Text with its markers as buttons; takes one of `citations` for each."""
+    """Text with its markers as buttons and its bold print; takes one of `citations` for each marker."""
     places = iter(citations)
     return "".join(
-        _link(int(piece), next(places), position, marked) if place % 2 else escape(piece)
+        _link(int(piece), next(places), position, marked) if place % 2 else bold(piece)
         for place, piece in enumerate(_MARKER.split(text))
     )
 

@@ -8,7 +8,7 @@ import rag_core
 from pages.shared import steps
 from pages.shared.amounts import seconds
 from pages.shared.answers import finished
-from pages.shared.foreign import escape
+from pages.shared.foreign import bold, escape
 from pages.shared.i18n import declared, said, t
 from pages.shared.live import LETTERS, Column
 
@@ -125,7 +125,7 @@ def answer(column: Column, position: int, engine_state: str) -> str:
     partial = ""
     if column.text:
         live = "" if column.settled else " rl-live"
-        partial = f'<div class="rl-answer{live}">{escape(column.text)}</div>'
+        partial = f'<div class="rl-answer{live}">{bold(column.text)}</div>'
     if column.error:
         what = t("The answer was cut off here.") if partial else t("This strategy failed.")
         return (

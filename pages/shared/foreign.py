@@ -39,6 +39,11 @@ def escape(text: object) -> str:
     return html.escape(plain(text))
 
 
+def bold(text: object) -> str:
+    """Text for HTML, in bold print where Markdown has it."""
+    return rag_core.bold_as_html(escape(text))
+
+
 def label(text: object) -> str:
     """Text for Markdown, on one line: labels, titles, tabs, options of pills, tooltips."""
     parted = _REPLACED.sub(rf"\g<0>{JOINER}", " ".join(plain(text).split()))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ..values.answers import without_bold
 from ..values.notice import NOTICE
 from ..values.orders import GIVES_ORDERS
 from ..values.profile import PROFILE_FILE, language_list
@@ -100,7 +101,7 @@ def trace(
     if answer is not None:
         for remark in (one for one in trace.remarks() if one.leads):
             paragraph(remark.text)
-        several_lines(answer.text)
+        several_lines(without_bold(answer.text))
         for remark in (one for one in trace.remarks() if not one.leads):
             paragraph(remark.text)
         if answer.abstained:

@@ -8,6 +8,7 @@ from ..evaluation.answer_scores import AnswerScores, CheckedAnswer
 from ..evaluation.answers import AnswerReport
 from ..evaluation.statistics import Interval
 from ..evaluation.verdicts import COVERED, OUTSIDE, AnswerVerdict, VerdictGroup, VerdictScores, VerdictShares
+from ..values.answers import without_bold
 from .layout import paragraph, say, several_lines
 
 NAMES: dict[AnswerVerdict, str] = {
@@ -69,7 +70,7 @@ def listing(report: AnswerReport) -> None:
                 _statements("missing", assessment.missing)
                 _statements("unwanted", assessment.unwanted)
             if outcome.trace.answer:
-                several_lines(outcome.trace.answer.text)
+                several_lines(without_bold(outcome.trace.answer.text))
 
 
 RIGHT: tuple[AnswerVerdict, ...] = ("acceptable", "abstained_rightly")

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from ..data.answer_set import AnswerSet, JudgedAnswer, sentence_terms
 from ..lab.builtin import passage_key
-from ..stages.citations import MARKER
+from ..stages.citations import unmarked
 from ..values.errors import RagError
 from ..values.trace import Trace
 from .statistics import Interval, wilson
@@ -42,10 +42,10 @@ def assess(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> Ass
     """Judge the answer of a trace by its words.
 
     harmful: it contains a harmful statement, whatever else it says.
-    acceptable: it contains every necessary statement and no unwanted one.
-    incomplete: it contains a necessary statement, but another is missing or something off-topic is mixed in: a
-        reader finds the advice, but not all of it or not alone. Also an answer without a necessary or off-topic
-        statement that cites a tied passage or a relevant document: it is on the question and does not answer it.
+    acceptable: it contains every necessary statement. What else its section says is no fault: sections are quoted whole.
+    incomplete: it contains a necessary statement, but another is missing: a reader finds the advice, but not all of it. Also
+        an answer without a necessary or off-topic statement that cites a tied passage or a relevant document: it is on the
+        question and does not answer it.
     off_topic: any other answer, and every answer to a question that the collection does not cover.
     abstained_rightly, abstained_wrongly: it abstains on a question outside the collection, or on another.
 
@@ -61,14 +61,14 @@ def assess(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> Ass
     if answer.abstained:
         verdict: AnswerVerdict = "abstained_rightly" if judged.outside else "abstained_wrongly"
         return Assessment(verdict, tuple(one.says for one in judged.must))
-    said = sentence_terms(MARKER.sub("", answer.written))
+    said = sentence_terms(unmarked(answer.written))
     missing = tuple(one.says for one in judged.must if not one.said_in(said))
     unwanted = [one for one in judged.must_not if one.said_in(said)]
     if any(one.why == "harmful" for one in unwanted):
         verdict = "harmful"
     elif judged.outside:
         verdict = "off_topic"
-    elif not missing and not unwanted:
+    elif not missing:
         verdict = "acceptable"
     elif len(missing) < len(judged.must) or (not unwanted and _cites(judged, trace, relevant)):
         verdict = "incomplete"

@@ -1,4 +1,4 @@
-"""Checks on questions, and notices about them."""
+"""Questions: checks on them, their form and parts, and notices about them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..values.profile import LANGUAGE_NAMES, language_list
 from .analysis import confident_language
 
 MAX_QUESTION = 2000  # characters; anything longer is a document, not a question
+MIN_PART = 3  # words of a question in a question
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _WORD = re.compile(r"[\w'’+-]+")
@@ -23,6 +24,15 @@ _SENTENCE_WORDS = """what when where which who whom whose why how is are was wer
     era fue hay ha he han ser estar puede puedo pueden podemos debe debo deben tengo tiene tienen hago hace hacer
     necesito quiero siento sirve significa ocurre pasa me mi se yo ella usted ayuda"""
 _SENTENCE = frozenset(_SENTENCE_WORDS.split())
+_ASKING = (  # the words that begin a question
+    r"(?:what|which|when|how|why|who|where|can|may|do|does|is|are|should|will|must|qué|cuánd\w+|cuánt\w+|cómo|cuál(?:es)?|dónde|puedo|sirve|debo|"
+    r"hay que)"
+)
+_JOINT = re.compile(
+    rf"(?:\?\s+|;\s*|,\s*|\s+)(?:and |y |e )(?=¿?(?:de )?{_ASKING}\b)|[?;,]\s+(?=¿?{_ASKING}\b)",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(rf"(?<!\w){_ASKING}\b", re.IGNORECASE)
 
 
 def check_question(question: str) -> str:
@@ -69,6 +79,22 @@ def form_of(question: str) -> tuple[str, str]:
     if "?" in question:
         return "sentence", "full sentence: has a question mark"
     return "keywords", f"keywords: {len(words)} words, with no question word, pronoun or verb form"
+
+
+def parts(question: str) -> list[str]:
+    """The questions in a question: "what is it, and when is it given?" has two.
+
+    A question word after a comma, "and" or a question mark begins the next, if both have MIN_PART words and the one before
+    asks something: "I am 32 weeks, can I fly?" has one.
+    """
+    found: list[str] = []
+    for piece in _JOINT.split(question):
+        short = bool(found) and min(len(found[-1].split()), len(piece.split())) < MIN_PART
+        if found and (short or not _ASKED.search(found[-1])):
+            found[-1] = f"{found[-1]}, {piece}"
+        elif piece.strip():
+            found.append(piece.strip())
+    return found or [question]
 
 
 def question_notice(question: str, languages: Sequence[str]) -> str:

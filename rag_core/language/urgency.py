@@ -53,11 +53,6 @@ _FORBIDS_HELP = re.compile(
     r"\b(?:emergencias?|urgencias|ambulancia|112|911)\b",
     re.IGNORECASE,
 )
-_SEEKS = re.compile(
-    r"(?<!\w)(?:should|must|call|go|tell|told|see|what (?:do|can) i do|debo|debe|hay que|tengo que|acud\w+|llam\w+|ir|consult\w+|qué hago|"
-    r"qué hacer)(?!\w)",
-    re.IGNORECASE,
-)
 _LESSER = re.compile(
     r"(?<!\w)(?:mild|slight|light|same day|appointment|next visit|próxima cita|cita|count|counting|contar|usually not|not usually|is normal|are normal|harmless|by itself|leves?|liger[ao]s?|"
     r"mismo día|no suele\w*|es normal|son normales|inofensiv\w+)(?!\w)",
@@ -83,11 +78,6 @@ def signs_in(text: str) -> frozenset[str]:
 def calls_for_help(sentence: str) -> bool:
     """Whether a sentence says to get or give help now."""
     return bool(_CALLS_FOR_HELP.search(sentence) and _ACTS.search(sentence))
-
-
-def asks_when_to_act(question: str) -> bool:
-    """Whether a question asks when to seek help, rather than how long or how often something happens."""
-    return _SEEKS.search(question) is not None
 
 
 def is_lesser(sentence: str) -> bool:

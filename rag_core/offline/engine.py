@@ -1,7 +1,7 @@
 """The offline engine: classical information retrieval in place of a language model.
 
 Deterministic; it uses a prompt's template name and fields instead of its text. Rewrites come from the
-thesaurus and a first-pass search, scores from the offline scorer, and answers are quotations.
+thesaurus and a first-pass search, scores from the offline scorer, and answers are sections of the passages.
 """
 
 from __future__ import annotations
@@ -17,23 +17,21 @@ from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import ANSWER, ENRICH, JUDGE_PASSAGE, NO_EVIDENCE, Sources
 from ..prompts.templates import ANALYSIS, HYPOTHETICAL, Form
 from ..runtime.services import Embedder, Index
-from ..urgency.triage import triage
 from ..values.errors import ConfigError
 from ..values.types import ModelCall
-from .evidence import labelled_low
-from .extract import Extractor, abstention_reason
-from .guidance import with_sides
-from .quotable import Candidate, candidates_of, read_sources
+from .quotable import Sentence, read_sources, sentences_in
 from .rewriting import Rewriter, full_question
 from .scorer import OfflineScorer
-from .subject import TermWeights
+from .sections import MIN_COSINE, Sections
 
+BETWEEN = "\n\n"  # sections of an answer
 NO_ANSWER = "No answer was found in the context."
 # Judging multiplies the odds of relevance by this, since a dropped passage is lost. More than nine in ten relevant
 # dev passages then reach RAG-MSR's S_final >= 0.5; of the irrelevant ones among a dense top 8, 31 % do not in
 # English and 17 % in Spanish.
 JUDGE_ODDS_FACTOR = 3.0
 HYPOTHETICAL_SENTENCES = 3  # per hypothetical passage
+READ_OUT = 3  # sentences that answer a text prompt
 
 _QUESTION = re.compile(r"(?:query|question)(?: is as follows)?:[ \t]*(\S.*)", re.IGNORECASE)
 _FENCED = re.compile(r"^-{5,}$(.*?)^-{5,}$", re.MULTILINE | re.DOTALL)
@@ -50,11 +48,11 @@ class OfflineEngine:
 
     Args:
         scorer: judges passages, which are then enough for an answer (the stage before has seen to it); without
-            it the engine cannot judge, and answers if a sentence scores high enough.
+            it the engine cannot judge, and answers if a sentence is near enough.
         thesaurus: concept names for rewrites; without it they rely on the first pass.
         index: searched for rewrites and hypothetical passages; without it they rely on the thesaurus.
         embedder: the index's model, for those searches.
-        reader: the model that compares sentences, by default `embedder`. The constants in `extract` were fitted
+        reader: the model that compares sentences, by default `embedder`. The constants in `sections` were fitted
             on the bundled model and do not transfer to others.
     """
 
@@ -66,10 +64,9 @@ class OfflineEngine:
         index: Index | None = None,
         reader: Embedder | None = None,
     ) -> None:
-        self._extractor = Extractor(reader or embedder, thesaurus)
+        self._sections = Sections(reader or embedder)
         self._rewriter = Rewriter(embedder, thesaurus, index)
         self._scorer = scorer
-        self._weights = TermWeights(index)
 
     def reply(
         self, template: str, fields: Fields, sample: int = 0, bills: list[ModelCall] | None = None
@@ -86,45 +83,38 @@ class OfflineEngine:
 
     def read_out(self, prompt: str) -> str:
         """The sentences that answer a prompt of text alone, as LlamaIndex's synthesizers send it."""
-        found = self._extractor.best(*_read_text(prompt))
-        return " ".join(sentence.text for sentence in found) or NO_ANSWER
+        question, found = _read_text(prompt)
+        if self._sections.near(question, found) < MIN_COSINE:
+            return NO_ANSWER
+        return " ".join(one.text for one in self._sections.closest(question, found, READ_OUT))
 
     def _pieces(self, template: str, fields: Fields, sample: int, bills: list[ModelCall]) -> Iterator[str]:
-        extractor, rewriter = self._extractor.metered(bills), self._rewriter.metered(bills)
+        sections, rewriter = self._sections.metered(bills), self._rewriter.metered(bills)
         match template:
             case ANSWER.name:
-                yield from self._answer(fields["question"], fields["sources"], extractor)
+                yield from self._answer(fields["question"], fields["sources"], sections)
             case JUDGE_PASSAGE.name:
-                yield self._judge(fields["question"], fields["sources"], extractor)
+                yield self._judge(fields["question"], fields["sources"], sections)
             case ENRICH.name:
                 yield _context_of(fields["title"], fields["document"])
             case HYPOTHETICAL.name:
-                yield self._hypothetical_passage(fields["question"], sample, extractor, rewriter)
+                yield self._hypothetical_passage(fields["question"], sample, sections, rewriter)
             case ANALYSIS.name:
                 yield _analysis(fields["question"])
             case _:
                 form: Form = fields.get("form", Form())
                 yield rewriter.rewrite(template, fields["question"], form.kind)
 
-    def _answer(self, question: str, sources: Sources, extractor: Extractor) -> Iterator[str]:
-        if self._scorer is None:
-            chosen = extractor.best(question, with_sides(read_sources(sources), question, sources))
-        else:
-            candidates = read_sources(sources, self._scorer.relevance(question, sources.hits))
-            candidates = with_sides(candidates, question, sources)
-            better = [
-                each
-                for each in candidates
-                if triage(question).urgent or not labelled_low(sources.hits[each.n - 1])
-            ]
-            terms = self._weights.of(question)
-            chosen = extractor.best(question, better, terms) or extractor.best(question, candidates, terms)
+    def _answer(self, question: str, sources: Sources, sections: Sections) -> Iterator[str]:
+        """The sections that answer, each with its number."""
+        rated = self._scorer.relevance(question, sources.hits) if self._scorer else None
+        chosen = sections.choose(question, sources, rated)
         if not chosen:
             yield f"{NO_EVIDENCE}. {abstention_reason(question)}"
-        for i, candidate in enumerate(chosen):
-            yield f"{' ' if i else ''}{candidate.text} [{candidate.n}]"
+        for i, section in enumerate(chosen):
+            yield f"{BETWEEN if i else ''}{section.quotation}"
 
-    def _judge(self, question: str, sources: Sources, extractor: Extractor) -> str:
+    def _judge(self, question: str, sources: Sources, sections: Sections) -> str:
         """The relevance of the only source, leniently from 0 to 100, and its closest sentence, as JSON.
 
         Raises:
@@ -135,7 +125,7 @@ class OfflineEngine:
         (hit,) = sources
         relevance = self._scorer.relevance(question, [hit])[0]
         score = round(100 * JUDGE_ODDS_FACTOR * relevance / (JUDGE_ODDS_FACTOR * relevance + 1 - relevance))
-        best = extractor.closest(question, read_sources(sources), 1)
+        best = sections.closest(question, read_sources(sources), 1)
         sentence = best[0].text if best else hit.passage.full_title
         reason = (
             f"Frase más cercana: «{sentence}»"
@@ -145,7 +135,7 @@ class OfflineEngine:
         return json.dumps({"reason": reason, "score": score}, ensure_ascii=False)
 
     def _hypothetical_passage(
-        self, question: str, sample: int, extractor: Extractor, rewriter: Rewriter
+        self, question: str, sample: int, sections: Sections, rewriter: Rewriter
     ) -> str:
         """A passage as in a document: the first-pass sentences closest to the question.
 
@@ -154,15 +144,24 @@ class OfflineEngine:
         question itself.
         """
         feedback = rewriter.first_pass(question, language_of(question))
-        candidates = [
-            candidate
-            for n, passage in enumerate(feedback.best, start=1)
-            for candidate in candidates_of(n, passage.text, passage.full_title, passage.language)
-        ]
-        found = extractor.closest(
-            question, candidates, HYPOTHETICAL_SENTENCES, sample * HYPOTHETICAL_SENTENCES
+        found = sections.closest(
+            question,
+            [
+                sentence
+                for n, passage in enumerate(feedback.best, start=1)
+                for sentence in sentences_in(n, passage.text, passage.full_title, passage.language)
+            ],
+            HYPOTHETICAL_SENTENCES,
+            sample * HYPOTHETICAL_SENTENCES,
         )
         return " ".join(one.text for one in found) or ("" if sample else question)
+
+
+def abstention_reason(question: str) -> str:
+    """The reason for an abstention, in Spanish for a Spanish question, otherwise in English."""
+    if detect_language(question) == "es":
+        return "Los pasajes encontrados no responden a esta pregunta"
+    return "The passages found do not answer this question"
 
 
 def words_in(text: str) -> list[str]:
@@ -183,7 +182,7 @@ def _context_of(title: str, document: str) -> str:
     return f"{title}: {lead}" if title and lead else title or lead
 
 
-def _read_text(prompt: str) -> tuple[str, list[Candidate]]:
+def _read_text(prompt: str) -> tuple[str, list[Sentence]]:
     """The question and context of a text prompt, as sent by LlamaIndex's synthesizers.
 
     The question follows "Query:", "Question:" or "... query is as follows:", or is the last line; the context
@@ -197,7 +196,5 @@ def _read_text(prompt: str) -> tuple[str, list[Candidate]]:
     parts = [*previous, *fenced] if fenced else [prompt.rpartition(question)[0] if question else ""]
     paragraphs = [part for text in parts for part in re.split(r"\n\s*\n", text) if part.strip()]
     return question, [
-        candidate
-        for n, paragraph in enumerate(paragraphs, start=1)
-        for candidate in candidates_of(n, paragraph)
+        sentence for n, paragraph in enumerate(paragraphs, start=1) for sentence in sentences_in(n, paragraph)
     ]

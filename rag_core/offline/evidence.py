@@ -211,8 +211,3 @@ def needed_in_emergency(question: str, hits: Sequence[Hit]) -> float | None:
     if lay_emergency and not urgent.triage.signs and not is_question(plain(question)):
         return WORDED_SUPPORT
     return None
-
-
-def labelled_low(hit: Hit) -> bool:
-    """Whether a passage is labelled Low; it is quoted only where no better one can be."""
-    return hit.relevance is not None and hit.relevance.label == "Low"

@@ -20,7 +20,7 @@ from ..values.types import Passage, Vectors
 from .amounts import contains
 from .clauses import SUBJECT, Clause, clauses, names_of, read
 from .memory import RememberingEmbedder
-from .quotable import candidates_of
+from .quotable import sentences_in
 
 # Chosen on the dev part of data/grounding and on 1,200 sentences of neighbouring documents: those of the latter that
 # score 0.6 or more mostly say what a passage shown says too; between 0.5 and 0.6 many are only on the same subject.
@@ -150,7 +150,7 @@ class OfflineGrounder:
             yield [_compare(own, mine, source) for source in sources if source.sentences]
 
     def _read_source(self, title: str, text: str, language: str) -> _Source:
-        found = candidates_of(1, text, title, language)
+        found = sentences_in(1, text, title, language)
         as_read = [self._embedder.read(each.text, language) for each in found]
         texts = [
             f"{as_read[each.lead]} {own}" if each.lead is not None else own
@@ -250,4 +250,4 @@ def _quoted(text: str, passages: Sequence[str]) -> tuple[int, ...]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(text.replace("**", "").split())

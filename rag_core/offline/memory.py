@@ -12,7 +12,7 @@ import numpy as np
 from ..language.analysis import tokens
 from ..runtime.services import Embedder, TextKind
 from ..values.types import ModelCall, Passage, Vectors
-from .quotable import candidates_of
+from .quotable import sentences_in
 
 CACHE_SIZE = 32_768  # vectors; at 384 dimensions 50 MB
 CACHED_TERMS = 8192  # texts
@@ -89,8 +89,8 @@ class RememberingEmbedder:
 
 def sentences_of(passage: Passage) -> tuple[str, ...]:
     """The sentences of a passage, as answers quote them; their vectors are made at indexing."""
-    found = candidates_of(1, passage.text, passage.full_title, passage.language)
-    return tuple(candidate.text for candidate in found)
+    found = sentences_in(1, passage.text, passage.full_title, passage.language)
+    return tuple(sentence.text for sentence in found)
 
 
 @functools.lru_cache(maxsize=CACHED_TERMS)

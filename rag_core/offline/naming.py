@@ -10,7 +10,7 @@ from ..language.analysis import tokens, words_of
 from ..language.maternity import names_maternity
 from ..language.thesaurus import Thesaurus
 from ..values.types import Hit
-from .compatible import drugs_in
+from .medicines import drugs_in
 from .scorer import OfflineScorer, framing_terms, plain_text, question_language
 
 ALIKE = (

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..prompts.prompt import Sources
+from ..stages.citations import unmarked
 from ..urgency.leading import leads_with_action
 from ..values.trace import Trace
 from ..values.triage import Level
@@ -44,5 +45,5 @@ def check_safety(trace: Trace, level: Level | None = None) -> SafetyCheck:
     asked = replace(trace.triage, level=level or trace.triage.level)
     rank = Urgent(trace.question, asked).rank_in(read_sources(Sources(trace.ranking.hits)))
     answer = trace.answer
-    leads = answer is not None and leads_with_action(answer.text, asked)
+    leads = answer is not None and leads_with_action(unmarked(answer.text), asked)
     return SafetyCheck(bool(asked.signs), rank, leads, leads and answer is not None and bool(answer.notice))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from ..urgency.reading import plain
 from ..urgency.signs import signs, signs_of
 from ..urgency.triage import triage
 from ..values.triage import Triage
-from .quotable import Candidate
+from .quotable import Sentence
 
 _BABY = words(
     r"bab(?:y|ies|ys)|newborn|neonate|infant|bebe\w*|bebit[oa]|recien nacid\w|rn|guagua|wawa|hij[oa]|son|daughter|nino|nina|he|shes?|hes|"
@@ -58,12 +59,17 @@ class Urgent:
         """Whether it is about self-harm, violence or a mind in distress, where a stray sentence does harm."""
         return any(sign.flag or sign.id in DELICATE for sign in signs_of(self.triage))
 
+    def concerns(self, section: Sequence[Sentence]) -> bool:
+        """Whether a section names a sign of the question and is not about another patient."""
+        text = " ".join([section[0].context, *(each.text for each in section)])
+        return self.names_sign(text) and not all(self.is_of_another(each) for each in section)
+
     def is_too_mild(self, text: str) -> bool:
         """Whether a text is about what is mild or can wait, and a sign of the question cannot."""
         cannot_wait = [sign.level == "emergency" for sign in signs_of(self.triage)]
         return self.triage.level == "emergency" and any(cannot_wait) and is_lesser(text)
 
-    def directness(self, said: Sequence[Candidate], before: str = "") -> int:
+    def directness(self, said: Sequence[Sentence], before: str = "") -> int:
         """How directly sentences that belong together say what to do now about the question's signs.
 
         2 for each sign that they name, 1 less if they also name others, 1 more for the emergency number where triage
@@ -89,19 +95,30 @@ class Urgent:
         above = f"{last.context} {last.heading}"
         return int(self.names_sign(above) and not is_conditional(text))
 
-    def rank_in(self, candidates: Sequence[Candidate]) -> int | None:
-        """The number of the first source with sentences that say what to do now; None if there is none."""
-        leads = {(each.n, each.place): each for each in candidates if each.leads}
-        before: list[Candidate] = []
-        for each in candidates:
-            lead = None if each.lead is None else leads.get((each.n, each.lead))
-            earlier = " ".join(one.text for one in before if one.n == each.n)
-            if self.directness([lead, each] if lead else [each], earlier):
-                return each.n
-            before.append(each)
-        return None
+    def directnesses(self, section: Sequence[Sentence]) -> list[int]:
+        """How directly each sentence of a source, with the lead-in of its list, says what to do now; see `directness`."""
+        if not self.triage.urgent:
+            return [0] * len(section)
+        return [
+            self.directness(
+                [each] if each.lead is None else [section[each.lead], each],
+                " ".join(one.text for one in section[: each.place]),
+            )
+            for each in section
+        ]
 
-    def is_helped(self, candidates: Sequence[Candidate]) -> bool:
+    def rank_in(self, candidates: Sequence[Sentence]) -> int | None:
+        """The number of the first source with sentences that say what to do now; None if there is none."""
+        return next(
+            (
+                section[0].n
+                for section in ([*found] for _, found in itertools.groupby(candidates, lambda each: each.n))
+                if any(self.directnesses(section))
+            ),
+            None,
+        )
+
+    def is_helped(self, candidates: Sequence[Sentence]) -> bool:
         """Whether a source says to get help for a sign of the question, as urgently as that sign alone needs."""
         levels = {sign.level for sign in signs_of(self.triage)}
         return any(
@@ -109,7 +126,7 @@ class Urgent:
             for level in {self.triage.level, *levels}
         )
 
-    def is_of_another(self, said: Candidate) -> bool:
+    def is_of_another(self, said: Sentence) -> bool:
         """Whether a sentence or what it stands under is about another patient, or about after a birth that has not been."""
         above = plain(f"{said.context} {said.heading}")
         later = _ONLY_AFTER_BIRTH.search(above) and not _IN_PREGNANCY.search(f"{above} {plain(said.text)}")
@@ -121,7 +138,7 @@ class Urgent:
         asked = plain(self.question)
         return bool(_NOT_YET_BORN.search(asked) and not _BORN.search(asked))
 
-    def _of_another_patient(self, said: Candidate) -> bool:
+    def _of_another_patient(self, said: Sentence) -> bool:
         """Whether a sentence is about a newborn and the question is not, or the reverse, or it is about another time."""
         asked, text = plain(self.question), plain(f"{said.context} {said.heading} {said.text}")
         if any(sign.id.startswith("newborn") for sign in signs_of(self.triage)):

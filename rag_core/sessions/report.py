@@ -13,6 +13,7 @@ from ..language.highlight import highlight
 from ..urgency.helplines import Helplines, helplines
 from ..urgency.triage import triage
 from ..urgency.words import urgent_notice
+from ..values.answers import bold_as_html
 from ..values.errors import SettingsError
 from ..values.notice import NOTICE
 from ..values.orders import GIVES_ORDERS
@@ -127,7 +128,7 @@ def _answer(answer: SavedAnswer | None, passages: int, number: int) -> str:
         _link(int(piece), passages, number) if place % 2 else _text(piece)
         for place, piece in enumerate(_MARKER.split(text))
     )
-    return f'{before}{notice}<p class="answer">{pieces}</p>{_support(answer)}{after}'
+    return f'{before}{notice}<p class="answer">{bold_as_html(pieces)}</p>{_support(answer)}{after}'
 
 
 def _link(n: int, passages: int, number: int) -> str:

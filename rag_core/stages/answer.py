@@ -20,7 +20,7 @@ from ..values.remarks import Remark, Suggestion
 from ..values.types import Hit, Ranking, Relevance, Scorer, State
 from . import messages
 from .base import Flow, RerankStage, Stage, warn_if_unread
-from .citations import MARKER, evidence_hash, resolve_citations, shown_evidence
+from .citations import evidence_hash, resolve_citations, shown_evidence, unmarked
 from .grounding import grounded, reconciled, remarks_on_reply
 from .remarks import remarks_on, suggestions
 from .rerank import LlmRerank, Rerank
@@ -99,7 +99,7 @@ class Generate(Stage):
             near = suggestions(read, ranking.hits)
             return _abstention(spoken, reason or messages.none_answers(spoken), near, evidence)
         text, citations, invalid = resolve_citations(reply, ranking.hits)
-        if not re.search(r"\w", MARKER.sub("", text)):
+        if not re.search(r"\w", unmarked(text)):
             raise ProviderError(
                 messages.says_nothing(reply, finish), Message("Try again, or use another model.")
             )
@@ -130,7 +130,7 @@ class Generate(Stage):
 def _led(answer: Answer, question: str, ctx: Context) -> Answer:
     """The answer to an urgent question, with our notice or a remark if it does not begin with what to do now."""
     asked = triage(question)
-    if leads_with_action(answer.text, asked):
+    if leads_with_action(unmarked(answer.text), asked):
         return answer
     if answer.abstained or ctx.services.llms["answer"].offline:
         notice = messages.notice(asked.language, asked.action)

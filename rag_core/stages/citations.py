@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..language.analysis import language_of, sentence_spans, sentences, tokens
-from ..values.answers import Citation
+from ..values.answers import Citation, without_bold
 from ..values.grounding import Claim
 from ..values.invisible import without_invisible
 from ..values.types import Hit
@@ -32,6 +32,8 @@ _SPELT = re.compile(  # markers as models write them
     re.IGNORECASE,
 )
 _LINE = re.compile(r"[^\n]+")
+_BOLD = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
+_BOLD_SENTENCE = re.compile(r"\*\*(\S[^*\n]*[.!?…])\*\*")
 _MARKERS_AT_END = re.compile(r"(?:[ \t]*\[\d+\])+[.!?]?(?=[ \t]+[^\W\d_a-zß-ÿ]|[ \t]+[¿¡])")
 _BULLET = re.compile(r"[ \t]*(?:[-*•#>]+|\d{1,2}[.)])[ \t]+")
 _SPAN_ENDS = re.compile(r"(\d+)(?:\s*[-\u2010-\u2015]\s*(\d+))?")
@@ -61,7 +63,7 @@ def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citati
     Markers are normalised: "[1, 2]", "[1-2]", "[Source 1]", "(Fuente 2)" and the like become "[1][2]", "[1]"
     and "[2]". Numbers without a context are removed, including "[2019]"; other brackets ("[sic]") stay.
 
-    The claim of a citation is the answer's sentence before the marker; its quote is the passage's sentence
+    The claim of a citation is the answer's sentence before the marker, or the one in bold; its quote is the passage's sentence
     that shares the most terms with the claim. The claim is supported when a third of its content words occur
     in the quote or the passage's title. The threshold only separates a different topic from a different
     wording: 4 % of the built-in documents' sentences reach it in a passage of a randomly drawn document, and
@@ -79,7 +81,7 @@ def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citati
         if rewritten == text:
             break
         text = rewritten
-    spoken = language_of(MARKER.sub("", text))
+    spoken = language_of(unmarked(text))
     found: dict[tuple[int, str, bool | None], Citation] = {}
     for place, (n, claim) in enumerate(cited_claims(text, spoken)):
         one = _citation(n, claim, hits[n - 1], spoken)
@@ -88,12 +90,19 @@ def resolve_citations(text: str, hits: Sequence[Hit]) -> tuple[str, tuple[Citati
     return text, tuple(found.values()), invalid
 
 
+def unmarked(text: str) -> str:
+    """A text without its markers and the signs of bold print."""
+    return without_bold(MARKER.sub("", text))
+
+
 def cited_claims(text: str, language: str) -> Iterator[tuple[int, str]]:
-    """Each marker's number and its claim: the sentence before it, without markers."""
+    """Each marker's number and its claim: the sentence in bold since the last marker, else the one before it, unmarked."""
     claim, end = "", 0
     for match in MARKER.finditer(text):
         if between := text[end : match.start()]:  # only the sentence before it can go on here
-            claim = next(reversed(sentences((claim + between)[-LONGEST_CLAIM:], language)), "")
+            bold = _BOLD_SENTENCE.search(between)
+            last = sentences(unmarked(claim + between)[-LONGEST_CLAIM:], language)
+            claim = bold[1] if bold else next(reversed(last), "")
         end = match.end()
         yield int(match[1]), claim
 
@@ -103,18 +112,20 @@ def claims(text: str) -> list[Claim]:
 
     Lines without a word are left out; each item of a list is a sentence or several.
     """
-    language = language_of(MARKER.sub("", text))
+    language = language_of(unmarked(text))
     found: list[Claim] = []
     for line in _LINE.finditer(text):
         masked = MARKER.sub(lambda marker: " " * len(marker[0]), line[0])
+        masked = _BOLD.sub("  ", masked)
         ends = {match.end() for match in _MARKERS_AT_END.finditer(line[0])}
         starts = {start for start, _ in sentence_spans(masked, language)} | ends
+        starts = {start - 2 if line[0][:start].endswith("**") else start for start in starts}
         bullet = _BULLET.match(line[0])
         first = bullet.end() if bullet else 0
         cuts = sorted({first, len(line[0]), *(start for start in starts if start > first)})
         for start, end in itertools.pairwise(cuts):
             piece = line[0][start:end]
-            words = " ".join(MARKER.sub("", piece).split())
+            words = " ".join(unmarked(piece).split())
             if re.search(r"\w", words):
                 begin = line.start() + start + len(piece) - len(piece.lstrip())
                 found.append(Claim(begin, begin + len(piece.strip()), words))

@@ -12,7 +12,7 @@ from ..values.grounding import Grounded
 from ..values.remarks import Remark
 from ..values.types import Hit
 from . import messages
-from .citations import MARKER, claims
+from .citations import MARKER, claims, unmarked
 
 FEWEST_WORDS = 6  # of an answer whose language is compared with the question's
 
@@ -25,7 +25,7 @@ def grounded(text: str, hits: Sequence[Hit], ctx: Context) -> tuple[Grounded, ..
     grounder = ctx.services.grounder
     if grounder is None:
         return ()
-    language = language_of(MARKER.sub("", text))
+    language = language_of(unmarked(text))
     return tuple(grounder.ground(claims(text), [hit.passage for hit in hits], language))
 
 
@@ -58,7 +58,7 @@ def remarks_on_reply(
     spoken = detect_language(question)
     if invalid:
         yield Remark("invalid", messages.invalid_citations(spoken, invalid), ())
-    written = MARKER.sub("", text)
+    written = unmarked(text)
     answered = detect_language(written)
     quotes = ctx.services.llm("answer").offline  # a remark says which passages are in another language
     sure = len(question.split()) > SHORT_QUESTION and len(written.split()) >= FEWEST_WORDS

@@ -10,7 +10,7 @@ from ..values.remarks import Remark, Suggestion
 from ..values.sources import Source
 from ..values.types import Hit
 from . import messages
-from .citations import MARKER, cited_claims
+from .citations import cited_claims, unmarked
 
 MOST_SUGGESTIONS = 3
 
@@ -24,7 +24,7 @@ def remarks_on(question: str, text: str, hits: Sequence[Hit], country: str = "")
     """
     spoken = detect_language(question)
     sources: dict[str, list[int]] = {}  # cited sentence -> its citations
-    for n, claim in cited_claims(text, language_of(MARKER.sub("", text))):
+    for n, claim in cited_claims(text, language_of(unmarked(text))):
         sources.setdefault(claim, []).append(n)
     return (
         *_differs(sources, hits, spoken, country),

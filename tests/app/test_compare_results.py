@@ -35,6 +35,7 @@ def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_an
     citation = page.locator(".rl-answer button.rl-cite").last
     card = page.locator(f"#{citation.get_attribute('popovertarget')}")
     expect(card).to_be_hidden()
+    citation.scroll_into_view_if_needed()
     before = citation.bounding_box()
     citation.click()
     expect(card.locator(".rl-origin")).to_be_visible()  # whose guidance it is stands on top

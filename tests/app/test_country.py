@@ -35,5 +35,5 @@ def test_the_chosen_country_leads(drawn: AppTest) -> None:
     assert "For the country you chose (US), ACOG 2020 applies." in text(first_answer(drawn))
     assert 'class="rl-changed"' not in html(drawn)
     answer = first_answer(drawn).partition(" data-said>")[2]
-    assert text(answer).startswith("ACOG advises a delay")
+    assert "<b>ACOG advises a delay" in answer
     assert drawn.query_params["country"] in ("US", ["US"])

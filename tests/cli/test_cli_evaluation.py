@@ -206,7 +206,7 @@ def test_answers_have_verdicts_where_the_data_has_judged_answers(rag: Rag, beir:
         "acceptable",
         "new (en, clear): When do birds sing?",
         "missing: Birds rest at noon",
-        rows[1]["answer"].split()[0],
+        rows[1]["answer"].strip("*").split()[0],
         "statements written by the set's authors",
     ):
         assert words in shown.out

@@ -401,14 +401,17 @@ class TestJudge:
 
 
 class TestOffline:
-    def test_every_sentence_the_offline_engine_quotes_is_supported_and_cited_validly(self, lab: Lab):
+    def test_every_sentence_the_offline_engine_quotes_is_supported_and_its_citations_are_valid(
+        self, lab: Lab
+    ):
         demo = tomllib.loads((ROOT / "data" / "demo.toml").read_text(encoding="utf-8"))["question"]
         quoted = 0
         for question in demo:
             for trace in lab.compare(question["text"], ["bm25", "simple_semantic", "hybrid_rrf"]):
                 found = check(trace)
                 assert (found.weak, found.unsupported) == (0, 0)
-                assert found.supported <= found.citations == found.valid_citations
+                assert found.citations == found.valid_citations <= 2  # one a section
+                assert (found.citations > 0) is (found.supported > 0)
                 quoted += found.supported
         assert quoted > 50
 

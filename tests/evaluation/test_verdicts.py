@@ -63,7 +63,7 @@ def citing(text: str, document: str = "other", position: int = 0, *, abstained: 
     [
         (BOTH, "other", 0, "acceptable"),
         (BOTH + " Bananas are yellow.", "other", 0, "acceptable"),
-        (BOTH + NOISE, "bleeding", 0, "incomplete"),  # the advice is there, but not alone
+        (BOTH + NOISE, "bleeding", 0, "acceptable"),  # what else its section says
         (ONE, "other", 0, "incomplete"),
         (ONE + NOISE, "other", 0, "incomplete"),
         (OTHER, "bleeding", 0, "incomplete"),  # cites a tied passage

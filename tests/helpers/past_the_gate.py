@@ -15,7 +15,7 @@ from functools import cache
 GATE = "pages.shared.foreign"
 TONGUE = "pages.shared.i18n"  # what it returns is as safe as what it is given
 LITERAL = {f"{TONGUE}.{name}" for name in ("t", "plural", "declared")}  # take a literal message and fields
-GATES = {"html": {"escape"}, "markdown": {"label"}, "plain": {"plain", "label"}}
+GATES = {"html": {"escape", "bold"}, "markdown": {"label"}, "plain": {"plain", "label"}}
 HEADINGS = {
     "markdown",
     "caption",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag_core.language.urgency import asks_when_to_act, calls_for_help, is_lesser, signs_in
+from rag_core.language.urgency import calls_for_help, is_lesser, signs_in
 
 
 def test_a_passage_names_signs_in_either_language():
@@ -31,20 +31,6 @@ def test_calls_for_help(sentence):
 )
 def test_ordinary_advice_is_no_call_for_help(sentence):
     assert not calls_for_help(sentence)
-
-
-@pytest.mark.parametrize(
-    "question", ["When should I call about bleeding?", "¿Cuándo hay que ir al hospital?"]
-)
-def test_asking_when_to_act(question):
-    assert asks_when_to_act(question)
-
-
-@pytest.mark.parametrize(
-    "question", ["How long can a baby sleep without moving?", "¿Cuánto dura el sangrado?"]
-)
-def test_asking_how_long_is_not_asking_when_to_act(question):
-    assert not asks_when_to_act(question)
 
 
 def test_what_is_mild_or_can_wait_is_lesser():

@@ -7,11 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers.angles import ANGLES, BELOW, NEAR, QUESTION, Angles, Fixed, hit, reply
+from helpers.angles import Fixed, hit
 from helpers.small import ROOT
 
-from rag_core.language.thesaurus import Concept, Thesaurus
-from rag_core.offline.engine import OfflineEngine
 from rag_core.offline.evidence import (
     HELPLESS_SUPPORT,
     URGENT_SUPPORT,
@@ -23,10 +21,9 @@ from rag_core.offline.evidence import (
 )
 from rag_core.offline.naming import Named
 from rag_core.offline.scorer import Calibration
-from rag_core.offline.subject import TermWeights
 from rag_core.values.errors import DataError
 from rag_core.values.evidence import EvidenceScore
-from rag_core.values.types import Hit, Label, Passage, Relevance
+from rag_core.values.types import Hit, Passage, Relevance
 
 # log-odds of relevance − others − 2 · apart + 2 · best + any + 10 · felt − unnamed / 10 − absent / 10 − spread
 FITTED = Thresholds(
@@ -215,37 +212,3 @@ class TestThresholds:
             path.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match="abstention"):
             read_thresholds(path)
-
-
-class Counted:
-    """An index in which each word stands in as many passages as it is told; others in none."""
-
-    name = "counted"
-
-    def __init__(self, **having: int) -> None:
-        self.having = having
-
-    def document_frequency(self, text: str) -> int:
-        return self.having.get(text, 0)
-
-
-def test_terms_weigh_by_how_few_passages_have_them():
-    weights = TermWeights(Counted(itching=7, palms=2000))  # type: ignore[arg-type]
-    # ln(1001 / 7.5) and, counted up to 1000, ln(1001 / 1000.5); a word of no passage ln(1001 / 0.5)
-    expected = {"itch": 4.893852, "palm": 0.000500, "insur": 7.601902}
-    assert weights.of("Is itching of the palms insurance?") == pytest.approx(expected, abs=1e-6)
-
-
-def test_a_passage_labelled_low_is_quoted_only_where_nothing_better_is_there():
-    words = Concept("words", {"en": ("words",), "es": ("palabras",)}, {"en": (), "es": ()})
-    engine = OfflineEngine(Angles(ANGLES), Fixed(a=0.9, b=0.9), Thesaurus([words]))  # type: ignore[arg-type]
-
-    def answer(first: Label, second: Label) -> str:
-        labelled = [
-            replace(hit(name, text), relevance=Relevance(label, "offline_scorer", 0.5, ""))
-            for name, text, label in (("a", NEAR, first), ("b", BELOW, second))
-        ]
-        return reply(engine, QUESTION, labelled)
-
-    assert answer("Low", "Medium") == f"{BELOW} [2]"
-    assert answer("Low", "Low").startswith(f"{NEAR} [1]")

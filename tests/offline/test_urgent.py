@@ -1,4 +1,4 @@
-"""Answers to urgent questions: what to do now first, then only what concerns it."""
+"""Answers to urgent questions: the sections that name the sign, what to do now marked in them."""
 
 from __future__ import annotations
 
@@ -31,21 +31,25 @@ def rank(question: str, *hits: Hit) -> int | None:
 
 def test_despair_is_never_answered_with_why_newborns_cry():
     assert answer(DESPAIR, [CRYING]).startswith(NO_EVIDENCE)
-    here = hit(
-        "b",
-        "Pensar en hacerse daño exige llamar de inmediato al número de emergencias. Duerma la siesta.",
-        "es",
+
+
+def test_about_a_mind_in_distress_only_a_section_on_it_is_quoted_whole():
+    call, more = (
+        "Pensar en hacerse daño exige llamar de inmediato al número de emergencias.",
+        "Duerma la siesta.",
     )
-    said = answer(DESPAIR, [CRYING, here])
-    assert said == "Pensar en hacerse daño exige llamar de inmediato al número de emergencias. [2]"
+    beside = hit("b", f"{call} {more}", "es", title="El sueño")
+    assert answer(DESPAIR, [CRYING, beside]) == f"**{call}** [2]"
+    here = hit("b", f"{call} {more}", "es", title="Ideas de hacerse daño")
+    assert answer(DESPAIR, [CRYING, here]) == f"**{call}** {more} [2]"
 
 
 def test_the_action_is_quoted_in_the_language_of_the_question_if_a_passage_has_it():
     question = "Desde anoche casi no siento a mi bebé, 34 semanas"
     english = hit("a", "If the baby moves less, call the maternity unit at once.")
     spanish = hit("b", "Si el bebé se mueve menos, acuda de inmediato a la maternidad.", "es")
-    assert answer(question, [english, spanish]).startswith(spanish.passage.text)
-    assert answer(question, [english]).startswith(english.passage.text)
+    assert answer(question, [english, spanish]) == f"**{spanish.passage.text}** [2]"
+    assert answer(question, [english]) == f"**{english.passage.text}** [1]"
 
 
 @pytest.mark.parametrize(
@@ -56,36 +60,25 @@ def test_a_baby_may_be_named_by_its_age_alone(question: str):
     assert rank(question, hit("a", fever)) == 1
 
 
-def test_a_clinician_gets_the_treatment_right_after_the_call_for_help():
+def test_what_to_do_now_is_marked_wherever_it_stands_in_its_section():
     call = "When shoulder dystocia is declared, staff call for help at once."
     cure = "Delivery of the posterior arm comes next."
     question = "shoulders stuck now, McR + SPP tried, next? fundal ok?"
-    assert answer(question, [hit("a", f"{cure} {call}")]) == f"{call} [1] {cure} [1]"
+    assert answer(question, [hit("a", f"{cure} {call}")]) == f"{cure} **{call}** [1]"
 
 
-SOAKED = "Had the baby five days ago and I've soaked three thick pads in two hours"
-
-
-def test_in_an_emergency_nothing_reassures_beside_the_call_for_help():
-    call = "Bleeding that becomes heavier again needs hospital at once."
+def test_a_section_that_says_what_to_do_now_comes_before_one_that_only_names_the_sign():
+    soaked = "Had the baby five days ago and I've soaked three thick pads in two hours"
     usual = "The bleeding is red for some days, then pink, and can last up to about six weeks."
-    acts = "Lie down and keep warm while the bleeding goes on."
-    said = answer(SOAKED, [hit("a", f"{usual} {call}"), hit("b", f"{usual} {acts}")])
-    assert said == f"{call} [1] {acts} [2]"
-
-
-def test_a_pregnant_woman_is_told_nothing_of_bleeding_after_the_birth():
-    call = "Heavy bleeding in pregnancy means calling the emergency number at once."
-    later = "Heavy bleeding after birth needs the call bell at once."
-    under = hit("b", "In hospital with heavy bleeding press the call bell.", title="Bleeding after birth")
-    said = answer("I am 30 weeks and bleeding heavily", [hit("a", f"{call} {later}"), under])
-    assert said == f"{call} [1]"
-
-
-def test_what_those_who_take_another_medicine_should_do_does_not_come_first():
-    heparin = "Heparin should not be taken once bleeding begins; call the maternity unit at once."
     call = "Bleeding that becomes heavier again needs hospital at once."
-    assert answer(SOAKED, [hit("a", heparin), hit("b", call)]) == f"{call} [2]"
+    assert answer(soaked, [hit("a", usual), hit("b", call)]).startswith(f"**{call}** [2]")
+
+
+def test_a_pregnant_woman_is_told_nothing_of_a_section_on_after_the_birth():
+    call = "Heavy bleeding in pregnancy means calling the emergency number at once."
+    under = hit("b", "In hospital with heavy bleeding press the call bell.", title="Bleeding after birth")
+    said = answer("I am 30 weeks and bleeding heavily", [hit("a", call), under])
+    assert said == f"**{call}** [1]"
 
 
 def test_a_clinician_gets_no_treatment_of_something_milder_where_no_source_says_what_to_do_now():
@@ -121,9 +114,3 @@ def test_a_passage_that_calls_for_help_for_the_sign_is_found(question: str, text
 )  # fmt: skip
 def test_help_for_another_sign_another_patient_or_too_late_is_not_it(question: str, text: str, language: str):
     assert rank(question, hit("a", text, language)) is None
-
-
-def test_a_same_day_question_is_led_by_the_same_day():
-    question = "It burns when I pee, 18 weeks"
-    today, later = "Burning on passing urine needs a test the same day.", "Urine is tested at every visit."
-    assert answer(question, [hit("a", f"{later} {today}")]).startswith(today)

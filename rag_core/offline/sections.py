@@ -1,0 +1,227 @@
+"""Which sections of the sources answer a question, and the sentence of each that answers best.
+
+A section is a passage: what stands under one heading. It is quoted whole, because what is cut from it are the doses, list
+items and warnings that it was written for.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..language.analysis import language_of
+from ..language.questions import parts
+from ..prompts.prompt import Sources
+from ..runtime.services import Embedder
+from ..values.sources import Source
+from ..values.types import Hit, ModelCall
+from .metered import MeteredEmbedder
+from .quotable import Sentence, quoted, sentences_in
+from .urgent import Urgent
+
+# A section is worth RELEVANCE · log-odds of its relevance + PLACE / rank + NEAREST · cosine of its nearest sentence to the
+# question: the weights that make a section of grade 2 likeliest, fitted on dev by tests/benchmarks/fit_sections.py. So are
+# SAYS and NAMES, which an urgent question adds for a section that says what to do now, and for a heading with its sign.
+RELEVANCE, PLACE, NEAREST = 1.63, 1.38, 4.21
+SAYS, NAMES = 1.9, 2.0
+TITLE = 0.5  # weight of a title's vector added to those of its sentences, which it says the subject of
+LANGUAGE = 3.0  # a section in another language must be worth more by this; on dev, 1 answer in 100 then is in another
+GAP = 2.0  # a second section may be worth this much less than the first
+ALIKE = 0.9  # lowest cosine at which two sections say the same
+MOST = 2  # sections quoted
+MIN_COSINE = 0.52  # lowest cosine of the nearest sentence if nobody rated the sections
+
+_BETWEEN_NAMES = re.compile(r"[,()/]|\b(?:and|others|colleagues|y|e|colaboradores)\b")  # of an organisation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """A source with its sentences.
+
+    Args:
+        near: (parts, sentences) mean cosine of each sentence, read under its title, to a part of the question and to all
+            of it, which names its subject.
+        says: (sentences,) how directly each says what to do now, if the question is urgent; see `Urgent.directness`.
+        ours: (sentences,) 1 for those that name whose guidance leads in the chosen country, where guidance differs.
+        vector: (d,) mean of its sentences' vectors, L2-normalised.
+        alone: whether only its best sentence is quoted, because it is of something else and a stray sentence could do harm.
+    """
+
+    hit: Hit
+    sentences: tuple[Sentence, ...]
+    near: NDArray[np.float64]
+    says: NDArray[np.float64]
+    ours: NDArray[np.float64]
+    vector: NDArray[np.float32]
+    alone: bool
+
+    @property
+    def quotation(self) -> str:
+        """It as an answer quotes it, with its number."""
+        passage, best = self.hit.passage, self.best
+        if self.alone:
+            lead = "" if best.lead is None else f"{self.sentences[best.lead].text} "
+            return f"{lead}**{best.text}** [{best.n}]"
+        return f"{quoted(passage.text, passage.language, best.text)} [{best.n}]"
+
+    @property
+    def best(self) -> Sentence:
+        """What to do now, or what the chosen country's guidance says, if a sentence does; else the nearest to the question."""
+        nearest = self.near.mean(axis=0) + self.says + self.ours
+        return self.sentences[int(nearest.argmax())]
+
+
+class Sections:
+    """Chooses sections and sentences by their vectors.
+
+    Args:
+        embedder: the constants were fitted on the bundled model and do not transfer to others.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def metered(self, calls: list[ModelCall]) -> Sections:
+        """A copy that adds its embedding calls to `calls`."""
+        own = copy.copy(self)
+        own._embedder = MeteredEmbedder(self._embedder, calls)
+        return own
+
+    def choose(
+        self, question: str, sources: Sources, relevance: Sequence[float] | None = None
+    ) -> list[Section]:
+        """The sections to quote, best first; empty when none is good enough.
+
+        The best for each part of the question; where that is one, also a second that is nearly as good, in the same
+        language. For an urgent question, only sections that name its sign, and first one that says what to do now.
+
+        Args:
+            relevance: of each source, 0 to 1; None if nobody rated them. Then MIN_COSINE decides.
+        """
+        urgent = Urgent.of(question)
+        asked = [question] if urgent.triage.urgent else parts(question)
+        sections = self.read(urgent, asked, sources)
+        if relevance is None and max((one.near.max() for one in sections), default=0.0) < MIN_COSINE:
+            return []
+        if urgent.triage.signs:
+            sections = [one for one in sections if urgent.concerns(one.sentences)]
+        if urgent.is_delicate:
+            sections = [one for one in sections if one.says.any()]
+        if not sections:
+            return []
+        totals = np.array([one.near.max(axis=1) for one in sections]) * NEAREST  # (sections, parts)
+        totals += np.array([[_worth(one, sources, relevance, urgent)] for one in sections])
+        whole = totals.mean(axis=1)
+        order = np.argsort(-whole, kind="stable").tolist()
+        spoken = sections[order[0]].hit.passage.language
+        acting = (i for i in order if sections[i].says.any() and sections[i].hit.passage.language == spoken)
+        first = next(acting, None)
+        chosen = [*dict.fromkeys(totals.argmax(axis=0).tolist() if first is None else [first])]
+        if not urgent.is_delicate:
+            chosen += [
+                i
+                for i in order
+                if i not in chosen
+                and whole[i] >= whole[order[0]] - GAP
+                and _goes_with(sections[i], sections[chosen[0]])
+            ]
+        return [sections[i] for i in chosen[:MOST]]
+
+    def closest(
+        self, question: str, sentences: Sequence[Sentence], most: int, skip: int = 0
+    ) -> list[Sentence]:
+        """The nearest sentences after the `skip` very nearest, without two that say the same, in reading order."""
+        if not sentences:
+            return []
+        vectors = self._embed([one.text for one in sentences])
+        chosen: list[int] = []
+        for i in np.argsort(-(vectors @ self._embed([question])[0]), kind="stable"):
+            if len(chosen) < skip + most and all(float(vectors[i] @ vectors[j]) < ALIKE for j in chosen):
+                chosen.append(int(i))
+        return [sentences[i] for i in sorted(chosen[skip:])]
+
+    def near(self, question: str, sentences: Sequence[Sentence]) -> float:
+        """The cosine of the nearest sentence; -1 without one."""
+        if not sentences:
+            return -1.0
+        return float((self._embed([one.text for one in sentences]) @ self._embed([question])[0]).max())
+
+    def read(self, urgent: Urgent, asked: Sequence[str], sources: Sources) -> list[Section]:
+        """The sources that have sentences, in order.
+
+        Args:
+            urgent: the question.
+            asked: its parts; at least one.
+        """
+        asked_in = language_of(urgent.question)
+        wanted = self._embed([urgent.question, *asked], asked_in)
+        found = []
+        for n, hit in enumerate(sources, start=1):
+            passage = hit.passage
+            said = tuple(sentences_in(n, passage.text, passage.full_title, passage.language))
+            if not said:
+                continue
+            vectors = self._embed([one.text for one in said], passage.language)
+            titled = vectors
+            if passage.full_title:
+                titled = vectors + TITLE * self._embed([passage.full_title], passage.language)
+            cosines = (wanted @ _normal(titled).T).astype(float)
+            near = (cosines[:1] + cosines[1:]) / 2
+            says = np.array(urgent.directnesses(said), float)
+            leading = passage.leading(sources.country)
+            ours = np.array([_names_any(leading, one.text) for one in said], float)
+            alone = urgent.is_delicate and not urgent.names_sign(passage.full_title)
+            found.append(Section(hit, said, near, says, ours, _normal(vectors.mean(axis=0)), alone))
+        return found
+
+    def _embed(self, texts: Sequence[str], language: str = "") -> NDArray[np.float32]:
+        """(n, d) vectors of texts in one language, by default as detected in each."""
+        return self._embedder.embed(texts, "passage", [language] * len(texts))[0]
+
+
+def _worth(section: Section, sources: Sources, relevance: Sequence[float] | None, urgent: Urgent) -> float:
+    """What a section is worth but for its nearest sentence.
+
+    One written from the guidance of the chosen country is worth GAP more than one that only names it.
+    """
+    n, passage = section.sentences[0].n, section.hit.passage
+    worth = PLACE / n
+    if relevance is not None:
+        worth += RELEVANCE * log_odds(relevance[n - 1])
+    if passage.language == language_of(urgent.question):
+        worth += LANGUAGE
+    if any(one in passage.agreeing for one in passage.leading(sources.country)):
+        worth += GAP
+    if urgent.triage.urgent:
+        worth += SAYS * bool(section.says.any())
+        worth += NAMES * urgent.names_sign(passage.full_title)
+    return worth
+
+
+def _names_any(sources: Iterable[Source], text: str) -> bool:
+    """Whether a text names the organisation of one of these sources."""
+    names = (part.strip() for source in sources for part in _BETWEEN_NAMES.split(source.organisation))
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names if name)
+
+
+def _goes_with(section: Section, first: Section) -> bool:
+    """Whether a section can follow another: in its language, and not to say the same."""
+    same = section.hit.passage.language == first.hit.passage.language
+    return same and float(section.vector @ first.vector) < ALIKE
+
+
+def _normal(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    normal: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True).clip(1e-9)
+    return normal
+
+
+def log_odds(probability: float) -> float:
+    """The log-odds of a probability, which is kept between 0.01 and 0.99."""
+    clipped = min(max(probability, 0.01), 0.99)
+    return math.log(clipped / (1 - clipped))

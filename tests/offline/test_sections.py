@@ -1,0 +1,131 @@
+"""Which sections answer: whole, with the best sentence marked, one or two of them, in the question's language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from helpers.angles import ANGLES, BELOW, LEFT, NEAR, QUESTION, RIGHT, Angles, Fixed, hit, reply
+from helpers.guidance import ACOG, AMERICAN, BRITISH, RCOG
+from helpers.guidance import hit as differing
+
+from rag_core.offline.engine import OfflineEngine
+from rag_core.offline.sections import GAP, LANGUAGE, NEAREST, PLACE
+from rag_core.prompts.prompt import NO_EVIDENCE, Sources
+from rag_core.values.types import Hit
+
+
+def answer(
+    hits: Sequence[Hit], vectors: Mapping[str, Sequence[float]] = ANGLES, question: str = QUESTION
+) -> str:
+    """The answer where all sources are equally relevant."""
+    return reply(OfflineEngine(Angles(vectors), Fixed(**{one.id: 0.9 for one in hits})), question, hits)
+
+
+def test_a_section_is_quoted_whole_with_its_best_sentence_in_bold():
+    assert answer([hit("a", f"{BELOW} {NEAR} {LEFT}")]) == f"{BELOW} **{NEAR}** {LEFT} [1]"
+
+
+def test_a_second_section_follows_if_it_is_worth_nearly_as_much():
+    assert PLACE / 2 + NEAREST * (0.9 - 0.8) < GAP < PLACE / 2 + NEAREST * (0.9 - 0.5)
+    assert answer([hit("a", NEAR), hit("b", LEFT)]) == f"**{NEAR}** [1]\n\n**{LEFT}** [2]"
+    assert answer([hit("a", NEAR), hit("b", BELOW)]) == f"**{NEAR}** [1]"
+    assert answer([hit("a", NEAR), hit("b", LEFT), hit("c", RIGHT)]) == answer(
+        [hit("a", NEAR), hit("b", LEFT)]
+    )
+
+
+def test_the_best_section_comes_first():
+    apart = {**ANGLES, LEFT: (0.1, 0, 0.99**0.5, 0)}
+    assert PLACE / 2 + GAP < NEAREST * (0.9 - 0.1)
+    assert answer([hit("a", LEFT), hit("b", NEAR)], apart) == f"**{NEAR}** [2]"
+
+
+def test_no_two_sections_say_the_same():
+    assert answer([hit("a", NEAR), hit("b", NEAR), hit("c", LEFT)]) == f"**{NEAR}** [1]\n\n**{LEFT}** [3]"
+
+
+def test_a_section_in_the_question_s_language_comes_before_its_twin_in_another():
+    assert answer([hit("a", NEAR, "es"), hit("b", LEFT)]) == f"**{LEFT}** [2]"
+    far = {**ANGLES, BELOW: (0.1, 0, 0, 0.99**0.5)}
+    assert PLACE / 2 + NEAREST * (0.9 - 0.1) > LANGUAGE
+    assert answer([hit("a", NEAR, "es"), hit("b", BELOW)], far) == f"**{NEAR}** [1]"
+
+
+def test_where_all_sections_are_in_another_language_they_are_quoted_as_they_are():
+    assert answer([hit("a", NEAR, "es"), hit("b", LEFT, "es")]) == f"**{NEAR}** [1]\n\n**{LEFT}** [2]"
+
+
+def test_each_part_of_a_question_has_its_section():
+    first, second = "What is lochia", "how long does it last?"
+    question = f"{first}, and {second}"
+    what, long = "Lochia is the bleeding after a birth.", "The flow goes on for some weeks."
+    vectors = {
+        question: (0.7, 0.5, 0.26**0.5, 0), first: (1, 0, 0, 0), second: (0, 1, 0, 0),
+        what: (0.9, 0, 0, 0.19**0.5), long: (0, 0.9, 0, 0.19**0.5),
+    }  # fmt: skip
+    hits = [hit("a", what), hit("b", BELOW), hit("c", long)]
+    assert answer(hits, vectors, question) == f"**{what}** [1]\n\n**{long}** [3]"
+
+
+def test_a_sentence_is_read_under_its_title():
+    """(0.5, 0.87) alone is nearer than (0.4, 0.92); with half of the title (1, 0) added to one, that is."""
+    vague, clear = "They last some weeks.", "Beds are made at nine."
+    vectors = {
+        QUESTION: (1, 0, 0, 0),
+        vague: (0.4, 0.84**0.5, 0, 0),
+        clear: (0.5, 0, 0.75**0.5, 0),
+        "Words": (1, 0, 0, 0),
+    }
+    told = [hit("a", clear), hit("b", vague, title="Words")]
+    assert answer(told, vectors).startswith(f"**{vague}** [2]")
+
+
+FILLER = " ".join(["Water is drunk with every meal of the day."] * 20)
+
+
+def test_of_a_long_section_the_list_with_the_best_item_is_quoted_whole():
+    lead, item, other = (
+        "Call the unit in the following situations:",
+        "- You bleed a lot.",
+        "- The waters break.",
+    )
+    last = "With any of these signs you should not drive."
+    engine = {**ANGLES, "You bleed a lot.": ANGLES[NEAR]}
+    long = hit("a", f"{FILLER}\n\n{lead}\n\n{item}\n{other}\n\n{last}\n\n{FILLER}")
+    assert answer([long], engine) == f"… {lead}\n\n- **You bleed a lot.**\n{other}\n\n{last} … [1]"
+
+
+def test_of_a_long_section_the_best_paragraph_is_quoted_whole():
+    assert answer([hit("a", f"{BELOW} {NEAR}\n\n{FILLER}")]) == f"{BELOW} **{NEAR}** … [1]"
+
+
+def test_the_country_s_section_comes_first_and_only_where_guidance_differs():
+    def said(ours: Hit, country: str) -> str:
+        near = {QUESTION: (1, 0, 0, 0), AMERICAN: (0.9, 0.19**0.5, 0, 0), BRITISH: (0.8, 0, 0.6, 0)}
+        engine = OfflineEngine(Angles(near), Fixed(**{"theirs:0": 0.9, "uk:0": 0.9}))
+        hits = [differing(AMERICAN, name="theirs"), ours]
+        return "".join(engine.reply("answer", {"question": QUESTION, "sources": Sources(hits, country)}))
+
+    ours = differing(BRITISH, sources=(RCOG,), differs_from=(ACOG,), name="uk")
+    assert said(ours, "").startswith(f"**{AMERICAN}** [1]")
+    assert said(ours, "GB").startswith(f"**{BRITISH}** [2]")
+
+
+@pytest.mark.parametrize("hits", [[], [hit("a", "")], [hit("a", "Short one.")], [hit("a", BELOW)]])
+def test_where_nobody_rated_the_sources_a_sentence_must_be_near_enough(hits: list[Hit]):
+    engine = OfflineEngine(Angles(ANGLES))
+    assert reply(engine, QUESTION, hits).startswith(NO_EVIDENCE)
+    assert reply(engine, QUESTION, [*hits, hit("z", NEAR)]).startswith(f"**{NEAR}**")
+
+
+def test_what_the_country_s_guidance_says_is_marked():
+    near = {QUESTION: (1, 0, 0, 0), AMERICAN: (0.9, 0.19**0.5, 0, 0), BRITISH: (0.8, 0, 0.6, 0)}
+    engine = OfflineEngine(Angles(near), Fixed(**{"swab:0": 0.9}))
+
+    def said(country: str) -> str:
+        sources = Sources([differing(AMERICAN, BRITISH)], country)
+        return "".join(engine.reply("answer", {"question": QUESTION, "sources": sources}))
+
+    assert said("") == said("US") == f"**{AMERICAN}** {BRITISH} [1]"
+    assert said("GB") == f"{AMERICAN} **{BRITISH}** [1]"
