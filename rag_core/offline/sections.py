@@ -34,6 +34,7 @@ TITLE = 0.5  # weight of a title's vector added to those of its sentences, which
 LANGUAGE = 3.0  # a section in another language must be worth more by this; on dev, 1 answer in 100 then is in another
 GAP = 2.0  # a second section may be worth this much less than the first
 ALIKE = 0.9  # lowest cosine at which two sections say the same
+SAME = 0.82  # the same of two sentences
 MOST = 2  # sections quoted
 MIN_COSINE = 0.52  # lowest cosine of the nearest sentence if nobody rated the sections
 
@@ -142,7 +143,7 @@ class Sections:
         vectors = self._embed([one.text for one in sentences])
         chosen: list[int] = []
         for i in np.argsort(-(vectors @ self._embed([question])[0]), kind="stable"):
-            if len(chosen) < skip + most and all(float(vectors[i] @ vectors[j]) < ALIKE for j in chosen):
+            if len(chosen) < skip + most and all(float(vectors[i] @ vectors[j]) < SAME for j in chosen):
                 chosen.append(int(i))
         return [sentences[i] for i in sorted(chosen[skip:])]
 
