@@ -25,8 +25,8 @@ _SENTENCE_WORDS = """what when where which who whom whose why how is are was wer
     necesito quiero siento sirve significa ocurre pasa me mi se yo ella usted ayuda"""
 _SENTENCE = frozenset(_SENTENCE_WORDS.split())
 _ASKING = (  # the words that begin a question
-    r"(?:what|which|when|how|why|who|where|can|may|do|does|is|are|should|will|must|qué|cuánd\w+|cuánt\w+|cómo|cuál(?:es)?|dónde|puedo|sirve|debo|"
-    r"hay que)"
+    r"(?:what|which|when|how|why|who|where|can|may|do|does|is|are|should|will|must|qu[eé]|cu[aá]nd\w+|cu[aá]nt\w+|c[oó]mo|cu[aá]l(?:es)?|"
+    r"d[oó]nde|puedo|sirve|debo|hay que)"
 )
 _JOINT = re.compile(
     rf"(?:\?\s+|;\s*|,\s*|\s+)(?:and |y |e )(?=¿?(?:de )?{_ASKING}\b)|[?;,]\s+(?=¿?{_ASKING}\b)",

@@ -1,8 +1,4 @@
-"""English spelling: words of a question that the collection spells otherwise, read as it spells them.
-
-Misspelt words are read as those that look or sound like them, American ones as British where the collection is British, and
-the reverse.
-"""
+"""English spelling: unknown words of a question, read as the collection's words that look or sound like them."""
 
 from __future__ import annotations
 
@@ -52,18 +48,6 @@ _NEGATIONS = frozenset(
 )
 _FIXED = frozenset().union(_NEGATIONS, UNITS, *NUMBER_WORDS.values(), *TENS.values())
 _NEVER_UNKNOWN = _KEPT | _FIXED | DRUGS
-# What American spelling writes otherwise, each as the American has it: caesarean, labour, litre, anaesthetise, counselling.
-_AMERICAN = (
-    ("ae", "e"),
-    ("oe", "e"),
-    ("our", "or"),
-    ("ll", "l"),
-    ("yse", "yze"),
-    ("ise", "ize"),
-    ("isa", "iza"),
-    ("isi", "izi"),
-)
-_AMERICAN_LEAST = 5  # letters of a word that is read so: "does" is no "des"
 dictionaries = threading.Lock()  # they take up to a second to load; only one thread should do so
 
 
@@ -96,17 +80,6 @@ class Vocabulary:
         for word in self._candidates:
             found.setdefault(len(word), []).append(word)
         return found
-
-    @functools.cached_property
-    def _by_american(self) -> Mapping[str, str]:
-        """American spelling -> the most frequent word that has it."""
-        return {american(word): word for word in sorted(self._candidates, key=lambda each: self.counts[each])}
-
-    def spelt_here(self, word: str) -> _Found | None:
-        """The collection's spelling of a word that it has never, or less often, as typed; None if there is none."""
-        same = self._by_american.get(american(word)) if len(word) >= _AMERICAN_LEAST else None
-        usual = same is not None and self.counts[same] > max(self.counts.get(word, 0), RARE)
-        return _Found(0, same) if same and usual else None
 
     @functools.cached_property
     def _candidates(self) -> list[str]:
@@ -179,16 +152,13 @@ class Spelling:
 
     def _read(self, question: str) -> str:
         """The question with its misspelt words corrected; the same text if there are none."""
-        english, spanish = self._vocabularies
-        words = [match for match in _WORD.finditer(question) if self._may_change(question, match)]
-        unknown = [match for match in words if not self._knows(match[0].lower())]
-        spoken = language_of(question)
-        meant = {match[0]: english.spelt_here(match[0].lower()) for match in words if spoken != "es"}
-        if not any([*unknown, *meant.values()]) or self._has_spanish(question):
+        unknown = [match for match in _WORD.finditer(question) if self._is_unknown(question, match)]
+        if not unknown or self._has_spanish(question):
             return question
-        meant |= {match[0]: meant.get(match[0]) or self._meant(match[0].lower()) for match in unknown}
+        spanish = self._vocabularies[1]
+        meant = {match[0]: self._meant(match[0].lower()) for match in unknown}
         found = {word: near for word, near in meant.items() if near}
-        if spoken == "es" and _as_near(spanish, found):
+        if language_of(question) == "es" and _as_near(spanish, found):
             return question
         return _WORD.sub(
             lambda match: _cased(match[0], found[match[0]].word) if match[0] in found else match[0], question
@@ -197,13 +167,13 @@ class Spelling:
     def _meant(self, word: str) -> _Found | None:
         return _Found(1, _PHONE[word]) if word in _PHONE else self._vocabularies[0].nearest(word)
 
-    def _may_change(self, question: str, match: re.Match[str]) -> bool:
+    def _is_unknown(self, question: str, match: re.Match[str]) -> bool:
         word = match[0].lower()
         short_form = any(letter.isupper() for letter in match[0][1:])
         name = match[0][0].isupper() and _INSIDE.search(question, 0, match.start())
         if short_form or name or not 3 <= len(word) <= LONGEST or not _VOWEL.search(word):
             return False
-        return word not in _NEVER_UNKNOWN
+        return word not in _NEVER_UNKNOWN and not self._knows(word)
 
     def _knows(self, word: str) -> bool:
         english, spanish = self._vocabularies
@@ -260,17 +230,6 @@ def in_dictionary(word: str, language: str) -> bool:
 def is_medicine(word: str) -> bool:
     """Whether a word is, or is built like, the name of a medicine."""
     return word in DRUGS or (len(word) > 6 and word.endswith(_DRUG_ENDINGS))
-
-
-def american(word: str) -> str:
-    """A word in American spelling, roughly: equal for "caesarean" and "cesarean".
-
-    >>> american("haemorrhage"), american("labour"), american("litre"), american("anaesthetised")
-    ('hemorrhage', 'labor', 'liter', 'anesthetized')
-    """
-    for british, other in _AMERICAN:
-        word = word.replace(british, other)
-    return f"{word[:-2]}er" if word.endswith("tre") else word
 
 
 def sound(word: str) -> str:

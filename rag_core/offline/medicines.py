@@ -9,7 +9,7 @@ from ..language.facts import DRUGS
 from ..language.thesaurus import Thesaurus
 
 # Ends of names that mark a class of medicines: WHO, "The use of stems in the selection of INN", 2018.
-STEM = re.compile(
+_STEM = re.compile(
     r"(?<=\w{3})(?:pril|sartan|olol|dipine|dipino|statin|statina|floxacin|floxacino|gliptin|gliptina|oxetine|oxetina)$"
 )
 
@@ -19,7 +19,7 @@ def drugs_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset
     words = {
         word.form: text[word.start : word.end]
         for word in words_of(text, language)
-        if word.form in DRUGS or STEM.search(word.form)
+        if word.form in DRUGS or _STEM.search(word.form)
     }
     if thesaurus is None:
         return frozenset(words)
@@ -42,7 +42,7 @@ def drugs_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset
 
 def _of_stem(word: str, thesaurus: Thesaurus) -> frozenset[str]:
     """The medicines of the thesaurus with the same stem: ramipril is what enalapril is."""
-    stem = STEM.search(word)
+    stem = _STEM.search(word)
     if stem is None:
         return frozenset()
     return frozenset(

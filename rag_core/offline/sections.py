@@ -33,7 +33,9 @@ SAYS, NAMES = 1.9, 2.0
 TITLE = 0.5  # weight of a title's vector added to those of its sentences, which it says the subject of
 LANGUAGE = 3.0  # a section in another language must be worth more by this; on dev, 1 answer in 100 then is in another
 GAP = 2.0  # a second section may be worth this much less than the first
-ALIKE = 0.9  # lowest cosine at which two sections say the same
+ALIKE = (
+    0.9  # lowest cosine at which two sections say the same; on dev, less than 0.9 loses sections that answer
+)
 SAME = 0.82  # the same of two sentences
 MOST = 2  # sections quoted
 MIN_COSINE = 0.52  # lowest cosine of the nearest sentence if nobody rated the sections

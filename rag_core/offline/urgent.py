@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +23,9 @@ _BABY = words(
 _OF_A_BABY = words(
     r"newborns?|(?:the|a|your|breastfed|any) baby (?:has|is|who|under|below|younger|feels|needs|does|refuses|feeds|of)|bab(?:y|ies) (?:under|below|younger)|"
     r"(?:under|below) (?:three|3) months|recien nacid\w+|(?:el|un|al|su) bebe (?:esta|tiene|es|de|menor|no|llora|amamantado|que)|bebes? menor\w*|menor de tres meses"
+)
+_BORN_BABY = words(  # as the patient
+    r"newborn|\w+[ -](?:days?|weeks?|months?)[ -]old|(?:bebe|hij[oa]|nen[ea]|nin[oa]|guagua|bebit[oa]) de \w+ (?:dias?|semanas?|mes(?:es)?)|recien nacid\w"
 )
 _NOT_YET_BORN = re.compile(
     r"(?<!\w)(?:[4-9]|[123]\d|4[0-2])(?:\+\d)? ?(?:weeks?|wks?|/ ?40|semanas?|sem)(?!\w)"
@@ -60,8 +62,10 @@ class Urgent:
         return any(sign.flag or sign.id in DELICATE for sign in signs_of(self.triage))
 
     def concerns(self, section: Sequence[Sentence]) -> bool:
-        """Whether a section names a sign of the question and is not about another patient."""
+        """Whether a section names a sign of the question and is not about another patient: of a baby's, it names babies."""
         text = " ".join([section[0].context, *(each.text for each in section)])
+        if _BORN_BABY.search(plain(self.question)) and not _BABY.search(plain(text)):
+            return False
         return self.names_sign(text) and not all(self.is_of_another(each) for each in section)
 
     def is_too_mild(self, text: str) -> bool:
@@ -109,13 +113,9 @@ class Urgent:
 
     def rank_in(self, candidates: Sequence[Sentence]) -> int | None:
         """The number of the first source with sentences that say what to do now; None if there is none."""
+        numbers = dict.fromkeys(each.n for each in candidates)
         return next(
-            (
-                section[0].n
-                for section in ([*found] for _, found in itertools.groupby(candidates, lambda each: each.n))
-                if any(self.directnesses(section))
-            ),
-            None,
+            (n for n in numbers if any(self.directnesses([each for each in candidates if each.n == n]))), None
         )
 
     def is_helped(self, candidates: Sequence[Sentence]) -> bool:

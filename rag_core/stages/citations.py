@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..language.analysis import language_of, sentence_spans, sentences, tokens
-from ..values.answers import Citation, without_bold
+from ..values.answers import BOLD, Citation, without_bold
 from ..values.grounding import Claim
 from ..values.invisible import without_invisible
 from ..values.types import Hit
@@ -32,8 +32,6 @@ _SPELT = re.compile(  # markers as models write them
     re.IGNORECASE,
 )
 _LINE = re.compile(r"[^\n]+")
-_BOLD = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
-_BOLD_SENTENCE = re.compile(r"\*\*(\S[^*\n]*[.!?…])\*\*")
 _MARKERS_AT_END = re.compile(r"(?:[ \t]*\[\d+\])+[.!?]?(?=[ \t]+[^\W\d_a-zß-ÿ]|[ \t]+[¿¡])")
 _BULLET = re.compile(r"[ \t]*(?:[-*•#>]+|\d{1,2}[.)])[ \t]+")
 _SPAN_ENDS = re.compile(r"(\d+)(?:\s*[-\u2010-\u2015]\s*(\d+))?")
@@ -100,9 +98,9 @@ def cited_claims(text: str, language: str) -> Iterator[tuple[int, str]]:
     claim, end = "", 0
     for match in MARKER.finditer(text):
         if between := text[end : match.start()]:  # only the sentence before it can go on here
-            bold = _BOLD_SENTENCE.search(between)
+            bold = next((one for one in BOLD.findall(between) if one.endswith((".", "!", "?", "…"))), "")
             last = sentences(unmarked(claim + between)[-LONGEST_CLAIM:], language)
-            claim = bold[1] if bold else next(reversed(last), "")
+            claim = bold or next(reversed(last), "")
         end = match.end()
         yield int(match[1]), claim
 
@@ -116,7 +114,7 @@ def claims(text: str) -> list[Claim]:
     found: list[Claim] = []
     for line in _LINE.finditer(text):
         masked = MARKER.sub(lambda marker: " " * len(marker[0]), line[0])
-        masked = _BOLD.sub("  ", masked)
+        masked = BOLD.sub(r"  \1  ", masked)
         ends = {match.end() for match in _MARKERS_AT_END.finditer(line[0])}
         starts = {start for start, _ in sentence_spans(masked, language)} | ends
         starts = {start - 2 if line[0][:start].endswith("**") else start for start in starts}

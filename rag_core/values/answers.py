@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from .grounding import Grounded
 from .remarks import Remark, Suggestion
 
-_BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
+BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")  # bold print as Markdown has it, within a line
 
 
 def without_bold(text: str) -> str:
     """A text without the signs that Markdown puts around what is in bold print."""
-    return _BOLD.sub(r"\1", text)
+    return BOLD.sub(r"\1", text)
 
 
 def bold_as_html(text: str) -> str:
     """An escaped text with its bold print as HTML."""
-    return _BOLD.sub(r"<b>\1</b>", text)
+    return BOLD.sub(r"<b>\1</b>", text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,31 +44,6 @@ def test_a_misspelt_word_is_read_as_the_word_it_looks_or_sounds_like(spelling, t
     assert spelling.read(typed) == meant
 
 
-BRITISH = ("caesarean", "haemorrhage", "labour", "centre", "counselling", "diarrhoea", "anaesthetised")
-AMERICAN = ("cesarean", "hemorrhage", "labor", "center", "counseling", "diarrhea", "anesthetized")
-
-
-@pytest.mark.parametrize(("here", "typed"), [(BRITISH, AMERICAN), (AMERICAN, BRITISH)])
-def test_words_are_spelt_as_the_collection_does_american_or_british(here, typed):
-    counts = {**dict.fromkeys(here, RARE + 1), **dict.fromkeys(typed[:2], RARE)}  # a thesaurus has both
-    spelling = Spelling(lambda: {"en": counts, "es": {}})
-    for asked, meant in zip(typed, here, strict=True):
-        assert spelling.read(f"What about {asked} now?") == f"What about {meant} now?"
-        assert spelling.read(f"What about {meant} now?") == f"What about {meant} now?"
-
-
-def test_words_that_the_collection_has_as_often_and_spanish_ones_keep_their_spelling():
-    counts = {"labour": 3, "labor": 3, "anaemia": 9, "shoe": 9}
-    spelling = Spelling(lambda: {"en": counts, "es": {}})
-    for typed in (
-        "When does labor start?",
-        "When does labour start?",
-        "¿Es grave la anemia del embarazo?",
-        "Can she?",
-    ):
-        assert spelling.read(typed) == typed
-
-
 @for_each(
     "typed",
     [

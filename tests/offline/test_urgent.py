@@ -81,6 +81,16 @@ def test_a_pregnant_woman_is_told_nothing_of_a_section_on_after_the_birth():
     assert said == f"**{call}** [1]"
 
 
+@pytest.mark.parametrize(
+    "question", ["My 5 week old has a temperature of 38.2", "Mi bebé de un mes tiene 38,3 de fiebre"]
+)
+def test_a_baby_gets_nothing_from_a_section_that_names_no_baby(question: str):
+    adult = "Paracetamol is the first choice for a fever; at most 4 g in 24 hours."
+    baby = "A baby with a fever of 38 °C or more needs hospital at once."
+    assert answer(question, [hit("a", adult), hit("b", baby)]) == f"**{baby}** [2]"
+    assert answer(question, [hit("a", adult)]).startswith(NO_EVIDENCE)
+
+
 def test_a_clinician_gets_no_treatment_of_something_milder_where_no_source_says_what_to_do_now():
     question = "Secundigesta de 24 semanas con 39 °C, tiritona y puñopercusión renal derecha positiva. ¿Fosfomicina y a casa?"
     cystitis = hit("a", "La cistitis se trata con fosfomicina, 3 g por boca en dosis única.", "es")

@@ -17,7 +17,7 @@ from rag_core.cli import show
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.services import Services
 from rag_core.stages import Bm25, Dense, Generate, Retrieve
-from rag_core.stages.citations import MARKER, resolve_citations
+from rag_core.stages.citations import MARKER, claims, resolve_citations
 from rag_core.stages.grounding import reconciled
 from rag_core.values.answers import Answer, Citation
 from rag_core.values.grounding import Grounded
@@ -185,6 +185,20 @@ class TestSupport:
         assert (cats.quote, cats.supported) == ("Cats nap in the sun.", True)
         assert dogs.supported is False
 
+    def test_the_claim_of_a_quoted_section_is_its_sentence_in_bold(self):
+        said = "**Cats nap in the sun.** Cats purr when happy. [1]\n\nDogs bark at strangers. **Dogs:** Dogs fetch sticks. [2]"
+        cats, dogs = resolve_citations(said, THREE)[1]
+        assert (cats.quote, dogs.quote) == ("Cats nap in the sun.", "Dogs fetch sticks.")
+
+    def test_sentences_in_bold_are_whole_and_without_its_signs(self):
+        said = "Cats purr. **Cats nap in the sun.** Dogs bark [1]. **Dogs fetch [2]**."
+        assert [(said[one.start : one.end], one.text) for one in claims(said)] == [
+            ("Cats purr.", "Cats purr."),
+            ("**Cats nap in the sun.**", "Cats nap in the sun."),
+            ("Dogs bark [1].", "Dogs bark."),
+            ("**Dogs fetch [2]**.", "Dogs fetch."),
+        ]
+
     def test_one_context_cited_for_two_claims_has_a_verdict_for_each(self):
         said = "Cats nap in the sun [1]. Cats nap under heavy snow while volcanoes rumble nearby [1]. The sun cats nap in [1]."
         right, wrong = resolve_citations(said, [CATS])[1]
@@ -232,6 +246,10 @@ def test_verdicts_are_shown_in_words_beside_the_marker_and_under_the_passage(tra
     notes = _doubts(trace.answer.citations)
     assert notes.count("Unsupported citation.") == notes.count("Unclear citation.") == 1
     assert _doubts([Citation(1, "a", "Cats purr.")]) == ""
+
+
+def test_bold_print_is_drawn_and_what_is_in_it_escaped():
+    assert _written(Answer("**Rest <b>now.** 2 ** 3 [1]"), 0).startswith("<b>Rest &lt;b&gt;now.</b> 2 ** 3 ")
 
 
 def test_an_answer_without_a_known_marker_is_drawn_all_the_same():
