@@ -30,6 +30,14 @@ _PERSON = words(
     r"yo|mi|mis|estoy|tengo|siento|noto|voy|veo|llevo|nos|nuestr\w|esta (?:sangr\w+|convuls\w+)|paciente|pcte|gestante|"
     r"primigesta|multigesta|puerpera|tuve|me|pari|embarazada de|senora|mujer de \d+"
 )
+_RELATIVE = words(
+    r"(?:my|our|his|her) (?:wife|missus|mrs|girlfriend|fiancee|sister|daughter|friend|cousin|niece|granddaughter|neighbou?r|surrogate|flatmate|mate)(?:-in-law| in law)?|"
+    r"(?:mi|nuestra|su) (?:mujer|esposa|senora|novia|hermana|hija|amiga|prima|sobrina|nieta|nuera|cunada|vecina|companera)|a friend|una amiga"
+)
+_SELF = words(
+    r"i (?:want|keep|feel|felt|think about|hear|cant|could|would|had|gave|have been|took|will)|im|ive|ill|myself|my (?:husband|boyfriend)|"
+    r"quiero|quisiera|tengo|siento|estoy|oigo|pienso|me (?:voy|quiero|dan|da|tome|pego|pega)|mi (?:marido|esposo|novio)|tuve|pari|di a luz"
+)
 _NOW = words(
     r"now|today|tonight|since|this (?:morning|afternoon|evening)|last night|yesterday|for (?:the (?:last|past) )?\w+ (?:hours?|minutes?|days?)|"
     r"at the moment|ongoing|suddenly|\d+ ?(?:hours?|hrs?|min\w*|days?) ago|ahora|hoy|desde|anoche|ayer|esta (?:manana|tarde|noche)|"
@@ -47,9 +55,9 @@ _TOPIC = words(  # what a search for a subject names, and a cry for help does no
 )
 _PAST = words(
     r"last year|(?:\w+ )?years? ago|in (?:19|20)\d\d|(?:since|from) (?:19|20)\d\d|used to|last (?:pregnancy|time|baby|birth|month)|previous (?:pregnancy|birth|baby|labou?r)|"
-    r"(?:first|second|other) (?:pregnancy|birth|baby|time)|\w+ yrs? ago|(?:a |\w+ )?months? ago|last week|my last fit|history of|as a (?:child|teenager)|when i was (?:a|\d)|before i (?:was|got) pregnant|"
+    r"(?:first|second|other) (?:pregnancy|birth|baby|time)|\w+ yrs? ago|(?:a |\w+ )?months? ago|(?<!baby )(?<!birth )(?<!born )(?<!section )(?<!delivered )last week|my last fit|history of|as a (?:child|teenager)|when i was (?:a|\d)|before i (?:was|got) pregnant|"
     r"el ano pasado|hace (?:\w+ )?anos|en (?:19|20)\d\d|(?:embarazo|parto)(?: \w+)? (?:anterior|pasado|previo)|(?:mi |en el |del )?(?:primer|segundo|otro) (?:embarazo|parto|hijo|bebe)|"
-    r"antecedentes?|el mes pasado|la semana pasada|en el \d\d|cuando naci yo|la primera semana|la vez pasada|la otra vez|de nina|de joven|antes de (?:quedar|estar)"
+    r"antecedentes?|el mes pasado|(?<!luz )(?<!nacio )(?<!pari )(?<!pario )(?<!parto )(?<!cesarea )(?<!bebe )la semana pasada|en el \d\d|cuando naci yo|la primera semana|la vez pasada|la otra vez|de nina|de joven|antes de (?:quedar|estar)"
 )
 _OVER = words(
     r"(?:its|it is|is|has|completely|went) (?:gone|passed|settled|away|better|cleared|over|fine)|stopped (?:by itself|on its own|completely)|"
@@ -88,6 +96,11 @@ def is_general(text: str) -> bool:
     """Whether a text asks about a subject, and nobody in it has a sign now."""
     asks = _GENERAL.match(text) or _TOPIC.search(text)
     return bool(asks) and not any(pattern.search(text) for pattern in (_PERSON, _NOW, _NORMAL))
+
+
+def is_about_another(text: str) -> bool:
+    """Whether somebody else is ill than the one who asks: a wife, a sister, a friend."""
+    return _RELATIVE.search(text) is not None and not _SELF.search(text)
 
 
 def is_question(text: str) -> bool:

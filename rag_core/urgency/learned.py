@@ -1,4 +1,4 @@
-"""How urgently a question is worded: n-grams weighed by a regression fitted on labelled questions."""
+"""How urgently a question is worded, and of which sign: n-grams weighed by regressions fitted on labelled questions."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib import resources
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..values.triage import LEVELS
-
 BUCKETS = 1 << 17  # of the hashed n-grams
+SIGN_BUCKETS = 1 << 14  # the same for the signs, of which there are many: each has its row of weights
 WORDS = (1, 2, 3)  # words in a word n-gram
 LETTERS = (2, 3, 4, 5)  # letters in an n-gram within a word
 DENIED = 3  # words that a denial reaches
+NONE = ""  # the id of no sign
 
 _WORD = re.compile(r"\w+")
 _DENIAL = re.compile(
@@ -26,13 +27,26 @@ _DENIAL = re.compile(
 )
 
 
-def probabilities(text: str) -> NDArray[np.float64]:
-    """(3,) probability of each of LEVELS for a text in plain letters."""
-    weights, bias = _fitted()
+def urgency(text: str) -> float:
+    """The probability that a text in plain letters describes something urgent."""
+    fitted = _fitted()
     buckets, values = ngrams(text)
-    scores = weights[:, buckets] @ values + bias
-    exponents = np.exp(scores - scores.max())
-    return np.asarray(exponents / exponents.sum())
+    score = fitted.urgent[buckets] @ values + fitted.urgent_bias
+    return float(1 / (1 + np.exp(-score)))
+
+
+def likeliest_sign(text: str) -> tuple[str, float]:
+    """The id of the sign that a text in plain letters most likely describes, and its probability.
+
+    What is left of 1 belongs to the other signs and to none.
+    """
+    fitted = _fitted()
+    buckets, values = ngrams(text)
+    scores = fitted.signs[:, buckets % SIGN_BUCKETS] @ values + fitted.signs_bias
+    chances = np.exp(scores - scores.max())
+    chances /= chances.sum()
+    best = max(np.flatnonzero(fitted.ids != NONE), key=lambda at: chances[at])
+    return str(fitted.ids[best]), float(chances[best])
 
 
 def ngrams(text: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -61,9 +75,23 @@ def _ngrams(words: Sequence[str]) -> Iterator[str]:
             yield from ("c" + word[at : at + size] for at in range(len(word) - size + 1))
 
 
+class Fitted(NamedTuple):
+    """Weights and biases of the buckets: whether a text is urgent, and each of `ids` (a row each)."""
+
+    urgent: NDArray[np.float64]
+    urgent_bias: float
+    ids: NDArray[np.str_]
+    signs: NDArray[np.float64]
+    signs_bias: NDArray[np.float64]
+
+
 @functools.cache
-def _fitted() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weights of the buckets (3, BUCKETS) and the bias (3,), in the order of LEVELS."""
+def _fitted() -> Fitted:
     with resources.files(__package__).joinpath("wording.npz").open("rb") as file, np.load(file) as fitted:
-        assert fitted["bias"].shape == (len(LEVELS),)
-        return fitted["weights"] * fitted["step"], fitted["bias"].astype(float)
+        return Fitted(
+            fitted["urgent"] * fitted["urgent_step"],
+            float(fitted["urgent_bias"]),
+            fitted["ids"],
+            fitted["signs"] * fitted["signs_step"],
+            fitted["signs_bias"].astype(float),
+        )

@@ -24,6 +24,7 @@ class Sign:
     Args:
         names: what it is called, by language.
         actions: what to do, by language.
+        others: the same when somebody else is ill than the one who asks.
         readings: ways to express it, each a sequence of patterns that must all occur near one another.
         slight: its level when it is called slight.
         denied: whether the sign is itself a denial ("does not move").
@@ -36,6 +37,7 @@ class Sign:
     level: Level
     names: Mapping[str, str]
     actions: Mapping[str, str]
+    others: Mapping[str, str]
     readings: tuple[tuple[re.Pattern[str], ...], ...]
     slight: Level
     denied: bool
@@ -58,10 +60,9 @@ def _table() -> Mapping[str, Any]:
     return tomllib.loads(resources.files(__package__).joinpath("signs.toml").read_text("utf-8"))
 
 
-def actions(level: Level, *, clinician: bool = False) -> Mapping[str, str]:
-    """What to do, by language: for a clinician, or when no sign says what a question is about."""
-    urgent = "team" if clinician else "unit"
-    return _table()["actions"][urgent if level == "emergency" else "today"]  # type: ignore[no-any-return]
+def actions(key: str) -> Mapping[str, str]:
+    """What to do, by language: an entry of [actions]."""
+    return _table()["actions"][key]  # type: ignore[no-any-return]
 
 
 @functools.lru_cache(maxsize=65536)
@@ -98,6 +99,7 @@ def _sign(row: Mapping[str, Any], words: Mapping[str, str], actions: Mapping[str
         row["level"],
         {"en": row["en"], "es": row["es"]},
         actions[row["action"]],
+        actions[row.get("other", row["action"])],
         tuple(tuple(_pattern(part, words) for part in reading.split(" & ")) for reading in row["readings"]),
         row.get("slight", row["level"]),
         row.get("denied", False),

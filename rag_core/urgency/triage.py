@@ -11,13 +11,15 @@ from ..privacy.find import impersonal
 from ..values.triage import LEVELS, Level, Triage
 from . import frames
 from .asker import is_clinician
-from .learned import probabilities
+from .learned import likeliest_sign, urgency
 from .reading import plain
 from .signs import Sign, actions, signs
 
 NEAR = 110  # characters between the parts of one sign
 # Probability from which wording alone is urgent; tests/benchmarks/fit_urgency.py prints what it costs.
-MIN_URGENT = 0.25
+MIN_URGENT = 0.3
+# Probability from which it names a sign: of those it names in urgent questions, nine in ten are right.
+MIN_SURE = 0.2
 # The same for a general question, in which nobody has the sign now, such as "are ... normal after birth?".
 MIN_URGENT_GENERAL = 0.5
 
@@ -29,8 +31,9 @@ def triage(text: str) -> Triage:
     """How urgent a question is, in English or Spanish.
 
     Rules find signs that are described as present: not denied ("no bleeding"), long past, over, supposed ("what if")
-    or a matter of teaching. Where none is found, a regression fitted on labelled questions weighs the wording, for
-    signs in words that no rule foresees. "routine" means that nothing urgent was found, not that all is well.
+    or a matter of teaching. A regression fitted on labelled questions weighs the wording, for signs in words that no
+    rule foresees: it names one if it is sure of it. Urgent wording without a sign is "same_day". "routine" means that
+    nothing urgent was found, not that all is well.
 
     >>> triage("My waters broke and a rope is hanging out").level
     'emergency'
@@ -39,19 +42,22 @@ def triage(text: str) -> Triage:
     """
     language = "es" if language_of(text) == "es" else "en"
     simple = plain(impersonal(text))  # a record number is no urgent sign, and a redacted name no lesson
-    found = sorted(present(simple), key=lambda pair: LEVELS.index(pair[0]))
-    emergency, same_day, routine = probabilities(simple)
-    worded: Level = "emergency" if emergency >= same_day else "same_day"
-    if 1 - routine < least_urgent(simple):
-        worded = "routine"
-    level = min([worded, *(level for level, _ in found)], key=LEVELS.index)
+    found = present(simple)
+    worded = urgency(simple) >= least_urgent(simple)
+    if worded and all(level != "emergency" for level, _ in found):
+        found += [(sign.level, sign) for sign in _worded(simple) if sign not in (its for _, its in found)]
+    found.sort(key=lambda pair: LEVELS.index(pair[0]))
+    level = found[0][0] if found else "same_day" if worded else "routine"
     if level == "routine":
         return Triage(level, language=language)
-    led = next((sign.actions for its, sign in found if its == level), actions(level))
-    flags = tuple(dict.fromkeys(sign.flag for _, sign in found if sign.flag))
     clinician = is_clinician(simple)
+    flags = tuple(dict.fromkeys(sign.flag for _, sign in found if sign.flag))
+    led = actions("unsure_team" if clinician else "unsure")
+    if found:
+        gravest = found[0][1]
+        led = gravest.others if clinician or frames.is_about_another(simple) else gravest.actions
     if clinician and level == "emergency" and not flags:
-        led = actions(level, clinician=True)
+        led = actions("team")
     names = tuple(sign.names[language] for _, sign in found)
     return Triage(level, names, led[language], language, flags, clinician)
 
@@ -66,6 +72,12 @@ def present(text: str) -> list[tuple[Level, Sign]]:
     if frames.is_lesson(text) or frames.is_general(text):
         return []
     return [(level, sign) for sign in signs() if (level := _level(sign, text)) not in (None, "routine")]
+
+
+def _worded(text: str) -> list[Sign]:
+    """The sign that the wording of a text in plain letters is sure to describe, or none."""
+    name, chance = likeliest_sign(text)
+    return [sign for sign in signs() if sign.id == name and chance >= MIN_SURE]
 
 
 def _level(sign: Sign, text: str) -> Level | None:
