@@ -14,8 +14,6 @@ from ..language.analysis import language_of
 from ..language.maternity import about_others, asks_apart, names_maternity
 from ..prompts.prompt import Sources
 from ..runtime.services import Assessor
-from ..urgency.frames import is_question
-from ..urgency.reading import plain
 from ..values.errors import DataError
 from ..values.evidence import EvidenceScore
 from ..values.message import Message
@@ -30,7 +28,6 @@ LEADING = 5  # passages whose documents are compared
 # Relevance of the best passage that the offline engine needs for an emergency.
 URGENT_SUPPORT = 0.15  # if a passage calls for help
 HELPLESS_SUPPORT = 0.70  # if none does
-WORDED_SUPPORT = 0.60  # for a cry for help in which triage found no sign
 
 
 class Facts(NamedTuple):
@@ -206,8 +203,6 @@ def needed_in_emergency(question: str, hits: Sequence[Hit]) -> float | None:
     if urgent.rank_in(candidates) is not None:
         return URGENT_SUPPORT
     lay_emergency = urgent.triage.level == "emergency" and not urgent.triage.clinician
-    if lay_emergency and urgent.triage.signs and not urgent.is_helped(candidates):
+    if lay_emergency and not urgent.is_helped(candidates):
         return HELPLESS_SUPPORT
-    if lay_emergency and not urgent.triage.signs and not is_question(plain(question)):
-        return WORDED_SUPPORT
     return None

@@ -31,11 +31,11 @@ _PERSON = words(
     r"primigesta|multigesta|puerpera|tuve|me|pari|embarazada de|senora|mujer de \d+"
 )
 _RELATIVE = words(
-    r"(?:my|our|his|her) (?:wife|missus|mrs|girlfriend|fiancee|sister|daughter|friend|cousin|niece|granddaughter|neighbou?r|surrogate|flatmate|mate)(?:-in-law| in law)?|"
-    r"(?:mi|nuestra|su) (?:mujer|esposa|senora|novia|hermana|hija|amiga|prima|sobrina|nieta|nuera|cunada|vecina|companera)|a friend|una amiga"
+    r"(?:my|our|his|her) (?:wife|missus|mrs|girlfriend|fiancee|sister|daughter|friend|cousin|niece|granddaughter|neighbou?r|surrogate|flatmate|mate)(?:-in-law| in law)?s?|"
+    r"(?:mi|nuestra|su) (?:mujer|esposa|senora|novia|hermana|hija|amiga|prima|sobrina|nieta|nuera|cunada|vecina|companera)|a friend|una amiga|mother|patient|madre|paciente|gestante|puerpera"
 )
 _SELF = words(
-    r"i (?:want|keep|feel|felt|think about|hear|cant|could|would|had|gave|have been|took|will)|im|ive|ill|myself|my (?:husband|boyfriend)|"
+    r"i (?:want|keep|feel|felt|think about|hear|cant|could|would|had|gave|have(?! a (?:newborn|baby))|took|will)|im|ive|ill|myself|my (?:husband|boyfriend)|"
     r"quiero|quisiera|tengo|siento|estoy|oigo|pienso|me (?:voy|quiero|dan|da|tome|pego|pega)|mi (?:marido|esposo|novio)|tuve|pari|di a luz"
 )
 _NOW = words(
@@ -77,7 +77,7 @@ _DENIAL = re.compile(
 )
 _SLIGHT = words(
     r"mild|slight(?:ly)?|light(?:ly)?|a (?:bit|little|tiny)|little bit|tiny|faint(?:ly)? pink|pinkish|small|minor|dull|gradual\w*|normal|usual|leves?|liger[ao]s?|"
-    r"poquit[oa]s?|un poc[oa]|suaves?|gotitas?|un par de gotas|few (?:drops|spots)|rosad\w|normales|picture of|pops into my head|would never"
+    r"poquit[oa]s?|un poc[oa]|suaves?|gotitas?|manchitas?|un par de gotas|few (?:drops|spots)|rosad\w|normales|picture of|pops into my head|would never"
 )
 _PRESENT = words(
     r"now|today|tonight|this (?:morning|afternoon|evening)|last night|suddenly|ahora|hoy|anoche|esta (?:manana|tarde|noche)|de repente"
@@ -100,12 +100,12 @@ def is_general(text: str) -> bool:
 
 def is_about_another(text: str) -> bool:
     """Whether somebody else is ill than the one who asks: a wife, a sister, a friend."""
-    return _RELATIVE.search(text) is not None and not _SELF.search(text)
+    return _RELATIVE.search(text) is not None and not speaks_of_self(text)
 
 
-def is_question(text: str) -> bool:
-    """Whether a text begins as a question about a subject does."""
-    return _GENERAL.match(text) is not None
+def speaks_of_self(text: str) -> bool:
+    """Whether who asks tells of herself: what she has, feels or wants."""
+    return _SELF.search(text) is not None
 
 
 def sentence_around(text: str, start: int, end: int) -> tuple[str, int]:

@@ -46,6 +46,8 @@ def triage(text: str) -> Triage:
     worded = urgency(simple) >= least_urgent(simple)
     if worded and all(level != "emergency" for level, _ in found):
         found += [(sign.level, sign) for sign in _worded(simple) if sign not in (its for _, its in found)]
+    if any(sign.id == "newborn-emergency" for _, sign in found) and not frames.speaks_of_self(simple):
+        found = [pair for pair in found if pair[1].id != "fever"]  # the baby's, not the mother's
     found.sort(key=lambda pair: LEVELS.index(pair[0]))
     level = found[0][0] if found else "same_day" if worded else "routine"
     if level == "routine":
