@@ -8,7 +8,7 @@ from helpers.looping import for_each
 from rag_core.urgency.leading import calls_for, leads_with_action
 from rag_core.urgency.signs import actions, signs
 from rag_core.urgency.triage import triage
-from rag_core.values.triage import LEVELS, Triage
+from rag_core.values.triage import Triage
 
 BREATHING = triage("I am struggling to breathe at rest, 30 weeks")
 MOVEMENTS = triage("Desde anoche casi no siento a mi bebé, 34 semanas")
@@ -60,12 +60,14 @@ def test_help_that_is_late_less_urgent_denied_or_for_something_else_does_not_lea
 @pytest.mark.parametrize("language", ["en", "es"])
 def test_every_action_of_triage_leads(language: str):
     for sign in signs():
-        asked = Triage(sign.level, (sign.names[language],), sign.actions[language], language)
+        for led in (sign.actions, sign.others):
+            asked = Triage(sign.level, (sign.names[language],), led[language], language)
+            assert leads_with_action(asked.action, asked), asked
+    team = Triage("emergency", (), actions("team")[language], language, (), True)
+    assert leads_with_action(team.action, team)
+    for key in ("unsure", "unsure_team"):
+        asked = Triage("same_day", (), actions(key)[language], language)
         assert leads_with_action(asked.action, asked), asked
-    for level in LEVELS[:2]:
-        for clinician in (False, True):
-            action = actions(level, clinician=clinician)[language]
-            assert leads_with_action(action, Triage(level, (), action, language))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from helpers.looping import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import softmax
+from scipy.special import expit, softmax
 
 import rag_core
 from rag_core.data.benchmark import read_builtin
@@ -60,8 +60,8 @@ SIGNS = [
     ("contractions every five minutes at 31 weeks", "labour before 37 weeks"),
     ("contracciones cada cinco minutos, 32 semanas", "parto antes de las 37 semanas"),
     ("BP 172/114 at 36 weeks", "very high blood pressure"),
-    ("our newborn's lips are blue", "newborn blue, limp or not breathing well"),
-    ("mi recién nacido está morado y flácido", "recién nacido azulado, flácido o que no respira bien"),
+    ("our newborn's lips are blue", "a newborn who may be gravely ill"),
+    ("mi recién nacido está morado y flácido", "un recién nacido que puede estar grave"),
     ("my husband choked me last night, I'm 20 weeks", "violence"),
     ("mi pareja me pegó en la barriga, tengo 5 meses", "violencia"),
 ]  # fmt: skip
@@ -176,12 +176,23 @@ def test_any_text_has_a_level(text: str) -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=300))
-def test_probabilities_are_a_softmax_of_the_fitted_scores(text: str) -> None:
-    weights, bias = learned._fitted()
-    row = np.zeros(learned.BUCKETS)
+def test_probabilities_are_those_of_the_fitted_scores(text: str) -> None:
+    fitted = learned._fitted()
+    row, folded = np.zeros(learned.BUCKETS), np.zeros(learned.SIGN_BUCKETS)
     buckets, values = learned.ngrams(plain(text))
     row[buckets] = values
-    assert learned.probabilities(plain(text)) == pytest.approx(softmax(weights @ row + bias))
+    np.add.at(folded, buckets % learned.SIGN_BUCKETS, values)  # n-grams that share a bucket add up
+    assert learned.urgency(plain(text)) == pytest.approx(expit(fitted.urgent @ row + fitted.urgent_bias))
+    chances = softmax(fitted.signs @ folded + fitted.signs_bias)
+    name, chance = learned.likeliest_sign(plain(text))
+    assert chance == pytest.approx(max(chances[fitted.ids != learned.NONE]))
+    assert chance == pytest.approx(chances[list(fitted.ids).index(name)])
+
+
+def test_every_sign_that_is_learned_is_in_the_table() -> None:
+    learnt = set(learned._fitted().ids) - {learned.NONE}
+    assert len(learnt) > 20
+    assert learnt <= {sign.id for sign in signs()}
 
 
 @pytest.mark.parametrize(
@@ -227,15 +238,17 @@ def test_no_test_question_is_among_those_the_model_was_fitted_on() -> None:
 
 
 def test_questions_held_out_from_the_fit_are_rated_right() -> None:
-    """52 of 54 urgent and 9 of 76 routine questions were rated urgent when the wording was fitted."""
+    """53 of 54 urgent and 8 of 76 routine questions were rated urgent when the wording was fitted.
+
+    Of the 50 emergencies 43 were called one, each with its sign; 1 routine question was.
+    """
     path = Settings().data / "urgency" / "dev.jsonl"
     rows = [json.loads(line) for line in path.open(encoding="utf-8")]
-    raised = {
-        routine: [triage(row["text"]).urgent for row in rows if (row["level"] == "routine") == routine]
-        for routine in (True, False)
-    }
-    assert np.mean(raised[False]) >= 0.95
-    assert np.mean(raised[True]) <= 0.13
+    found = {level: [triage(row["text"]).level for row in rows if row["level"] == level] for level in LEVELS}
+    assert np.mean([level != "routine" for level in found["emergency"] + found["same_day"]]) >= 0.95
+    assert np.mean([level == "emergency" for level in found["emergency"]]) >= 0.8
+    assert np.mean([level != "routine" for level in found["routine"]]) <= 0.12
+    assert np.mean([level == "emergency" for level in found["routine"]]) <= 0.03
 
 
 @for_each(
@@ -266,3 +279,84 @@ def test_an_everyday_question_is_routine(question):
 def test_a_plan_or_a_wish_to_harm_is_an_emergency_whatever_it_is_called():
     assert triage("I have intrusive thoughts of hurting my baby").level == "emergency"
     assert triage("they say intrusive thoughts are normal but I want to die").level == "emergency"
+
+
+@pytest.mark.parametrize(
+    ("question", "sign"),
+    [
+        ("siento que no se mueve", "el bebé se mueve menos"),
+        ("siento un cordón entre las piernas", "cordón en la vagina"),
+        ("part of me wants to press the pillow on him", "thoughts of suicide or of harming the baby"),
+        ("she swallowed rat poison, 5 months pregnant", "poisoning or overdose"),
+        ("cnt catch my breth even sat still, 29w", "trouble breathing"),
+        ("my sister gave birth last week and wants to die", "thoughts of suicide or of harming the baby"),
+        ("He grabbed my windpipe until I saw black, 20 weeks", "violence"),  # only by its wording
+    ],
+)
+def test_a_sign_in_unforeseen_words_is_named(question: str, sign: str) -> None:
+    assert sign in triage(question).signs
+
+
+def test_wording_without_a_sign_is_no_more_than_same_day() -> None:
+    found = triage("feels like someone parked a lorry on my ribcage, had baby tuesday")
+    assert (found.level, found.signs) == ("same_day", ())
+    assert found.action.startswith("Phone your midwife or doctor today; if you feel it cannot wait")
+
+
+@given(st.text(max_size=300))
+def test_an_emergency_has_a_sign(text: str) -> None:
+    assert triage(text).signs or triage(text).level != "emergency"
+
+
+@pytest.mark.parametrize(
+    ("question", "action"),
+    [
+        ("my sister has a baby and wants to die", "Stay with her, and do not leave her alone with the baby."),
+        ("I want to die, my sister does not know", "do not stay on your own or alone with the baby."),
+        (
+            "patient 3 weeks postnatal, wants to die",
+            "Stay with her, and do not leave her alone with the baby.",
+        ),
+        ("mi hermana tiene un bebé y quiere morirse", "Quédese con ella y no la deje a solas con el bebé."),
+        ("my sister's boyfriend strangled her", "If she is in danger now, call the emergency number."),
+        (
+            "the cord is hanging out of my vagina",
+            "on the knees, chest down to them, head low and bottom high",
+        ),
+    ],
+)
+def test_the_action_fits_who_is_ill_and_what_happened(question: str, action: str) -> None:
+    assert action in triage(question).action
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "me caí y me golpeé la panza, 30 semanas",
+        "I was kicked in the belly by my toddler, 30 weeks",
+        "I fell down the stairs onto my belly, 30 weeks",
+    ],
+)
+def test_a_fall_or_a_childs_kick_is_no_violence(question: str) -> None:
+    assert triage(question).level == "emergency"
+    assert triage(question).flags == ()
+
+
+@pytest.mark.parametrize(
+    "question", ["mi marido me golpeó en la panza", "I got hit by my husband last night"]
+)
+def test_a_blow_by_the_partner_is_violence(question: str) -> None:
+    assert triage(question).flags == ("violence",)
+
+
+def test_a_fever_is_the_babys_or_the_mothers() -> None:
+    assert triage("bebé de 3 semanas, 38,1, sin tos, come bien").action.startswith("Lleve ahora al bebé")
+    assert triage("I have a fever of 39, my baby was born 5 days ago").action.startswith(
+        "Go to the maternity"
+    )
+
+
+def test_yellow_fluid_from_an_eye_is_no_jaundice() -> None:
+    text = "Mi bebé tiene tres semanas y le sale un líquido amarillo del ojo, ¿qué le pongo?"
+    assert not any("recién nacido" in sign for sign in triage(text).signs)
+    assert triage("my baby is five days old and looks more yellow").urgent
