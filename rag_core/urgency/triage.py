@@ -19,7 +19,7 @@ NEAR = 110  # characters between the parts of one sign
 # Probability from which wording alone is urgent; tests/benchmarks/fit_urgency.py prints what it costs.
 MIN_URGENT = 0.3
 # Probability from which it names a sign: of those it names in urgent questions, nine in ten are right.
-MIN_SURE = 0.2
+MIN_SURE = 0.22
 # The same for a general question, in which nobody has the sign now, such as "are ... normal after birth?".
 MIN_URGENT_GENERAL = 0.5
 
