@@ -79,7 +79,15 @@ def present(text: str) -> list[tuple[Level, Sign]]:
 def _worded(text: str) -> list[Sign]:
     """The sign that the wording of a text in plain letters is sure to describe, or none."""
     name, chance = likeliest_sign(text)
-    return [sign for sign in signs() if sign.id == name and chance >= MIN_SURE]
+    if chance < MIN_SURE:
+        return []
+    return [sign for sign in signs() if sign.id == name and not _is_only_denied(sign, text)]
+
+
+def _is_only_denied(sign: Sign, text: str) -> bool:
+    """Whether a text names a sign, and each time denies it: "no fever, no chills"."""
+    named = [match.start() for reading in sign.readings for match in reading[0].finditer(text)]
+    return not sign.denied and bool(named) and all(frames.is_denied(text, at) for at in named)
 
 
 def _level(sign: Sign, text: str) -> Level | None:

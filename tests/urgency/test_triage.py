@@ -360,3 +360,8 @@ def test_yellow_fluid_from_an_eye_is_no_jaundice() -> None:
     text = "Mi bebé tiene tres semanas y le sale un líquido amarillo del ojo, ¿qué le pongo?"
     assert not any("recién nacido" in sign for sign in triage(text).signs)
     assert triage("my baby is five days old and looks more yellow").urgent
+
+
+def test_a_sign_that_is_denied_is_not_named_by_the_wording() -> None:
+    text = "Di a luz hace 3 semanas y me quema al orinar, no tengo fiebre, ni tiritona"
+    assert triage(text).signs == ("ardor al orinar",)
