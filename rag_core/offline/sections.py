@@ -21,6 +21,7 @@ from ..prompts.prompt import Sources
 from ..runtime.services import Embedder
 from ..values.sources import Source
 from ..values.types import Hit, ModelCall
+from .memory import titles_of, under_title
 from .metered import MeteredEmbedder
 from .quotable import Sentence, quoted, sentences_in
 from .urgent import Urgent
@@ -30,7 +31,6 @@ from .urgent import Urgent
 # SAYS and NAMES, which an urgent question adds for a section that says what to do now, and for a heading with its sign.
 RELEVANCE, PLACE, NEAREST = 1.63, 1.38, 4.21
 SAYS, NAMES = 1.9, 2.0
-TITLE = 0.5  # weight of a title's vector added to those of its sentences, which it says the subject of
 LANGUAGE = 3.0  # a section in another language must be worth more by this; on dev, 1 answer in 100 then is in another
 GAP = 2.0  # a second section may be worth this much less than the first
 ALIKE = (
@@ -171,10 +171,8 @@ class Sections:
             if not said:
                 continue
             vectors = self._embed([one.text for one in said], passage.language)
-            titled = vectors
-            if passage.full_title:
-                titled = vectors + TITLE * self._embed([passage.full_title], passage.language)
-            cosines = (wanted @ _normal(titled).T).astype(float)
+            (title,), _ = titles_of(self._embedder, [passage])
+            cosines = (wanted @ under_title(vectors, title).T).astype(float)
             near = (cosines[:1] + cosines[1:]) / 2
             says = np.array(urgent.directnesses(said), float)
             leading = passage.leading(sources.country)
