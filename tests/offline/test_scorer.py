@@ -17,7 +17,6 @@ from rag_core.offline.memory import term_counts
 from rag_core.offline.scorer import (
     Calibration,
     OfflineScorer,
-    bm25_among,
     feedback,
     read_calibrations,
     smoothed,

@@ -35,9 +35,7 @@ def _spoken(foreign: float, question: str) -> list[str]:
         replace(hit, passage=replace(hit.passage, doc_id=hit.id, language=languages[hit.id]))
         for hit in ranking
     ]
-    return [
-        hit.id for hit in Spread(1, foreign).select(replace(ranking, hits=tuple(hits)), sample_context())
-    ]
+    return [hit.id for hit in Spread(1, foreign).select(replace(ranking, hits=tuple(hits)), sample_context())]
 
 
 def test_a_repeated_document_falls_behind_a_new_one_worth_more_than_its_discounted_share() -> None:
@@ -49,7 +47,10 @@ def test_a_repeated_document_falls_behind_a_new_one_worth_more_than_its_discount
 
 
 def test_a_passage_in_another_language_than_the_question_counts_less() -> None:
-    english, spanish = "When is anti-D given to a pregnant woman?", "¿Cuándo se pone la anti-D a la embarazada?"
+    english, spanish = (
+        "When is anti-D given to a pregnant woman?",
+        "¿Cuándo se pone la anti-D a la embarazada?",
+    )
     # shares of the range 4: 1, 0.75, 0
     assert _spoken(1.0, english) == ["first", "second", "third"]
     assert _spoken(0.8, english) == ["first", "second", "third"]  # 0.8, 0.75, 0
