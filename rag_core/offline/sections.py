@@ -37,7 +37,7 @@ ALIKE = (
     0.9  # lowest cosine at which two sections say the same; on dev, less than 0.9 loses sections that answer
 )
 SAME = 0.82  # the same of two sentences
-MOST = 2  # sections quoted
+MOST = 2  # sections quoted, unless a question has more parts, each with its own
 MIN_COSINE = 0.52  # lowest cosine of the nearest sentence if nobody rated the sections
 
 _BETWEEN_NAMES = re.compile(r"[,()/]|\b(?:and|others|colleagues|y|e|colaboradores)\b")  # of an organisation
@@ -126,6 +126,7 @@ class Sections:
         acting = (i for i in order if sections[i].says.any() and sections[i].hit.passage.language == spoken)
         first = next(acting, None)
         chosen = [*dict.fromkeys(totals.argmax(axis=0).tolist() if first is None else [first])]
+        most = max(MOST, len(chosen))
         if not urgent.is_delicate:
             chosen += [
                 i
@@ -134,7 +135,7 @@ class Sections:
                 and whole[i] >= whole[order[0]] - GAP
                 and _goes_with(sections[i], sections[chosen[0]])
             ]
-        return [sections[i] for i in chosen[:MOST]]
+        return [sections[i] for i in chosen[:most]]
 
     def closest(
         self, question: str, sentences: Sequence[Sentence], most: int, skip: int = 0
