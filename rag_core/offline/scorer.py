@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.analysis import SHORT_QUESTION, language_of, tokens
+from ..language.analysis import SHORT_QUESTION, language_of, query_tokens, tokens
 from ..values.errors import DataError
 from ..values.message import Message
 from ..values.types import Hit, ModelCall, Passage, Scale
@@ -237,17 +237,19 @@ class OfflineScorer:
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
         """One score per hit, in order, and the call.
 
-        The sum of the cosines of the best sentence under its title and of the passage, and the similarity word by
-        word, each standardised, plus half the feedback score; the result is smoothed over neighbouring passages.
-        Scores are comparable among these hits only, so no threshold applies.
+        The sum of BM25 among the hits, the cosines of the best sentence under its title and of the passage, and the
+        similarity word by word, each standardised, plus half the feedback score; the result is smoothed over
+        neighbouring passages. Scores are comparable among these hits only, so no threshold applies.
         """
         compared = self._compare(query, [hit.passage for hit in hits])
         call = ModelCall("rerank", self.name, compared.tokens, 0, 0.0, "tokenizer")
         if not hits:
             return [], call
         terms = [term_counts(hit.passage.indexed_text, hit.passage.language) for hit in hits]
+        asked = query_tokens(query, _languages(hits), self.embedder.read(query))
+        lexical = bm25_among(dict.fromkeys(asked, 1.0), terms)
         words = np.array([self._words(query, hit.passage) for hit in hits])
-        parts = (compared.titled, compared.cosines, words)
+        parts = (lexical, compared.titled, compared.cosines, words)
         own = standardised(np.sum([standardised(part) for part in parts], axis=0))
         vectors = compared.vectors
         return smoothed(own + FEEDBACK * feedback(own, terms, vectors), vectors).tolist(), call

@@ -17,6 +17,7 @@ from rag_core.offline.memory import term_counts
 from rag_core.offline.scorer import (
     Calibration,
     OfflineScorer,
+    bm25_among,
     feedback,
     read_calibrations,
     smoothed,
@@ -43,10 +44,11 @@ class TestTheOfflineScorer:
     def test_is_its_three_parts_with_feedback_smoothed(self, scorer, minilm):
         (question,), _ = minilm.embed([QUESTION])
         vectors, _ = minilm.embed(TEXTS, "passage")  # each text is one sentence
+        terms = ["anti", "d", "immunoglobulin", "given", "rhesus", "negat", "woman"]  # snowball stems
         held = [term_counts(text, "en") for text in TEXTS]
         cosine = standardised((vectors @ question).astype(float))
         words = standardised(np.array([scorer.pieces.similarity(QUESTION, text) for text in TEXTS]))
-        own = standardised(2 * cosine + words)
+        own = standardised(standardised(bm25_among(dict.fromkeys(terms, 1.0), held)) + 2 * cosine + words)
         expected = smoothed(own + 0.5 * feedback(own, held, vectors), vectors)
         assert scorer.score(QUESTION, HITS)[0] == pytest.approx(list(expected), abs=1e-3)
 
