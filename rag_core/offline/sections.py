@@ -25,6 +25,7 @@ from .memory import titles_of, under_title
 from .metered import MeteredEmbedder
 from .quotable import Sentence, quoted, sentences_in
 from .urgent import Urgent
+from .weeks import is_about, week_of
 
 # A section is worth RELEVANCE · log-odds of its relevance + PLACE / rank + NEAREST · cosine of its nearest sentence to the
 # question: the weights that make a section of grade 2 likeliest, fitted on dev by tests/benchmarks/fit_sections.py. So are
@@ -102,7 +103,8 @@ class Sections:
         """The sections to quote, best first; empty when none is good enough.
 
         The best for each part of the question; where that is one, also a second that is nearly as good, in the same
-        language. For an urgent question, only sections that name its sign, and first one that says what to do now.
+        language. For an urgent question, only sections that name its sign, and first one that says what to do now. A heading
+        that names other weeks of pregnancy than the question's speaks against its section.
 
         Args:
             relevance: of each source, 0 to 1; None if nobody rated them. Then MIN_COSINE decides.
@@ -116,6 +118,9 @@ class Sections:
             sections = [one for one in sections if urgent.concerns(one.sentences)]
         if urgent.is_delicate:
             sections = [one for one in sections if one.says.any()]
+        if (week := week_of(question)) is not None:
+            fitting = [one for one in sections if is_about(one.hit.passage.heading, week)]
+            sections = fitting or sections  # the week may be beside the question
         if not sections:
             return []
         totals = np.array([one.near.max(axis=1) for one in sections]) * NEAREST  # (sections, parts)
