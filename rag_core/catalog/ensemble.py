@@ -26,7 +26,7 @@ from .recipe import Preset, Recipe
 ENSEMBLE = Recipe(
     name="ensemble",
     title="Ensemble",
-    summary="Searches with the question and a rewrite, by keywords and by embedding, fuses all by rank, reranks, then spreads over documents.",
+    summary="Searches with the question and a rewrite, by keywords and by embedding, fuses all by rank, reranks, then prefers new documents and the question's language.",
     source="Ours: chosen on the dev questions of the built-in set and of NFCorpus; no paper proposes this combination.",
     controls=(
         Templates(
@@ -71,6 +71,12 @@ ENSEMBLE = Recipe(
             label="passages reranked",
             limit="the reranking limit of {value}",
         ),
+        share(
+            "foreign_weight",
+            0.8,
+            "Worth of a passage in another language than the question's, as a share of its own; 1 for no difference.",
+            label="weight of other languages",
+        ),
         count("k_final", 8, "Passages given to the answer.", label="passages used", limit=USED),
         ANSWER_PROMPT,
     ),
@@ -91,4 +97,9 @@ def _stages(c: Mapping[str, Any]) -> tuple[Stage, ...]:
     ]
     if c["rerank"]:
         stages += [Top(c["k_rerank"], "k_rerank"), Rerank()]
-    return (*stages, Spread(), Top(c["k_final"], "k_final"), Generate(c["answer_prompt"]))
+    return (
+        *stages,
+        Spread(foreign=c["foreign_weight"]),
+        Top(c["k_final"], "k_final"),
+        Generate(c["answer_prompt"]),
+    )

@@ -45,12 +45,21 @@ def summary(scores: Mapping[str, AnswerScores], *, builtin: bool) -> None:
     heads = "".join(f" {NAMES[verdict]}" for verdict in COVERED)
     say(f"  {'':<16}{heads} outside")
     for label, one in found.items():
-        cells = "".join(f" {_mean(one.covered.share(verdict)):>{len(NAMES[verdict])}}" for verdict in COVERED)
-        right = _mean(one.outside.share("abstained_rightly"))
-        say(f"  {label:<16}{cells} {right:>7}", hang=16)
+        _line(label, one)
+        for name, verdicts in scores[label].baselines.items():
+            _line(f"  {name}", verdicts.everything)
     paragraph("Outside: share of those questions that were abstained on.")
+    paragraph(
+        "Top section, two sections: what the answer would be if it quoted the first passage, or the first two in the "
+        "language of the question."
+    )
     authors = "language models, and no clinician has reviewed them" if builtin else "the set's authors"
     paragraph(f"Verdicts compare words with statements written by {authors}.")
+
+
+def _line(label: str, one: VerdictGroup) -> None:
+    cells = "".join(f" {_mean(one.covered.share(verdict)):>{len(NAMES[verdict])}}" for verdict in COVERED)
+    say(f"  {label:<16}{cells} {_mean(one.outside.share('abstained_rightly')):>7}", hang=16)
 
 
 def listing(report: AnswerReport) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..data.answer_set import AnswerSet
 from ..values.errors import RagError
 from ..values.trace import Trace
 from ..values.types import Cost, ModelCall
+from .baselines import BASELINES
 from .judge import Judgement
 from .statistics import Interval, interval, wilson
 from .support import AnswerCheck
@@ -24,6 +25,7 @@ class CheckedAnswer:
         judgement: the judge's scores, or the error that prevented them; None without a judge.
         judge_calls: the judge's model calls.
         assessment: by the data's judged answers; None for a question without one.
+        baselines: the same of the answer that each of `baselines.BASELINES` makes of its passages.
     """
 
     trace: Trace
@@ -31,6 +33,7 @@ class CheckedAnswer:
     judgement: Judgement | RagError | None = None
     judge_calls: tuple[ModelCall, ...] = ()
     assessment: Assessment | None = None
+    baselines: Mapping[str, Assessment] = field(default_factory=dict)
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
@@ -128,6 +131,7 @@ class AnswerScores:
         valid_citations: markers that name a passage the model was shown.
         judge: None without a judge.
         verdicts: None without judged answers.
+        baselines: the verdicts on the answers of each baseline; empty without judged answers.
         cost_usd: US dollars of all answers, failed and interrupted ones included, without the judge; None when
             a price is unknown.
     """
@@ -144,6 +148,7 @@ class AnswerScores:
     abstention: AbstentionScores
     judge: JudgeScores | None
     verdicts: VerdictScores | None
+    baselines: Mapping[str, VerdictScores]
     cost_usd: float | None
 
     @classmethod
@@ -182,6 +187,9 @@ class AnswerScores:
             abstention=score_abstentions(outcomes, unanswerable),
             judge=JudgeScores.of(outcomes) if judging else None,
             verdicts=_verdicts(outcomes, answer_set) if answer_set else None,
+            baselines={name: _verdicts(outcomes, answer_set, name) for name in BASELINES}
+            if answer_set
+            else {},
             cost_usd=Cost.of(calls).usd,
         )
 
@@ -219,6 +227,7 @@ class AnswerScores:
             "abstention": self.abstention.as_json(),
             "judge": self.judge.as_json() if self.judge else None,
             "verdicts": self.verdicts.as_json() if self.verdicts else None,
+            "baselines": {name: verdicts.as_json() for name, verdicts in self.baselines.items()},
             "cost_usd": self.cost_usd,
         }
 
@@ -240,11 +249,15 @@ def score_abstentions(outcomes: Mapping[str, Outcome], unanswerable: Collection[
     )
 
 
-def _verdicts(outcomes: Mapping[str, Outcome], answer_set: AnswerSet) -> VerdictScores:
-    """The verdicts on the outcomes of questions with a judged answer."""
+def _verdicts(outcomes: Mapping[str, Outcome], answer_set: AnswerSet, baseline: str = "") -> VerdictScores:
+    """The verdicts on the outcomes of questions with a judged answer, or on those of a baseline."""
     rows: dict[str, Assessment | RagError] = {}
     for identity, outcome in outcomes.items():
-        one = outcome.assessment if isinstance(outcome, CheckedAnswer) else outcome
+        one: Assessment | RagError | None
+        if not isinstance(outcome, CheckedAnswer):
+            one = outcome
+        else:
+            one = outcome.baselines.get(baseline) if baseline else outcome.assessment
         if identity in answer_set.answers and one is not None:
             rows[identity] = one
     return VerdictScores.of(rows, answer_set)

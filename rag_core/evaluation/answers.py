@@ -31,6 +31,7 @@ from ..values.trace import Trace
 from ..values.types import ModelCall
 from ..values.visible import as_json
 from .answer_scores import AnswerScores, CheckedAnswer, Outcome
+from .baselines import BASELINES, answer_by
 from .judge import judge
 from .support import check
 from .verdicts import assess
@@ -257,7 +258,13 @@ def _row_as_json(question: Question, outcome: Outcome) -> dict[str, Any]:
 def _assessed(outcome: Outcome, judged: JudgedAnswer, relevant: Collection[str]) -> Outcome:
     if isinstance(outcome, RagError):
         return outcome
-    return replace(outcome, assessment=assess(judged, outcome.trace, relevant))
+    return replace(
+        outcome,
+        assessment=assess(judged, outcome.trace, relevant),
+        baselines={
+            name: assess(judged, answer_by(pick, outcome.trace), relevant) for name, pick in BASELINES.items()
+        },
+    )
 
 
 def _all_calls(outcome: Outcome) -> tuple[ModelCall, ...]:

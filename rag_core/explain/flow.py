@@ -24,7 +24,7 @@ TITLES = {
     "MaxFusion": Message("Fusion"),
     "Rerank": Message("Reranking"),
     "Top": Message("Cut"),
-    "Spread": Message("Variety of documents"),
+    "Spread": Message("Variety and language"),
     "Mmr": Message("MMR"),
     "LlmRerank": Message("Judge"),
     "Blend": Message("S_final"),

@@ -29,7 +29,7 @@ from ..indexing import (
     write_shipped,
 )
 from ..language.analysis import LANGUAGES
-from ..offline.memory import sentences_of
+from ..offline.memory import compared_texts
 from ..runtime.services import Embedder
 from ..values.errors import DataError, StorageError
 from ..values.message import Message
@@ -113,7 +113,7 @@ def vector_texts(
     embedder: Embedder,
     enricher: Enricher,
 ) -> dict[Path, dict[str, LanguageText]]:
-    """The texts to embed: every passage of the documents, plain and with its context, and every sentence.
+    """The texts to embed: every passage of the documents, plain and with its context, every sentence and title.
 
     Args:
         plain: the passages of the documents, in order, without contexts.
@@ -125,7 +125,7 @@ def vector_texts(
         (passage.indexed_text, passage.language)
         for passage in (*plain, *_with_contexts(documents, plain, enricher))
     ]
-    sentences = [(text, passage.language) for passage in plain for text in sentences_of(passage)]
+    sentences = [(text, passage.language) for passage in plain for text in compared_texts(passage)]
     files = shipped_files(data / "vectors", embedder.weights)
     return {
         path: {embedder.read(*text): text for text in texts}

@@ -27,7 +27,7 @@ from ..indexing import (
     no_progress,
     read_path,
 )
-from ..offline.memory import sentences_of
+from ..offline.memory import compared_texts
 from ..values.errors import (
     ConfigError,
     DataError,
@@ -342,7 +342,7 @@ def finish_indexing(
 
 
 def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, progress: Progress) -> None:
-    """Store the vectors of a corpus's sentences, and of its passages without context, for the offline engine.
+    """Store the vectors of a corpus's sentences and titles, and of its passages without context, for the offline engine.
 
     Large corpora are left out: their sentences are embedded when a question first finds them.
     """
@@ -354,7 +354,7 @@ def embed_sentences(index: CorpusIndex, engines: Engines, settings: Settings, pr
         vector_files(settings, reader.weights)[0], reader, vector_files(settings, reader.weights)[1]
     )
     texts = [(passage.indexed_text, passage.language) for passage in passages]
-    texts += [(text, passage.language) for passage in passages for text in sentences_of(passage)]
+    texts += [(text, passage.language) for passage in passages for text in compared_texts(passage)]
     with suppress(StorageError):  # they are embedded when a question first finds them
         cache.vectors(texts, lambda done, total: progress("sentences", done, total))
 

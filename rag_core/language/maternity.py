@@ -16,8 +16,8 @@ _MATERNITY = re.compile(
     re.IGNORECASE,
 )
 _OTHERS = re.compile(
-    r"(?<!\w)(?:m[ae]n|males?|husband|his|prostate|menopaus\w*|teenagers?|child|children|toddlers?|my son|school|"
-    r"(?:at|age|aged|over) [3-9]\d|[3-9]\d-year-old|(?:[a-z]+|\d+)-(?:months?|years?)-old|dog|puppy|cat|hombres?|marido|"
+    r"(?<!\w)(?:m[ae]n|males?|his|prostate|menopaus\w*|teenagers?|child|children|toddlers?|my son|school|"
+    r"(?:at|age|aged|over) [3-9]\d|[3-9]\d-year-old|(?:[a-z]+|\d+)-(?:months?|years?)-old|dog|puppy|cat|hombres?|para [eé]l|"
     r"pr[oó]stata|menopausia|adolescentes?|juvenil|niñ[oa]s?|mi hij[oa]|colegio|perr[oa]|gat[oa])(?!\w)",
     re.IGNORECASE,
 )

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from ..language.analysis import language_of
 from ..language.maternity import about_others, asks_apart, names_maternity
+from ..language.questions import continues_another
 from ..prompts.prompt import Sources
 from ..runtime.services import Assessor
 from ..values.errors import DataError
-from ..values.evidence import EvidenceScore
+from ..values.evidence import EvidenceScore, Scope
 from ..values.message import Message
 from ..values.types import Hit
 from .naming import Named, Naming
@@ -146,10 +147,12 @@ class PassageEvidence:
         if urgent is not None and (offline or urgent == URGENT_SUPPORT):
             return EvidenceScore(best, urgent if offline else 0.0)
         least = self._fitted.offline if offline else self._fitted.model
-        return EvidenceScore(
-            self._fitted.calibration(self.facts(question, hits, relevance)),
-            least.get(language_of(question), least["en"]),
-        )
+        needed = least.get(language_of(question), least["en"])
+        facts = self.facts(question, hits, relevance)
+        if facts.spread == 1.0 and continues_another(question):
+            return EvidenceScore(0.0, needed, "continuation")
+        scope: Scope = "another_patient" if facts.others else "another_matter" if facts.apart else ""
+        return EvidenceScore(self._fitted.calibration(facts), needed, scope)
 
     def facts(self, question: str, hits: Sequence[Hit], relevance: Sequence[float]) -> Facts:
         """What the score is computed from.

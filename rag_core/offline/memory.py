@@ -16,6 +16,7 @@ from .quotable import sentences_in
 
 CACHE_SIZE = 32_768  # vectors; at 384 dimensions 50 MB
 CACHED_TERMS = 8192  # texts
+TITLE = 0.5  # weight of a title's vector added to those of its sentences, which it says the subject of
 
 Stored = Callable[[Sequence[str]], Mapping[str, Vectors]]  # texts as read -> (d,) vectors, of those stored
 
@@ -88,9 +89,41 @@ class RememberingEmbedder:
 
 
 def sentences_of(passage: Passage) -> tuple[str, ...]:
-    """The sentences of a passage, as answers quote them; their vectors are made at indexing."""
+    """The sentences of a passage, as answers quote them."""
     found = sentences_in(1, passage.text, passage.full_title, passage.language)
     return tuple(sentence.text for sentence in found)
+
+
+def compared_texts(passage: Passage) -> tuple[str, ...]:
+    """What the offline engine embeds of a passage besides all of it: its sentences and, if it has one, its title."""
+    return (*sentences_of(passage), *filter(None, [passage.full_title]))
+
+
+def under_title(sentences: Vectors, title: Vectors) -> Vectors:
+    """(n, d) vectors of n sentences read under their title, L2-normalised: "Take it at night" is about its subject.
+
+    On the dev questions the sentence nearest to the question is then more often the one that answers it (0.67 of 333
+    sections; 0.62 without the title).
+
+    Args:
+        title: (d,) its vector; see `titles_of`.
+    """
+    titled = sentences + TITLE * title
+    normal: Vectors = titled / np.linalg.norm(titled, axis=-1, keepdims=True).clip(1e-9)
+    return normal
+
+
+def titles_of(embedder: Embedder, passages: Sequence[Passage]) -> tuple[Vectors, tuple[ModelCall, ...]]:
+    """(n, d) vectors of the titles of n passages, zeros where there is none, and the calls for those embedded now."""
+    rows = [row for row, passage in enumerate(passages) if passage.full_title]
+    if not rows:
+        return np.zeros((len(passages), 1), np.float32), ()
+    vectors, calls = embedder.embed(
+        [passages[row].full_title for row in rows], "passage", [passages[row].language for row in rows]
+    )
+    found = np.zeros((len(passages), vectors.shape[1]), np.float32)
+    found[rows] = vectors
+    return found, calls
 
 
 @functools.lru_cache(maxsize=CACHED_TERMS)

@@ -23,7 +23,7 @@ from ..language.analysis import SHORT_QUESTION, language_of, query_tokens, token
 from ..values.errors import DataError
 from ..values.message import Message
 from ..values.types import Hit, ModelCall, Passage, Scale
-from .memory import RememberingEmbedder, sentences_of, term_counts
+from .memory import RememberingEmbedder, sentences_of, term_counts, titles_of, under_title
 from .word_pieces import WordPieces
 
 Scores = NDArray[np.float64]
@@ -237,9 +237,9 @@ class OfflineScorer:
     def score(self, query: str, hits: Sequence[Hit]) -> tuple[list[float], ModelCall]:
         """One score per hit, in order, and the call.
 
-        The sum of BM25 among the hits, the cosines of the best sentence and of the passage, and the similarity
-        word by word, each standardised, plus half the feedback score; the result is smoothed over neighbouring
-        passages. Scores are comparable among these hits only, so no threshold applies.
+        The sum of BM25 among the hits, the cosines of the best sentence under its title and of the passage, and the
+        similarity word by word, each standardised, plus half the feedback score; the result is smoothed over
+        neighbouring passages. Scores are comparable among these hits only, so no threshold applies.
         """
         compared = self._compare(query, [hit.passage for hit in hits])
         call = ModelCall("rerank", self.name, compared.tokens, 0, 0.0, "tokenizer")
@@ -249,7 +249,7 @@ class OfflineScorer:
         asked = query_tokens(query, _languages(hits), self.embedder.read(query))
         lexical = bm25_among(dict.fromkeys(asked, 1.0), terms)
         words = np.array([self._words(query, hit.passage) for hit in hits])
-        parts = (lexical, compared.sentences, compared.cosines, words)
+        parts = (lexical, compared.titled, compared.cosines, words)
         own = standardised(np.sum([standardised(part) for part in parts], axis=0))
         vectors = compared.vectors
         return smoothed(own + FEEDBACK * feedback(own, terms, vectors), vectors).tolist(), call
@@ -314,13 +314,20 @@ class OfflineScorer:
         embedded, others = self.embedder.embed(
             [text for texts in sentences for text in texts], "passage", spoken
         )
-        cosines = embedded @ question if passages else np.zeros(0)
-        ends = np.cumsum([len(texts) for texts in sentences])
+        headings, titles = titles_of(self.embedder, passages)
+        apart = np.split(embedded, np.cumsum([len(texts) for texts in sentences])[:-1]) if passages else []
         return _Compared(
-            np.array([part.max() for part in np.split(cosines, ends)[:-1]], float),
+            np.array([(one @ question).max() for one in apart], float),
+            np.array(
+                [
+                    (under_title(one, title) @ question).max()
+                    for one, title in zip(apart, headings, strict=True)
+                ],
+                float,
+            ),
             (vectors @ question if passages else np.zeros(0)).astype(float),
             vectors,
-            sum(call.input_tokens for call in (*calls, *more, *others)),
+            sum(call.input_tokens for call in (*calls, *more, *others, *titles)),
         )
 
 
@@ -329,12 +336,14 @@ class _Compared(NamedTuple):
 
     Args:
         sentences: (passages,) highest cosine to a sentence.
+        titled: (passages,) the same, each sentence read under its title.
         cosines: (passages,) cosine to the passage.
         vectors: (passages, d) the passages' embeddings.
         tokens: number of tokens embedded now; the rest was embedded before.
     """
 
     sentences: Scores
+    titled: Scores
     cosines: Scores
     vectors: NDArray[np.float32]
     tokens: int

@@ -21,23 +21,24 @@ from ..prompts.prompt import Sources
 from ..runtime.services import Embedder
 from ..values.sources import Source
 from ..values.types import Hit, ModelCall
+from .memory import titles_of, under_title
 from .metered import MeteredEmbedder
 from .quotable import Sentence, quoted, sentences_in
 from .urgent import Urgent
+from .weeks import is_about, week_of
 
 # A section is worth RELEVANCE · log-odds of its relevance + PLACE / rank + NEAREST · cosine of its nearest sentence to the
 # question: the weights that make a section of grade 2 likeliest, fitted on dev by tests/benchmarks/fit_sections.py. So are
 # SAYS and NAMES, which an urgent question adds for a section that says what to do now, and for a heading with its sign.
 RELEVANCE, PLACE, NEAREST = 1.63, 1.38, 4.21
 SAYS, NAMES = 1.9, 2.0
-TITLE = 0.5  # weight of a title's vector added to those of its sentences, which it says the subject of
 LANGUAGE = 3.0  # a section in another language must be worth more by this; on dev, 1 answer in 100 then is in another
 GAP = 2.0  # a second section may be worth this much less than the first
 ALIKE = (
     0.9  # lowest cosine at which two sections say the same; on dev, less than 0.9 loses sections that answer
 )
 SAME = 0.82  # the same of two sentences
-MOST = 2  # sections quoted
+MOST = 2  # sections quoted, unless a question has more parts, each with its own
 MIN_COSINE = 0.52  # lowest cosine of the nearest sentence if nobody rated the sections
 
 _BETWEEN_NAMES = re.compile(r"[,()/]|\b(?:and|others|colleagues|y|e|colaboradores)\b")  # of an organisation
@@ -102,7 +103,8 @@ class Sections:
         """The sections to quote, best first; empty when none is good enough.
 
         The best for each part of the question; where that is one, also a second that is nearly as good, in the same
-        language. For an urgent question, only sections that name its sign, and first one that says what to do now.
+        language. For an urgent question, only sections that name its sign, and first one that says what to do now. A heading
+        that names other weeks of pregnancy than the question's speaks against its section.
 
         Args:
             relevance: of each source, 0 to 1; None if nobody rated them. Then MIN_COSINE decides.
@@ -116,6 +118,9 @@ class Sections:
             sections = [one for one in sections if urgent.concerns(one.sentences)]
         if urgent.is_delicate:
             sections = [one for one in sections if one.says.any()]
+        if (week := week_of(question)) is not None:
+            fitting = [one for one in sections if is_about(one.hit.passage.heading, week)]
+            sections = fitting or sections  # the week may be beside the question
         if not sections:
             return []
         totals = np.array([one.near.max(axis=1) for one in sections]) * NEAREST  # (sections, parts)
@@ -126,6 +131,7 @@ class Sections:
         acting = (i for i in order if sections[i].says.any() and sections[i].hit.passage.language == spoken)
         first = next(acting, None)
         chosen = [*dict.fromkeys(totals.argmax(axis=0).tolist() if first is None else [first])]
+        most = max(MOST, len(chosen))
         if not urgent.is_delicate:
             chosen += [
                 i
@@ -134,7 +140,7 @@ class Sections:
                 and whole[i] >= whole[order[0]] - GAP
                 and _goes_with(sections[i], sections[chosen[0]])
             ]
-        return [sections[i] for i in chosen[:MOST]]
+        return [sections[i] for i in chosen[:most]]
 
     def closest(
         self, question: str, sentences: Sequence[Sentence], most: int, skip: int = 0
@@ -171,10 +177,8 @@ class Sections:
             if not said:
                 continue
             vectors = self._embed([one.text for one in said], passage.language)
-            titled = vectors
-            if passage.full_title:
-                titled = vectors + TITLE * self._embed([passage.full_title], passage.language)
-            cosines = (wanted @ _normal(titled).T).astype(float)
+            (title,), _ = titles_of(self._embedder, [passage])
+            cosines = (wanted @ under_title(vectors, title).T).astype(float)
             near = (cosines[:1] + cosines[1:]) / 2
             says = np.array(urgent.directnesses(said), float)
             leading = passage.leading(sources.country)

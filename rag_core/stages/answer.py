@@ -217,7 +217,12 @@ def _too_weak(question: str, hits: Sequence[Hit], ctx: Context) -> str:
     if found is None:
         ctx.warn(messages.EVIDENCE_OUT_OF_TIME)
         return ""
-    return "" if found.enough else messages.not_enough(detect_language(question), found.score, found.needed)
+    if found.enough:
+        return ""
+    spoken = detect_language(question)
+    if found.scope:
+        return messages.beyond(spoken, found.scope)
+    return messages.not_enough(spoken, found.score, found.needed)
 
 
 def _abstention(language: str, reason: str, near: tuple[Suggestion, ...], evidence: str = "") -> Answer:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..language.analysis import detect_language
 from ..prompts.replies import COMPLETE, TOO_LONG
+from ..values.evidence import Scope
 from ..values.jurisdictions import name_of
 from ..values.message import Message
 from ..values.profile import LANGUAGE_NAMES
@@ -28,6 +29,20 @@ NONE_ANSWERS = {
 NOT_ENOUGH = {
     "en": "The evidence in these passages scores {score:.2f}; an answer needs at least {needed:.2f}.",
     "es": "La evidencia de estos pasajes alcanza {score:.2f}; una respuesta necesita al menos {needed:.2f}.",
+}
+BEYOND: Mapping[Scope, Mapping[str, str]] = {
+    "another_patient": {
+        "en": "The question seems to be about somebody whom these documents do not cover.",
+        "es": "La pregunta parece ser sobre alguien de quien no tratan estos documentos.",
+    },
+    "another_matter": {
+        "en": "The question asks for something, such as a price, a product or papers, that no passage found tells.",
+        "es": "La pregunta pide algo, como un precio, un producto o un trámite, que ningún pasaje encontrado dice.",
+    },
+    "continuation": {
+        "en": "This seems to continue another question, but each is answered by itself. What is it about? Ask it whole.",
+        "es": "Parece la continuación de otra pregunta, pero cada una se responde por separado. ¿De qué trata? Escríbala completa.",
+    },
 }
 BELOW_THRESHOLD = {
     "en": "The best passage reaches {best:.3f}, which is below the threshold θ = {theta:g}.",
@@ -147,6 +162,11 @@ def not_enough(language: str, score: float, needed: float) -> str:
     return _in(language, NOT_ENOUGH).format(score=math.floor(100 * score) / 100, needed=needed)
 
 
+def beyond(language: str, scope: Scope) -> str:
+    """Why an answer abstains: the question is beyond the passages."""
+    return _in(language, BEYOND[scope])
+
+
 def below_threshold(language: str, best: float, theta: float) -> str:
     """Why a threshold dropped every passage."""
     return _in(language, BELOW_THRESHOLD).format(best=best, theta=theta)
@@ -240,7 +260,7 @@ def _name(language: str, of: str) -> str:
     return IN_SPANISH.get(of, of) if language == "es" else LANGUAGE_NAMES.get(of, of)
 
 
-def _in(language: str, texts: dict[str, str]) -> str:
+def _in(language: str, texts: Mapping[str, str]) -> str:
     return texts.get(language, texts["en"])
 
 

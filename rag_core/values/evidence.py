@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+# Why passages cannot be enough, whatever they say: the question is about another patient, asks for something that
+# none of them tells, or continues another question.
+Scope = Literal["", "another_patient", "another_matter", "continuation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,10 +17,12 @@ class EvidenceScore:
     Args:
         score: 0 to 1.
         needed: the lowest score for an answer.
+        scope: why the question is beyond the passages; empty if it is not, or if nobody can tell.
     """
 
     score: float
     needed: float
+    scope: Scope = ""
 
     @property
     def enough(self) -> bool:

@@ -12,7 +12,7 @@ from helpers.looping import for_each
 from rank_bm25 import BM25Okapi
 
 from rag_core.catalog import build
-from rag_core.language.analysis import tokens
+from rag_core.language.analysis import query_tokens, tokens
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import Stage
@@ -49,8 +49,9 @@ def test_k1_and_b_are_those_of_rank_bm25(full: Services, k1: float, b: float):
     trace = run(full, "bm25", k1=k1, b=b, k_final=42)
     passages = [hit.passage for hit in full.index.lexical("cats dogs question", 100, 1.5, 0.75)]
     assert len(passages) == 42, "the whole collection"
-    reference = BM25Okapi([tokens(passage.indexed_text, "en") for passage in passages], k1=k1, b=b)
-    expected = dict(zip((p.id for p in passages), reference.get_scores(tokens(QUESTION, "en")), strict=True))
+    reference = BM25Okapi([tokens(one.indexed_text, one.language) for one in passages], k1=k1, b=b)
+    asked = query_tokens(QUESTION, ["en", "es"])
+    expected = dict(zip((p.id for p in passages), reference.get_scores(asked), strict=True))
     assert scores(trace.ranking) == pytest.approx({hit.id: expected[hit.id] for hit in trace.ranking})
 
 

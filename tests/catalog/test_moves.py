@@ -74,6 +74,7 @@ MOVES: dict[tuple[str, str], Move] = {
     ("ensemble", "rrf_k"): Move(0, "scores", base={"rerank": False}),
     ("ensemble", "rerank"): Move(False, "scores"),
     ("ensemble", "k_rerank"): Move(2, "membership"),
+    ("ensemble", "foreign_weight"): Move(0.0, "order"),
     ("ensemble", "k_final"): Move(2, "membership"),
 }
 BRIEFLY = {"system": "Be brief.", "text": "{question}\n{sources}"}

@@ -194,6 +194,9 @@ def test_answers_have_verdicts_where_the_data_has_judged_answers(rag: Rag, beir:
     assert sum(verdicts["all"]["covered"][name]["count"] for name in COVERED) == 2
     assert list(verdicts["languages"]) == ["en"]
     assert verdicts["kinds"]["clear"]["covered"]["n"] == 1
+    assert list(found["strategies"]["bm25"]["baselines"]) == ["top section", "two sections"]
+    for baseline in found["strategies"]["bm25"]["baselines"].values():
+        assert baseline["all"]["covered"]["n"] == 2
     rows = found["answers"]["bm25"]
     assert [row["id"] for row in rows] == ["q1", "new"]
     assert all(row["verdict"] in COVERED and row["answer"] for row in rows)

@@ -149,7 +149,7 @@ class TestReport:
         scores = found["strategies"]["bm25"]
         assert list(scores) == [
             "questions", "answered", "abstained", "failed", "failures", "sentences", "supported", "weak",
-            "unsupported", "support_rate", "citations", "valid_citations", "citation_validity", "abstention", "judge", "verdicts",
+            "unsupported", "support_rate", "citations", "valid_citations", "citation_validity", "abstention", "judge", "verdicts", "baselines",
             "cost_usd",
         ]  # fmt: skip
         assert scores.pop("failures") == {"q2": "bm25: stage Generate failed: down. Wait."}
@@ -163,7 +163,7 @@ class TestReport:
             "questions": 4, "answered": 2, "abstained": 1, "failed": 1,
             "sentences": 3, "supported": 2, "weak": 0, "unsupported": 1, "support_rate": 2 / 3,
             "citations": 4, "valid_citations": 3, "citation_validity": 3 / 4,
-            "judge": None, "verdicts": None, "cost_usd": 3 * 0.25,
+            "judge": None, "verdicts": None, "baselines": {}, "cost_usd": 3 * 0.25,
         }  # fmt: skip
         assert seen == [("checking answers", done, 4) for done in range(5)]
 

@@ -187,7 +187,7 @@ MANY = tuple(
     Document(
         f"{who.lower()}-{n}",
         f"{who} {n}",
-        "en",
+        "es" if who == "Dogs" and n == 0 else "en",
         f"{who} {does}. They like cats, question {n}. {' '.join(OFTEN[:place])}",
     )
     for (place, who), (n, does) in itertools.product(enumerate(WHO), enumerate(DOES))

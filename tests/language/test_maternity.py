@@ -15,6 +15,7 @@ from rag_core.language.maternity import about_others, asks_apart, names_maternit
         ("Backache at 31 weeks", True, False),
         ("My boyfriend scares me since I got pregnant", True, False),
         ("Can my husband come to the birth?", True, False),
+        ("Where can my husband park?", False, False),
         ("Desde que nació mi guagua no duermo", True, False),
         ("infecion de orina enbarasada", True, False),
         ("TXA PPH timing", False, False),

@@ -154,6 +154,30 @@ def test_the_spread_of_passages_over_documents(ids: tuple[str, ...], expected: f
     assert spread([placed(one) for one in ids]) == expected
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "scope"),
+    [
+        ("What helps when men itch?", "Itching is common in pregnancy.", "another_patient"),
+        ("What does a lotion for itching cost?", "Itching is common in pregnancy.", "another_matter"),
+        (CALM, "Itching is common in pregnancy.", ""),
+    ],
+)
+def test_a_question_beyond_the_passages_is_told_why(question: str, text: str, scope: str):
+    assert scored(0.5, question, text).scope == scope
+
+
+def test_the_continuation_of_another_question_is_not_answered_from_passages_that_have_nothing_in_common():
+    apart, together = [placed("a:1"), placed("b:2")], [placed("a:1"), placed("a:2")]
+    for question, hits, scope in (
+        ("And in the second trimester?", apart, "continuation"),
+        ("And in the second trimester?", together, ""),  # of one document: they agree on what it is about
+        ("In the second trimester?", apart, ""),
+    ):
+        found = evidence(Fixed(**{one.id: 0.9 for one in hits})).score(question, hits, offline=True)
+        assert found is not None
+        assert (found.scope, found.enough) == (scope, scope == "")
+
+
 class TestEmergencies:
     HELP = "Heavy bleeding is an emergency: call the emergency number at once."
     BLEEDING = "I am soaking a pad with blood and bleeding badly"
