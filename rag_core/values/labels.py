@@ -1,7 +1,9 @@
 """Relevance labels: High, Medium, Low, by thresholds fitted on judged passages (`data/labels.toml`).
 
-Labels never come from a fused score: RRF values have no scale. The thresholds, and the share of passages
-with each label that were judged relevant, are measured per scorer, model and question language, and do not
+High says that a passage answers the question, not only that it is about the same topic.
+
+Labels never come from a fused score: RRF values have no scale. The thresholds, and the shares of passages
+with each label that answered the question, are measured per scorer, model and question language, and do not
 transfer to other models. An uncalibrated judge is labelled by the scale described in its prompt; scores
 with no inherent meaning (an unknown model's cosine, a cross-encoder's logits) give no label.
 """
@@ -12,7 +14,7 @@ import functools
 import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -25,7 +27,7 @@ LABELS: tuple[Label, ...] = get_args(Label)
 SCORER_NAMES: Mapping[Scorer, str] = {
     "cosine": "cosine similarity to the question",
     "cross_encoder": "cross-encoder score",
-    "offline_scorer": "offline measure of relevance",
+    "offline_scorer": "estimated chance of answering",
     "judge": "judge score",
 }
 
@@ -35,14 +37,16 @@ class Thresholds:
     """The lowest scores for High and Medium, and how often each label was right.
 
     Args:
-        relevant: label -> share of passages with this label that were judged relevant, in [0, 1].
-        judged: label -> number of judged passages behind that share.
+        answered: label -> share of passages with this label that answer the question, in [0, 1].
+        related: label -> share of those that are only related to it.
+        shown: label -> number of passages behind these shares.
     """
 
     high: float
     medium: float
-    relevant: Mapping[Label, float]
-    judged: Mapping[Label, int]
+    answered: Mapping[Label, float] = field(default_factory=dict)
+    related: Mapping[Label, float] = field(default_factory=dict)
+    shown: Mapping[Label, int] = field(default_factory=dict)
 
     def label(self, score: float) -> Label:
         """The label of a score."""
@@ -51,7 +55,7 @@ class Thresholds:
 
 # From the judge's prompt: 0 is unrelated to the question, 50 touches on it, 100 answers it. High is closer to
 # answering than to touching on it; Low does not even touch on it.
-UNCALIBRATED: Mapping[Scorer, Thresholds] = {"judge": Thresholds(0.75, 0.5, {}, {})}
+UNCALIBRATED: Mapping[Scorer, Thresholds] = {"judge": Thresholds(0.75, 0.5)}
 
 
 class LabelRules:
@@ -143,8 +147,9 @@ def _relevance(bounds: Thresholds, scorer: Scorer, score: float, remark: str) ->
         "Low": f"below {bounds.medium:.2f}",
     }[label]
     measured = (
-        f" Of {bounds.judged[label]} judged passages with this label, {bounds.relevant[label]:.0%} were relevant."
-        if bounds.judged
+        f" Of {bounds.shown[label]} passages with this label, {bounds.answered[label]:.0%} answered the question and "
+        f"{bounds.related[label]:.0%} were only related to it."
+        if bounds.shown
         else ""
     )
     rule = f"{label}: {SCORER_NAMES[scorer]} {score:.2f}, {bound}.{measured}{remark}"
@@ -166,8 +171,9 @@ def _thresholds(row: Mapping[str, Any]) -> Thresholds:
     return Thresholds(
         high,
         medium,
-        {name: float(row["relevant"][name]) for name in LABELS},
-        {name: int(row["judged"][name]) for name in LABELS},
+        {name: float(row["answered"][name]) for name in LABELS},
+        {name: float(row["related"][name]) for name in LABELS},
+        {name: int(row["shown"][name]) for name in LABELS},
     )
 
 
