@@ -209,8 +209,8 @@ class Calibrations:
     Args:
         relevance: from `Signals`, by question language; English is the fallback. Relevant and irrelevant passages
             weigh the same in total, so 0.5 assumes both are equally frequent.
-        answers: from `Standing`, for questions in any language. Passages weigh as often as they are shown, so the
-            estimate is a frequency.
+        answers: from `Standing`, for questions in any language. Most of the questions it was fitted on have no
+            answer in the collection, so of passages of those that have one, more answer than it estimates.
     """
 
     relevance: Mapping[str, Calibration]

@@ -24,11 +24,11 @@ from .types import Label, Relevance, Scorer
 
 Rule = Literal["calibrated", "rank"]
 LABELS: tuple[Label, ...] = get_args(Label)
-SCORER_NAMES: Mapping[Scorer, str] = {
-    "cosine": "cosine similarity to the question",
-    "cross_encoder": "cross-encoder score",
-    "offline_scorer": "estimated chance of answering",
-    "judge": "judge score",
+SCORER_NAMES: Mapping[Scorer, Message] = {
+    "cosine": Message("cosine similarity to the question"),
+    "cross_encoder": Message("cross-encoder score"),
+    "offline_scorer": Message("estimated chance of answering"),
+    "judge": Message("judge score"),
 }
 
 
@@ -124,13 +124,14 @@ class LabelRules:
         native = self._thresholds.get(_key(scorer, model, language))
         fitted = native or self._thresholds.get(_key(scorer, model, "en"))
         if fitted:
-            english = "" if native else " Measured on English questions."
-            return [_relevance(fitted, scorer, score, english) for score in scores]
+            remarks = () if native else (Message("Measured on English questions."),)
+            return [_relevance(fitted, scorer, score, *remarks) for score in scores]
         if scorer not in UNCALIBRATED:
             raise ValueError(f"no thresholds for {scorer} scores from {model}")
-        stated = (
-            f" Not calibrated for {model}: the thresholds follow the scale in its prompt, where 0.50 "
-            "touches on the question and 1.00 answers it."
+        stated = Message(
+            "Not calibrated for {model}: the thresholds follow the scale in its prompt, where 0.50 "
+            "touches on the question and 1.00 answers it.",
+            model=model,
         )
         return [_relevance(UNCALIBRATED[scorer], scorer, score, stated) for score in scores]
 
@@ -139,21 +140,37 @@ def _key(scorer: Scorer, model: str, language: str) -> tuple[str, str, str]:
     return scorer, model.partition("@")[0], language
 
 
-def _relevance(bounds: Thresholds, scorer: Scorer, score: float, remark: str) -> Relevance:
-    label = bounds.label(score)
-    bound = {
-        "High": f"at least {bounds.high:.2f}",
-        "Medium": f"from {bounds.medium:.2f} to below {bounds.high:.2f}",
-        "Low": f"below {bounds.medium:.2f}",
-    }[label]
-    measured = (
-        f" Of {bounds.shown[label]} passages with this label, {bounds.answered[label]:.0%} answered the question and "
-        f"{bounds.related[label]:.0%} were only related to it."
-        if bounds.shown
-        else ""
-    )
-    rule = f"{label}: {SCORER_NAMES[scorer]} {score:.2f}, {bound}.{measured}{remark}"
-    return Relevance(label, scorer, score, rule)
+def _relevance(bounds: Thresholds, scorer: Scorer, score: float, *remarks: Message) -> Relevance:
+    label, name = bounds.label(score), SCORER_NAMES[scorer]
+    match label:
+        case "High":
+            rule = Message(
+                "High: {name} {score:.2f}, at least {high:.2f}.", name=name, score=score, high=bounds.high
+            )
+        case "Medium":
+            rule = Message(
+                "Medium: {name} {score:.2f}, from {medium:.2f} to below {high:.2f}.",
+                name=name,
+                score=score,
+                medium=bounds.medium,
+                high=bounds.high,
+            )
+        case "Low":
+            rule = Message(
+                "Low: {name} {score:.2f}, below {medium:.2f}.", name=name, score=score, medium=bounds.medium
+            )
+    said = [rule]
+    if bounds.shown:
+        said.append(
+            Message(
+                "Of {shown} passages with this label, {answered:.0%} answered the question and {related:.0%} "
+                "were only related to it.",
+                shown=bounds.shown[label],
+                answered=bounds.answered[label],
+                related=bounds.related[label],
+            )
+        )
+    return Relevance(label, scorer, score, Message.joined([*said, *remarks], " "))
 
 
 def _rows(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:

@@ -10,8 +10,10 @@ data/labels.toml: label thresholds, per language of the question, over the passa
 the judged questions: High is the lowest score from which at least SHARE_HIGH + MARGIN of them answer the question
 (grade 2), taken over at least FEWEST; Medium the lowest from which at least SHARE_MEDIUM of those below High answer it or
 are related (grade 1). Where no score reaches the share, High is the score with the largest. MARGIN is for other questions
-than those of the fit. The offline scorer's chances come from one logistic regression on `Standing` over the same
-passages, for both languages (data/relevance.toml); its thresholds and shares, from fits that left the question out.
+than those of the fit. The offline scorer's chances come from one logistic regression on `Standing` for both
+languages (data/relevance.toml), over these passages and those shown for questions that the collection cannot answer
+(data/abstention), so that the best of what does not answer is seldom High; its thresholds and shares, from fits that left
+the question out.
 
     python tests/benchmarks/fit.py --split test
 
@@ -33,8 +35,9 @@ from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
 import rag_core
+from rag_core.data.abstention_set import read_abstention
 from rag_core.data.benchmark import read_qrels, read_questions
-from rag_core.evaluation.statistics import wilson
+from rag_core.evaluation.statistics import Interval, wilson
 from rag_core.lab.builtin import passage_key
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
@@ -73,13 +76,28 @@ class Passages:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The passages shown: (n, features) how each stands, the language and id of its question, its cosine and grade."""
+    """The passages shown: (n, features) how each stands, language and text of its question, strategy, cosine and grade.
+
+    The grade is -1 where the collection has no answer to the question.
+    """
 
     standing: NDArray[np.float64]
     language: NDArray[np.str_]
     question: NDArray[np.str_]
+    strategy: NDArray[np.str_]
     cosine: NDArray[np.float64]
     grade: NDArray[np.int64]
+
+    def judged(self, language: str) -> NDArray[np.bool_]:
+        """Which are of judged questions in a language."""
+        return (self.language == language) & (self.grade >= 0)
+
+    def unanswerable(self, language: str, high: NDArray[np.bool_]) -> Interval | None:
+        """How often a list for a question without an answer has a High."""
+        rows = (self.language == language) & (self.grade < 0)
+        lists = {*zip(self.question[rows], self.strategy[rows], strict=True)}
+        some = {*zip(self.question[rows & high], self.strategy[rows & high], strict=True)}
+        return wilson(len(some), len(lists))
 
 
 def judged_passages(lab: Lab, language: str, split: str) -> Judged:
@@ -164,26 +182,33 @@ def report_relevance(calibration: Calibration, judged: Judged, title: str) -> No
 
 
 def shown_passages(lab: Lab, split: str) -> Shown:
-    """The passages that people are shown for the judged questions; those not judged count as irrelevant."""
+    """The passages that people are shown; those that were not judged count as irrelevant."""
     reader, scorer = lab.services().reader, lab.engines.scorer
     assert reader is not None
     strategies = [rag_core.build(name).without_answer() for name in SHOWN]
     standing, rows = [], []
+    for text, language, grades in _asked(split):
+        vector = lab.engines.embedder.embed([text])[0][0]
+        for strategy, trace in zip(SHOWN, lab.compare(text, strategies), strict=True):
+            hits = trace.ranking.hits
+            standing += scorer.standing(reader.read(text), hits)
+            for hit, cosine in zip(hits, lab.index.vectors([hit.id for hit in hits]) @ vector, strict=True):
+                grade = -1 if grades is None else grades.get(passage_key(hit.id), 0)
+                rows.append((language, text, strategy, cosine, grade))
+    languages, questions, strategy, cosine, grade = map(np.array, zip(*rows, strict=True))
+    return Shown(np.array(standing), languages, questions, strategy, cosine.astype(float), grade)
+
+
+def _asked(split: str) -> Iterator[tuple[str, str, Mapping[str, int] | None]]:
+    """The text and language of each question, and its judged passages; None if the collection has no answer."""
     for language in LANGUAGES:
         folder = DATA / "questions" / language
         texts = {question.id: question.text for question in read_questions(folder)}
         for name, judged in read_qrels(folder / "qrels-passages" / f"{split}.tsv").items():
-            vector = lab.engines.embedder.embed([texts[name]])[0][0]
-            for trace in lab.compare(texts[name], strategies):
-                hits = trace.ranking.hits
-                standing += scorer.standing(reader.read(texts[name]), hits)
-                cosines = lab.index.vectors([hit.id for hit in hits]) @ vector
-                grades = [judged.get(passage_key(hit.id), 0) for hit in hits]
-                rows += [
-                    (language, name, cosine, grade) for cosine, grade in zip(cosines, grades, strict=True)
-                ]
-    languages, names, cosine, grade = map(np.array, zip(*rows, strict=True))
-    return Shown(np.array(standing), languages, names, cosine.astype(float), grade)
+            yield texts[name], language, judged
+    unanswerable = [one for one, outside in read_abstention(DATA, split).items() if outside]
+    for one in [*unanswerable, *(read_abstention(DATA, "fit") if split == "dev" else ())]:
+        yield one.text, one.language, None
 
 
 def fit_chances(standing: NDArray[np.float64], answers: NDArray[np.bool_]) -> Calibration:
@@ -211,7 +236,7 @@ def report_chances(shown: Shown) -> None:
         found = [
             f"{language} {average_precision_score(shown.grade[rows] == 2, chances[rows]):.3f}"
             for language in LANGUAGES
-            for rows in [shown.language == language]
+            for rows in [shown.judged(language)]
         ]
         print(f"answers among {len(chances)} passages shown, average precision, {title}: {', '.join(found)}")
 
@@ -239,8 +264,8 @@ def label_rows(shown: Shown) -> Iterator[str]:
         ("offline_scorer", NAME, unseen),
     ):
         for language in LANGUAGES:
-            spoken = shown.language == language
-            values, grade = scores[spoken], shown.grade[spoken]
+            judged = shown.judged(language)
+            values, grade = scores[judged], shown.grade[judged]
             high, medium = fit_labels(values, grade, GRID)
             bands = {
                 "High": values >= high,
@@ -254,7 +279,8 @@ def label_rows(shown: Shown) -> Iterator[str]:
             }
             print(
                 f"{scorer} {language}: high {high}, medium {medium}; {found}; "
-                f"of the answers, High {_share(bands['High'][grade == 2])}"
+                f"of the answers, High {_share(bands['High'][grade == 2])}; "
+                f"lists without an answer with a High {shown.unanswerable(language, scores >= high)}"
             )
             yield f'[{scorer}."{model}".{language}]'
             yield f"high = {high}"
@@ -276,12 +302,13 @@ def report_labels(lab: Lab, shown: Shown, split: str) -> None:
         ("offline_scorer", NAME, np.array([calibration(row) for row in shown.standing])),
     ):
         for language in LANGUAGES:
-            rows = shown.language == language
-            labels = rules.relevance(scorer, scores[rows].tolist(), language, model)
-            high, grade = np.array([one.label == "High" for one in labels]), shown.grade[rows]
+            given = rules.relevance(scorer, scores.tolist(), language, model)
+            judged, high = shown.judged(language), np.array([one.label == "High" for one in given])
+            right, answers = high & judged & (shown.grade == 2), judged & (shown.grade == 2)
             print(
-                f"{scorer} {language} {split}: of High, answers {wilson(int((grade[high] == 2).sum()), int(high.sum()))}; "
-                f"of answers, High {wilson(int(high[grade == 2].sum()), int((grade == 2).sum()))}"
+                f"{scorer} {language} {split}: of High, answers {wilson(int(right.sum()), int((high & judged).sum()))}; "
+                f"of answers, High {wilson(int(right.sum()), int(answers.sum()))}; "
+                f"lists without an answer with a High {shown.unanswerable(language, high)}"
             )
 
 
