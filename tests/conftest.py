@@ -165,9 +165,7 @@ def index(store: CorpusStore, indexed_documents: Path, tmp_path: Path) -> Corpus
 
 @pytest.fixture
 def labels() -> LabelRules:
-    shares = {"High": 0.9, "Medium": 0.5, "Low": 0.1}
-    counts = {"High": 10, "Medium": 20, "Low": 30}
-    return LabelRules({("cosine", "words-1", "en"): Thresholds(0.6, 0.3, shares, counts)})  # type: ignore[arg-type]
+    return LabelRules({("cosine", "words-1", "en"): Thresholds(0.6, 0.3)})
 
 
 @pytest.fixture

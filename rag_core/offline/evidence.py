@@ -104,7 +104,7 @@ class PassageEvidence:
     """The context's Evidence: decides by one score whether passages are enough for an answer.
 
     Args:
-        assessor: rates single passages, unless their labels already did.
+        assessor: rates single passages; their labels say something else, how they stand among the others.
         naming: compares their words; reads as the assessor does.
         model: key of the embedding model that both read with. It need not be the one that searches.
         thresholds: by embedding model; see `read_thresholds`.
@@ -139,7 +139,7 @@ class PassageEvidence:
         """
         if self._fitted is None:
             raise ValueError(f"no thresholds for {self.model}")
-        relevance = self._relevance(question, hits)
+        relevance = self._assessor.relevance(question, hits)
         if relevance is None:
             return None
         best = max(relevance, default=0.0)
@@ -175,11 +175,6 @@ class PassageEvidence:
             (1 - named.any) * min(named.words, MOST_WORDS),
             spread(hits),
         )
-
-    def _relevance(self, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
-        labels = [hit.relevance for hit in hits]
-        known = [one.score for one in labels if one is not None and one.scorer == "offline_scorer"]
-        return known if len(known) == len(hits) else self._assessor.relevance(question, hits)
 
 
 def spread(hits: Sequence[Hit]) -> float:

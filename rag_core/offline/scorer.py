@@ -117,6 +117,15 @@ def standardised(scores: Scores) -> Scores:
     return gaps / spread if spread > 1e-9 * max(1.0, float(np.abs(scores).max())) else np.zeros_like(gaps)
 
 
+def leads(scores: Scores) -> Scores:
+    """Each score less the highest of the others; 0 for a single one."""
+    if len(scores) < 2:
+        return np.zeros(len(scores))
+    second, first = np.sort(scores)[-2:]
+    ahead: Scores = scores - np.where(np.arange(len(scores)) == scores.argmax(), second, first)
+    return ahead
+
+
 def smoothed(
     scores: Scores, vectors: NDArray[np.float32], neighbours: int = NEIGHBOURS, share: float = SHARE
 ) -> Scores:
@@ -141,7 +150,7 @@ def smoothed(
 
 
 class Signals(NamedTuple):
-    """Features of one passage, independent of the other hits.
+    """Features of the relevance of one passage, independent of the other hits.
 
     Args:
         sentence: highest cosine of the question to a sentence of the passage, -1 to 1.
@@ -160,12 +169,25 @@ class Signals(NamedTuple):
     length: float
 
 
+class Standing(NamedTuple):
+    """Features of one passage among the hits it is shown with; they tell an answer from the same topic.
+
+    Args:
+        sentence: highest cosine of the question to a sentence of the passage, -1 to 1.
+        lead: its cosine to the question less the highest of the other hits; 0 if there are none.
+        lexical: its BM25 score among the hits.
+        ranked: its reranking score among the hits; see `OfflineScorer.score`.
+    """
+
+    sentence: float
+    lead: float
+    lexical: float
+    ranked: float
+
+
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Logistic regression from signals to relevance, for questions in one language.
-
-    P(relevant) = 1 / (1 + exp(−(intercept + weights · signals))), fitted on the built-in dev judgements with
-    relevant and irrelevant passages weighted equally in total, so 0.5 assumes both are equally frequent.
+    """Logistic regression: P = 1 / (1 + exp(−(intercept + weights · signals))), fitted on the dev judgements.
 
     Args:
         weights: in the order of the signals.
@@ -175,26 +197,39 @@ class Calibration:
     weights: tuple[float, ...]
 
     def __call__(self, signals: Sequence[float]) -> float:
-        """The estimated probability of relevance, 0 to 1."""
+        """The estimated probability, 0 to 1."""
         logit = self.intercept + sum(w * x for w, x in zip(self.weights, signals, strict=True))
         return 0.5 * (1 + math.tanh(logit / 2))  # the logistic function, without overflow
 
 
-def read_calibrations(path: Path) -> Mapping[str, Calibration]:
-    """Fitted calibrations by question language, from `data/relevance.toml`.
+@dataclass(frozen=True, slots=True)
+class Calibrations:
+    """What the scorer's estimates are computed with.
+
+    Args:
+        relevance: from `Signals`, by question language; English is the fallback. Relevant and irrelevant passages
+            weigh the same in total, so 0.5 assumes both are equally frequent.
+        answers: from `Standing`, for questions in any language. Most of the questions it was fitted on have no
+            answer in the collection, so of passages of those that have one, more answer than it estimates.
+    """
+
+    relevance: Mapping[str, Calibration]
+    answers: Calibration
+
+
+def read_calibrations(path: Path) -> Calibrations:
+    """The fitted calibrations, from `data/relevance.toml`.
 
     Raises:
         DataError: the file is missing or malformed, or has none for English.
     """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        fitted = {
-            language: Calibration(
-                float(row["intercept"]), tuple(float(row[name]) for name in Signals._fields)
-            )
-            for language, row in table.items()
-        }
-        if "en" not in fitted:
+        fitted = Calibrations(
+            {language: _calibration(row, Signals._fields) for language, row in table["relevance"].items()},
+            _calibration(table["answers"], Standing._fields),
+        )
+        if "en" not in fitted.relevance:
             raise KeyError("en")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
@@ -206,26 +241,26 @@ def read_calibrations(path: Path) -> Mapping[str, Calibration]:
     return fitted
 
 
+def _calibration(row: Mapping[str, float], names: Sequence[str]) -> Calibration:
+    return Calibration(float(row["intercept"]), tuple(float(row[name]) for name in names))
+
+
 class OfflineScorer:
     """The context's Reranker, and the offline engine's judge of single passages. Thread-safe.
 
     Args:
         embedder: the bundled model, on which everything here was fitted.
         pieces: its word pieces.
-        calibrations: by question language; English is the fallback.
-
     """
 
     name: str = NAME
     scale: Scale = "offline_scorer"
 
-    def __init__(
-        self, embedder: RememberingEmbedder, pieces: WordPieces, calibrations: Mapping[str, Calibration]
-    ) -> None:
+    def __init__(self, embedder: RememberingEmbedder, pieces: WordPieces, calibrations: Calibrations) -> None:
         self.embedder = embedder
         self.pieces = pieces
         self._calibrations = calibrations
-        parts = [embedder.key, sorted(calibrations.items())]
+        parts = [embedder.key, sorted(calibrations.relevance.items()), calibrations.answers]
         fitted = hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
         self.key = f"{NAME}-{fitted}"
 
@@ -243,8 +278,10 @@ class OfflineScorer:
         """
         compared = self._compare(query, [hit.passage for hit in hits])
         call = ModelCall("rerank", self.name, compared.tokens, 0, 0.0, "tokenizer")
-        if not hits:
-            return [], call
+        return (self._ranked(query, hits, compared)[0].tolist() if hits else []), call
+
+    def _ranked(self, query: str, hits: Sequence[Hit], compared: _Compared) -> tuple[Scores, Scores]:
+        """(hits,) reranking scores, and the BM25 scores among them."""
         terms = [term_counts(hit.passage.indexed_text, hit.passage.language) for hit in hits]
         asked = query_tokens(query, _languages(hits), self.embedder.read(query))
         lexical = bm25_among(dict.fromkeys(asked, 1.0), terms)
@@ -252,12 +289,29 @@ class OfflineScorer:
         parts = (lexical, compared.titled, compared.cosines, words)
         own = standardised(np.sum([standardised(part) for part in parts], axis=0))
         vectors = compared.vectors
-        return smoothed(own + FEEDBACK * feedback(own, terms, vectors), vectors).tolist(), call
+        return smoothed(own + FEEDBACK * feedback(own, terms, vectors), vectors), lexical
+
+    def chances(self, question: str, hits: Sequence[Hit]) -> list[float]:
+        """How likely each passage is to answer the question, 0 to 1, judged beside the other hits.
+
+        Relevance alone cannot tell an answer from a passage on the same topic; that it stands out can.
+        """
+        return [self._calibrations.answers(row) for row in self.standing(question, hits)]
+
+    def standing(self, question: str, hits: Sequence[Hit]) -> list[Standing]:
+        """How each passage stands among the hits."""
+        if not hits:
+            return []
+        compared = self._compare(question, [hit.passage for hit in hits])
+        ranked, lexical = self._ranked(question, hits, compared)
+        rows = zip(compared.sentences, leads(compared.cosines), lexical, ranked, strict=True)
+        return [Standing(*map(float, row)) for row in rows]
 
     def relevance(self, question: str, hits: Sequence[Hit]) -> list[float]:
-        """Estimated relevance of each passage on its own, 0 to 1; see `Calibration`."""
+        """Estimated relevance of each passage on its own, 0 to 1; see `Calibrations`."""
+        by_language = self._calibrations.relevance
         fitted = {
-            code: self._calibrations.get(question_language(question, code)) or self._calibrations["en"]
+            code: by_language.get(question_language(question, code)) or by_language["en"]
             for code in _languages(hits)
         }
         signals = self.signals(question, hits)

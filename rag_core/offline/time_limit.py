@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from ..runtime.services import Assessor
 from ..values.types import Hit
+
+Measure = Callable[[str, Sequence[Hit]], Sequence[float] | None]
 
 TIME_LIMIT_S = 4.0  # eight passages take about half a second on a free core, four strategies in parallel two
 
@@ -33,8 +35,15 @@ class TimeLimitedAssessor:
 
     def relevance(self, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
         """One value per hit, 0 to 1; None on timeout."""
+        return self._in_time(self.assessor.relevance, question, hits)
+
+    def chances(self, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
+        """One value per hit, 0 to 1; None on timeout."""
+        return self._in_time(self.assessor.chances, question, hits)
+
+    def _in_time(self, measure: Measure, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
         pool = ThreadPoolExecutor(1)
-        assessed = pool.submit(self.assessor.relevance, question, hits)
+        assessed = pool.submit(measure, question, hits)
         pool.shutdown(wait=False)
         try:
             return assessed.result(self.seconds)

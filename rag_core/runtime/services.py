@@ -77,7 +77,7 @@ class Reranker(Protocol):
 
 
 class Assessor(Protocol):
-    """Rates the relevance of single passages on this machine; its values can be turned into labels."""
+    """Rates passages on this machine."""
 
     @property
     def name(self) -> str:
@@ -86,6 +86,10 @@ class Assessor(Protocol):
 
     def relevance(self, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
         """One value per hit, 0 to 1, independent of the other hits; None when it ran out of time."""
+        ...
+
+    def chances(self, question: str, hits: Sequence[Hit]) -> Sequence[float] | None:
+        """How likely each hit is to answer, 0 to 1, beside the others: for labels. None when it ran out of time."""
         ...
 
 
@@ -158,7 +162,7 @@ class Services:
     Args:
         llms: language model by purpose ("answer", "rewrite", "judge").
         reranker: None when no strategy that runs needs one.
-        assessor: the offline relevance measure; labels passages that no better scorer has rated.
+        assessor: the offline measure; labels passages that no better scorer has rated.
         evidence: decides whether an answer is written; None to write one from any passages.
         grounder: marks the sentences of answers; None to leave them unmarked.
         reader: reads questions for retrieval and the offline engine; None to read them as typed. A language model

@@ -163,16 +163,15 @@ def _rated(question: str, hits: Sequence[Hit], language: str, ctx: Context) -> t
     found: dict[str, Relevance] = {}
     why = messages.no_thresholds(ctx.services.embedder.name)
     for scorer, model, measure in _scorers(question, ctx):
-        left = [hit for hit in hits if hit.id not in found]
-        if not left or not rules.has(scorer, model):
+        if all(hit.id in found for hit in hits) or not rules.has(scorer, model):
             continue
-        scores = measure(left)
+        scores = measure(hits)  # the offline measure compares them all
         if scores is None:
             why = messages.OUT_OF_TIME
             break
-        rated = {hit.id: score for hit, score in zip(left, scores, strict=True) if score is not None}
+        rated = {hit.id: score for hit, score in zip(hits, scores, strict=True) if score is not None}
         labels = rules.relevance(scorer, list(rated.values()), language, model)
-        found.update(zip(rated, labels, strict=True))
+        found = dict(zip(rated, labels, strict=True)) | found
     return tuple(replace(hit, relevance=found.get(hit.id)) for hit in hits), why
 
 
@@ -196,7 +195,7 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
         yield "cross_encoder", reranker.name, votes(Rerank)
     if assessor:
         read = ctx.as_read(question)
-        yield "offline_scorer", assessor.name, lambda hits: assessor.relevance(read, hits)
+        yield "offline_scorer", assessor.name, lambda hits: assessor.chances(read, hits)
     yield (
         "cosine",
         services.embedder.key,

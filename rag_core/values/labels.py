@@ -1,7 +1,9 @@
 """Relevance labels: High, Medium, Low, by thresholds fitted on judged passages (`data/labels.toml`).
 
-Labels never come from a fused score: RRF values have no scale. The thresholds, and the share of passages
-with each label that were judged relevant, are measured per scorer, model and question language, and do not
+High says that a passage answers the question, not only that it is about the same topic.
+
+Labels never come from a fused score: RRF values have no scale. The thresholds, and the shares of passages
+with each label that answered the question, are measured per scorer, model and question language, and do not
 transfer to other models. An uncalibrated judge is labelled by the scale described in its prompt; scores
 with no inherent meaning (an unknown model's cosine, a cross-encoder's logits) give no label.
 """
@@ -12,7 +14,7 @@ import functools
 import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -22,11 +24,11 @@ from .types import Label, Relevance, Scorer
 
 Rule = Literal["calibrated", "rank"]
 LABELS: tuple[Label, ...] = get_args(Label)
-SCORER_NAMES: Mapping[Scorer, str] = {
-    "cosine": "cosine similarity to the question",
-    "cross_encoder": "cross-encoder score",
-    "offline_scorer": "offline measure of relevance",
-    "judge": "judge score",
+SCORER_NAMES: Mapping[Scorer, Message] = {
+    "cosine": Message("cosine similarity to the question"),
+    "cross_encoder": Message("cross-encoder score"),
+    "offline_scorer": Message("estimated chance of answering"),
+    "judge": Message("judge score"),
 }
 
 
@@ -35,14 +37,16 @@ class Thresholds:
     """The lowest scores for High and Medium, and how often each label was right.
 
     Args:
-        relevant: label -> share of passages with this label that were judged relevant, in [0, 1].
-        judged: label -> number of judged passages behind that share.
+        answered: label -> share of passages with this label that answer the question, in [0, 1].
+        related: label -> share of those that are only related to it.
+        shown: label -> number of passages behind these shares.
     """
 
     high: float
     medium: float
-    relevant: Mapping[Label, float]
-    judged: Mapping[Label, int]
+    answered: Mapping[Label, float] = field(default_factory=dict)
+    related: Mapping[Label, float] = field(default_factory=dict)
+    shown: Mapping[Label, int] = field(default_factory=dict)
 
     def label(self, score: float) -> Label:
         """The label of a score."""
@@ -51,7 +55,7 @@ class Thresholds:
 
 # From the judge's prompt: 0 is unrelated to the question, 50 touches on it, 100 answers it. High is closer to
 # answering than to touching on it; Low does not even touch on it.
-UNCALIBRATED: Mapping[Scorer, Thresholds] = {"judge": Thresholds(0.75, 0.5, {}, {})}
+UNCALIBRATED: Mapping[Scorer, Thresholds] = {"judge": Thresholds(0.75, 0.5)}
 
 
 class LabelRules:
@@ -120,13 +124,14 @@ class LabelRules:
         native = self._thresholds.get(_key(scorer, model, language))
         fitted = native or self._thresholds.get(_key(scorer, model, "en"))
         if fitted:
-            english = "" if native else " Measured on English questions."
-            return [_relevance(fitted, scorer, score, english) for score in scores]
+            remarks = () if native else (Message("Measured on English questions."),)
+            return [_relevance(fitted, scorer, score, *remarks) for score in scores]
         if scorer not in UNCALIBRATED:
             raise ValueError(f"no thresholds for {scorer} scores from {model}")
-        stated = (
-            f" Not calibrated for {model}: the thresholds follow the scale in its prompt, where 0.50 "
-            "touches on the question and 1.00 answers it."
+        stated = Message(
+            "Not calibrated for {model}: the thresholds follow the scale in its prompt, where 0.50 "
+            "touches on the question and 1.00 answers it.",
+            model=model,
         )
         return [_relevance(UNCALIBRATED[scorer], scorer, score, stated) for score in scores]
 
@@ -135,20 +140,37 @@ def _key(scorer: Scorer, model: str, language: str) -> tuple[str, str, str]:
     return scorer, model.partition("@")[0], language
 
 
-def _relevance(bounds: Thresholds, scorer: Scorer, score: float, remark: str) -> Relevance:
-    label = bounds.label(score)
-    bound = {
-        "High": f"at least {bounds.high:.2f}",
-        "Medium": f"from {bounds.medium:.2f} to below {bounds.high:.2f}",
-        "Low": f"below {bounds.medium:.2f}",
-    }[label]
-    measured = (
-        f" Of {bounds.judged[label]} judged passages with this label, {bounds.relevant[label]:.0%} were relevant."
-        if bounds.judged
-        else ""
-    )
-    rule = f"{label}: {SCORER_NAMES[scorer]} {score:.2f}, {bound}.{measured}{remark}"
-    return Relevance(label, scorer, score, rule)
+def _relevance(bounds: Thresholds, scorer: Scorer, score: float, *remarks: Message) -> Relevance:
+    label, name = bounds.label(score), SCORER_NAMES[scorer]
+    match label:
+        case "High":
+            rule = Message(
+                "High: {name} {score:.2f}, at least {high:.2f}.", name=name, score=score, high=bounds.high
+            )
+        case "Medium":
+            rule = Message(
+                "Medium: {name} {score:.2f}, from {medium:.2f} to below {high:.2f}.",
+                name=name,
+                score=score,
+                medium=bounds.medium,
+                high=bounds.high,
+            )
+        case "Low":
+            rule = Message(
+                "Low: {name} {score:.2f}, below {medium:.2f}.", name=name, score=score, medium=bounds.medium
+            )
+    said = [rule]
+    if bounds.shown:
+        said.append(
+            Message(
+                "Of {shown} passages with this label, {answered:.0%} answered the question and {related:.0%} "
+                "were only related to it.",
+                shown=bounds.shown[label],
+                answered=bounds.answered[label],
+                related=bounds.related[label],
+            )
+        )
+    return Relevance(label, scorer, score, Message.joined([*said, *remarks], " "))
 
 
 def _rows(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
@@ -166,8 +188,9 @@ def _thresholds(row: Mapping[str, Any]) -> Thresholds:
     return Thresholds(
         high,
         medium,
-        {name: float(row["relevant"][name]) for name in LABELS},
-        {name: int(row["judged"][name]) for name in LABELS},
+        {name: float(row["answered"][name]) for name in LABELS},
+        {name: float(row["related"][name]) for name in LABELS},
+        {name: int(row["shown"][name]) for name in LABELS},
     )
 
 

@@ -21,7 +21,15 @@ from rag_core import evaluation as ev
 from rag_core.data.benchmark import Question
 from rag_core.language.analysis import query_tokens
 from rag_core.offline.memory import RememberingEmbedder, sentences_of, term_counts
-from rag_core.offline.scorer import OfflineScorer, bm25_among, feedback, smoothed, standardised
+from rag_core.offline.scorer import (
+    Calibration,
+    Calibrations,
+    OfflineScorer,
+    bm25_among,
+    feedback,
+    smoothed,
+    standardised,
+)
 from rag_core.stages import ReciprocalRankFusion
 from rag_core.values.settings import Settings
 from rag_core.values.types import Hit, Query, Ranking
@@ -98,7 +106,7 @@ def test_the_offline_scorer_is_worth_its_place(name: str) -> None:
     lab = ev.open_judged(folder, settings)
     embedder = RememberingEmbedder(lab.engines.scorer.embedder, size=100_000)
     pieces = lab.engines.scorer.pieces
-    scorer = OfflineScorer(embedder, pieces, {})
+    scorer = OfflineScorer(embedder, pieces, Calibrations({}, Calibration(0.0, (0.0,) * 4)))
     deep, shallow = DEPTHS[name]
 
     def rankings(question: Question) -> dict[str, list[str]]:

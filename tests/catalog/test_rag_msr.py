@@ -69,8 +69,7 @@ class TestRagMsr:
         ]
 
     def test_labels_come_from_the_judge_where_thresholds_were_fitted_for_it(self, full: Services):
-        shares, counts = {"High": 0.9, "Medium": 0.5, "Low": 0.1}, {"High": 1, "Medium": 1, "Low": 1}
-        fitted = Thresholds(0.8, 0.5, shares, counts)  # type: ignore[arg-type]
+        fitted = Thresholds(0.8, 0.5)
         rules = LabelRules({("cosine", full.embedder.key, "en"): fitted, ("judge", "told", "en"): fitted})
         turns = iter([90, 90, 90, 79, 79, 79, 90, 90, 90])
         llm = talker(judge_passage=lambda prompt: score(next(turns)))

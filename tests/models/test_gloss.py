@@ -234,7 +234,7 @@ def test_what_is_shown_quoted_and_sent_stays_spanish(services: Services):
 
 
 def test_thresholds_of_a_glossed_model_hold_for_every_version_of_its_list():
-    fitted = Thresholds(0.6, 0.3, {}, {})
+    fitted = Thresholds(0.6, 0.3)
     rules = LabelRules({("cosine", "words-1+gloss", "en"): fitted})
     assert rules.has("cosine", "words-1+gloss@1a2b3c4d")
     assert not rules.has("cosine", "words-1")

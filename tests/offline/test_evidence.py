@@ -116,14 +116,9 @@ class TestScore:
         assert EvidenceScore(0.6, 0.6).enough
         assert not EvidenceScore(0.5999, 0.6).enough
 
-    def test_passages_labelled_by_the_same_measure_are_not_rated_again(self):
-        rated = replace(hit("a", "Itching"), relevance=Relevance("High", "offline_scorer", 0.8, ""))
-        found = evidence(None).score(CALM, [rated], offline=True)
-        assert found is not None
-        assert found.score == pytest.approx(0.8)
-
-    def test_labels_of_another_measure_do_not_count(self):
-        rated = replace(hit("a", "Itching"), relevance=Relevance("High", "judge", 0.9, ""))
+    @pytest.mark.parametrize("scorer", ["judge", "offline_scorer"])
+    def test_labels_do_not_count(self, scorer):
+        rated = replace(hit("a", "Itching"), relevance=Relevance("High", scorer, 0.9, ""))
         found = evidence(Fixed(a=0.2)).score(CALM, [rated], offline=True)
         assert found is not None
         assert found.score == pytest.approx(0.2)

@@ -11,11 +11,12 @@ from helpers.anti_d import ANTI_D, HITS, QUESTION, TEXTS, hit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.language.analysis import language_of
+from rag_core.language.analysis import language_of, query_tokens
 from rag_core.offline.loading import load_scorer
 from rag_core.offline.memory import term_counts
 from rag_core.offline.scorer import (
     Calibration,
+    Calibrations,
     OfflineScorer,
     bm25_among,
     feedback,
@@ -103,6 +104,36 @@ class TestTheOfflineScorer:
         together = scorer.relevance(QUESTION, HITS)
         assert together == pytest.approx([scorer.relevance(QUESTION, [one])[0] for one in HITS], abs=1e-3)
 
+    def test_an_answer_is_likelier_than_what_has_nothing_to_do_with_the_question(self, scorer):
+        answer, milk, _, parking = scorer.chances(QUESTION, HITS)
+        assert answer > 0.5 > max(milk, parking)
+
+    def test_a_passage_answers_the_likelier_the_less_the_others_do(self, scorer):
+        alone, beside = (
+            scorer.chances(QUESTION, HITS)[0],
+            scorer.chances(QUESTION, [HITS[0], HITS[0], *HITS[1:]])[0],
+        )
+        assert beside < alone
+
+    def test_how_a_passage_stands_is_read_from_its_signals_and_scores(self, scorer):
+        signals, scores = scorer.signals(QUESTION, HITS), scorer.score(QUESTION, HITS)[0]
+        standing = scorer.standing(QUESTION, HITS)
+        assert [one.sentence for one in standing] == pytest.approx([one.sentence for one in signals])
+        assert [one.ranked for one in standing] == pytest.approx(scores)
+        best, second = sorted((one.cosine for one in signals), reverse=True)[:2]
+        assert max(one.lead for one in standing) == pytest.approx(best - second)
+        terms = query_tokens(QUESTION, ["en"], QUESTION)
+        held = [term_counts(one.passage.indexed_text, "en") for one in HITS]
+        assert [one.lexical for one in standing] == pytest.approx(
+            list(bm25_among(dict.fromkeys(terms, 1.0), held))
+        )
+
+    @pytest.mark.parametrize("count", [0, 1, 2])
+    def test_few_hits_have_chances(self, scorer, count):
+        chances = scorer.chances(QUESTION, HITS[:count])
+        assert len(chances) == count
+        assert all(0 < value < 1 for value in chances)
+
     def test_relevance_tells_an_answer_from_what_has_nothing_to_do_with_it(self, scorer):
         answer, milk, _, parking = scorer.relevance(QUESTION, HITS)
         assert answer > 0.5 > max(milk, parking)
@@ -137,7 +168,8 @@ class TestTheOfflineScorer:
 
     def test_a_language_without_a_calibration_is_judged_by_the_english_one(self, scorer):
         half, sure = Calibration(0.0, (0.0,) * 6), Calibration(40.0, (0.0,) * 6)
-        only = OfflineScorer(scorer.embedder, scorer.pieces, {"en": half, "es": sure})
+        fitted = Calibrations({"en": half, "es": sure}, half)
+        only = OfflineScorer(scorer.embedder, scorer.pieces, fitted)
         assert only.relevance("Когда беременной нужна эта инъекция?", HITS[:1]) == [0.5]
         assert only.relevance("¿Cuándo se administra la inyección?", HITS[:1]) == pytest.approx([1.0])
 
@@ -171,17 +203,36 @@ class TestWordPieces:
         assert scorer.pieces.similarity("", "cats") == scorer.pieces.similarity("cats", "") == 0.0
 
 
+SIGNALS = "intercept = 1\nsentence = 1\ncosine = 1\nwords = 1\ncovered = 1\nsame_language = 1\nlength = 1\n"
+ROWS = f"[relevance.en]\n{SIGNALS}[answers]\nintercept = 1\nsentence = 1\nlead = 1\nlexical = 1\nranked = 1\n"
+NO_ENGLISH = ROWS.replace("relevance.en", "relevance.es")
+
+
 class TestTheCalibrationFile:
+    def test_one_that_is_whole_is_read(self, tmp_path):
+        path = tmp_path / "relevance.toml"
+        path.write_text(ROWS)
+        one = Calibration(1.0, (1.0,) * 6)
+        assert read_calibrations(path) == Calibrations({"en": one}, Calibration(1.0, (1.0,) * 4))
+
     def test_the_one_in_the_repository_covers_both_languages(self):
         fitted = read_calibrations(DATA / "relevance.toml")
-        assert set(fitted) == {"en", "es"}
-        for calibration in fitted.values():
+        assert set(fitted.relevance) == {"en", "es"}
+        for calibration in (*fitted.relevance.values(), fitted.answers):
             assert calibration.weights[0] > 0  # a close sentence speaks for relevance
 
     @pytest.mark.parametrize(
         "text",
-        [None, "[en", "", "[es]\nintercept = 1", "[en]\nintercept = 1", "en = 3"],
-        ids=["missing", "not TOML", "empty", "no English", "no weights", "no table"],
+        [
+            None,
+            "[relevance",
+            "",
+            NO_ENGLISH,
+            ROWS.replace("covered", "cover"),
+            ROWS.replace("lead", "led"),
+            "answers = 3",
+        ],
+        ids=["missing", "not TOML", "empty", "no English", "no weight", "no weight of chances", "no table"],
     )
     def test_a_missing_or_malformed_file_is_named(self, tmp_path, text):
         path = tmp_path / "relevance.toml"

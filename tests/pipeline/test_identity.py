@@ -39,10 +39,7 @@ def lab(server, index, store, embedder, labels) -> Lab:
 
 
 def relabelled(labels: LabelRules) -> LabelRules:
-    fitted = Thresholds(
-        0.61, 0.3, {"High": 0.9, "Medium": 0.5, "Low": 0.1}, {"High": 1, "Medium": 1, "Low": 1}
-    )
-    return LabelRules({("cosine", "en"): fitted})
+    return LabelRules({("cosine", "en"): Thresholds(0.61, 0.3)})
 
 
 class OtherWeights(WordEmbedder):

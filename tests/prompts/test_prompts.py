@@ -226,9 +226,10 @@ def test_a_spanish_passage_is_quoted_by_spanish_stems():
 
 
 SHARES: dict[Label, float] = {"High": 0.91, "Medium": 0.5, "Low": 0.04}
+RELATED: dict[Label, float] = {"High": 0.09, "Medium": 0.3, "Low": 0.1}
 COUNTS: dict[Label, int] = {"High": 11, "Medium": 20, "Low": 300}
-ENGLISH = Thresholds(0.6, 0.3, SHARES, COUNTS)
-SPANISH = Thresholds(0.5, 0.2, SHARES, COUNTS)
+ENGLISH = Thresholds(0.6, 0.3, SHARES, RELATED, COUNTS)
+SPANISH = Thresholds(0.5, 0.2, SHARES, RELATED, COUNTS)
 MODEL = "a-model"
 RULES = LabelRules(
     {
@@ -266,7 +267,9 @@ def test_thresholds_are_those_of_scorer_model_and_language_or_else_the_english_o
     (found,) = RULES.relevance(scorer, [0.55], language, model)
     assert found.label == label
     fitted_for_it = (scorer, language) in {("cosine", "en"), ("cosine", "es")}
-    assert found.rule.endswith(" were relevant." if fitted_for_it else " Measured on English questions.")
+    assert found.rule.endswith(
+        " were only related to it." if fitted_for_it else " Measured on English questions."
+    )
 
 
 @pytest.mark.parametrize("score", [0.0, 0.4999, 0.5, 0.7499, 0.75, 1.0])
@@ -276,7 +279,7 @@ def test_a_judge_that_was_never_measured_is_labelled_by_what_its_prompt_says(sco
     assert (found.label, found.scorer, found.score) == (label, "judge", score)
     assert found.rule.startswith(f"{label}: judge score {score:.2f}, ")
     assert "Not calibrated for gpt-4o" in found.rule
-    assert "judged passages" not in found.rule
+    assert "passages with this label" not in found.rule
 
 
 def test_labels_come_one_per_score_in_order():
@@ -294,17 +297,17 @@ def test_labels_come_one_per_score_in_order():
         (
             0.75,
             "High: cosine similarity to the question 0.75, at least 0.60. "
-            "Of 11 judged passages with this label, 91% were relevant.",
+            "Of 11 passages with this label, 91% answered the question and 9% were only related to it.",
         ),
         (
             0.45,
             "Medium: cosine similarity to the question 0.45, from 0.30 to below 0.60. "
-            "Of 20 judged passages with this label, 50% were relevant.",
+            "Of 20 passages with this label, 50% answered the question and 30% were only related to it.",
         ),
         (
             0.05,
             "Low: cosine similarity to the question 0.05, below 0.30. "
-            "Of 300 judged passages with this label, 4% were relevant.",
+            "Of 300 passages with this label, 4% answered the question and 10% were only related to it.",
         ),
     ],
 )
@@ -332,8 +335,9 @@ ROW = """
 [cosine.a-model.en]
 high = 0.6
 medium = 0.3
-relevant = { High = 0.9, Medium = 0.5, Low = 0.1 }
-judged = { High = 1, Medium = 2, Low = 3 }
+answered = { High = 0.9, Medium = 0.5, Low = 0.1 }
+related = { High = 0.1, Medium = 0.3, Low = 0.2 }
+shown = { High = 1, Medium = 2, Low = 3 }
 """
 
 
@@ -364,7 +368,7 @@ def unreadable(path: Path, text: str | None) -> None:
         "[cosine]\nen = 3",
         "[cosine.en]\nhigh = 1",
         ROW.replace("high = 0.6", ""),
-        ROW.replace("judged", "seen"),
+        ROW.replace("shown", "seen"),
     ],
     ids=["missing", "not TOML", "no table", "no row", "no model", "no threshold", "no counts"],
 )

@@ -68,8 +68,7 @@ def hit(identity: str, text: str, title: str = "Title") -> Hit:
 
 def context(llm: ScriptedLlm, rule: str = "calibrated") -> Context:
     slope = Slope()
-    shares, counts = {"High": 0.9, "Medium": 0.5, "Low": 0.1}, {"High": 1, "Medium": 1, "Low": 1}
-    labels = LabelRules({("cosine", "slope-1", "en"): Thresholds(0.6, 0.3, shares, counts)}, rule)  # type: ignore[arg-type]
+    labels = LabelRules({("cosine", "slope-1", "en"): Thresholds(0.6, 0.3)}, rule)  # type: ignore[arg-type]
     return Context(Services(index=slope, embedder=slope, llms={"answer": llm}, labels=labels))
 
 

@@ -13,7 +13,7 @@ DATA = Path(__file__).resolve().parents[2] / "data"
 
 
 class TestLabelsOfAScorersModel:
-    ROW = "high = 0.8\nmedium = 0.4\nrelevant = { High = 1, Medium = 0.5, Low = 0 }\njudged = { High = 1, Medium = 2, Low = 3 }"
+    ROW = "high = 0.8\nmedium = 0.4\nanswered = { High = 1, Medium = 0.5, Low = 0 }\nrelated = { High = 0, Medium = 0.5, Low = 0 }\nshown = { High = 1, Medium = 2, Low = 3 }"
 
     @pytest.fixture
     def rules(self, tmp_path: Path) -> LabelRules:
@@ -61,5 +61,5 @@ class TestLabelsOfAScorersModel:
         assert not rules.has("cross_encoder", "mixedbread-ai/mxbai-rerank-large-v1")
         (relevance,) = rules.relevance("offline_scorer", [0.99], "es", "offline-scorer")
         assert relevance.rule.startswith(
-            "High: offline measure of relevance 0.99, at least 0.80. Of 230 judged passages"
+            "High: estimated chance of answering 0.99, at least 0.44. Of 250 passages with this label"
         )

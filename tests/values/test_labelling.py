@@ -32,9 +32,7 @@ from rag_core.values.labels import LabelRules, Thresholds
 from rag_core.values.settings import Settings
 from rag_core.values.types import Hit, Query, Ranking, State, Vote
 
-SHARES = {"High": 0.9, "Medium": 0.5, "Low": 0.1}
-COUNTS = {"High": 10, "Medium": 20, "Low": 30}
-FITTED = Thresholds(0.6, 0.3, SHARES, COUNTS)  # type: ignore[arg-type]
+FITTED = Thresholds(0.6, 0.3)
 COSINE = ("cosine", "plane-1", "en")
 OFFLINE = ("offline_scorer", "measure", "en")
 CROSS = ("cross_encoder", "scores", "en")
@@ -50,7 +48,7 @@ class Measure:
     key: str = "measure-1"
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
-    def relevance(self, question: str, hits: Sequence[Hit]) -> list[float]:
+    def chances(self, question: str, hits: Sequence[Hit]) -> list[float]:
         self.asked.append(tuple(hit.id for hit in hits))
         return [self.values[hit.id] for hit in hits]
 
@@ -127,15 +125,15 @@ class TestTheOrderOfScorers:
         assert given(ctx, *final.ranking) == [("High", "judge")] * 3
 
     def test_each_passage_has_the_best_scorer_that_rated_it_and_says_which(self):
-        measure = Measure({"b": 0.4, "c": 0.2})
+        measure = Measure({"a": 0.1, "b": 0.4, "c": 0.2})
         ctx = context(COSINE, OFFLINE, assessor=measure, llms={"judge": Told({})})
         found = labelled(state(judged("a", 0.8), hit("b"), hit("c")), "en", ctx)
         assert [one.relevance.rule.partition(",")[0] for one in found if one.relevance] == [
             "High: judge score 0.80",
-            "Medium: offline measure of relevance 0.40",
-            "Low: offline measure of relevance 0.20",
+            "Medium: estimated chance of answering 0.40",
+            "Low: estimated chance of answering 0.20",
         ]
-        assert measure.asked == [("b", "c")]
+        assert measure.asked == [("a", "b", "c")], "a chance is one among all passages shown"
 
     def test_a_judgement_of_a_rewrite_is_none_of_the_question(self):
         ctx = context(COSINE, llms={"judge": Told({})})
@@ -169,16 +167,16 @@ class TestTheOrderOfScorers:
 
 class TestTheBudgetOfTime:
     def test_an_assessor_in_time_gives_its_values(self):
-        assert TimeLimitedAssessor(Measure({"a": 0.7})).relevance("q", [hit("a")]) == [0.7]
+        assert TimeLimitedAssessor(Measure({"a": 0.7})).chances("q", [hit("a")]) == [0.7]
         assert TimeLimitedAssessor(Measure({})).name == "measure"
 
     def test_one_that_is_late_gives_no_label_rather_than_a_cosines(self):
         free = threading.Event()
 
         class Slow(Measure):
-            def relevance(self, question: str, hits: Sequence[Hit]) -> list[float]:
+            def chances(self, question: str, hits: Sequence[Hit]) -> list[float]:
                 free.wait(30)
-                return super().relevance(question, hits)
+                return super().chances(question, hits)
 
         slow = Slow({"a": 0.1, "b": 0.7, "c": 0.4})
         ctx = context(COSINE, OFFLINE, assessor=TimeLimitedAssessor(slow, seconds=0.05))
@@ -192,7 +190,7 @@ class TestTheBudgetOfTime:
 
     def test_a_failure_of_the_assessor_is_a_failure(self):
         with pytest.raises(KeyError):
-            TimeLimitedAssessor(Measure({})).relevance("q", [hit("a")])
+            TimeLimitedAssessor(Measure({})).chances("q", [hit("a")])
 
 
 def measured(lab: Lab, measure: Measure) -> Lab:
@@ -216,7 +214,7 @@ class TestWithAProvider:
         self, server, read_only_store, embedder, rules
     ):
         class Everything(Measure):
-            def relevance(self, question: str, hits: Sequence[Hit]) -> list[float]:
+            def chances(self, question: str, hits: Sequence[Hit]) -> list[float]:
                 self.asked.append(tuple(hit.id for hit in hits))
                 assert not any(request.role == "answer" for request in server.requests)
                 return [0.9] * len(hits)
