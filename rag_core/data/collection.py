@@ -24,6 +24,7 @@ TOPICS = frozenset(
         "emergency",
     ]
 )
+PATIENTS = frozenset(["baby", "child", "partner"])  # besides the mother, who is not named
 TYPES = frozenset(["guideline", "leaflet", "consensus", "review", "drug label", "statistics", "law"])
 FIRST_YEAR = {"law": 1900}  # of a source, by type; otherwise 1990
 WORDS = (400, 750)  # shortest and longest body of a document
@@ -63,6 +64,8 @@ def _document_problems(document: Document, path: Path) -> Iterator[str]:
         yield f"the text does not seem to be in {document.language!r}"
     if document.topic not in TOPICS:
         yield f"topic {document.topic!r} is not one of {', '.join(sorted(TOPICS))}"
+    if document.patient and document.patient not in PATIENTS:
+        yield f"patient {document.patient!r} is not one of {', '.join(sorted(PATIENTS))}; leave it out for the mother"
     if not document.text.lstrip().startswith(f"# {document.title}\n"):
         yield "the body does not start with the title as a heading"
     words = len(document.text.split())

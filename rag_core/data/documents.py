@@ -34,6 +34,7 @@ class Document:
         topic: one of TOPICS in the built-in collection; otherwise empty.
         marks: the sources of its sections, in order; sections without one have all of the document's.
         hidden: what its file hides from readers; in neither title nor text.
+        patient: whom it is about, one of PATIENTS in the built-in collection; empty for the mother, or if not said.
 
     Raises:
         DataError: the id is longer than MAX_ID.
@@ -47,6 +48,7 @@ class Document:
     sources: tuple[Source, ...] = ()
     marks: tuple[Mark, ...] = ()
     hidden: tuple[str, ...] = ()
+    patient: str = ""
 
     def __post_init__(self) -> None:
         if len(self.id) > MAX_ID:
@@ -131,6 +133,7 @@ def parse_document(text: str, path: Path) -> Document:
             sources=sources,
             marks=marks,
             hidden=reported((*hidden, *unseen)),
+            patient=_plain(fields, "patient") if fields.get("patient") else "",
         )
     except (yaml.YAMLError, LimitExceeded) as error:
         raise DataError(

@@ -284,6 +284,8 @@ def _metadata(document: Document, reading: SourceFiles) -> dict[str, Any]:
         "root": reading.root,
         "file": reading.files.get(document.id, ""),
         "whole": reading.whole,
+        # only where it is said, so that no other document has to be indexed again
+        **({"patient": document.patient} if document.patient else {}),
     }
 
 

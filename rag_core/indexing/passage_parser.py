@@ -100,6 +100,7 @@ class PassageParser(NodeParser):
             passage = Passage(
                 "", document.id_, metadata["title"], section.text, section.heading, metadata["language"],
                 source_line(own) or metadata["source"], sources=own, differs_from=section.differs_from,
+                patient=metadata.get("patient", ""),
             )  # fmt: skip
             node = TextNode(
                 id_=f"{document.id_}:{position}:{content_hash(passage)}",
@@ -115,6 +116,8 @@ class PassageParser(NodeParser):
             for name, listed in (("sources", passage.sources), ("differs_from", passage.differs_from)):
                 if listed:
                     node.metadata[name] = sources_to_json(listed)
+            if passage.patient:
+                node.metadata["patient"] = passage.patient
             node.relationships[NodeRelationship.SOURCE] = document.as_related_node_info()
             yield node
 

@@ -54,4 +54,5 @@ def passage_of(identity: str, text: str, metadata: Any) -> Passage:
         context=metadata.get("context", ""),
         sources=sources_from_json(metadata.get("sources", "")),
         differs_from=sources_from_json(metadata.get("differs_from", "")),
+        patient=metadata.get("patient", ""),
     )

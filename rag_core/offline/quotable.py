@@ -12,6 +12,7 @@ from ..language.analysis import language_of, sentences
 from ..language.urgency import forbids_help
 from ..prompts.prompt import Sources
 from ..values.orders import gives_orders
+from ..values.types import Passage
 
 MIN_WORDS = 3  # shorter pieces are fragments
 MAX_HEADING = 12  # words; a longer line without a full stop is a sentence
@@ -35,6 +36,7 @@ class Sentence:
         place: position among the source's sentences, from 0.
         lead: position of the sentence that introduces its list, whose items say nothing without it; None outside one.
         leads: whether it introduces a list, and says nothing alone.
+        patient: its passage's; see `Passage`.
     """
 
     n: int
@@ -45,6 +47,7 @@ class Sentence:
     place: int = 0
     lead: int | None = None
     leads: bool = False
+    patient: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,13 @@ class Block:
 
 def read_sources(sources: Sources) -> list[Sentence]:
     """The sentences of numbered sources."""
-    return [
-        sentence
-        for n, hit in enumerate(sources, start=1)
-        for sentence in sentences_in(n, hit.passage.text, hit.passage.full_title, hit.passage.language)
-    ]
+    return [sentence for n, hit in enumerate(sources, start=1) for sentence in sentences_of(n, hit.passage)]
+
+
+def sentences_of(n: int, passage: Passage) -> list[Sentence]:
+    """The sentences of one source that is a passage, each with whom the passage is about."""
+    said = sentences_in(n, passage.text, passage.full_title, passage.language)
+    return [replace(one, patient=passage.patient) for one in said] if passage.patient else said
 
 
 def sentences_in(n: int, text: str, context: str = "", language: str = "") -> list[Sentence]:

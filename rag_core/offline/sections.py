@@ -23,7 +23,7 @@ from ..values.sources import Source
 from ..values.types import Hit, ModelCall
 from .memory import titles_of, under_title
 from .metered import MeteredEmbedder
-from .quotable import Sentence, quoted, sentences_in
+from .quotable import Sentence, quoted, sentences_of
 from .urgent import Urgent
 from .weeks import is_about, week_of
 
@@ -173,7 +173,7 @@ class Sections:
         found = []
         for n, hit in enumerate(sources, start=1):
             passage = hit.passage
-            said = tuple(sentences_in(n, passage.text, passage.full_title, passage.language))
+            said = tuple(sentences_of(n, passage))
             if not said:
                 continue
             vectors = self._embed([one.text for one in said], passage.language)

@@ -64,7 +64,9 @@ class Urgent:
     def concerns(self, section: Sequence[Sentence]) -> bool:
         """Whether a section names a sign of the question and is not about another patient: of a baby's, it names babies."""
         text = " ".join([section[0].context, *(each.text for each in section)])
-        if _BORN_BABY.search(plain(self.question)) and not _BABY.search(plain(text)):
+        if _BORN_BABY.search(plain(self.question)) and not (
+            section[0].patient == "baby" or _BABY.search(plain(text))
+        ):
             return False
         return self.names_sign(text) and not all(self.is_of_another(each) for each in section)
 
@@ -142,8 +144,8 @@ class Urgent:
         """Whether a sentence is about a newborn and the question is not, or the reverse, or it is about another time."""
         asked, text = plain(self.question), plain(f"{said.context} {said.heading} {said.text}")
         if any(sign.id.startswith("newborn") for sign in signs_of(self.triage)):
-            return not _BABY.search(text)
-        if _OF_A_BABY.search(text) and not _BABY.search(asked):
+            return not (said.patient == "baby" or _BABY.search(text))
+        if (said.patient == "baby" or _OF_A_BABY.search(text)) and not _BABY.search(asked):
             return True
         after = _ONLY_AFTER_BIRTH.search(plain(said.text)) and not _IN_PREGNANCY.search(plain(said.text))
         return bool(after and self._not_yet_born)

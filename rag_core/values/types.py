@@ -48,6 +48,7 @@ class Passage:
         context: one or two sentences that place it in its document; enriched indexes only.
         sources: the publications behind `source`; empty for passages of documents that list none.
         differs_from: those of them whose guidance differs from that of the others; usually empty.
+        patient: "baby", "child" or "partner" if its document says that it is about them; otherwise empty.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Passage:
     context: str = ""
     sources: tuple[Source, ...] = ()
     differs_from: tuple[Source, ...] = ()
+    patient: str = ""
 
     @property
     def full_title(self) -> str:

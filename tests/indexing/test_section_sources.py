@@ -90,6 +90,16 @@ def test_a_comment_in_a_file_whose_sources_have_no_keys_is_hidden(tmp_path: Path
     assert (passage.source, passage.sources) == ("WHO, Care, 2018", (Source("WHO", "Care", 2018),))
 
 
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize(("line", "patient"), [("", ""), ("patient: baby\n", "baby")])
+def test_a_passage_says_whom_its_document_is_about(
+    tmp_path: Path, line: str, patient: str, trusted: bool
+) -> None:
+    header = HEADER.replace("topic: labour\n", f"topic: labour\n{line}")
+    (passage,) = indexed(tmp_path, f"\n## One\n{LONG}", header, trusted=trusted)
+    assert passage.patient == patient
+
+
 def test_a_passage_of_a_file_without_sources_has_none(tmp_path: Path) -> None:
     (passage,) = indexed(tmp_path, LONG, "")
     assert (passage.source, passage.sources, passage.difference) == ("", (), "")

@@ -105,6 +105,7 @@ def test_every_topic_of_the_seeds_has_a_document_named_after_it(
         ("id: en-good", "id: en-other", "not en-'good'"),
         ("language: en", "language: es", "does not match the folder"),
         ("topic: labour", "topic: gardening", "topic 'gardening' is not one of"),
+        ("topic: labour", "topic: labour\npatient: cat", "patient 'cat' is not one of baby, child, partner"),
         ("year: 2018", "year: 1066", "is malformed"),
         ("year: 2018", "year: soon", "missing or invalid"),
         ("title: A good document", "title: Another", "does not start with the title"),
@@ -143,6 +144,10 @@ def test_the_checker_names_what_is_wrong(tmp_path: Path, old: str, new: str, com
     assert check_collection(tmp_path) == []
     (folder / "good.md").write_text(text.replace(old, new), encoding="utf-8")
     assert any(complaint in problem for problem in check_collection(tmp_path))
+
+
+def test_documents_about_newborns_say_so(documents: list[Document]) -> None:
+    assert {one.patient for one in documents if one.topic == "newborn"} == {"baby"}
 
 
 def test_the_checker_names_a_source_that_no_section_uses(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from helpers.angles import Angles, Fixed, hit, reply
 
@@ -89,6 +91,17 @@ def test_a_baby_gets_nothing_from_a_section_that_names_no_baby(question: str):
     baby = "A baby with a fever of 38 °C or more needs hospital at once."
     assert answer(question, [hit("a", adult), hit("b", baby)]) == f"**{baby}** [2]"
     assert answer(question, [hit("a", adult)]).startswith(NO_EVIDENCE)
+
+
+def test_a_document_may_say_whose_it_is_where_its_words_do_not():
+    fever = hit("a", "A fever of 38 °C or more needs hospital at once.")
+    of_a_baby = replace(fever, passage=replace(fever.passage, patient="baby"))
+    assert rank("I am 30 weeks, fever of 39", fever) == 1
+    assert rank("I am 30 weeks, fever of 39", of_a_baby) is None
+    umbilical = "Mi bebita de seis días tiene el ombligo colorado con materia"
+    navel = hit("a", "La infección del ombligo exige ir de inmediato al hospital.", "es")
+    assert rank(umbilical, navel) is None
+    assert rank(umbilical, replace(navel, passage=replace(navel.passage, patient="baby"))) == 1
 
 
 def test_a_clinician_gets_no_treatment_of_something_milder_where_no_source_says_what_to_do_now():

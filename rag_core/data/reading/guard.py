@@ -178,7 +178,7 @@ def read_unguarded(path: Path, name: str, limits: ReadingLimits = READING) -> tu
 
 
 def _document(fields: list[Any]) -> Document:
-    identity, title, language, text, topic, sources, marks, hidden = fields
+    identity, title, language, text, topic, sources, marks, hidden, patient = fields
     return _with_language(
         Document(
             identity,
@@ -189,6 +189,7 @@ def _document(fields: list[Any]) -> Document:
             tuple(Source(*source) for source in sources),
             tuple(Mark(heading, tuple(keys), tuple(others)) for heading, keys, others in marks),
             tuple(hidden),
+            patient,
         )
     )
 
