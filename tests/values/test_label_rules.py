@@ -61,5 +61,5 @@ class TestLabelsOfAScorersModel:
         assert not rules.has("cross_encoder", "mixedbread-ai/mxbai-rerank-large-v1")
         (relevance,) = rules.relevance("offline_scorer", [0.99], "es", "offline-scorer")
         assert relevance.rule.startswith(
-            "High: estimated chance of answering 0.99, at least 0.44. Of 250 passages with this label"
+            "High: estimated chance of answering 0.99, at least 0.41. Of 274 passages with this label"
         )
