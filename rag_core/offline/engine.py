@@ -64,7 +64,7 @@ class OfflineEngine:
         index: Index | None = None,
         reader: Embedder | None = None,
     ) -> None:
-        self._sections = Sections(reader or embedder)
+        self._sections = Sections(reader or embedder, thesaurus)
         self._rewriter = Rewriter(embedder, thesaurus, index)
         self._scorer = scorer
 

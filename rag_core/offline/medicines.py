@@ -14,8 +14,8 @@ _STEM = re.compile(
 )
 
 
-def drugs_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset[str]:
-    """The medicines a text names: folded words, and ids of their concepts and classes."""
+def names_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset[str]:
+    """The medicines a text names: folded words, and ids of their concepts."""
     words = {
         word.form: text[word.start : word.end]
         for word in words_of(text, language)
@@ -23,13 +23,16 @@ def drugs_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset
     }
     if thesaurus is None:
         return frozenset(words)
-    ids = {
-        mention.concept.id
-        for name in words.values()
-        for code in LANGUAGES
-        for mention in thesaurus.find(name, code)
-    }
-    known = ids | {one for word in words for one in _of_stem(word, thesaurus)}
+    mentions = (thesaurus.find(name, code) for name in words.values() for code in LANGUAGES)
+    return frozenset({*words, *(mention.concept.id for found in mentions for mention in found)})
+
+
+def drugs_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset[str]:
+    """The medicines a text names, as `names_in` gives them, and the ids of their classes."""
+    named = names_in(text, language, thesaurus)
+    if thesaurus is None:
+        return named
+    known = named | {one for name in named for one in _of_stem(name, thesaurus)}
     wider: set[str] = set()
     while found := {
         concept.id
@@ -37,7 +40,7 @@ def drugs_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset
         if concept.id not in wider and (known | wider) & {*concept.narrower, *concept.class_of}
     }:
         wider |= found
-    return frozenset({*words, *ids, *wider})
+    return frozenset({*named, *wider})
 
 
 def _of_stem(word: str, thesaurus: Thesaurus) -> frozenset[str]:

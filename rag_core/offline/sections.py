@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from ..language.analysis import language_of
 from ..language.questions import parts
+from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import Sources
 from ..runtime.services import Embedder
 from ..values.sources import Source
 from ..values.types import Hit, ModelCall
+from .medicines import names_in
 from .memory import titles_of, under_title
 from .metered import MeteredEmbedder
 from .quotable import Sentence, quoted, sentences_of
@@ -33,6 +35,7 @@ from .weeks import is_about, week_of
 RELEVANCE, PLACE, NEAREST = 1.63, 1.38, 4.21
 SAYS, NAMES = 1.9, 2.0
 LANGUAGE = 3.0  # a section in another language must be worth more by this; on dev, 1 answer in 100 then is in another
+MEDICINE = 4.0  # one that does not name the medicine asked about, by this
 GAP = 2.0  # a second section may be worth this much less than the first
 ALIKE = (
     0.9  # lowest cosine at which two sections say the same; on dev, less than 0.9 loses sections that answer
@@ -86,10 +89,12 @@ class Sections:
 
     Args:
         embedder: the constants were fitted on the bundled model and do not transfer to others.
+        thesaurus: the other names of a medicine.
     """
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, thesaurus: Thesaurus | None = None) -> None:
         self._embedder = embedder
+        self._thesaurus = thesaurus
 
     def metered(self, calls: list[ModelCall]) -> Sections:
         """A copy that adds its embedding calls to `calls`."""
@@ -114,7 +119,8 @@ class Sections:
         sections = self.read(urgent, asked, sources)
         if relevance is None and max((one.near.max() for one in sections), default=0.0) < MIN_COSINE:
             return []
-        if urgent.triage.signs:
+        of_medicine = self._asks_for_medicine(urgent)
+        if urgent.triage.signs and not of_medicine:
             sections = [one for one in sections if urgent.concerns(one.sentences)]
         if urgent.is_delicate:
             sections = [one for one in sections if one.says.any()]
@@ -125,11 +131,12 @@ class Sections:
             return []
         totals = np.array([one.near.max(axis=1) for one in sections]) * NEAREST  # (sections, parts)
         totals += np.array([[_worth(one, sources, relevance, urgent)] for one in sections])
+        totals -= MEDICINE * self._misses(asked, sections)
         whole = totals.mean(axis=1)
         order = np.argsort(-whole, kind="stable").tolist()
         spoken = sections[order[0]].hit.passage.language
         acting = (i for i in order if sections[i].says.any() and sections[i].hit.passage.language == spoken)
-        first = next(acting, None)
+        first = None if of_medicine else next(acting, None)
         chosen = [*dict.fromkeys(totals.argmax(axis=0).tolist() if first is None else [first])]
         most = max(MOST, len(chosen))
         if not urgent.is_delicate:
@@ -141,6 +148,22 @@ class Sections:
                 and _goes_with(sections[i], sections[chosen[0]])
             ]
         return [sections[i] for i in chosen[:most]]
+
+    def _asks_for_medicine(self, urgent: Urgent) -> bool:
+        """Whether a clinician asks about a medicine: what to do now then stands in our notice, the answer in its section."""
+        named = names_in(urgent.question, urgent.triage.language, self._thesaurus)
+        return urgent.triage.clinician and bool(named)
+
+    def _misses(self, asked: Sequence[str], sections: Sequence[Section]) -> NDArray[np.float64]:
+        """(sections, parts) 1 where a part of the question names medicines and the section none of them, else 0."""
+        wanted = [names_in(part, language_of(part), self._thesaurus) for part in asked]
+        missed = np.zeros((len(sections), len(asked)))
+        if any(wanted):
+            for row, section in enumerate(sections):
+                passage = section.hit.passage
+                said = names_in(f"{passage.full_title} {passage.text}", passage.language, self._thesaurus)
+                missed[row] = [bool(names) and not names & said for names in wanted]
+        return missed
 
     def closest(
         self, question: str, sentences: Sequence[Sentence], most: int, skip: int = 0
