@@ -99,7 +99,7 @@ def test_a_document_may_say_whose_it_is_where_its_words_do_not():
     assert rank("I am 30 weeks, fever of 39", fever) == 1
     assert rank("I am 30 weeks, fever of 39", of_a_baby) is None
     umbilical = "Mi bebita de seis días tiene el ombligo colorado con materia"
-    navel = hit("a", "La infección del ombligo exige ir de inmediato al hospital.", "es")
+    navel = hit("a", "La infección del ombligo exige ir hoy mismo al hospital.", "es")
     assert rank(umbilical, navel) is None
     assert rank(umbilical, replace(navel, passage=replace(navel.passage, patient="baby"))) == 1
 
