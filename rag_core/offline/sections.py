@@ -69,6 +69,11 @@ class Section:
     alone: bool
 
     @property
+    def text(self) -> str:
+        """Its title and sentences."""
+        return " ".join([self.hit.passage.full_title, *(each.text for each in self.sentences)])
+
+    @property
     def quotation(self) -> str:
         """It as an answer quotes it, with its number."""
         passage, best = self.hit.passage, self.best
@@ -108,8 +113,7 @@ class Sections:
         """The sections to quote, best first; empty when none is good enough.
 
         The best for each part of the question; where that is one, also a second that is nearly as good, in the same
-        language. For an urgent question, only sections that name its sign, and first one that says what to do now. A heading
-        that names other weeks of pregnancy than the question's speaks against its section.
+        language. A heading that names other weeks of pregnancy than the question's speaks against its section.
 
         Args:
             relevance: of each source, 0 to 1; None if nobody rated them. Then MIN_COSINE decides.
@@ -119,9 +123,9 @@ class Sections:
         sections = self.read(urgent, asked, sources)
         if relevance is None and max((one.near.max() for one in sections), default=0.0) < MIN_COSINE:
             return []
-        of_medicine = self._asks_for_medicine(urgent)
-        if urgent.triage.signs and not of_medicine:
-            sections = [one for one in sections if urgent.concerns(one.sentences)]
+        sections = [one for one in sections if urgent.suits(one.sentences)]
+        if urgent.triage.signs and not any(urgent.names_sign(one.text) for one in sections):
+            return []  # what they say is of something milder
         if urgent.is_delicate:
             sections = [one for one in sections if one.says.any()]
         if (week := week_of(question)) is not None:
@@ -134,10 +138,7 @@ class Sections:
         totals -= MEDICINE * self._misses(asked, sections)
         whole = totals.mean(axis=1)
         order = np.argsort(-whole, kind="stable").tolist()
-        spoken = sections[order[0]].hit.passage.language
-        acting = (i for i in order if sections[i].says.any() and sections[i].hit.passage.language == spoken)
-        first = None if of_medicine else next(acting, None)
-        chosen = [*dict.fromkeys(totals.argmax(axis=0).tolist() if first is None else [first])]
+        chosen = [*dict.fromkeys(totals.argmax(axis=0).tolist())]
         most = max(MOST, len(chosen))
         if not urgent.is_delicate:
             chosen += [
@@ -148,11 +149,6 @@ class Sections:
                 and _goes_with(sections[i], sections[chosen[0]])
             ]
         return [sections[i] for i in chosen[:most]]
-
-    def _asks_for_medicine(self, urgent: Urgent) -> bool:
-        """Whether a clinician asks about a medicine: what to do now then stands in our notice, the answer in its section."""
-        named = names_in(urgent.question, urgent.triage.language, self._thesaurus)
-        return urgent.triage.clinician and bool(named)
 
     def _misses(self, asked: Sequence[str], sections: Sequence[Section]) -> NDArray[np.float64]:
         """(sections, parts) 1 where a part of the question names medicines and the section none of them, else 0."""

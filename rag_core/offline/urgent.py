@@ -61,14 +61,14 @@ class Urgent:
         """Whether it is about self-harm, violence or a mind in distress, where a stray sentence does harm."""
         return any(sign.flag or sign.id in DELICATE for sign in signs_of(self.triage))
 
-    def concerns(self, section: Sequence[Sentence]) -> bool:
-        """Whether a section names a sign of the question and is not about another patient: of a baby's, it names babies."""
+    def suits(self, section: Sequence[Sentence]) -> bool:
+        """Whether a section is not about another patient: for a born baby, it names babies."""
         text = " ".join([section[0].context, *(each.text for each in section)])
         if _BORN_BABY.search(plain(self.question)) and not (
             section[0].patient == "baby" or _BABY.search(plain(text))
         ):
             return False
-        return self.names_sign(text) and not all(self.is_of_another(each) for each in section)
+        return not (self.triage.signs and all(self.is_of_another(each) for each in section))
 
     def is_too_mild(self, text: str) -> bool:
         """Whether a text is about what is mild or can wait, and a sign of the question cannot."""
