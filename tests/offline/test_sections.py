@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from helpers.angles import ANGLES, BELOW, LEFT, NEAR, QUESTION, RIGHT, Angles, Fixed, hit, reply
@@ -10,7 +11,7 @@ from helpers.guidance import ACOG, AMERICAN, BRITISH, RCOG
 from helpers.guidance import hit as differing
 
 from rag_core.offline.engine import OfflineEngine
-from rag_core.offline.sections import GAP, LANGUAGE, NEAREST, PLACE
+from rag_core.offline.sections import GAP, LANGUAGE, MEDICINE, NEAREST, PLACE
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
 from rag_core.values.types import Hit
 
@@ -54,6 +55,31 @@ def test_a_section_in_the_question_s_language_comes_before_its_twin_in_another()
 
 def test_where_all_sections_are_in_another_language_they_are_quoted_as_they_are():
     assert answer([hit("a", NEAR, "es"), hit("b", LEFT, "es")]) == f"**{NEAR}** [1]\n\n**{LEFT}** [2]"
+
+
+def test_a_section_that_names_the_medicine_asked_about_comes_first_in_another_language_too():
+    named, other = (
+        "Ibuprofen: hasta la semana 20.",
+        "Paracetamol is safe.",
+    )  # without a thesaurus, names are equal or not
+    alike = {**ANGLES, named: ANGLES[NEAR], other: ANGLES[NEAR]}
+    asked = "Can I take ibuprofen?"
+    alike[asked] = ANGLES[QUESTION]
+    hits = [hit("a", other), hit("b", named, "es")]
+    assert MEDICINE > LANGUAGE + PLACE / 2
+    assert answer(hits, alike, asked) == f"**{named}** [2]"
+    assert answer([hit("a", other)], alike, asked) == f"**{other}** [1]"
+
+
+def test_a_heading_that_names_other_weeks_than_the_question_speaks_against_its_section():
+    asked = "Can I take it at 32 weeks?"
+    vectors = {**ANGLES, asked: ANGLES[QUESTION]}
+    early, late = hit("a", NEAR), hit("b", LEFT)
+    early = replace(early, passage=replace(early.passage, heading="Before 20 weeks"))
+    late = replace(late, passage=replace(late.passage, heading="After 20 weeks"))
+    vectors |= dict.fromkeys((early.passage.full_title, late.passage.full_title), (0.0, 0.0, 0.0, 0.0))
+    assert answer([early, late], vectors, asked) == f"**{LEFT}** [2]"
+    assert answer([early], vectors, asked) == f"**{NEAR}** [1]"
 
 
 def test_each_part_of_a_question_has_its_section():
