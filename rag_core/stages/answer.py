@@ -15,6 +15,7 @@ from ..urgency.leading import leads_with_action
 from ..urgency.triage import triage
 from ..values.answers import Answer
 from ..values.errors import ProviderError
+from ..values.evidence import EvidenceScore
 from ..values.message import Message
 from ..values.remarks import Remark, Suggestion
 from ..values.types import Hit, Ranking, Relevance, Scorer, State
@@ -74,8 +75,9 @@ class Generate(Stage):
             reason = state.shortfall or messages.none_found(spoken)
             near, _ = _rated(state.question.text, state.dropped, language, ctx)
             answer = _abstention(spoken, reason, suggestions(question, near))
-        elif reason := _too_weak(state.question.text, hits, ctx):
-            answer = _abstention(spoken, reason, suggestions(question, hits))
+        elif (weak := _too_weak(question, hits, ctx)) is not None:
+            meant = () if weak.scope else suggestions(question, hits)
+            answer = _abstention(spoken, messages.not_enough(spoken, weak), meant)
         else:
             answer = self._answer(ranking, ctx)
         return replace(state, rankings=(ranking,), answer=_led(answer, state.question.text, ctx))
@@ -203,25 +205,22 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
     )
 
 
-def _too_weak(question: str, hits: Sequence[Hit], ctx: Context) -> str:
-    """Why these passages are not enough for an answer; empty if they are, or nobody can tell."""
+def _too_weak(question: str, hits: Sequence[Hit], ctx: Context) -> EvidenceScore | None:
+    """The evidence of these passages if it is not enough for an answer; None if it is, or nobody can tell.
+
+    Args:
+        question: as read.
+    """
     evidence = ctx.services.evidence
     if evidence is None:
-        return ""
+        return None
     if not evidence.fitted:
         ctx.warn(messages.never_declined(evidence.model))
-        return ""
-    question = ctx.as_read(question)
+        return None
     found = evidence.score(question, hits, offline=ctx.services.llm("answer").offline)
     if found is None:
         ctx.warn(messages.EVIDENCE_OUT_OF_TIME)
-        return ""
-    if found.enough:
-        return ""
-    spoken = detect_language(question)
-    if found.scope:
-        return messages.beyond(spoken, found.scope)
-    return messages.not_enough(spoken, found.score, found.needed)
+    return None if found is None or found.enough else found
 
 
 def _abstention(language: str, reason: str, near: tuple[Suggestion, ...], evidence: str = "") -> Answer:

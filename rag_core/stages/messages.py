@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ..language.analysis import detect_language
 from ..prompts.replies import COMPLETE, TOO_LONG
-from ..values.evidence import Scope
+from ..values.evidence import EvidenceScore, Scope
 from ..values.jurisdictions import name_of
 from ..values.message import Message
 from ..values.profile import LANGUAGE_NAMES
@@ -36,8 +36,8 @@ BEYOND: Mapping[Scope, Mapping[str, str]] = {
         "es": "La pregunta parece ser sobre alguien de quien no tratan estos documentos.",
     },
     "another_matter": {
-        "en": "The question asks for something, such as a price, a product or papers, that no passage found tells.",
-        "es": "La pregunta pide algo, como un precio, un producto o un trámite, que ningún pasaje encontrado dice.",
+        "en": "The question asks for something, such as a price, a product or papers, that none of these passages mentions.",
+        "es": "La pregunta pide algo, como un precio, un producto o un trámite, que ninguno de estos pasajes menciona.",
     },
     "continuation": {
         "en": "This seems to continue another question, but each is answered by itself. What is it about? Ask it whole.",
@@ -157,14 +157,15 @@ def none_answers(language: str) -> str:
     return _in(language, NONE_ANSWERS)
 
 
-def not_enough(language: str, score: float, needed: float) -> str:
-    """Why an answer abstains: the evidence is too weak. The score is rounded down, so never to what is needed."""
-    return _in(language, NOT_ENOUGH).format(score=math.floor(100 * score) / 100, needed=needed)
+def not_enough(language: str, found: EvidenceScore) -> str:
+    """Why an answer abstains: the question is beyond the passages, or their evidence too weak.
 
-
-def beyond(language: str, scope: Scope) -> str:
-    """Why an answer abstains: the question is beyond the passages."""
-    return _in(language, BEYOND[scope])
+    The score is rounded down, so never to what is needed.
+    """
+    if found.scope:
+        return _in(language, BEYOND[found.scope])
+    score = math.floor(100 * found.score) / 100
+    return _in(language, NOT_ENOUGH).format(score=score, needed=found.needed)
 
 
 def below_threshold(language: str, best: float, theta: float) -> str:

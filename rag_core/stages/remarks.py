@@ -34,7 +34,7 @@ def remarks_on(question: str, text: str, hits: Sequence[Hit], country: str = "")
 
 
 def suggestions(question: str, hits: Sequence[Hit]) -> tuple[Suggestion, ...]:
-    """The documents of the passages labelled Medium or High, most relevant first, at most three.
+    """The documents of the passages labelled Medium or High, those in the question's language first, at most three.
 
     Without labels, or with labels by rank, nothing is known to be near, and nothing is suggested.
     """
@@ -45,7 +45,7 @@ def suggestions(question: str, hits: Sequence[Hit]) -> tuple[Suggestion, ...]:
         if hit.relevance and hit.relevance.label != "Low" and hit.relevance.scorer != "rank"
     ]
     found: dict[str, Suggestion] = {}
-    for _, _, passage in sorted(near, key=lambda each: (-each[0], not each[1])):
+    for _, _, passage in sorted(near, key=lambda each: (not each[1], -each[0])):
         if passage.full_title and not passage.gives_orders:
             found.setdefault(passage.doc_id, Suggestion(passage.full_title, passage.doc_id, passage.id))
     return tuple(found.values())[:MOST_SUGGESTIONS]
