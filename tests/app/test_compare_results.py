@@ -47,7 +47,7 @@ def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_an
     card.get_by_role("button", name="Close").click()
     expect(card).to_be_hidden()
     expect(page.locator(".rl-text mark").first).to_be_attached()  # the question's words
-    expect(page.locator(".rl-label [role=tooltip]").first).to_contain_text("judged passages")
+    expect(page.locator(".rl-label [role=tooltip]").first).to_contain_text("passages with this label")
     expect(page.get_by_text("What did one find that another did not?")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     expect(visit.open_stages().locator(".rl-done")).to_have_count(2 + 2 + 5)
