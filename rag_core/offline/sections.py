@@ -35,7 +35,7 @@ from .weeks import is_about, week_of
 RELEVANCE, PLACE, NEAREST = 1.63, 1.38, 4.21
 SAYS, NAMES = 1.9, 2.0
 LANGUAGE = 3.0  # a section in another language must be worth more by this; on dev, 1 answer in 100 then is in another
-MEDICINE = 4.0  # one that does not name the medicine asked about, by this
+MEDICINE = 4.0  # one that names none of the medicines asked about; on dev 93 of 104 sections that answer name one, 145 of 251 others
 GAP = 2.0  # a second section may be worth this much less than the first
 ALIKE = (
     0.9  # lowest cosine at which two sections say the same; on dev, less than 0.9 loses sections that answer
@@ -113,7 +113,8 @@ class Sections:
         """The sections to quote, best first; empty when none is good enough.
 
         The best for each part of the question; where that is one, also a second that is nearly as good, in the same
-        language. A heading that names other weeks of pregnancy than the question's speaks against its section.
+        language. A heading that names other weeks of pregnancy than the question's speaks against its section. For an
+        urgent question, none where no section names a sign of it.
 
         Args:
             relevance: of each source, 0 to 1; None if nobody rated them. Then MIN_COSINE decides.
