@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from ..data.documents import BUILTIN
-from ..values.errors import ConfigError, RagError, SettingsError, Stopped, StorageError
+from ..values.errors import ConfigError, InputError, RagError, SettingsError, Stopped, StorageError
 from ..values.notice import NOTICE
 from ..values.trace import Trace
 from ..values.types import spent_so_far
@@ -84,7 +84,21 @@ FLAGGED = "contextual"  # the strategy with its own flags: Query System with Con
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Corpus = Annotated[str, typer.Option(help="Corpus to search; see `rag index`.")]
-Question = Annotated[str, typer.Argument(help="The question to ask.", show_default=False)]
+
+
+def _a_question(text: str) -> str:
+    """A question as typed, if it can be asked."""
+    from ..language.questions import check_question
+
+    try:
+        return check_question(text)
+    except InputError as error:
+        raise ConfigError(error.message, error.next_step) from error  # wrong usage
+
+
+Question = Annotated[
+    str, typer.Argument(help="The question to ask.", show_default=False, callback=_a_question)
+]
 Details = Annotated[
     bool, typer.Option("--show-details", help="Also print the time and tokens of every stage.")
 ]
@@ -186,10 +200,9 @@ def query(
 @app.command()
 def triage(question: Question, country: Country = None, as_json: AsJson = False) -> None:
     """Say how urgent a question is: emergency, same_day or routine. No model is loaded."""
-    from ..language.questions import check_question
     from ..urgency.triage import triage as rate
 
-    found = rate(check_question(question))
+    found = rate(question)
     if as_json:
         say_json(found.as_json())
     else:

@@ -13,7 +13,7 @@ import csv
 import hashlib
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,7 +44,7 @@ GRADES = (0, 1, 2)
 JUDGED_BY_AUTHORS = "Judged by the set's authors; see its documentation."
 
 _HEADER = ["query-id", "corpus-id", "score"]
-_GRADE = re.compile(r"-?[0-9]{1,9}")
+_GRADE = re.compile(r"(-?[0-9]{1,9})(\.0*)?")  # some sets write 1.0
 
 Qrels = Mapping[str, Mapping[str, int]]  # question id -> document or passage key -> grade
 
@@ -78,7 +78,10 @@ class Benchmark:
         qrels: question id -> document id -> grade; a grade above 0 is relevant.
         checksum: first 16 hexadecimal digits of the SHA-256 of the concatenated files: queries,
             judgements, corpus.
-        judged_by: one sentence on who judged, from the set itself.
+        judged_by: one sentence on who judged, from the set itself, and one for each thing in it that is not as it
+            should be, with how often.
+        also_documents: ids of questions that are documents of the corpus too, as in ArguAna and Quora; what is found
+            for one leaves that document out, as BEIR's evaluation does, unless it is judged for the question.
     """
 
     name: str
@@ -87,6 +90,7 @@ class Benchmark:
     qrels: Qrels
     checksum: str
     judged_by: str = JUDGED_BY_AUTHORS
+    also_documents: frozenset[str] = frozenset()
 
     @property
     def measured(self) -> tuple[Question, ...]:
@@ -129,8 +133,8 @@ def read_beir(folder: Path, split: str) -> Benchmark:
     """The judged questions of a BEIR folder: corpus.jsonl, queries.jsonl and qrels/<split>.tsv.
 
     Raises:
-        DataError: a row is missing, malformed or repeated, or a judged id is unknown (the message names
-            file and line); or no document is judged relevant.
+        DataError: a row is malformed, or a document or question repeated (the message names file and line); or no
+            document is judged relevant.
     """
     if not folder.is_dir():
         raise DataError(Message("There is no folder {folder}.", folder=folder), Message("Check the path."))
@@ -142,12 +146,11 @@ def read_beir(folder: Path, split: str) -> Benchmark:
                 Message("A BEIR folder contains corpus.jsonl, queries.jsonl and qrels/<split>.tsv."),
             )
     qrels_file = _qrels_file(folder, split)
-    judgements = list(_judgements(qrels_file))
     rows = {row["_id"]: row for row in _query_rows(queries)}
-    _check_known(qrels_file, [(row.line, row.question) for row in judgements], rows, queries)
     documents = {row["_id"] for _, row in beir_rows(corpus)}
-    _check_known(qrels_file, [(row.line, row.document) for row in judgements], documents, corpus)
-    if not any(row.grade > 0 for row in judgements):
+    judgements = list(_judgements(qrels_file))
+    qrels = _by_question(row for row in judgements if row.question in rows)
+    if not any(grade > 0 for grades in qrels.values() for grade in grades.values()):
         raise DataError(
             Message(
                 "{qrels_file} judges no document relevant, so there is nothing to measure.",
@@ -155,15 +158,38 @@ def read_beir(folder: Path, split: str) -> Benchmark:
             ),
             Message("Choose another split, or add judgements with a score above 0."),
         )
-    qrels = _by_question(judgements)
+    also_documents = frozenset(one for one in qrels if one in documents and one not in qrels[one])
+    notes = _notes(judgements, rows, documents, len(also_documents))
     return Benchmark(
         folder.resolve().name,
         split,
         tuple(_question(row) for identity, row in rows.items() if identity in qrels),
         qrels,
         _checksum([queries, qrels_file, corpus]),
-        read_judged_by(folder),
+        Message.joined([read_judged_by(folder), *notes], " ") if notes else read_judged_by(folder),
+        also_documents,
     )
+
+
+def _notes(
+    judgements: Sequence[_Judgement],
+    questions: Collection[str],
+    documents: Collection[str],
+    also_documents: int,
+) -> list[Message]:
+    """What in a set is not as it should be, how often, and what is done about it: as BEIR's and trec_eval's users do."""
+    absent = len({row.document for row in judgements} - set(documents))
+    unasked = len({row.question for row in judgements} - set(questions))
+    again = len(judgements) - len({(row.question, row.document) for row in judgements})
+    decimal = sum(row.decimal for row in judgements)
+    found = (
+        (absent, Message("Judged documents that corpus.jsonl does not have: {count:,}; they count as not found.", count=absent)),
+        (unasked, Message("Judged questions that queries.jsonl does not have: {count:,}; they are left out.", count=unasked)),
+        (again, Message("Judgements that repeat another: {count:,}; the last one counts.", count=again)),
+        (decimal, Message("Grades written with a decimal point: {count:,}; they are whole numbers.", count=decimal)),
+        (also_documents, Message("Questions that are documents too: {count:,}; each is left out of what it finds.", count=also_documents)),
+    )  # fmt: skip
+    return [note for count, note in found if count]
 
 
 def read_judged_by(folder: Path) -> str:
@@ -206,16 +232,16 @@ def read_qrels(path: Path) -> Qrels:
     """The judgements of one split: grades are whole numbers, and those above 0 mean relevant.
 
     Raises:
-        DataError: a row is malformed or repeated; the message names file and line.
+        DataError: a row is malformed; the message names file and line.
     """
     return _by_question(_judgements(path))
 
 
 class _Judgement(NamedTuple):
-    line: int
     question: str
     document: str
     grade: int
+    decimal: bool  # written as 1.0
 
 
 def _query_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -241,7 +267,6 @@ def _question(row: Mapping[str, Any]) -> Question:
 
 
 def _judgements(path: Path) -> Iterator[_Judgement]:
-    lines: dict[tuple[str, str], int] = {}
     try:
         with open_lines(path) as file:
             rows = numbered_lines(file, path)
@@ -261,7 +286,8 @@ def _judgements(path: Path) -> Iterator[_Judgement]:
                         Message("Write query-id, corpus-id and score, separated by tabs."),
                     )
                 question, document, grade = row
-                if not _GRADE.fullmatch(grade.strip()):
+                read = _GRADE.fullmatch(grade.strip())
+                if read is None:
                     raise DataError(
                         Message(
                             "{where}: the score {grade!r} is not a whole number.",
@@ -270,19 +296,7 @@ def _judgements(path: Path) -> Iterator[_Judgement]:
                         ),
                         Message("Write grades as 0, 1, 2, ..."),
                     )
-                first = lines.setdefault((question, document), number)
-                if first != number:
-                    raise DataError(
-                        Message(
-                            "{where}: question {question!r} and document {document!r} are judged twice, first on line {first}.",
-                            where=where,
-                            question=shorten(question, MAX_TITLE),
-                            document=shorten(document, MAX_TITLE),
-                            first=first,
-                        ),
-                        Message("Remove one of the two lines."),
-                    )
-                yield _Judgement(number, question, document, int(grade))
+                yield _Judgement(question, document, int(read[1]), read[2] is not None)
     except csv.Error as error:
         raise DataError(
             Message("{path} cannot be read: {reason}.", path=path, reason=error),
@@ -324,28 +338,6 @@ def _by_question(judgements: Iterable[_Judgement]) -> dict[str, dict[str, int]]:
     for row in judgements:
         qrels.setdefault(row.question, {})[row.document] = row.grade
     return qrels
-
-
-def _check_known(path: Path, judged: Iterable[tuple[int, str]], known: Collection[str], file: Path) -> None:
-    """Raise a DataError for judgements, as (line, id), of ids missing from `file`."""
-    unknown: dict[str, int] = {}
-    for line, identity in judged:
-        if identity not in known:
-            unknown.setdefault(identity, line)
-    if unknown:
-        identity, line = next(iter(unknown.items()))
-        more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
-        raise DataError(
-            Message(
-                "{path}, line {line}: id {identity!r} is not in {name}{more}.",
-                path=path,
-                line=line,
-                identity=shorten(identity, MAX_TITLE),
-                name=file.name,
-                more=more,
-            ),
-            Message("Remove these judgements or add the missing rows to {name}.", name=file.name),
-        )
 
 
 def _qrels_file(folder: Path, split: str) -> Path:

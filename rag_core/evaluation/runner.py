@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..catalog import RECIPES, Number, StrategySpec, build
-from ..data.benchmark import Question
+from ..data.benchmark import Benchmark, Question
 from ..pipeline.strategy import Strategy
+from ..pipeline.without import without
 from ..runtime.run import Run
 from ..runtime.services import Services
 from ..values.errors import ConfigError, RagError, Stopped, attach_calls_to_errors
@@ -37,6 +38,11 @@ class RunProgress:
     total: int
     seconds_left: float | None
     latest: tuple[str, Record] | None = None
+
+
+def services_for(question: Question, judged: Benchmark, services: Services) -> Services:
+    """The services for a question, which never finds itself."""
+    return without(services, question.id) if question.id in judged.also_documents else services
 
 
 def build_strategies(chosen: Mapping[str, StrategySpec], depth: int | None = None) -> dict[str, Strategy]:
@@ -83,7 +89,9 @@ def take_run_file(run: RunFolder, label: str, path: Path) -> None:
     ranked = read_run(path, {question.id for question in run.judged.measured})
     for question in run.judged.measured:
         if question.id not in run.records[label]:
-            run.append(label, Record.ranking(question.id, ranked.get(question.id, ())))
+            own = {question.id} & run.judged.also_documents
+            found = [document for document in ranked.get(question.id, ()) if document not in own]
+            run.append(label, Record.ranking(question.id, found))
 
 
 def evaluate(
@@ -118,7 +126,7 @@ def evaluate(
         for question in run.judged.measured
     ]
 
-    def checked_services() -> Services:
+    def checked_services(question: Question) -> Services:
         current = services()
         changed = engine_changes(run.manifest.engine, current.engine)
         if changed:
@@ -130,7 +138,7 @@ def evaluate(
                 ),
                 Message("Run the same command again: it begins a new run."),
             )
-        return current
+        return services_for(question, run.judged, current)
 
     total = len(strategies) * len(work)
     done = total - sum(len(labels) for _, labels in work)
@@ -164,7 +172,7 @@ def _ask(
     question: Question,
     labels: Sequence[str],
     strategies: Mapping[str, Strategy],
-    services: Callable[[], Services],
+    services: Callable[[Question], Services],
     share: bool,
     stop: threading.Event,
     calls: list[ModelCall],
@@ -172,7 +180,7 @@ def _ask(
     """The records of one question, or those finished before the run was stopped; adds their calls to `calls`."""
     if stop.is_set():
         return []
-    current, common = services(), Run(stop=stop)
+    current, common = services(question), Run(stop=stop)
     records: list[tuple[str, Record]] = []
     for label in labels:
         own = common if share else Run(stop=stop)

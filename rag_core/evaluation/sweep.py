@@ -29,6 +29,7 @@ from ..values.errors import ConfigError, Stopped, attach_calls_to_errors
 from ..values.message import Message
 from ..values.types import Cost, ModelCall, Passage
 from .metrics import Metric
+from .runner import services_for
 
 MOST = 20_000  # settings of one sweep
 SEED = 20_261
@@ -187,7 +188,7 @@ def sweep(
         for column, question in enumerate(questions):
             if stop and stop.is_set():
                 raise Stopped
-            current = services()
+            current = services_for(question, judged, services())
             current = dataclasses.replace(
                 current,
                 index=CachedIndex(current.index, MAX_PASSAGES),

@@ -23,6 +23,7 @@ from ..values.types import Cost, ModelCall
 from .cost_estimate import Workload
 from .metrics import Metric
 from .pareto import on_front
+from .runner import services_for
 from .statistics import Interval, compare_all, intervals
 from .sweep import ScoreMatrix, Values, settings_of, sweep
 from .sweep_results import EqualK, Finalist, ReportedSetting, Setting, Split, SweepResult, Winner
@@ -220,7 +221,8 @@ class _Rerun:
         for question in self.questions:
             if self.stop and self.stop.is_set():
                 raise Stopped
-            trace = strategy.run(question.text, self.services(), Run(stop=self.stop))
+            current = services_for(question, self.judged, self.services())
+            trace = strategy.run(question.text, current, Run(stop=self.stop))
             self.calls.extend(call for call in trace.calls if call.cost_usd != 0)
             seconds.append(trace.seconds)
             ranked = list(dict.fromkeys(hit.passage.doc_id for hit in trace.ranking))

@@ -105,7 +105,7 @@ def test_a_file_that_is_missing_is_one_line(
 
 def test_a_malformed_folder_is_named_with_its_line(rag: Rag, beir: Path) -> None:
     with (beir / "qrels" / "test.tsv").open("a") as file:
-        file.write("q1\tz\t1\n")
+        file.write("q1\tz\thigh\n")
     ran = rag("eval", "--data", str(beir), "--strategies", "bm25")
     assert ran.code == 1
     assert "test.tsv, line 6" in ran.err

@@ -182,8 +182,8 @@ def test_a_strange_question_is_answered_or_abstained_from(ready: Path, rag: Rag,
 def test_a_question_that_cannot_be_asked_is_one_line(
     ready: Path, rag: Rag, question: str, words: list[str]
 ) -> None:
-    assert_one_line(rag("query", question, "--json"), *words)
-    assert_one_line(rag("compare", question, "--strategies", "bm25,hybrid_rrf"), *words)
+    for command in (["query", "--json"], ["compare", "--strategies", "bm25,hybrid_rrf"], ["triage"]):
+        assert_one_line(rag(*command, "--", question), *words, code=2)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 from helpers.judged import JUDGED, finish, opened
-from helpers.small import ScriptedLlm, WordEmbedder
+from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
 
 from rag_core import evaluation as ev
+from rag_core.catalog import RECIPES
+from rag_core.data.benchmark import Benchmark, Question
 from rag_core.evaluation.run_folder import RunFolder
+from rag_core.evaluation.sweep import sweep
 from rag_core.pipeline.strategy import Strategy
+from rag_core.pipeline.without import without
 from rag_core.prompts.prompt import Template
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
@@ -330,3 +334,43 @@ def test_sharing_a_context_factory_gives_each_question_its_own(
     make: Callable[[], Services] = factory
     list(ev.evaluate(opened(tmp_path / "run", strategies), strategies, make, workers=2))
     assert len(made) == 3
+
+
+class TestAQuestionThatIsADocument:
+    """As in ArguAna: document "a" asks what else there is on its matter, and never finds itself."""
+
+    judged = Benchmark(
+        "arguments", "test", (Question("a", DOCUMENTS[0].text, "en", "", ""),), {"a": {"e": 1}}, "0" * 16,
+        also_documents=frozenset({"a"}),
+    )  # fmt: skip
+    once = RECIPES["bm25"].build(k_final=2).without_answer()
+
+    def test_is_not_among_what_it_finds_and_another_takes_its_place(
+        self, tmp_path: Path, services: Services
+    ) -> None:
+        own = dataclasses.replace(self.judged, also_documents=frozenset())
+        plain, without = (
+            opened(tmp_path / name, {"once": self.once}, judged)
+            for name, judged in (("plain", own), ("without", self.judged))
+        )
+        for run in (plain, without):
+            finish(run, {"once": self.once}, services)
+        assert plain.records["once"]["a"].ranked == ("a", "e")
+        (stage, *_) = without.records["once"]["a"].stages
+        assert "a" not in stage.lanes[0].documents
+        assert without.records["once"]["a"].ranked == ("e", "f")
+
+    def test_a_sweep_and_a_run_file_leave_it_out_too(self, tmp_path: Path, services: Services) -> None:
+        metric = ev.parse_metric("mrr@10")
+        nearest = RECIPES["simple_semantic"].build(k_final=1).without_answer()
+        swept = sweep(self.judged, [self.once, nearest], metric, lambda: services)
+        found = nearest.run(DOCUMENTS[0].text, without(services, "a")).ranking
+        assert [hit.passage.doc_id for hit in found] == ["e"]
+        assert swept.scores.tolist() == [[1.0], [1.0]]
+        (tmp_path / "run.trec").write_text("a Q0 a 1 9.5 x\na Q0 e 2 9.0 x\n")
+        manifest = ev.describe_run(
+            self.judged, {}, depth=None, engine={}, source="", run_files={"x": tmp_path / "run.trec"}
+        )
+        run = RunFolder.create(tmp_path / "other", manifest, self.judged)
+        ev.take_run_file(run, "x", tmp_path / "run.trec")
+        assert ev.scores(run, metric)["x"] == {"a": 1.0}
