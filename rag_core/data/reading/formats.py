@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ...values.errors import DataError
 from ...values.message import Message
-from ..documents import Document, as_seen, parse_document, row_documents
+from ..documents import Document, as_seen, json_documents, parse_document
 from ..files import read_bytes
 from ..limits import LimitExceeded, ReadingLimits, megabytes, shorten
 from ..markup import take_markup
@@ -152,8 +152,8 @@ def _archive(file: File) -> io.BytesIO:
     return content
 
 
-def _jsonl(file: File) -> Iterator[Document]:
-    yield from row_documents(io.StringIO(file.text), file.path)
+def _json(file: File) -> Iterator[Document]:
+    yield from json_documents(file.text, file.path)
 
 
 READERS: dict[str, Callable[[File], Iterator[Document]]] = {
@@ -165,5 +165,6 @@ READERS: dict[str, Callable[[File], Iterator[Document]]] = {
     ".docx": _docx,
     ".csv": _csv,
     ".xlsx": _xlsx,
-    ".jsonl": _jsonl,
+    ".jsonl": _json,
+    ".json": _json,
 }
