@@ -133,8 +133,9 @@ def test_what_is_too_long_for_a_title_or_has_no_place_there_is_a_document(
         ("Is it loud?,Why?\nno,walls\nyes,doors\n", ["Is it loud?: no\nWhy?: walls", "Is it loud?: yes\nWhy?: doors"]),
         ("ward,2023,2024\nA,85,90\nB,70,75\n", ["ward: A\n2023: 85\n2024: 90", "ward: B\n2023: 70\n2024: 75"]),
         ("drug,week 12\niron,60 mg\n", ["drug: iron\nweek 12: 60 mg"]),
+        ("drug,1,2,3\niron,6,0,6\n", ["drug: iron\n1: 6\n2: 0\n3: 6"]),
     ],
-    ids=["questions", "amounts", "a form's questions", "years", "weeks"],
+    ids=["questions", "amounts", "a form's questions", "years", "weeks", "days"],
 )  # fmt: skip
 def test_a_first_row_like_those_below_it_is_no_header(
     tmp_path: Path, table: str, expected: list[str]
@@ -198,6 +199,7 @@ def test_text_in_another_encoding_is_refused_and_not_misread(tmp_path: Path, enc
         (True, "General", "TRUE"), (datetime(2025, 3, 7), "dd/mm/yyyy", "2025-03-07"), (1e300, "0", "1e+300"),
         (datetime(2025, 3, 7, 14, 30), "d.m.yy hh:mm", "2025-03-07 14:30"), (datetime(2025, 3, 7), "mmm yyyy", "2025-03"),
         (datetime(2025, 3, 7, 14, 30), "dd/mm/yyyy", "2025-03-07"), (datetime(2025, 3, 7, 8), "h:mm", "08:00"),
+        (datetime(2025, 3, 7), "yyyy-mm-dd h:mm:ss", "2025-03-07"),
         (time(8, 5), "h:mm", "08:05"), (timedelta(hours=30, minutes=5), "[h]:mm", "30:05"),
     ],
 )  # fmt: skip
@@ -367,6 +369,12 @@ def test_a_merged_line_across_a_table_is_said_once(tmp_path: Path) -> None:
     rows = read(tmp_path, content, "t.xlsx")
     assert [one.text for one in rows] == ["Minerals", "drug: iron\namount: 60 mg\nhow: by mouth"]
     assert rows[1].title == "Ward 4, row 2"
+
+
+def test_a_merged_cell_fills_no_column_beyond_the_table(tmp_path: Path) -> None:
+    areas = '<mergeCells><mergeCell ref="C2:XFD1048576"/></mergeCells>'
+    content = with_parts(book([HEAD, IRON]), {SHEET: ("</sheetData>", f"</sheetData>{areas}")})
+    assert texts(tmp_path, content, "t.xlsx") == [ALL]
 
 
 def test_merged_names_stand_over_the_names_below_them(tmp_path: Path) -> None:

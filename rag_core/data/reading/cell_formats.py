@@ -114,9 +114,11 @@ def _date(value: date | time, number_format: str) -> str:
     if not isinstance(value, datetime):
         return value.isoformat()
     value = (value + timedelta(milliseconds=500)).replace(microsecond=0)
-    clock = value.time().isoformat("seconds" if value.second else "minutes") if "h" in signs else ""
-    if clock and not set("dy") & set(signs):
+    clock = value.time().isoformat("seconds" if value.second else "minutes")
+    if "h" in signs and not set("dy") & set(signs):
         return clock
+    if "h" not in signs or value.time() == time():  # many programs give every date a clock
+        clock = ""
     day = value.date().isoformat()
     if "d" not in signs and "y" in signs:
         day = day[:7] if "m" in signs else day[:4]

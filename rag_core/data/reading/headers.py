@@ -103,6 +103,9 @@ def _numbered(names: Cells) -> list[str]:
 
 def _is_data(first: Cells, below: Sequence[Cells]) -> bool:
     """Whether the first row is like those below it in some columns, and unlike them in none: then it is no header."""
+    numbers = [int(cell) for cell in first if cell.isdecimal()]
+    if len(numbers) > 2 and numbers == [*range(numbers[0], numbers[0] + len(numbers))]:  # days or weeks
+        return False
     like = unlike = 0
     for place, cell in enumerate(first):
         kinds = Counter(_kind(row[place]) for row in below if _at(row, place))

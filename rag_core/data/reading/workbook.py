@@ -127,10 +127,12 @@ class _Merged:
     def __init__(self, areas: list[Area]) -> None:
         self._waiting = sorted(areas, key=lambda area: -area.top)
         self._open: list[tuple[Area, str]] = []
+        self._widest = 0  # of the rows so far; a merged cell may reach to the end of the sheet
 
     def covered(self, number: int, cells: list[str]) -> tuple[dict[int, str], bool]:
         """What merged cells show in the empty cells of a row, by column from 0; and whether one of it is wide."""
         self._open = [(area, text) for area, text in self._open if area.bottom >= number]
+        self._widest = max(self._widest, len(cells))
         wide = False
         while self._waiting and self._waiting[-1].top <= number:
             area = self._waiting.pop()
@@ -140,7 +142,7 @@ class _Merged:
                 wide |= area.right > area.left
         shown_in: dict[int, str] = {}
         for area, text in self._open:
-            for column in range(area.left - 1, area.right):
+            for column in range(area.left - 1, min(area.right, self._widest)):
                 if column >= len(cells) or not cells[column]:
                     shown_in[column] = text
         return shown_in, wide
