@@ -93,9 +93,10 @@ def test_a_csv_is_cut_where_most_of_its_rows_are(tmp_path: Path, table: str, exp
         ('room,note\nbath,"warm\nclean"\n', "room: bath\nnote: warm\nclean"),
         ("id,text,limit,language\n4,Give iron.,not in the morning,English\n", "Give iron.\n\nlimit: not in the morning\nlanguage: English"),
         ("ID,Text\n4,Give iron.\n", "Give iron."),
+        (f"room,{'9' * 5_000}\nbath,red\n", f"room: bath\n{'9' * 5_000}: red"),
         (f"title,text\n{'long ' * 100},Give iron.\n", f"Give iron.\n\ntitle: {'long ' * 99}long"),
     ],
-    ids=["repeated", "numbers taken", "empty", "longer rows", "lines", "beside text", "capitals", "long title"],
+    ids=["repeated", "numbers taken", "empty", "longer rows", "lines", "beside text", "capitals", "digits", "long title"],
 )  # fmt: skip
 def test_every_cell_of_a_row_is_in_its_text(tmp_path: Path, table: str, expected: str) -> None:
     assert texts(tmp_path, table) == [expected]

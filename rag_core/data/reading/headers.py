@@ -103,7 +103,7 @@ def _numbered(names: Cells) -> list[str]:
 
 def _is_data(first: Cells, below: Sequence[Cells]) -> bool:
     """Whether the first row is like those below it in some columns, and unlike them in none: then it is no header."""
-    numbers = [int(cell) for cell in first if cell.isdecimal()]
+    numbers = [int(cell) for cell in first if cell.isdecimal() and len(cell) < 9]
     if len(numbers) > 2 and numbers == [*range(numbers[0], numbers[0] + len(numbers))]:  # days or weeks
         return False
     like = unlike = 0
