@@ -63,7 +63,7 @@ def index(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Index files into a corpus: md, txt, html, pdf, docx, csv, xlsx, jsonl, or a BEIR folder."""
+    """Index files into a corpus: md, txt, html, pdf, docx, csv, xlsx, json, jsonl, or a BEIR folder."""
     actions = sum((path is not None, check, vectors, export is not None))
     if actions != 1 or (path is None) != (corpus is None):
         raise typer.BadParameter("give PATH with --corpus NAME, or one of --check, --vectors, --export DIR")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,6 +17,7 @@ from ..values.message import Message
 from ..values.profile import Profile, read_profile
 from ..values.sources import Source
 from ..values.unreadable import why_unreadable
+from .elements import elements
 from .files import list_files, read_bytes
 from .hidden import reported, take_hidden
 from .limits import MAX_ID, MAX_LINE, MAX_TITLE, READING, LimitExceeded, shorten
@@ -23,6 +25,9 @@ from .marks import Mark, take_marks
 from .markup import take_markup
 
 BUILTIN = "obstetrics"  # the corpus in data/corpus
+_FIELDS = {"_id", "title", "language", "text"}
+_ALSO = {"_id": "id", "text": "contents"}  # what Pyserini's collections call them
+_ARRAY = Message("a JSON array, not one object a line")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}")
 
 
@@ -235,10 +240,24 @@ def row_documents(lines: TextIO, path: Path) -> Iterator[Document]:
     Raises:
         DataError: as for `beir_documents`.
     """
-    for _, row in _rows(lines, path):
-        yield Document(
-            row["_id"], str(row.get("title") or ""), language_code(row.get("language")), row["text"]
-        )
+    for _, row in _rows(numbered_lines(lines, path), path):
+        yield _document(row)
+
+
+def json_documents(text: str, path: Path) -> Iterator[Document]:
+    """The documents in rows of JSON, one a line or in an array, and what else is in these.
+
+    Raises:
+        DataError: as for `beir_documents`.
+    """
+    array = path.suffix.lower() == ".json" or text.lstrip().startswith("[")
+    for _, row in _rows(elements(text) if array else numbered_lines(StringIO(text), path), path):
+        rest = (f"{name}: {value}" for name, value in row.items() if name not in _FIELDS and value)
+        yield replace(_document(row), hidden=reported(rest))
+
+
+def _document(row: Mapping[str, Any]) -> Document:
+    return Document(row["_id"], str(row.get("title") or ""), language_code(row.get("language")), row["text"])
 
 
 def language_code(value: Any) -> str:
@@ -254,13 +273,16 @@ def beir_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             names file and line.
     """
     with open_lines(path) as lines:
-        yield from _rows(lines, path)
+        yield from _rows(numbered_lines(lines, path), path)
 
 
-def _rows(lines: TextIO, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     seen: dict[str, int] = {}
-    for number, row in _values(lines, path):
-        if problem := _row_problem(row):
+    for number, row in _values(texts, path):
+        for name, other in _ALSO.items():
+            if isinstance(row, dict) and name not in row and other in row:
+                row[name] = row.pop(other)
+        if problem := _ARRAY if number == 1 and isinstance(row, list) else _row_problem(row):
             raise DataError(
                 Message("{path}, line {number}: {problem}.", path=path, number=number, problem=problem),
                 Message("Each line needs _id and text."),
@@ -308,11 +330,11 @@ def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
         DataError: a line is not JSON, or is too long or too deep; the message names file and line.
     """
     with open_lines(path) as lines:
-        yield from _values(lines, path)
+        yield from _values(numbered_lines(lines, path), path)
 
 
-def _values(lines: TextIO, path: Path) -> Iterator[tuple[int, Any]]:
-    for number, line in numbered_lines(lines, path):
+def _values(texts: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, Any]]:
+    for number, line in texts:
         if not line.strip():
             continue
         try:
@@ -323,7 +345,8 @@ def _values(lines: TextIO, path: Path) -> Iterator[tuple[int, Any]]:
         except UnicodeEncodeError as error:
             problem = Message("{sign!r} is half a character", sign=error.object[error.start])
         except json.JSONDecodeError as error:
-            problem = Message("not JSON ({reason})", reason=error.msg)
+            array = number == 1 and line.lstrip().startswith("[")
+            problem = _ARRAY if array else Message("not JSON ({reason})", reason=error.msg)
         except RecursionError:
             problem = Message("lists or objects are nested too deeply")
         except ValueError as error:  # a number of thousands of digits

@@ -30,6 +30,7 @@ GOOD: dict[str, bytes] = {
     "g.csv": b'id,title,language,text\n7,Iron,en,"Iron, daily"\n,,es,Hierro\n',
     "h.xlsx": xlsx(Drugs=[["id", "text"], ["a", "iron"]], Visits=[["week"], [12]]),
     "i.jsonl": b'{"_id": "1", "title": "T", "text": "one two", "language": "en"}\n{"_id": 2, "text": "three"}\n',
+    "j.json": b'[{"id": "1", "contents": "one two"},\n {"_id": 2, "text": "three"}]',
 }
 _YAML = [
     "- ", "&a ", "*a", "[", "]", "{", "}", ": ", ", ", "\n", "\n  ", "|\n", ">\n", "!!int ", "!!timestamp ",

@@ -67,7 +67,7 @@ FILES: dict[str, tuple[str | bytes | Callable[[], bytes], str]] = {
     "empty.pdf": (b"", "the file is empty"),
     "entities.docx": (billion_laughs(), "multiplies itself when it is opened; open it in Word"),
     "header.md": (front_matter(f"n: {'x' * 100_000}", "header"), "front matter is longer than 64,000"),
-    "latin.txt": ("café".encode("latin-1"), "it is not UTF-8 (line 1); save it as UTF-8"),
+    "mac.txt": ("café".encode("mac-roman"), "its encoding is none of UTF-8, UTF-16 and Windows-1252"),
     "lines.txt": ("\n".join(f"{n} words" for n in range(2_000)), ""),
     "long-id.jsonl": (json.dumps({"_id": "i" * 5_000, "text": "words"}), "_id is longer than 500"),
     "long-title.md": (f"# {'Title ' * 100_000}\n\nWords below a long title.", ""),

@@ -196,6 +196,48 @@ def test_a_jsonl_line_is_a_document_under_its_own_id(tmp_path: Path) -> None:
     assert reading.whole is False
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("keys.jsonl", '[\n {"_id": "k", "text": "Red."},\n {"_id": "l", "text": "Blue."}\n]\n'),
+        ("keys.json", '[{"_id": "k", "text": "Red."}, {"_id": "l", "text": "Blue."}]'),
+        ("keys.json", '{"_id": "k", "text": "Red."}\n{"_id": "l", "text": "Blue."}\n'),
+        ("keys.jsonl", '{"id": "k", "contents": "Red."}\n{"id": "l", "contents": "Blue."}'),
+        ("keys.jsonl", '{"_id": "k", "text": "Red."}\r\n{"_id": "l", "text": "Blue."}'.encode("utf-16")),
+    ],
+    ids=["array in lines", "array", "lines in json", "names of Pyserini", "UTF-16"],
+)
+def test_rows_of_json_are_read_as_programs_write_them(
+    tmp_path: Path, name: str, content: str | bytes
+) -> None:
+    reading = read_path(write(tmp_path, {name: content}))
+    assert [(one.id, one.text) for one in reading.documents] == [("k", "Red."), ("l", "Blue.")]
+    assert reading.failed == []
+
+
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [
+        (',\n {"_id": "2"}\n]', "line 3: no 'text' field"),
+        (',\n {"_id": 2', "line 3: not JSON"),
+        (",", "line 2: not JSON"),
+        ("] {}", "line 2: not JSON"),
+    ],
+    ids=["no text", "cut in a row", "cut between rows", "more behind it"],
+)
+def test_a_fault_in_a_json_array_is_told_by_its_line_and_leaves_the_rows_above(
+    tmp_path: Path, rest: str, reason: str
+) -> None:
+    reading = read_path(write(tmp_path, {"bad.json": f'[\n {{"_id": "1", "text": "a"}}{rest}'}))
+    assert [document.id for document in reading.documents] == ["1"]
+    assert reason in failures(reading)["bad.json"]
+
+
+def test_fields_of_a_json_row_that_are_not_read_are_reported(tmp_path: Path) -> None:
+    row = {"_id": "k", "text": "Red.", "source": "ward 4", "metadata": {}}
+    assert read_one(tmp_path, "keys.jsonl", json.dumps(row)).hidden == ("source: ward 4",)
+
+
 def test_a_beir_folder_is_read_whole_and_only_its_corpus(tmp_path: Path) -> None:
     corpus = (
         '{"_id": "2", "title": "T", "text": "two words"}\n{"_id": "1", "title": "Only title", "text": ""}\n'
@@ -218,7 +260,8 @@ def test_a_beir_folder_is_read_whole_and_only_its_corpus(tmp_path: Path) -> None
         ('{"_id": "1", "text": "a"}\n\n{broken', "line 3: not JSON"),
         ('{"_id": "1"}', "line 1: no 'text' field"),
         ('{"text": "a"}', "line 1: no '_id' field"),
-        ("[1, 2]", "line 1"),
+        ("[1, 2]", "line 1: a JSON array, not one object a line"),
+        ('[\n {"_id": "1", "text": "a"}\n]', "line 1: a JSON array, not one object a line"),
     ],
 )
 def test_a_malformed_beir_folder_is_refused_naming_the_line(tmp_path: Path, lines: str, reason: str) -> None:
@@ -232,8 +275,8 @@ def test_a_malformed_beir_folder_is_refused_naming_the_line(tmp_path: Path, line
         ("bad.md", FRONT_MATTER.replace("id: en-epidural\n", ""), "id"),
         ("bad.md", FRONT_MATTER.replace("year: 2023", "year: soon"), "soon"),
         ("bad.md", FRONT_MATTER.replace("title: Epidural", "title: 'open"), "cannot be read"),
-        ("bad.txt", "café".encode("latin-1"), "not UTF-8 .line 1.; save it as UTF-8"),
-        ("bad.txt", "text".encode("utf-16"), "not UTF-8 .line 1.; save it as UTF-8"),
+        ("bad.txt", "café".encode("mac-roman"), "^its encoding is none of UTF-8, UTF-16 and Windows-1252; save"),
+        ("bad.txt", "text".encode("utf-16")[:-1], "^it is not text"),
         ("bad.txt", b"", "^the file is empty$"),
         ("bad.txt", " \n\t\n", "no text"),
         ("bad.html", b"", "^the file is empty$"),
@@ -246,7 +289,8 @@ def test_a_malformed_beir_folder_is_refused_naming_the_line(tmp_path: Path, line
         ("bad.docx", docx()[:60], "^it is not a Word document, is damaged"),
         ("bad.docx", docx(), "no text"),
         ("bad.jsonl", "{not json", "line 1: not JSON"),
-        ("bad.csv", "text\n\xff".encode("latin-1"), "not UTF-8 .line 2.; save it as UTF-8"),
+        ("bad.json", "[" * 100_000, "line 1: lists or objects are nested too deeply"),
+        ("bad.csv", "text\n\xff".encode("latin-1"), "^its encoding is none of UTF-8, UTF-16 and Windows-1252; save"),
         ("bad.csv", 'text\n"' + "x" * 140_000, "a cell has more than 131,072 characters"),
         ("bad.docx", xlsx(Rows=[["text"]]), "^it is not a Word document, is damaged"),
         ("bad.pdf", locked_pdf(), "it has a password; save it without one"),
@@ -362,7 +406,7 @@ def test_every_sheet_is_read_and_a_row_without_text_is_its_columns(tmp_path: Pat
     }
 
 
-@pytest.mark.parametrize("content", [b"", b"no workbook", xlsx(Empty=[]), xlsx(Head=[["text"]])])
+@pytest.mark.parametrize("content", [b"", b"no workbook", xlsx(Empty=[]), xlsx(Head=[["drug", "mg"]])])
 def test_a_workbook_without_rows_has_failed_with_its_reason(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.xlsx").write_bytes(content)
     (tmp_path / "b.md").write_text("Iron.")

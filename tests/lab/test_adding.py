@@ -75,7 +75,7 @@ def test_every_supported_type_can_be_uploaded_and_searched(lab: Lab, settings: S
         (Upload("a.txt", b""), "the file is empty"),
         (Upload("a.txt", b"\x89PNG\r\n\x1a\n\x00\xff\xd8"), "it is not text"),
         (Upload("a.txt", b"\x00\x01\x02 is UTF-8"), "it is not text"),
-        (Upload("a.txt", b"Caf\xe9"), "it is not UTF-8 (line 1)"),
+        (Upload("a.txt", b"Caf\x8e"), "its encoding is none of UTF-8, UTF-16 and Windows-1252"),
         (Upload("a.txt", b"a" * (MAX_FILE + 1)), "it is larger than 20 MB"),
         (Upload("../a.txt", b"text"), "its name starts with a dot or has signs"),
         (Upload("..\\a.txt", b"text"), "its name starts with a dot or has signs"),

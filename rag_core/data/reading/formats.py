@@ -6,18 +6,18 @@ language of a document is empty where the file does not give it.
 
 from __future__ import annotations
 
-import csv
 import io
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ...values.errors import DataError
 from ...values.message import Message
-from ..documents import Document, as_seen, language_code, parse_document, row_documents
+from ..documents import Document, as_seen, json_documents, parse_document
 from ..files import read_bytes
 from ..limits import LimitExceeded, ReadingLimits, megabytes, shorten
 from ..markup import take_markup
+from .encodings import decoded
 from .reasons import EMPTY, reason_of
 
 MAX_REASON = 300  # characters
@@ -77,14 +77,12 @@ class File:
 
     @property
     def text(self) -> str:
-        """Its content as UTF-8 text, with line feeds for line ends.
+        """Its content as text, with line feeds for line ends.
 
         Raises:
-            LimitExceeded: it is not text, though its bytes may be UTF-8.
+            LimitExceeded: it is not text, or its encoding cannot be told.
         """
-        if b"\0" in self.content and not self.content.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise LimitExceeded(Message("it is not text, whatever its name says"))
-        return self.content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        return decoded(self.content)
 
     def document(self, text: str, title: str = "", hidden: tuple[str, ...] = ()) -> Document:
         """The file as one document."""
@@ -132,26 +130,15 @@ def _docx(file: File) -> Iterator[Document]:
 
 
 def _csv(file: File) -> Iterator[Document]:
-    """One document per row: its `text` column, or all columns as "name: value" lines."""
-    table = file.text
-    yield from _rows(file.path, file.name, csv.DictReader(io.StringIO(table), delimiter=_delimiter(table)))
+    from .tables import csv_documents
+
+    yield from csv_documents(file.text, file.path.stem, file.name)
 
 
 def _xlsx(file: File) -> Iterator[Document]:
-    """The rows of every sheet, as for csv; a sheet's first row is its header."""
-    from openpyxl import load_workbook
+    from .workbook import workbook_documents
 
-    book = load_workbook(_archive(file), read_only=True, data_only=True)
-    try:
-        for sheet in book.worksheets:
-            cells = (["" if cell is None else str(cell) for cell in row] for row in sheet.values)
-            filled = (row for row in cells if any(row))
-            head = next(filled, [])
-            rows = (dict(zip(head, row, strict=False)) for row in filled)
-            name = file.name if len(book.worksheets) == 1 else f"{file.name}#{sheet.title}"
-            yield from _rows(file.path, name, rows)
-    finally:
-        book.close()
+    yield from workbook_documents(_archive(file), file.path.stem, file.name)
 
 
 def _archive(file: File) -> io.BytesIO:
@@ -165,24 +152,8 @@ def _archive(file: File) -> io.BytesIO:
     return content
 
 
-def _rows(path: Path, name: str, rows: Iterable[Mapping[str, str]]) -> Iterator[Document]:
-    for number, row in enumerate(rows, start=1):
-        filled = {key: value for key, value in row.items() if key and value}
-        yield Document(
-            f"{name}#{filled.get('id') or number}",
-            filled.get("title") or f"{path.stem}, row {number}",
-            language_code(filled.get("language")),
-            filled.get("text") or "\n".join(f"{key}: {value}" for key, value in filled.items()),
-        )
-
-
-def _delimiter(table: str) -> str:
-    """Comma, semicolon or tab, whichever splits the header into the most columns."""
-    return max(",;\t", key=lambda sign: len(next(csv.reader(io.StringIO(table), delimiter=sign), ())))
-
-
-def _jsonl(file: File) -> Iterator[Document]:
-    yield from row_documents(io.StringIO(file.text), file.path)
+def _json(file: File) -> Iterator[Document]:
+    yield from json_documents(file.text, file.path)
 
 
 READERS: dict[str, Callable[[File], Iterator[Document]]] = {
@@ -194,5 +165,6 @@ READERS: dict[str, Callable[[File], Iterator[Document]]] = {
     ".docx": _docx,
     ".csv": _csv,
     ".xlsx": _xlsx,
-    ".jsonl": _jsonl,
+    ".jsonl": _json,
+    ".json": _json,
 }

@@ -23,9 +23,6 @@ _DAMAGED = {
 
 def reason_of(error: Exception, suffix: str) -> str:
     """The reason for an error of a reader or of the library behind it, by the file's suffix."""
-    if isinstance(error, UnicodeDecodeError):
-        line = error.object[: error.start].count(b"\n") + 1
-        return Message("it is not UTF-8 (line {line}); save it as UTF-8", line=line)
     if isinstance(error, OSError):
         return Message("it cannot be opened ({reason})", reason=why_unreadable(error))
     if isinstance(error, csv.Error):

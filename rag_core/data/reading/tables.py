@@ -1,0 +1,165 @@
+"""The rows of a table as documents."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+
+from ...values.errors import DataError
+from ..documents import Document, language_code
+from ..hidden import reported
+from ..limits import MAX_TITLE
+from .headers import LOOK, find_header
+
+_OURS = ("id", "title", "language", "text")  # columns that say what a document is
+_SEP = re.compile(r'"?sep=(.)"?\n', re.IGNORECASE)
+_SAMPLE = 1_000_000  # characters from which a delimiter is told
+_NO_ROWS = "no rows below the header"
+_LONGEST_ABOVE = 200  # characters above a table that fit in the titles of its rows
+
+
+@dataclass(slots=True)
+class Row:
+    """A row of a table.
+
+    Args:
+        cells: what stands in it.
+        covered: what a merged cell shows in others of this row: column from 0 -> text.
+        reports: what in it is not read, and why.
+        hidden: whether all of it is.
+        grouped: whether a cell of it stands over several columns.
+    """
+
+    cells: list[str]
+    covered: dict[int, str] = field(default_factory=dict)
+    reports: list[str] = field(default_factory=list)
+    hidden: bool = False
+    grouped: bool = False
+
+
+def csv_documents(table: str, stem: str, name: str) -> Iterator[Document]:
+    """One document per row: its `text` column and what has no other use, or all columns, as "name: value" lines."""
+    said = _SEP.match(table)
+    table = table[said.end() :] if said else table
+    lines = csv.reader(io.StringIO(table), delimiter=said[1] if said else _delimiter(table))
+    rows = (Row([cell.strip() for cell in line]) for line in lines)
+    yield from with_reports(row_documents(rows, stem, name), name)
+
+
+def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Document | str]:
+    """The documents of a table, and reports of what is in none of them.
+
+    Args:
+        stem: what a row without a title is called after, if nothing stands above the table.
+        name: the beginning of the documents' ids.
+    """
+    rows = iter(rows)
+    first = list(islice(rows, LOOK))
+    seen = [row for row in first if not row.hidden]
+    several = next((row for row in seen if sum(map(bool, row.cells)) > 1), None)
+    header = find_header([row.cells for row in seen], grouped=several is not None and several.grouped)
+    above = [_line(row.cells) for row in seen[: header.above] if any(row.cells)]
+    top = seen[: header.below]
+    yield from (report for row in top for report in row.reports)
+    table = chain((row for row in first if not any(row is one for one in top)), rows)
+    taken: set[str] = set()
+    title = "; ".join(above)
+    if len(title) > _LONGEST_ABOVE or (above and "title" in map(str.lower, header.names)):
+        yield Document(f"{name}#above", stem, "", "\n".join(above))
+        taken.add("above")
+        title = ""
+    number = 0
+    for row in table:
+        if not any(row.cells) and not row.covered:
+            yield from row.reports
+            continue
+        number += 1
+        if row.hidden:
+            yield f"hidden row: {_line(row.cells)}"
+            continue
+        document = _document(row, header.names, f"{title or stem}, row {number}")
+        key = _distinct(document.id or str(number), taken)
+        yield replace(document, id=f"{name}#{key}", hidden=reported(row.reports))
+    if not number and above:
+        yield Document(f"{name}#above", stem, "", "\n".join([*above, _line(header.names)]))
+    elif not number and header.names:
+        yield f"{_NO_ROWS}: {_line(header.names)}"
+
+
+def with_reports(pieces: Iterable[Document | str], name: str) -> Iterator[Document]:
+    """Documents, each with the reports that stand before it; the last also with those behind it."""
+    held: Document | None = None
+    waiting: list[str] = []
+    try:
+        for piece in pieces:
+            if isinstance(piece, str):
+                waiting.append(piece)
+                continue
+            if held:
+                yield held
+            held = replace(piece, hidden=reported((*waiting, *piece.hidden)))
+            waiting = []
+    except DataError:  # of one row; those above it are good
+        if held:
+            yield held
+        raise
+    if held:
+        yield replace(held, hidden=reported((*held.hidden, *waiting)))
+    elif not all(report.startswith(_NO_ROWS) for report in waiting):
+        yield Document(name, "", "", "", hidden=reported(waiting))
+
+
+def _document(row: Row, names: Sequence[str], title: str) -> Document:
+    """A row as a document; its id is empty if the row has none."""
+    cells = dict(enumerate(row.cells))
+    across = row.grouped and not row.covered and sum(map(bool, row.cells)) == 1
+    if not across:  # a line across the table belongs to no column
+        cells |= row.covered
+    filled = [
+        (names[at] if at < len(names) else f"column {at + 1}", cell)
+        for at, cell in sorted(cells.items())
+        if cell
+    ]
+    own = {name.lower(): cell for name, cell in filled if name.lower() in _OURS}
+    if len(own.get("title", "")) > MAX_TITLE:
+        del own["title"]
+    if not language_code(own.get("language")):
+        own.pop("language", None)
+    rest = [(name, cell) for name, cell in filled if "text" not in own or name.lower() not in own]
+    lines = [f"{name}: {cell}" if names and not across else cell for name, cell in rest]
+    text = "\n\n".join(filter(None, [own.get("text"), "\n".join(lines)]))
+    return Document(own.get("id", ""), own.get("title") or title, own.get("language", ""), text)
+
+
+def _distinct(key: str, taken: set[str]) -> str:
+    """An id that no other row has."""
+    own, number = key, 1
+    while own in taken:
+        number += 1
+        own = f"{key} ({number})"
+    taken.add(own)
+    return own
+
+
+def _line(cells: Iterable[str]) -> str:
+    return ", ".join(filter(None, cells))
+
+
+def _delimiter(table: str) -> str:
+    """The sign that cuts most rows into equally many columns; one that is in no table if none cuts most of them."""
+    best, sign = (0, 0), "\x1f"
+    sample = table[:_SAMPLE]
+    if sample.partition("\n")[0].strip().strip('"').lower() == "text":  # the one column, and commas in it
+        return sign
+    for each in ",;\t|":
+        widths = [len(row) for row in islice(csv.reader(io.StringIO(sample), delimiter=each), LOOK) if row]
+        below = widths[next((place for place, width in enumerate(widths) if width > 1), len(widths)) :]
+        ((columns, times),) = Counter(width for width in below if width > 1).most_common(1) or [(0, 0)]
+        if (times, columns) > best and sum(width > 1 for width in below) * 2 > len(below):
+            best, sign = (times, columns), each
+    return sign
