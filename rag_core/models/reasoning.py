@@ -99,7 +99,7 @@ class WithoutReasoning:
         return Restart(said) if restarted else said
 
     def _text(self, text: str) -> str:
-        if self._stripping:
+        if self._stripping or (self._at_start and not text.strip() and self.inside):
             text = text.lstrip()
         if text.strip():
             self._at_start = self._stripping = False
