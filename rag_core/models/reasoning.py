@@ -122,5 +122,5 @@ def _opening(text: str, *, at_start: bool) -> tuple[int, int, re.Pattern[str]] |
 
 def _closing(name: str) -> re.Pattern[str]:
     ended, spelt_out = re.subn(r"^(?:begin|start)(?=_)", "end", name, flags=re.IGNORECASE)
-    body = re.escape(ended) if spelt_out else rf"/{re.escape(name)}"
+    body = re.escape(ended) if spelt_out else rf"/{re.escape(name)}(?:\s[^<>]*)?"
     return re.compile(rf"(?:<\|?{body}\s*\|?>|\[{body}\]|◁{body}▷)", re.IGNORECASE)

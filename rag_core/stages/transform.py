@@ -21,7 +21,7 @@ from . import messages
 from .base import TransformStage, warn_if_unread
 
 _LABEL = re.compile(  # "**Standalone question:** ...", as models often begin; only words that cannot start the question
-    r"^(?:(?:here is|here's|the|an?|my|your|one|new|stand-?alone|self-contained|rephrased|reworded|rewritten|reformulated|"
+    r"^(?:[\w ]{1,20}[!,] )?(?:(?:here is|here's|the|an?|my|your|one|new|stand-?alone|self-contained|rephrased|reworded|rewritten|reformulated|"
     r"expanded|paraphrased|condensed|clarified|focused|\w+-focused|search|final) )*"
     r"(?:question|query|wording|rewrite|version|pregunta|consulta|versión|redacción|reformulaci[oó]n)"
     r"(?: (?:reformulada|reescrita|ampliada|aclarada|condensada|independiente|parafraseada|nueva|final))*:[*_]*(?: |$)",

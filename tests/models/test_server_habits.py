@@ -23,6 +23,7 @@ from rag_core.models.openai.dialects import readable
 from rag_core.models.reasoning import WithoutReasoning
 from rag_core.models.reply import MAX_REPLY
 from rag_core.models.tokenizer import count_tokens
+from rag_core.pipeline.stream import Token
 from rag_core.prompts.prompt import JUDGE_PASSAGE
 from rag_core.prompts.replies import Restart
 from rag_core.prompts.templates import STANDALONE
@@ -41,6 +42,7 @@ TAGS = {
     "a longer name": ("\n<inner_thoughts>", "</inner_thoughts>"),
     "capitals": ("<Reasoning>", "</reasoning>"),
     "with an attribute": ('<thinking mode="deep">', "</thinking>"),
+    "two words": ("<thought process>", "</thought process>"),
     "of Seed": ("<seed:think>", "</seed:think>"),
     "of Magistral": ("[THINK]", "[/THINK]"),
     "of Kimi": ("◁think▷", "◁/think▷"),
@@ -138,6 +140,13 @@ class TestReasoningInsideTheContent:
         assert "".join(first[restart:]) == "".join(second) == "Cats purr."
         base.choose = lambda body: Reply("Dogs bark.")
         assert "".join(ask(llm)[0]) == "Dogs bark.", "one that does not think is not lost"
+
+    def test_what_was_shown_of_it_is_replaced(self, base, animals):
+        base.choose = lambda body: Reply("Hm, cats. </think>Cats purr [1].")
+        events = [one for one in animals.stream(QUESTION, ["bm25"]) if isinstance(one, Token)]
+        assert "".join(one.text for one in events if not one.restart).startswith("Hm, cats. ")
+        last = max(place for place, one in enumerate(events) if one.restart)
+        assert "".join(one.text for one in events[last:]) == "Cats purr [1]."
 
     @for_each(
         "text",
@@ -406,6 +415,7 @@ WORDINGS = {
     '```json\n{"queries": ["When do cats sleep?"]}\n```': "When do cats sleep?",
     '["When do cats sleep?", "When do felines rest?"]': "When do cats sleep?",
     '"When do cats sleep?"': "When do cats sleep?",
+    "Of course! Here is the question: When do cats sleep?": "When do cats sleep?",
     "When do cats\nsleep?": "When do cats sleep?",
 }
 
