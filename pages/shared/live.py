@@ -223,8 +223,8 @@ class LiveRun(Comparison):
             case rag_core.StageFinished(step=step):
                 column.steps.append(step)
                 column.running = ""
-            case rag_core.Token(text=text):
-                column.text += text
+            case rag_core.Token(text=text, restart=restart):
+                column.text = text if restart else column.text + text
             case rag_core.Done(trace=trace):
                 column.trace = trace
             case rag_core.Failed(error=error):

@@ -178,8 +178,16 @@ def report_json(report: Report) -> dict[str, Any]:
         "profile": asdict(report.profile),
         "cost_usd": report.cost.usd,
         "enriched": _enriched_json(report.enriched) if report.enriched else None,
-        "notes": report.notes,
+        "notes": _notes(report),
     }
+
+
+def _notes(report: Report) -> list[str]:
+    """Its notes, and what the embedding model did not read."""
+    from ..models.embedding import shortened
+
+    cut = shortened((*report.calls, *(report.enriched.embeddings if report.enriched else ())))
+    return [*report.notes, *([f"{cut}."] if cut else [])]
 
 
 def _enriched_json(written: WriteReport) -> dict[str, Any]:
@@ -226,7 +234,7 @@ def report(report: Report) -> None:
         say(f"  hidden in {document}, not read: {text}", fg="yellow")
     for document in report.orders:
         say(f"  {document} gives orders to a language model; they are quoted, not followed", fg="yellow")
-    for note in report.notes:
+    for note in _notes(report):
         say(f"  {note}", fg="yellow")
 
 

@@ -15,7 +15,7 @@ from typing import Protocol
 from ..language.thesaurus import Thesaurus
 from ..offline.contexts import RECIPE, offline_contexts
 from ..prompts.prompt import ENRICH, Block, Fields, Prompt, Template
-from ..prompts.replies import COMPLETE
+from ..prompts.replies import COMPLETE, Restart
 from ..prompts.templates import check_length
 from ..runtime.run import stop_flag
 from ..runtime.services import Llm
@@ -199,6 +199,8 @@ class LlmEnricher:
                 if isinstance(item, ModelCall):
                     calls.append(item)
                 else:
+                    if isinstance(item, Restart):
+                        pieces.clear()
                     pieces.append(item)
         except Exception as error:  # one passage's failure must not lose the others
             reason = error.message if isinstance(error, RagError) else f"{type(error).__name__}: {error}"

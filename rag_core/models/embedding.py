@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +23,7 @@ from ..values.types import ModelCall, Vectors
 from .english_only import is_english_only
 from .events import start_event
 from .minilm import MINILM, MINILM_WEIGHTS, MiniLM, bundled_minilm
+from .openai.batches import Batches, in_order
 from .openai.errors import PLACEHOLDER_KEY, TRY_AGAIN, api_key_of, to_provider_error
 from .openai.transport import Call, CallTracker, Sent
 from .reply import token_count
@@ -86,6 +88,7 @@ class LlamaEmbedder:
         self.server = server
         self._tracker = tracker
         self._secret = api_key_of(model)
+        self._batches = Batches(PROVIDER_BATCH, count)
 
     def read(self, text: str, language: str = "") -> str:
         """The text as the model reads it: a Spanish text in English if there is a gloss, otherwise unchanged.
@@ -102,7 +105,7 @@ class LlamaEmbedder:
     ) -> tuple[Vectors, tuple[ModelCall, ...]]:
         """(n, d) L2-normalised vectors of n texts as read, and a call for each request; (0, 0) for no texts.
 
-        Tokens are counted by the provider if it reports them, otherwise here; this includes requests that were
+        A text that is longer than a provider's model reads is shortened, which the last call notes. Tokens are counted by the provider if it reports them, otherwise here; this includes requests that were
         retried without a response, and those whose response was cut off.
 
         Args:
@@ -118,8 +121,12 @@ class LlamaEmbedder:
             self._tracker.call = Call(stop_flag.get())
         end_event = start_event("embedding", {})
         raw: list[list[float]] = []
+        cut = 0
         try:
-            if kind == "query":
+            if self._tracker:
+                ask, most = (self._query, 1) if kind == "query" else (self._passages, None)
+                raw, cut = self._batches.vectors(texts, ask, most)
+            elif kind == "query":
                 raw = [self.model.get_query_embedding(text) for text in texts]
             else:
                 raw = self.model.get_text_embedding_batch(texts)
@@ -136,7 +143,21 @@ class LlamaEmbedder:
             raise failure from None if self._secret or failure is error else error
         finally:
             end_event({"chunks": texts, "embeddings": raw})
-        return vectors, self._calls() if self._tracker else (self.bill(texts),)
+        calls = self._calls() if self._tracker else (self.bill(texts),)
+        if cut:
+            calls = (*calls[:-1], replace(calls[-1], note=_shortened(cut, len(texts))))
+        return vectors, calls
+
+    def _query(self, texts: list[str]) -> list[list[float]]:
+        return [self.model.get_query_embedding(text) for text in texts]
+
+    def _passages(self, texts: list[str]) -> list[list[float]]:
+        assert self._tracker
+        vectors = self.model.get_text_embedding_batch(texts)
+        _check_count(
+            vectors, len(texts), self.name
+        )  # per request: what one lacks, another could have too many of
+        return in_order(vectors, self._tracker.call, self.name)
 
     def _calls(self) -> tuple[ModelCall, ...]:
         """A call for each request that was not refused."""
@@ -156,16 +177,7 @@ def _checked(raw: Sequence[Sequence[float]], count: int, model: str) -> Vectors:
     Raises:
         ProviderError: too few or too many, or one of another length, without direction, or not finite.
     """
-    if len(raw) != count:
-        raise ProviderError(
-            Message(
-                "Model {model} returned {got} vectors for {count} texts.",
-                model=model,
-                got=len(raw),
-                count=count,
-            ),
-            TRY_AGAIN,
-        )
+    _check_count(raw, count, model)
     lengths = [len(row) for row in raw]
     if not lengths[0] or set(lengths) != set(lengths[:1]):
         raise ProviderError(
@@ -195,6 +207,36 @@ def _checked(raw: Sequence[Sequence[float]], count: int, model: str) -> Vectors:
             )
     vectors /= norms
     return vectors
+
+
+def _check_count(raw: Sequence[Sequence[float]], count: int, model: str) -> None:
+    if len(raw) != count:
+        raise ProviderError(
+            Message(
+                "Model {model} returned {got} vectors for {count} texts.",
+                model=model,
+                got=len(raw),
+                count=count,
+            ),
+            TRY_AGAIN,
+        )
+
+
+def shortened(calls: Iterable[ModelCall]) -> str:
+    """What calls note of texts that were too long for their model, counted together; empty if nothing."""
+    notes = [
+        call.note for call in calls if isinstance(call.note, Message) and "shortened" in call.note.fields
+    ]
+    count, total = (sum(note.fields[name] for note in notes) for name in ("shortened", "total"))
+    return _shortened(count, total) if notes else ""
+
+
+def _shortened(count: int, total: int) -> Message:
+    return Message(
+        "{shortened} of {total} texts were longer than the model reads; the end of each was left out",
+        shortened=count,
+        total=total,
+    )
 
 
 def _sent(request: Sent) -> tuple[list[str], int | None]:

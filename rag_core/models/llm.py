@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from ..prompts.prompt import Prompt
-from ..prompts.replies import COMPLETE
+from ..prompts.replies import COMPLETE, INCOMPLETE_STEP, Restart
 from ..values.errors import ProviderError, SettingsError
 from ..values.message import Message
 from ..values.pricing import PriceList
@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 CONTEXT_WINDOW = 32_768  # assumed for models unknown to LlamaIndex
 MAX_REPLY_TIMEOUTS = 10  # a reply is cut off after this many timeouts
 NO_TEMPERATURE = "the server does not accept a temperature; the model's default was used"
+SCHEMA = "response_format"
+SCHEMA_REFUSED = (
+    400,
+    422,
+    500,
+)  # what servers say to a schema that they cannot follow, often without naming it
+STILL_REASONING = Message("the reply ended before the model had finished its reasoning")
 SENSELESS_USAGE = "the server's token counts make no sense; tokens were counted here"
 
 
@@ -83,10 +90,14 @@ class LlamaLlm:
         self._tracker = tracker or CallTracker()
         self._keep_settings = keep_settings
         self._refused: set[str] = set()  # options
+        self._begins_inside = False  # whether replies have begun with reasoning that no tag opened
         self._secret = api_key_of(model)
 
     def stream(self, prompt: Prompt, stop: Callable[[], bool]) -> Iterator[str | ModelCall]:
         """Yield the reply in pieces, then a call for each request that the provider did not refuse.
+
+        The model's reasoning is no part of the reply. Where it turns out that all so far was reasoning, a `Restart`
+        takes its place.
 
         The last call has the provider's usage. The tokenizer counts requests without usage: retried without a
         response, incomplete (the part received), or stopped. Stopping closes the connection at once, whatever
@@ -94,18 +105,19 @@ class LlamaLlm:
         longer than `reply.MAX_REPLY` is not read to its end.
 
         Raises:
-            ProviderError: the provider refused, failed or timed out; raised after the calls are yielded.
+            ProviderError: the provider refused, failed or timed out, or the reply is nothing but reasoning; raised
+                after the calls are yielded.
         """
         from llama_index.core.llms import ChatMessage
 
         text = prompt.render()
         messages = [ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=text)]
-        reply = Reply(says_end=self._openai)
+        reply = Reply(says_end=self._openai, begins_inside=self._begins_inside)
         call = self._tracker.call = Call(stop)
         end_event = start_chat_event(prompt.system, text)
         try:
             for chunk in self._chunks(messages, self._options(prompt)):
-                if piece := reply.take(chunk.delta):
+                if (piece := reply.take(chunk.delta)) or isinstance(piece, Restart):
                     yield piece
                 reply.note(chunk.raw, chunk.additional_kwargs)
                 if stop() or reply.full:
@@ -113,22 +125,25 @@ class LlamaLlm:
             else:
                 if piece := reply.take("", last=True):
                     yield piece
-                if not reply.finish:
+                if not reply.finish and not reply.reasoning.inside:
                     raise ProviderError(Message("the reply ended early"), TRY_AGAIN)
+            if reply.no_answer and not stop():
+                raise ProviderError(STILL_REASONING, INCOMPLETE_STEP)
         except Exception as error:
             # after Stop, the broken connection is ours; after the reply's end, only the usage is missing
-            if not stop() and not (self._openai and reply.finish):
+            if not stop() and not (self._openai and reply.finish and not reply.no_answer):
                 yield from (self._bill(prompt, text) for _ in range(call.unanswered))
-                if reply.text or call.accepted:
+                if reply.whole or call.accepted:
                     yield self._bill(prompt, text, reply)
                 failure = to_provider_error(error, self.name, self._secret, self._server, self._named_by)
                 raise failure from None if self._secret else error
         finally:
+            self._begins_inside |= reply.reasoning.unopened
             end_event(reply.text, reply.usage(len(prompt.system) + len(text)) or ())
             if call.response is not None:
                 call.response.close()  # also when the consumer stops reading
         yield from (self._bill(prompt, text) for _ in range(call.unanswered))
-        if reply.text or reply.finish or call.accepted:
+        if reply.whole or reply.finish or call.accepted:
             yield self._bill(prompt, text, reply)
 
     def _options(self, prompt: Prompt) -> dict[str, Any]:
@@ -138,28 +153,37 @@ class LlamaLlm:
             return options
         options["temperature"] = prompt.template.temperature
         if prompt.template.reply:
-            options["response_format"] = _schema(prompt.template.reply)
+            options[SCHEMA] = _schema(prompt.template.reply)
         return options
 
     def _chunks(self, messages: Sequence[ChatMessage], options: dict[str, Any]) -> Iterator[ChatResponse]:
-        """The streamed reply; retried without any option that the server or model rejects."""
+        """The streamed reply; retried without any option that the server or model rejects.
+
+        A schema is left out too when the server gives another reason, or none; from then on if that helped.
+        """
+        suspected: set[str] = set()
         while True:
-            without = options.keys() & self._refused
+            without = options.keys() & (self._refused | suspected)
             try:
-                yield from self.model.stream_chat(messages, **_leaving_out(without, options))
+                for chunk in self.model.stream_chat(messages, **_leaving_out(without, options)):
+                    self._refused |= suspected
+                    yield chunk
                 return
             except Exception as error:
-                refused = rejected_option(error, options.keys() - without)
-                if refused is None:
+                sent = options.keys() - without
+                if refused := rejected_option(error, sent):
+                    self._refused.add(refused)
+                elif SCHEMA in sent and getattr(error, "status_code", None) in SCHEMA_REFUSED:
+                    suspected.add(SCHEMA)
+                else:
                     raise
-                self._refused.add(refused)
 
     def _bill(self, prompt: Prompt, text: str, reply: Reply | None = None) -> ModelCall:
         """The call for one request; without a reply, one that got none."""
         reported = reply.usage(len(prompt.system) + len(text)) if reply else None
         sent, received = reported or (
             count_tokens(prompt.system + text, self.name),
-            count_tokens(reply.text if reply else "", self.name),
+            count_tokens(reply.whole if reply else "", self.name),
         )
         notes = [NO_TEMPERATURE] if "temperature" in self._refused else []
         notes += [SENSELESS_USAGE] if reply and reply.reports_usage and not reported else []

@@ -1,16 +1,26 @@
-"""What is taken from a model's reply: valid text up to a limit, why it ended, and sane token counts."""
+"""What is taken from a model's reply: its answer as valid text up to a limit, why it ended, and sane token counts."""
 
 from __future__ import annotations
 
 import codecs
+import re
 from typing import Any
 
-from ..prompts.replies import COMPLETE, TOO_LONG
+from ..prompts.replies import COMPLETE, TOO_LONG, Restart
+from .reasoning import WithoutReasoning
 
 MAX_REPLY = 20_000  # characters: twenty times a long answer; the rest is not read
 MAX_TOKENS = 10_000_000  # of one request; more than any model reads
 MOST_PER_TOKEN = 50  # characters of a token, on average; a count below is no count of this text
 LONGEST_REASON = 40  # characters of a finish reason
+# a reply that was cut off, in the words of providers; every other word is one for a normal end
+CUT = {
+    "length": re.compile(r"length|max_|limit|window", re.IGNORECASE),
+    "content_filter": re.compile(
+        r"filter|safety|sensitive|prohibit|blocked|blocklist|recitation|refus", re.IGNORECASE
+    ),
+}
+BROKEN_OFF = re.compile(r"error|abort|cancel|insufficient|interrupt", re.IGNORECASE)
 
 
 class Reply:
@@ -18,14 +28,18 @@ class Reply:
 
     Args:
         says_end: whether the server reports why a reply ended; others are taken to be complete.
+        begins_inside: see `WithoutReasoning`.
 
     Attributes:
-        text: what has arrived.
+        text: what has arrived, without the model's reasoning.
+        whole: what has arrived, as it is billed.
         finish: why it ended, empty until then; see `ModelCall`.
     """
 
-    def __init__(self, *, says_end: bool) -> None:
+    def __init__(self, *, says_end: bool, begins_inside: bool = False) -> None:
         self.text = ""
+        self.whole = ""
+        self.reasoning = WithoutReasoning(begun=begins_inside)
         self.finish = "" if says_end else COMPLETE
         self._usage: tuple[object, object] | None = None
         # joins surrogate pairs that were sent in two pieces, and replaces lone halves
@@ -33,15 +47,24 @@ class Reply:
 
     @property
     def full(self) -> bool:
-        """Whether it has reached the limit."""
-        return self.finish == TOO_LONG
+        """Whether it has reached a limit."""
+        return self.finish == TOO_LONG or self.reasoning.too_long
+
+    @property
+    def no_answer(self) -> bool:
+        """Whether it ends inside the model's reasoning."""
+        return self.reasoning.inside or self.reasoning.too_long
 
     def take(self, delta: str | None, *, last: bool = False) -> str:
-        """The part of a piece that is kept, as valid Unicode."""
-        piece = self._utf16.decode((delta or "").encode("utf-16-le", "surrogatepass"), last)
+        """The part of the answer that is certain now, as valid Unicode; a `Restart` replaces what came before."""
+        arrived = self._utf16.decode((delta or "").encode("utf-16-le", "surrogatepass"), last)
+        self.whole += arrived
+        piece = self.reasoning.take(arrived, last=last)
+        if isinstance(piece, Restart):
+            self.text = ""
         room = MAX_REPLY - len(self.text)
         if len(piece) > room:
-            piece, self.finish = piece[:room], TOO_LONG
+            piece, self.finish = type(piece)(piece[:room]), TOO_LONG
         self.text += piece
         return piece
 
@@ -49,8 +72,7 @@ class Reply:
         """Note the finish reason of a chunk, and the token counts in it."""
         for choice in getattr(raw, "choices", None) or ():
             if reason := getattr(choice, "finish_reason", None):
-                shown = "".join(char for char in str(reason) if char.isprintable())[:LONGEST_REASON]
-                self.finish = self.finish if self.full else shown or "unknown"
+                self.finish = self.finish if self.finish == TOO_LONG else _why_ended(str(reason))
         if "prompt_tokens" in counts:
             self._usage = counts["prompt_tokens"], counts.get("completion_tokens")
 
@@ -70,6 +92,16 @@ class Reply:
         sent = token_count(self._usage[0], characters)
         received = token_count(self._usage[1], len(self.text))
         return None if sent is None or received is None else (sent, received)
+
+
+def _why_ended(reason: str) -> str:
+    """A finish reason as `ModelCall` has it."""
+    for known, words in CUT.items():
+        if words.search(reason):
+            return known
+    if BROKEN_OFF.search(reason):
+        return "".join(char for char in reason if char.isprintable())[:LONGEST_REASON]
+    return COMPLETE
 
 
 def token_count(value: object, characters: int) -> int | None:

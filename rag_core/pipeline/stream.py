@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ..prompts.replies import Restart
 from ..runtime.run import Flag, Once, Run
 from ..runtime.services import Services
 from ..stages import Stage
@@ -40,10 +41,15 @@ class StageFinished:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of a column's answer."""
+    """A piece of a column's answer.
+
+    Args:
+        restart: whether it replaces all before it, which was the model's reasoning.
+    """
 
     column: int
     text: str
+    restart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +202,7 @@ def remember(shared: Once, trace: Trace, strategies: Sequence[Strategy], service
 
 
 def _emitter(events: queue.SimpleQueue[Event], column: int) -> Callable[[str], None]:
-    return lambda text: events.put(Token(column, text))
+    return lambda text: events.put(Token(column, text, isinstance(text, Restart)))
 
 
 def _worker(

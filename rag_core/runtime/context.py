@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..prompts.prompt import Block, Prompt, Template
-from ..prompts.replies import COMPLETE
+from ..prompts.replies import COMPLETE, INCOMPLETE_STEP, Restart, excerpt
 from ..values.errors import ConfigError, LimitReached, MissingResource, ProviderError, RagError, Stopped
 from ..values.exchanges import Exchange
 from ..values.message import Message
@@ -22,7 +22,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 ATTEMPTS = 2  # at a structured reply
-INCOMPLETE_STEP = Message("Raise the server's limit on output tokens, or use another model.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +219,8 @@ class Context:
                         if isinstance(item, ModelCall):
                             bills.append(item)
                         else:
+                            if isinstance(item, Restart):
+                                pieces.clear()
                             pieces.append(item)
                             emit(item)
                 self.run.check_stop()
@@ -273,20 +274,22 @@ class Context:
         Raises:
             ProviderError: every reply was malformed.
         """
-        reason = ""
+        reason = reply = ""
         for _ in range(ATTEMPTS):
             refused = Block(f"Your last reply was refused: {reason}.\n" if reason else "")
             try:
-                return parse(self.complete(template.fill(**fields, refused=refused)))
+                reply = self.complete(template.fill(**fields, refused=refused))
+                return parse(reply)
             except ValueError as error:
                 reason = str(error)
         role = template.purpose
         raise ProviderError(
             Message(
-                "The {role}'s reply was malformed {times} times: {reason}.",
+                "The {role}'s reply was malformed {times} times: {reason}. The last one: {reply}",
                 role=role,
                 times=ATTEMPTS,
                 reason=reason,
+                reply=excerpt(reply),
             ),
             Message("Try another {setting}.", setting=f"RAG_{role.upper()}_MODEL"),
         )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ..language.analysis import detect_language
-from ..prompts.replies import COMPLETE, TOO_LONG
+from ..prompts.replies import COMPLETE, TOO_LONG, excerpt
 from ..values.evidence import EvidenceScore, Scope
 from ..values.jurisdictions import name_of
 from ..values.message import Message
@@ -83,10 +83,6 @@ WHY_CUT = {
     "content_filter": {
         "en": "the provider's content filter cut it off",
         "es": "el filtro de contenido del proveedor la interrumpió",
-    },
-    "tool_calls": {
-        "en": "the model called a tool instead of finishing it",
-        "es": "el modelo llamó a una herramienta en lugar de terminarla",
     },
     TOO_LONG: {
         "en": "it was too long to read to its end",
@@ -383,6 +379,25 @@ def analysis_failed(reason: str) -> str:
 def rewrite_failed(name: str, reason: object) -> str:
     """Warning: a rewrite is missing."""
     return Message("Rewrite {name!r} failed and was left out: {reason}", name=name, reason=reason)
+
+
+def malformed(error: ValueError, reply: str) -> str:
+    """Why a reply was not used."""
+    return f"the reply was malformed: {error}; it was {excerpt(reply)}"
+
+
+def not_one_question(error: ValueError, reply: str) -> str:
+    """Why a rewrite was not used."""
+    return Message("the reply is not one question ({reason}): {reply}", reason=error, reply=excerpt(reply))
+
+
+def rewrite_listed(name: str, count: int) -> str:
+    """Warning: a reply had several rewrites."""
+    return Message(
+        "Rewrite {name!r}: the model wrote {count} questions instead of one; the first was used.",
+        name=name,
+        count=count,
+    )
 
 
 def hypotheses_failed(made: int, wanted: int, reason: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,13 +21,16 @@ from . import messages
 from .base import TransformStage, warn_if_unread
 
 _LABEL = re.compile(  # "**Standalone question:** ...", as models often begin; only words that cannot start the question
-    r"^(?:(?:here is|here's|the|an?|my|your|one|new|stand-?alone|self-contained|rephrased|reworded|rewritten|reformulated|"
+    r"^(?:[\w ]{1,20}[!,] )?(?:(?:here is|here's|the|an?|my|your|one|new|stand-?alone|self-contained|rephrased|reworded|rewritten|reformulated|"
     r"expanded|paraphrased|condensed|clarified|focused|\w+-focused|search|final) )*"
     r"(?:question|query|wording|rewrite|version|pregunta|consulta|versión|redacción|reformulaci[oó]n)"
     r"(?: (?:reformulada|reescrita|ampliada|aclarada|condensada|independiente|parafraseada|nueva|final))*:[*_]*(?: |$)",
     re.IGNORECASE,
 )
 EMPTY = Message("the reply was empty.")
+_FENCE = re.compile(r"\s*```\w*\n(.*?)\n?```\s*", re.DOTALL)
+_FIRST_ITEM = re.compile(r"(?:1[.)]|[-*•])\s")
+_ITEM = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*•])\s+(\S.*)$", re.MULTILINE)
 _QUOTES = "\"'“”«»`* "
 
 
@@ -79,6 +83,7 @@ class AnalyseQueryByLlm(TransformStage):
     def rewrite(self, question: Query, ctx: Context) -> tuple[Query, ...]:
         """The question, or the full question that the model made from keywords."""
         warn_if_unread(self.template, ANALYSIS, ctx)
+        reply = ""
         try:
             reply = ctx.complete(self.template.fill(question=question.text))
             found = read_as(QueryAnalysis, reply)
@@ -88,7 +93,7 @@ class AnalyseQueryByLlm(TransformStage):
         except (Stopped, LimitReached):
             raise
         except (RagError, ValueError) as error:
-            why = f"the reply was malformed: {error}" if isinstance(error, ValueError) else error.message
+            why = messages.malformed(error, reply) if isinstance(error, ValueError) else error.message
             ctx.warn(messages.analysis_failed(why))
             return AnalyseQuery().rewrite(question, ctx)
         model = ctx.services.llms[self.template.purpose].name
@@ -168,13 +173,10 @@ class Rewrite(TransformStage):
         for place, (template, reply) in enumerate(
             zip(self.templates, ctx.complete_all(prompts), strict=True)
         ):
-            text = "" if isinstance(reply, RagError) else cleaned(reply)
-            if not text:
-                failure = (
-                    reply if isinstance(reply, RagError) else ProviderError(EMPTY, Message("Try again."))
-                )
-                failures.append(failure)
-                ctx.warn(messages.rewrite_failed(template.name, failure))
+            text = self._read(reply, template, ctx)
+            if isinstance(text, RagError):
+                failures.append(text)
+                ctx.warn(messages.rewrite_failed(template.name, text))
             elif text.casefold() in written:
                 same = written[text.casefold()].origin
                 ctx.warn(messages.rewrite_repeated(template.name, same))
@@ -187,6 +189,18 @@ class Rewrite(TransformStage):
                     note=_note(question, text, template, ctx),
                 )
         return list(written.values()), failures
+
+    def _read(self, reply: str | RagError, template: Template, ctx: Context) -> str | RagError:
+        """The rewrite in a reply, or why there is none."""
+        if isinstance(reply, RagError):
+            return reply
+        try:
+            found = wordings(reply)
+        except ValueError as error:
+            return ProviderError(messages.not_one_question(error, reply), Message("Try again."))
+        if len(found) > 1:
+            ctx.warn(messages.rewrite_listed(template.name, len(found)))
+        return found[0] if found else ProviderError(EMPTY, Message("Try again."))
 
 
 @dataclass(frozen=True)
@@ -273,6 +287,51 @@ class Hyde(TransformStage):
 def cleaned(reply: str) -> str:
     """A model's rewrite on one line, without labels or surrounding quotation marks."""
     return _LABEL.sub("", _one_line(reply).strip(_QUOTES)).strip(_QUOTES)
+
+
+def wordings(reply: str) -> list[str]:
+    """The rewrites in a reply that should be one, cleaned: in JSON or a list, or after an introduction.
+
+    Raises:
+        ValueError: it cannot be told which of its words are the rewrite.
+    """
+    fenced = _FENCE.fullmatch(reply)
+    text = (fenced[1] if fenced else reply).strip()
+    found = _in_json(text)
+    return [one for one in map(cleaned, _in_lines(text) if found is None else found) if one]
+
+
+def _in_json(text: str) -> list[str] | None:
+    try:
+        value = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return _strings(value) if isinstance(value, str | list | dict) else None
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, list):
+        return [text for each in value for text in _strings(each)]
+    if isinstance(value, dict):
+        if len(value) != 1:
+            raise ValueError("it has more than one field")
+        return _strings(*value.values())
+    return [value] if isinstance(value, str) else []
+
+
+def _in_lines(text: str) -> list[str]:
+    first, _, rest = text.partition("\n")
+    introduced = bool(rest.strip()) and first.rstrip(" *_").endswith(":")  # "Here is the question:"
+    text = rest.strip() if introduced else text
+    if _FIRST_ITEM.match(text):
+        return _ITEM.findall(text)
+    paragraphs = re.split(r"\n\s*\n", text)
+    if introduced or len(paragraphs) == 1:
+        return paragraphs[:1]  # what follows explains it
+    questions = [one for one in paragraphs if one.rstrip(_QUOTES).endswith("?")]
+    if len(questions) != 1:
+        raise ValueError("it has more than one paragraph")
+    return questions
 
 
 def _one_line(reply: str) -> str:

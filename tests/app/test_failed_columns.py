@@ -16,7 +16,9 @@ import rag_core
 def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
     start: Callable[..., AppTest], server: OpenAIServer
 ) -> None:
-    server.choose = lambda body: Status(404) if role_of(body) == "answer" else Reply("anti-D weeks")
+    server.choose = lambda body: (
+        Status(404, "no such model") if role_of(body) == "answer" else Reply("anti-D weeks")
+    )
     app = start(OPENAI_BASE_URL=server.url)
     columns = [rag_core.set_up("multi_query"), rag_core.set_up("bm25", model="no-such-model")]
     for name, values in rag_core.to_address(ENGLISH, columns).items():

@@ -290,7 +290,7 @@ BAD = {
     "a score missing": '{"faithfulness": 80}',
     "too high": '{"faithfulness": 101, "relevance": 60}',
     "negative": '{"faithfulness": 80, "relevance": -1}',
-    "no number": '{"faithfulness": "80", "relevance": 60}',
+    "no number": '{"faithfulness": "eighty", "relevance": 60}',
     "not a number": '{"faithfulness": NaN, "relevance": 60}',
     "infinite": '{"faithfulness": Infinity, "relevance": 60}',
     "a truth value": '{"faithfulness": true, "relevance": 60}',
@@ -302,7 +302,15 @@ BAD = {
 
 class TestParse:
     @pytest.mark.parametrize(
-        "reply", [GOOD, f" {GOOD}\n", f"```json\n{GOOD}\n```", f"```{GOOD}```", GOOD[:-1] + ', "why": "x"}']
+        "reply",
+        [
+            GOOD,
+            GOOD.replace("80", '"80/100"'),
+            f" {GOOD}\n",
+            f"```json\n{GOOD}\n```",
+            f"```{GOOD}```",
+            GOOD[:-1] + ', "why": "x"}',
+        ],
     )
     def test_scores_are_read(self, reply: str):
         assert parse(reply) == Judgement(80, 60.5)

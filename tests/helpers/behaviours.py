@@ -99,4 +99,21 @@ class TooFew:
     """Embeddings for all texts but the last."""
 
 
-Behaviour = Reply | Meet | Held | Status | Hang | Drop | Cut | Endless | Drip | Malformed | TooFew
+@dataclass(frozen=True)
+class Events:
+    """A stream of these events' data, and nothing else."""
+
+    data: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Body:
+    """A body with status 200, whatever was asked for."""
+
+    text: str
+    kind: str = "application/json"
+
+
+Behaviour = (
+    Events | Body | Reply | Meet | Held | Status | Hang | Drop | Cut | Endless | Drip | Malformed | TooFew
+)

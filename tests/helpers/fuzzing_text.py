@@ -29,7 +29,7 @@ from .fakes import Told, talker
 from .openai_server import OpenAIServer
 from .provider_calls import PROMPT, never
 
-CUT = ("length", "content_filter", "tool_calls", "odd {reason}\x1b[2J")
+CUT = ("length", "content_filter", "MAX_TOKENS", "odd error {reason}\x1b[2J")
 NAMES = tuple("abcdefgh")
 
 _any = st.characters(exclude_categories=())  # lone surrogates too

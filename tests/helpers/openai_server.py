@@ -33,10 +33,12 @@ from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE
 
 from .behaviours import (
     Behaviour,
+    Body,
     Cut,
     Drip,
     Drop,
     Endless,
+    Events,
     Hang,
     Held,
     Malformed,
@@ -124,6 +126,7 @@ class OpenAIServer(ThreadingHTTPServer):
         answered: released once for every request that has been answered.
         gone: set when a client left an unfinished stream or a silent server.
         vector: the embedding of a text.
+        arrange: what becomes of the rows of embeddings.
         key: when set, other keys are refused with 401.
         embedding_usage: the usage it tells of so many tokens, one a word.
     """
@@ -139,6 +142,7 @@ class OpenAIServer(ThreadingHTTPServer):
         self.choose = lambda body: Reply()
         self.embedding_usage = lambda tokens: {"prompt_tokens": tokens, "total_tokens": tokens}
         self.vector = vector_of
+        self.arrange = lambda rows: rows
         self.key: str | None = None
         self.most: Counter[str] = Counter()
         self._now: Counter[str] = Counter()
@@ -210,6 +214,7 @@ def serve() -> Iterator[OpenAIServer]:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # a body would wait 40 ms for the receipt of its headers
     server: OpenAIServer
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
@@ -248,6 +253,8 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(behaviour.seconds)
         if isinstance(behaviour, Status):
             return self._error(behaviour)
+        if isinstance(behaviour, Body):
+            return self._send(behaviour.text.encode(), headers={"Content-Type": behaviour.kind})
         if behaviour == Hang():
             return self._wait_until_gone()
         if self.path == "/v1/embeddings":
@@ -270,7 +277,9 @@ class Handler(BaseHTTPRequestHandler):
             rows.append({"object": "embedding", "index": index, "embedding": vector})
         tokens = sum(len(text.split()) for text in texts)
         usage = self.server.embedding_usage(tokens)
-        return self._json({"object": "list", "model": body["model"], "data": rows, "usage": usage})
+        return self._json(
+            {"object": "list", "model": body["model"], "data": self.server.arrange(rows), "usage": usage}
+        )
 
     def _chat(self, body: dict[str, Any], behaviour: Behaviour) -> None:
         if not isinstance(behaviour, Reply):
@@ -296,6 +305,11 @@ class Handler(BaseHTTPRequestHandler):
             data = {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
             self._event(json.dumps(data), framed)
 
+        if isinstance(behaviour, Events):
+            for data in behaviour.data:
+                self._event(data)
+            self.wfile.write(b"0\r\n\r\n")
+            return None
         if getattr(behaviour, "after", 1):
             say({"role": "assistant", "content": ""})
         if isinstance(behaviour, Endless | Drip):
@@ -368,9 +382,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send(self, body: bytes, code: int = 200, headers: dict[str, str] | None = None) -> None:
         self.send_response(code)
-        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
-        for name, value in (headers or {}).items():
+        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)

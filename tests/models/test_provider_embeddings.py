@@ -80,7 +80,7 @@ class TestEmbeddings:
             ([Status(500)] * 2, 2, "HTTP 500", "later"),
             ([Status(429, headers={"Retry-After": "0.2"})] * 2, 2, "rate limit", "Wait 1 s"),
             ([Status(401)], 1, "key was refused", "OPENAI_API_KEY"),
-            ([Status(404)], 1, "does not have this model", "RAG_EMBEDDING"),
+            ([Status(404, "no such model")], 1, "does not have this model", "RAG_EMBEDDING"),
             ([Malformed()], 1, "", ""),
             ([Hang()] * 2, 2, "the request timed out", "RAG_TIMEOUT"),
         ],

@@ -180,7 +180,7 @@ STREAM_FAULTS = {
     "503": ([Status(503)] * 2, 2, "HTTP 503", "later"),
     "429": ([Status(429, headers={"Retry-After": "0.2"})] * 2, 2, "rate limit", "Wait 1 s"),
     "401": ([Status(401)], 1, "key was refused", "OPENAI_API_KEY"),
-    "404": ([Status(404)], 1, "does not have this model", "RAG_ANSWER_MODEL"),
+    "404": ([Status(404, "no such model")], 1, "does not have this model", "RAG_ANSWER_MODEL"),
     "400": ([Status(400, "too long")], 1, "too long", "limits"),
     "hang": ([Hang()] * 2, 2, "the request timed out", "RAG_TIMEOUT"),
     "hang mid-stream": ([Hang(after=2)], 1, "the request timed out", "RAG_TIMEOUT"),

@@ -47,7 +47,7 @@ FAULTS = {
     "stream that ends too early": (Cut(2), "ended early"),
     "broken JSON in the stream": (Malformed(2), "malformed JSON"),
     "empty completion": (Reply("", usage=(100, 0)), "empty"),
-    "unknown model": (Status(404), "does not have this model"),
+    "unknown model": (Status(404, "no such model"), "does not have this model"),
     "wrong key": (Status(401), "key was refused"),
 }
 each_fault = pytest.mark.parametrize(("fault", "cause"), FAULTS.values(), ids=FAULTS)
@@ -169,7 +169,7 @@ MALFORMED = {
     "no JSON": "I would say ninety.",
     "broken JSON": '{"reason": "x", "score": 9',
     "a word": '{"reason": "x", "score": "high"}',
-    "a number in quotation marks": '{"reason": "x", "score": "90"}',
+    "a number and words": '{"reason": "x", "score": "90 or 95"}',
     "true": '{"reason": "x", "score": true}',
     "null": '{"reason": "x", "score": null}',
     "no score": '{"reason": "x"}',

@@ -21,6 +21,10 @@ from rag_core.prompts.replies import read_object, read_score
         '```\n{"score": 70, "reason": "close"}\n```',
         'Here is my rating:\n```json\n{"score": 70, "reason": "close"}\n```\nIs that all?',
         'Rating: {"score": 70, "reason": "close"} — done.',
+        '[{"score": 70, "reason": "close"}]',
+        '{"score": 70, "reason": "close",\n}',
+        'As [2] and {labour, birth} are met: {"score": 70, "reason": "close"} {as asked}',
+        '```JSON\n{"score": 70, "reason": "close"}\n```\nI gave {70}.',
     ],
 )
 def test_the_object_is_found_with_or_without_words_around_it(reply: str):
@@ -37,11 +41,11 @@ def test_the_object_is_found_with_or_without_words_around_it(reply: str):
         ('{"score": 70', "its JSON is broken"),
         ("{score: 70}", "its JSON is broken"),
         ("{'score': 70}", "its JSON is broken"),
-        ('{"score": 70,}', "its JSON is broken"),
+        ('{"score": 70, "score": 80}', "its JSON is broken"),
+        ('{"score": 70 "reason": "close"}', "its JSON is broken"),
         ('{"a":' * 100_000, "its JSON is broken"),
         ('{"score": 70} or {"score": 80}', "it holds more than one JSON object"),
         ('[{"score": 70}, {"score": 80}]', "it holds more than one JSON object"),
-        ('[{"score": 70}]', "it holds more than one JSON object"),
     ],
     ids=lambda value: value[:20],
 )
@@ -50,7 +54,13 @@ def test_a_reply_without_exactly_one_object_is_refused_with_the_reason(reply: st
         read_object(reply)
 
 
-@pytest.mark.parametrize(("value", "score"), [("0", 0.0), ("100", 100.0), ("62.5", 62.5), ("1e2", 100.0)])
+@pytest.mark.parametrize(
+    ("value", "score"),
+    [
+        *(("0", 0.0), ("100", 100.0), ("62.5", 62.5), ("1e2", 100.0)),
+        *(('"35"', 35.0), ('" 35 % "', 35.0), ('"35/100"', 35.0), ('"62,5"', 62.5)),
+    ],
+)
 def test_a_score_is_a_number_from_0_to_100(value: str, score: float):
     assert read_score(read_object(f'{{"score": {value}}}'), "score") == score
 
@@ -59,7 +69,7 @@ def test_a_score_is_a_number_from_0_to_100(value: str, score: float):
     "value",
     [
         *("-0.1", "100.1", "1e999", "-1e999", "NaN", "Infinity", "null", "true", "false"),
-        *('"70"', '"high"', "[70]", '{"value": 70}'),
+        *('"170"', '"-7"', '"7/10"', '"70 or 80"', '"high"', "[70]", '{"value": 70}'),
     ],
 )
 def test_what_is_no_such_number_is_refused_and_named(value: str):
@@ -87,6 +97,13 @@ def test_any_text_gives_an_object_or_a_reason(reply: str):
     except ValueError as error:
         told = {str(error): "the reason"}
     assert isinstance(told, dict)
+
+
+def test_a_comma_or_a_line_break_within_a_string_stays():
+    assert read_object('{"reason": "fits,] \\" ,}\n", "list": [1,],}') == {
+        "reason": 'fits,] " ,}\n',
+        "list": [1],
+    }
 
 
 def test_only_the_object_of_the_reply_is_read():

@@ -165,7 +165,7 @@ class TestJudge:
         ("Very relevant, 90.", "it holds no JSON object"),
         ("[90, 80]", "it holds no JSON object"),
         ('[{"score": 90}, {"score": 80}]', "it holds more than one JSON object"),
-        (score("90"), "score is '90', not a number from 0 to 100"),
+        (score("90 or so"), "score is '90 or so', not a number from 0 to 100"),
         (score([90, 80]), r"score is [90, 80], not a number from 0 to 100"),
         (score(101), "score is 101, not a number from 0 to 100"),
         (score(-1), "score is -1, not a number from 0 to 100"),
@@ -190,7 +190,7 @@ class TestJudge:
         assert scores_of(LlmRerank(), "ab", ctx) == {"b": 0.0}
         assert ctx.meter.warnings == [
             "1 of 2 passages could not be judged and were left out: "
-            f"The judge's reply was malformed 2 times: {reason}."
+            f"The judge's reply was malformed 2 times: {reason}. The last one: “{reply}”"
         ]
         assert len(llm.prompts) == len(ctx.meter.calls) == 3
 

@@ -277,7 +277,7 @@ class TestAnalysisByTheModel:
         [
             ("It is keywords.", "the reply was malformed: it holds no JSON object"),
             ('{"form": "keyword", "question": "Q?"}', "the reply was malformed: form: Input should be"),
-            ('{"form": "sentence"}', "the reply was malformed: question: Field required)"),
+            ('{"form": "sentence"}', "the reply was malformed: question: Field required; it was “{"),
             (
                 '{"form": "sentence", "question": "", "why": "x"}',
                 "the reply was malformed: why: Extra inputs are not permitted",

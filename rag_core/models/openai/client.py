@@ -15,6 +15,7 @@ import openai
 
 from ...values.errors import ProviderError, Stopped
 from ...values.message import Message
+from .dialects import readable
 from .errors import TRY_AGAIN, retry_after
 from .stoppable import StoppableBackend, wait
 from .transport import Call, CallTracker
@@ -73,6 +74,7 @@ class ProviderClient(openai.DefaultHttpxClient):
         Raises:
             Stopped: the user stopped the run.
             httpx.TransportError: no response arrived.
+            ProviderError: the response is an error or a page, in spite of its status.
         """
         for attempt in range(1, ATTEMPTS + 1):
             if self._calls.stopped():
@@ -86,7 +88,7 @@ class ProviderClient(openai.DefaultHttpxClient):
             else:
                 seconds = self._wait_before_retry(response)
                 if seconds is None or attempt == ATTEMPTS:
-                    return response
+                    return readable(response, streamed=bool(options.get("stream")))
                 response.close()
             wait(seconds or 0.0, self._calls.stopped)
         raise AssertionError("the last attempt returns or raises")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import email.utils
 import json
 import math
+import re
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,9 @@ def to_provider_error(
     match error:
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             what, step = Message("the key was refused"), check(server.key_setting)
+        case openai.NotFoundError() if not _names_model(told(error.body), model):
+            what = Message("the server has nothing at this address (HTTP 404)")
+            step = Message("Check {setting}; most servers' URLs end with /v1.", setting=server.url_setting)
         case openai.NotFoundError():
             what = Message("the server does not have this model")
             step = check(named_by) if named_by else CHOSEN
@@ -64,8 +68,8 @@ def to_provider_error(
         case openai.APIConnectionError():
             what = Message("the server cannot be reached")
             step = Message("Check {setting} and the network.", setting=server.url_setting)
-        case openai.BadRequestError() | openai.UnprocessableEntityError():
-            what = Message("the request was refused ({reason})", reason=error.message)
+        case openai.APIStatusError(status_code=400 | 413 | 422):
+            what = Message("the request was refused ({reason})", reason=told(error.body) or error.message)
             step = Message("Check the model's limits.")
         case openai.InternalServerError():
             wait = retry_after(error.response)
@@ -82,8 +86,21 @@ def to_provider_error(
             what, step = Message("the server's reply was malformed JSON"), TRY_AGAIN
         case ProviderError():
             what, step = error.message, error.next_step
-    told = Message("Model {model}: {what}.", model=model, what=what)
-    return ProviderError(told.cleaned(lambda text: text.replace(secret, "…")) if secret else told, step)
+    said = Message("Model {model}: {what}.", model=model, what=what)
+    return ProviderError(said.cleaned(lambda text: text.replace(secret, "…")) if secret else said, step)
+
+
+def _names_model(words: str, model: str) -> bool:
+    return model.casefold() in words.casefold() or re.search(r"\bmodel\b", words, re.IGNORECASE) is not None
+
+
+def told(body: object) -> str:
+    """A server's own words, from the forms that errors have."""
+    if isinstance(body, Mapping):
+        for name in ("error", "message", "detail"):
+            if body.get(name):
+                return told(body[name])
+    return body if isinstance(body, str) else "" if body is None else json.dumps(body)
 
 
 def check(setting: str) -> Message:

@@ -1,0 +1,166 @@
+"""A model's reasoning inside the content of its reply: no role reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from helpers.behaviours import Endless, Reply
+from helpers.looping import for_each
+from helpers.provider_calls import PROMPT, ask, billed, failure_of, never
+from helpers.provider_lab import obliging, provider_lab
+
+from rag_core.evaluation.judge import judge
+from rag_core.indexing.enrich import DocumentPassages, LlmEnricher
+from rag_core.models.reasoning import WithoutReasoning
+from rag_core.models.reply import MAX_REPLY
+from rag_core.models.tokenizer import count_tokens
+from rag_core.pipeline.stream import Token
+from rag_core.prompts.replies import Restart
+from rag_core.runtime.context import Context
+from rag_core.testing import sample_services
+from rag_core.values.types import Passage
+
+QUESTION = "Do cats and dogs sleep in one house?"
+# as a careless model thinks: a citation of no source, our words for no answer, and a score of its own
+THOUGHT = 'The cats come first [7]. NOT_ENOUGH_EVIDENCE? Perhaps {"reason": "no", "score": 3}, I wonder.'
+TAGS = {
+    "think": ("<think>", "</think>"),
+    "a longer name": ("\n<inner_thoughts>", "</inner_thoughts>"),
+    "capitals": ("<Reasoning>", "</reasoning>"),
+    "with an attribute": ('<thinking mode="deep">', "</thinking>"),
+    "two words": ("<thought process>", "</thought process>"),
+    "of Seed": ("<seed:think>", "</seed:think>"),
+    "of Magistral": ("[THINK]", "[/THINK]"),
+    "of Kimi": ("◁think▷", "◁/think▷"),
+    "of OpenThinker": ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    "of Cohere": ("<|START_THINKING|>", "<|END_THINKING|>"),
+    "of MedGemma": ("<unused94>thought\n", "<unused95>"),
+    "of gpt-oss": (
+        "<|channel|>analysis<|message|>",
+        "<|end|><|start|>assistant<|channel|>final<|message|>",
+    ),
+    "not opened": ("", "</think>"),
+    "two blocks": ("<think>First.</think>\n<think>", "</think>"),
+    "nested": ("<think><think>", "</think></think>"),
+}
+
+
+@pytest.fixture
+def animals(base, read_only_store, embedder, labels):
+    """A lab over conftest's documents whose models are the server's."""
+    base.choose = obliging
+    return provider_lab(base, read_only_store, embedder, labels)
+
+
+def thinking(tags: tuple[str, str], thought: str = THOUGHT):
+    """The obliging server, which thinks aloud first."""
+
+    def choose(body: dict[str, Any]) -> Reply:
+        said = obliging(body)
+        return said if "input" in body else Reply(f"{tags[0]}{thought}{tags[1]}\n\n{said.text}", said.usage)
+
+    return choose
+
+
+class TestReasoningInsideTheContent:
+    def test_no_role_of_a_strategy_reads_it(self, base, animals):
+        """Rewrites, judge and answer: the same as of a model that does not think aloud."""
+        chosen = ("rag_msr", {"theta": 0})
+        plain = animals.run(QUESTION, chosen)
+        assert plain.answer.text == "Cats and dogs can live in one house [1]."
+        for kind, tags in TAGS.items():
+            base.choose = thinking(tags)
+            trace = animals.run(QUESTION, chosen)
+            assert trace.answer.text == plain.answer.text, kind
+            assert [one.text for one in trace.final.queries] == [one.text for one in plain.final.queries], (
+                kind
+            )
+            assert [hit.score for hit in trace.ranking] == [hit.score for hit in plain.ranking], kind
+            assert trace.warnings == plain.warnings, kind
+
+    def test_nor_does_hyde_nor_the_judge_of_answers_nor_enrichment(
+        self, base, animals, llm, prices, tmp_path
+    ):
+        trace = animals.run(QUESTION, "bm25")
+        base.choose = thinking(TAGS["think"])
+        assert animals.run(QUESTION, "hyde").final.queries[0].passages == (
+            "Cats and dogs sleep in one house when they meet young.",
+        )
+        base.choose = lambda body: Reply(f'<think>{THOUGHT}</think>{{"faithfulness": 90, "relevance": 70}}')
+        found, _ = judge(trace, Context(sample_services(llm=llm)))
+        assert (found.faithfulness, found.relevance) == (90, 70)
+        base.choose = lambda body: Reply(f"<think>{THOUGHT}</think>\nFrom a book about cats.")
+        enricher = LlmEnricher(llm, prices, tmp_path / "contexts.sqlite")
+        passages = (Passage("a", "a", "Cats", "Cats purr."),)
+        written = enricher.enrich([DocumentPassages("Cats purr.", passages)], lambda done, total: None)
+        assert written.contexts == ("From a book about cats.",)
+
+    def test_it_does_not_count_towards_the_limit_and_is_billed(self, base, llm):
+        thought = f"Let me weigh {'this' * 200} once more. " * (2 * MAX_REPLY // 800)
+        assert len(thought) > MAX_REPLY
+        base.script.append(Reply(f"<think>{thought}</think>Cats purr.", usage=None))
+        pieces, bill = ask(llm)
+        assert ("".join(pieces), bill.finish) == ("Cats purr.", "stop")
+        assert bill.output_tokens == count_tokens(f"<think>{thought}</think>Cats purr.")
+
+    @pytest.mark.parametrize("finish", ["stop", "length"])
+    @pytest.mark.parametrize("tags", [TAGS["think"], TAGS["of gpt-oss"]], ids=["think", "gpt-oss"])
+    def test_a_block_that_never_ends_is_no_answer_and_is_billed(self, base, llm, finish, tags):
+        base.script.append(Reply(tags[0] + THOUGHT, finish=finish))
+        bills, error = billed(llm)
+        assert error is not None
+        assert "before the model had finished its reasoning" in error.message
+        assert "output tokens" in error.next_step
+        assert [bill.input_tokens for bill in bills] == [1000]
+
+    def test_endless_reasoning_is_not_waited_for(self, base, llm):
+        base.script.append(Endless("<think>" + "and yet " * 2_000))
+        assert "finished its reasoning" in failure_of(llm).message
+        assert base.gone.wait(10)
+
+    def test_a_block_without_its_opening_tag_is_shown_once_at_most(self, base, llm):
+        """The template opened it: that is known when it is closed, and from the next reply on before."""
+        base.choose = lambda body: Reply("Hm, cats. </think>Cats purr.")
+        first, second = ([*llm.stream(PROMPT, never)][:-1] for _ in range(2))
+        restart = next(place for place, piece in enumerate(first) if isinstance(piece, Restart))
+        assert "".join(first[restart:]) == "".join(second) == "Cats purr."
+        base.choose = lambda body: Reply("Dogs bark.")
+        assert "".join(ask(llm)[0]) == "Dogs bark.", "one that does not think is not lost"
+
+    def test_what_was_shown_of_it_is_replaced(self, base, animals):
+        base.choose = lambda body: Reply("Hm, cats. </think>Cats purr [1].")
+        events = [one for one in animals.stream(QUESTION, ["bm25"]) if isinstance(one, Token)]
+        assert "".join(one.text for one in events if not one.restart).startswith("Hm, cats. ")
+        last = max(place for place, one in enumerate(events) if one.restart)
+        assert "".join(one.text for one in events[last:]) == "Cats purr [1]."
+
+    @for_each(
+        "text",
+        [
+            "<b>Call 112 now</b> and lie down [1].",
+            "<answer>Cats purr</answer>",
+            "[Reasoning] is a word here, as is [THINK] later.",
+            "< 5 weeks: rest. <think of it",
+            "Rising pressure (<90) or [1] and <|x|> stay.",
+        ],
+    )
+    def test_other_tags_hold_the_answer(self, base, llm, text):
+        base.script.append(Reply(text))
+        assert "".join(ask(llm)[0]) == text
+
+    @for_each(
+        ("said", "left"),
+        [(tags[0] + THOUGHT + tags[1] + " Cats purr.", "Cats purr.") for tags in TAGS.values()],
+    )
+    def test_it_makes_no_difference_where_the_pieces_end(self, said, left):
+        for size in (1, 2, 7, len(said)):
+            taken, text = WithoutReasoning(), ""
+            for start in range(0, len(said), size):
+                piece = taken.take(said[start : start + size])
+                text = piece if isinstance(piece, Restart) else text + piece
+            assert text + taken.take("", last=True) == left
+
+    def test_a_block_after_the_answer_is_taken_off_too(self, base, llm):
+        base.script.append(Reply("Cats purr [1]. <reflection>Was that right?</reflection>"))
+        assert "".join(ask(llm)[0]).rstrip() == "Cats purr [1]."
