@@ -98,10 +98,15 @@ class RewriteInput:
         return list({mention.concept.id: mention.concept for mention in self.mentions}.values())
 
     def with_names(self, name: Callable[[Mention], str]) -> str:
-        """The text with each mention renamed, except where it overlaps a fact."""
+        """The text with each mention renamed, except where it overlaps a fact or its clinical term stands in the text.
+
+        Reading a question already puts the term in front of most lay names (`WrittenOut`).
+        """
         parts, end = [], 0
+        named = {mention.concept.id for mention in self.mentions if mention.kind == "term"}
         for mention in self.mentions:
-            if any(fact.start < mention.end and mention.start < fact.end for fact in self.facts):
+            again = mention.kind != "term" and mention.concept.id in named
+            if again or any(fact.start < mention.end and mention.start < fact.end for fact in self.facts):
                 continue
             parts += [self.text[end : mention.start], name(mention)]
             end = mention.end

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rag_core.language.facts import lost_in_rewrite
 from rag_core.language.thesaurus import Concept, Thesaurus
+from rag_core.language.writing_out import WrittenOut
 from rag_core.offline.feedback import Feedback, first_pass
 from rag_core.offline.rewriting import RULES, Rewriter
 from rag_core.values.types import Hit, Passage, Vectors
@@ -192,6 +193,27 @@ def test_a_rewrite_never_names_another_medicine(whole, language):
             rewrite = rewriter.rewrite(template, question)
             named = [mention.concept for mention in whole.find(rewrite, language)]
             assert {concept.id for concept in named if concept.kind == "drug"} <= own, rewrite
+
+
+@pytest.mark.parametrize(
+    ("language", "asked"),
+    [("en", "I have {}, what should I do?"), ("es", "Me preocupa {}, ¿qué debo hacer?")],
+)
+def test_a_name_that_the_reading_wrote_out_is_not_written_out_again(whole, language, asked):
+    """Every lay name and abbreviation, read as the offline engine reads a question before it rewrites it."""
+    reader, rewriter = WrittenOut(whole, str), Rewriter(Flat(), whole, None)
+    twice = []
+    for concept in whole.concepts.values():
+        clinical = concept.preferred(language)
+        for name in (*concept.lay[language], *concept.abbreviations):
+            read = reader.read(asked.format(name))
+            if f"{clinical} (" not in read:
+                continue
+            for template in ("transform", "standalone"):
+                rewrite = rewriter.rewrite(template, read)
+                if rewrite != read:
+                    twice.append((read, rewrite))
+    assert twice == []
 
 
 def test_an_abbreviation_of_two_readings_is_not_replaced_without_a_cue(whole):
