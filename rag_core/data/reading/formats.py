@@ -102,7 +102,9 @@ def _markdown(file: File) -> Iterator[Document]:
 
 
 def _plain_text(file: File) -> Iterator[Document]:
-    yield file.document(file.text)
+    from .lines import joined_lines
+
+    yield file.document(joined_lines(file.text))
 
 
 def _html(file: File) -> Iterator[Document]:
@@ -113,15 +115,10 @@ def _html(file: File) -> Iterator[Document]:
 
 
 def _pdf(file: File) -> Iterator[Document]:
-    from pypdf import PdfReader  # LlamaIndex's PDFReader does the same, but retries broken files
+    from .pdf import read_pdf
 
-    text, characters = [], 0
-    for page in PdfReader(io.BytesIO(file.content)).pages:
-        text.append(page.extract_text())
-        characters += len(text[-1])
-        if characters > file.limits.characters:
-            break  # the caller refuses it
-    yield file.document("\n\n".join(text))
+    page = read_pdf(file.content, file.limits.characters)
+    yield file.document(page.text, page.title, page.hidden)
 
 
 def _docx(file: File) -> Iterator[Document]:
