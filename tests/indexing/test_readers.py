@@ -121,14 +121,6 @@ def test_words_of_neighbouring_html_elements_stay_apart(tmp_path: Path, html: st
     assert words(read_one(tmp_path, "page.htm", html)) == expected
 
 
-@pytest.mark.parametrize("name", ["del", "s", "strike"])
-def test_deleted_html_is_reported_and_not_read(tmp_path: Path, name: str) -> None:
-    page = f"<p>The dose is <{name}>500 mg</{name}> <ins>50 mg</ins>.</p>"
-    document = read_one(tmp_path, "page.html", page)
-    assert words(document) == "The dose is 50 mg."
-    assert document.hidden == ("500 mg",)
-
-
 def test_a_pdf_gives_its_text(tmp_path: Path) -> None:
     document = read_one(tmp_path, "leaflet.pdf", pdf("Drink enough water.", "Rest when you can."))
     assert (document.id, document.title) == ("leaflet.pdf", "leaflet")
