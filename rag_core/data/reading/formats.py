@@ -17,7 +17,7 @@ from ...values.message import Message
 from ..documents import Document, as_seen, language_code, parse_document, row_documents
 from ..files import read_bytes
 from ..limits import LimitExceeded, ReadingLimits, megabytes, shorten
-from ..markup import take_markup
+from ..markdown import take_markdown
 from .reasons import EMPTY, reason_of
 
 MAX_REASON = 300  # characters
@@ -96,7 +96,7 @@ def _markdown(file: File) -> Iterator[Document]:
     if text.startswith("---\n") and "\nsources:" in text.split("\n---", 1)[0]:
         yield parse_document(text, file.path)
     else:
-        text, hidden = take_markup(text)
+        text, hidden = take_markdown(text)
         heading = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
         yield file.document(text, heading, hidden)
 
