@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Sequence
 
@@ -21,6 +22,7 @@ _FRACTION = re.compile(r"<sup>(\d{1,3})</sup> ?[/\u2044] ?<sub>(\d{1,3})</sub>",
 _RAISED = re.compile(r"<sup>([^<>\n]{1,100})</sup>", re.IGNORECASE)
 _RAISED_BY_SIGNS = re.compile(r"(?<=\w)\^([+\-\u2212]?\d{1,4})\^")
 _LOWERED = re.compile(r"<sub>([^<>\n]{1,100})</sub>", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 Change = Callable[[Sequence[str]], str]  # of a match and its groups
@@ -51,6 +53,7 @@ def take_markdown(text: str) -> tuple[str, tuple[str, ...]]:
     for pattern, change in changes:
         text = _changed(pattern, text, change)
     text, hidden = take_markup(text)
+    text = _changed(_ENTITY, text, lambda found: html.unescape(found[0]))  # last: what it gives is no markup
     return text, reported([*hidden, *struck])
 
 
