@@ -21,8 +21,8 @@ from .elements import elements
 from .files import list_files, read_bytes
 from .hidden import reported, take_hidden
 from .limits import MAX_ID, MAX_LINE, MAX_TITLE, READING, LimitExceeded, shorten
+from .markdown import take_markdown
 from .marks import Mark, take_marks
-from .markup import take_markup
 
 BUILTIN = "obstetrics"  # the corpus in data/corpus
 _FIELDS = {"_id", "title", "language", "text"}
@@ -128,7 +128,7 @@ def parse_document(text: str, path: Path) -> Document:
         )
         body, unseen = take_hidden(body)  # first, so that headings are the same in text and marks
         body, marks = take_marks(body, {source.id for source in sources if source.id})
-        body, hidden = take_markup(body)
+        body, hidden = take_markdown(body)
         return Document(
             id=_plain(fields, "id"),
             title=_plain(fields, "title"),

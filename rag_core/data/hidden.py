@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from ..values.invisible import take_invisible
+from ..values.letters import plain_letters
 from .limits import shorten
 
 MOST = 20  # pieces of a document that are reported one by one
@@ -21,8 +22,9 @@ _READABLE = 0.9  # lowest share of printable characters in a decoded text
 
 
 def take_hidden(text: str) -> tuple[str, tuple[str, ...]]:
-    """A text without invisible characters and long base64, and what these say."""
+    """A text in plain letters without invisible characters and long base64, and what these say."""
     text, hidden = take_invisible(text)
+    text = plain_letters(text)
     found: list[str] = []
 
     def cut(blob: re.Match[str]) -> str:

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from .hidden import reported
 
-NEVER_SHOWN = {"script", "style", "template"}
+NEVER_SHOWN = {"script", "style", "template", "datalist"}
+_CROSSED_OUT = {"del": "deleted", "s": "struck through", "strike": "struck through"}
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
-_CODE = re.compile(
+CODE = re.compile(
     r"^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1|\Z)|(?<!`)(`{1,8})(?!`)[^\n]*?(?<!`)\2(?!`)", re.MULTILINE | re.DOTALL
 )
 _COMMENT = re.compile(
@@ -47,7 +48,7 @@ class Look(NamedTuple):
 
 def look(name: str, attributes: Mapping[str, str], around: Look) -> Look | None:
     """The look of an element inside another; None if its reader does not see it."""
-    if name in NEVER_SHOWN or "hidden" in attributes:
+    if name in NEVER_SHOWN or "hidden" in attributes or (name == "dialog" and "open" not in attributes):
         return None
     style = {
         key: value.replace("!important", "").strip()
@@ -67,6 +68,16 @@ def look(name: str, attributes: Mapping[str, str], around: Look) -> Look | None:
     if changed and sum(abs(a - b) for a, b in zip(seen.text or (), seen.ground or (), strict=True)) <= _CLOSE:
         return None
     return seen
+
+
+def crossed_out(name: str, style: str) -> str:
+    """How an element says that its text no longer holds; empty if it does not.
+
+    Args:
+        style: its declarations, in lower case.
+    """
+    drawn = re.findall(r"text-decoration(?:-line)?\s*:([^;]*)", style) if "line-through" in style else []
+    return "struck through" if drawn and "line-through" in drawn[-1] else _CROSSED_OUT.get(name, "")
 
 
 def _hides(style: Mapping[str, str]) -> bool:
@@ -121,23 +132,25 @@ def take_markup(text: str) -> tuple[str, tuple[str, ...]]:
     """A Markdown text without comments and hidden elements, and what these say. Code is left as it is."""
     if "<" not in text and "]:" not in text:
         return text, ()
-    masked = _CODE.sub(_blank, text)
-    spans = [found.span() for found in _COMMENT.finditer(masked)]
-    masked = _COMMENT.sub(_blank, masked)
+    masked = CODE.sub(blank, text)
+    spans = [(*found.span(), "") for found in _COMMENT.finditer(masked)]
+    masked = _COMMENT.sub(blank, masked)
     if "<" in masked:
         spans += _Finder(masked).spans
     kept: list[str] = []
     found: list[str] = []
     end = 0
-    for start, stop in sorted(spans):
+    for start, stop, reason in sorted(spans):
         if start >= end:
             kept.append(text[end:start])
-            found.append(_said(text[start:stop]))
+            said = _said(text[start:stop])
+            found.append(f"{reason}: {said}" if reason and said.strip() else said)
             end = stop
     return "".join([*kept, text[end:]]), reported(found)
 
 
-def _blank(found: re.Match[str]) -> str:
+def blank(found: re.Match[str]) -> str:
+    """Spaces in place of a match, on as many lines."""
     return re.sub(r"[^\n]", " ", found[0])
 
 
@@ -148,26 +161,32 @@ def _said(markup: str) -> str:
 
 
 class _Finder(HTMLParser):
-    """The spans of the hidden elements of a text."""
+    """The spans of the elements of a text that are hidden or crossed out, and why for the latter."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=False)
-        self.spans: list[tuple[int, int]] = []
-        self._open: list[tuple[str, Look | None, int]] = []  # name, look, where its hidden span starts
+        self.spans: list[tuple[int, int, str]] = []
+        self._open: list[tuple[str, Look | None, int, str]] = []  # name, look, where its span starts, why
         self._count: Counter[str] = Counter()  # of the open elements, by name
         self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
         self._text = text
         self.feed(text)
         self.close()
-        while self._open:
-            self._close(len(text))
+        while self._open:  # a letter in angle brackets must not cross out all that follows
+            if self._open[-1][3]:
+                self._open.pop()
+            else:
+                self._close(len(text))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _VOID:
             return
         around = self._open[-1][1] if self._open else Look()
-        seen = look(tag, {name: value or "" for name, value in attrs}, around) if around else None
-        self._open.append((tag, seen, self._at() if around and not seen else -1))
+        attributes = {name: value or "" for name, value in attrs}
+        seen = look(tag, attributes, around) if around else None
+        reason = crossed_out(tag, attributes.get("style", "").lower()) if seen else ""
+        start = self._at() if (around and not seen) or reason else -1
+        self._open.append((tag, seen, start, reason))
         self._count[tag] += 1
 
     def handle_endtag(self, tag: str) -> None:
@@ -178,10 +197,10 @@ class _Finder(HTMLParser):
 
     def _close(self, end: int) -> str:
         """Close the innermost element."""
-        tag, _, start = self._open.pop()
+        tag, _, start, reason = self._open.pop()
         self._count[tag] -= 1
         if start >= 0:
-            self.spans.append((start, end))
+            self.spans.append((start, end, reason))
         return tag
 
     def _at(self) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ..values.errors import InputError
 from ..values.invisible import without_invisible
+from ..values.letters import plain_letters
 from ..values.message import Message
 from ..values.profile import LANGUAGE_NAMES, language_list
 from .analysis import confident_language
@@ -37,12 +38,12 @@ _ASKED = re.compile(rf"(?<!\w){_ASKING}\b", re.IGNORECASE)
 
 
 def check_question(question: str) -> str:
-    """The question on one line, without invisible characters.
+    """The question on one line, in plain letters as documents are, without invisible characters.
 
     Raises:
         InputError: it is empty, too long, not valid text, or has no letter or digit.
     """
-    text = " ".join(without_invisible(_CONTROL.sub(" ", question)).split())
+    text = " ".join(plain_letters(without_invisible(_CONTROL.sub(" ", question))).split())
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -11,6 +11,7 @@ from ..language.advice import points_back
 from ..language.analysis import language_of, sentences
 from ..language.urgency import forbids_help
 from ..prompts.prompt import Sources
+from ..stages.citations import SPELT
 from ..values.orders import gives_orders
 from ..values.types import Passage
 
@@ -18,7 +19,6 @@ MIN_WORDS = 3  # shorter pieces are fragments
 MAX_HEADING = 12  # words; a longer line without a full stop is a sentence
 LONG = 150  # words; of a longer section, the paragraph or list with its best sentence is quoted
 
-_MARK = re.compile(r" ?\[\d+(?:\s*[,;]\s*\d+)*\]")  # a passage's own references
 _BETWEEN = re.compile(r"(\n{2,}|\n(?=[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]))")  # blocks
 _ITEM = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
 _ENDS = re.compile(r"[.!?…:;][\"'”’»)]*$")
@@ -104,7 +104,8 @@ def blocks(text: str, language: str) -> tuple[Block, ...]:
     A paragraph ends before a sentence that gives orders to a language model or says not to call for help. One that
     introduces a list has the kind "lead".
     """
-    parts = ["", *_BETWEEN.split(_MARK.sub("", text))]
+    # without the passage's own references, which would be read as ours
+    parts = ["", *_BETWEEN.split(SPELT.sub("", text))]
     found = [(before, one) for before, one in zip(parts[::2], parts[1::2], strict=True) if one.strip()]
     read: list[Block] = []
     for place, (before, one) in enumerate(found):

@@ -25,7 +25,7 @@ _NAME = r"(?:sources?|refs?\.?|references?|passages?|documents?|fuentes?|referen
 _SPAN = r"#?\d+(?:\s*[-\u2010-\u2015]\s*\d+)?"
 _AND = r"\s*(?:[,;&]\s*(?:and\s+|y\s+|e\s+)?|\s(?:and|y|e)\s+)"
 _SPANS = rf"{_SPAN}(?:{_AND}(?:{_NAME}\s*)?{_SPAN})*"
-_SPELT = re.compile(  # markers as models write them
+SPELT = re.compile(  # markers as models write them
     rf" ?(?:\[\s*(?:\^|{_NAME}\s*)?({_SPANS})\s*\]"  # [1] [1, 2] [1-3] [1 and 2] [^1] [Source 1]
     rf"|\(\s*{_NAME}\s*({_SPANS})\s*\)"  # (Source 2), but not (2)
     rf"|【\s*(?:{_NAME}\s*)?({_SPANS})\s*(?:†[^【】]*)?】)",  # 【1】 【1†source】
@@ -147,7 +147,7 @@ def _rewritten(text: str, contexts: int) -> tuple[str, int]:
         space = " " if valid and match[0].startswith(" ") else ""
         return space + "".join(f"[{n}]" for n in dict.fromkeys(valid))
 
-    return _SPELT.sub(canonical, text).strip(), invalid
+    return SPELT.sub(canonical, text).strip(), invalid
 
 
 def _number(digits: str) -> int:

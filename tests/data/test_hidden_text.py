@@ -48,7 +48,9 @@ def test_a_planted_text_is_hidden_unread_marked_or_text(suite: SourceFiles, plan
     text = " ".join(f"{one.id} {one.title} {one.text}" for one in documents)
     hidden = " ".join(piece for one in documents for piece in one.hidden)
     orders = any(gives_orders(part) for one in documents for part in (one.id, one.title, one.text))
-    payload = letters(html.unescape(planted.payload) if planted.file.endswith(".html") else planted.payload)
+    payload = letters(
+        html.unescape(planted.payload) if planted.file.endswith((".html", ".md")) else planted.payload
+    )
     match planted.read_as:
         case "hidden":
             assert hidden

@@ -27,6 +27,7 @@ from rag_core.prompts.prompt import (
     Template,
 )
 from rag_core.prompts.templates import ANALYSIS, HYPOTHETICAL, READY, Form
+from rag_core.stages.citations import resolve_citations
 from rag_core.values.answers import without_bold
 from rag_core.values.errors import ProviderError
 from rag_core.values.pricing import PriceList
@@ -74,11 +75,13 @@ class TestQuoting:
     def test_it_says_why_it_abstains_in_the_language_of_the_question(self, engine, question, words):
         assert words in reply(engine, question, [hit("a", NEAR)])
 
-    @pytest.mark.parametrize("mark", [" [2].", " [1, 2].", " [7]."])
+    @pytest.mark.parametrize("mark", [" [2].", " [1, 2].", " [7].", "[^2].", " (Source 2).", "【2】."])
     def test_a_reference_mark_inside_a_passage_is_not_taken_for_a_citation(self, mark):
         marked = NEAR.replace(".", mark)
         engine = OfflineEngine(Angles({**ANGLES, marked: ANGLES[NEAR], NEAR: ANGLES[NEAR]}))
-        answer = reply(engine, QUESTION, [hit("a", marked), hit("b", BELOW)])
+        answer = resolve_citations(
+            reply(engine, QUESTION, hits := [hit("a", marked), hit("b", BELOW)]), hits
+        )[0]
         assert set(re.findall(r"\[([\d, ]+)\]", answer)) == {"1"}
 
     def test_it_answers_the_same_each_time_and_from_a_cold_start(self, engine):

@@ -16,7 +16,7 @@ from ...values.message import Message
 from ..documents import Document, as_seen, json_documents, parse_document
 from ..files import read_bytes
 from ..limits import LimitExceeded, ReadingLimits, megabytes, shorten
-from ..markup import take_markup
+from ..markdown import take_markdown
 from .encodings import decoded
 from .reasons import EMPTY, reason_of
 
@@ -94,13 +94,15 @@ def _markdown(file: File) -> Iterator[Document]:
     if text.startswith("---\n") and "\nsources:" in text.split("\n---", 1)[0]:
         yield parse_document(text, file.path)
     else:
-        text, hidden = take_markup(text)
+        text, hidden = take_markdown(text)
         heading = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
         yield file.document(text, heading, hidden)
 
 
 def _plain_text(file: File) -> Iterator[Document]:
-    yield file.document(file.text)
+    from .lines import joined_lines
+
+    yield file.document(joined_lines(file.text))
 
 
 def _html(file: File) -> Iterator[Document]:
@@ -111,15 +113,10 @@ def _html(file: File) -> Iterator[Document]:
 
 
 def _pdf(file: File) -> Iterator[Document]:
-    from pypdf import PdfReader  # LlamaIndex's PDFReader does the same, but retries broken files
+    from .pdf import read_pdf
 
-    text, characters = [], 0
-    for page in PdfReader(io.BytesIO(file.content)).pages:
-        text.append(page.extract_text())
-        characters += len(text[-1])
-        if characters > file.limits.characters:
-            break  # the caller refuses it
-    yield file.document("\n\n".join(text))
+    page = read_pdf(file.content, file.limits.characters)
+    yield file.document(page.text, page.title, page.hidden)
 
 
 def _docx(file: File) -> Iterator[Document]:

@@ -2,26 +2,62 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...values.letters import raised
 from ..hidden import reported
-from ..markup import Look, look
+from ..markup import Look, crossed_out, look
 
 if TYPE_CHECKING:
     from bs4 import Tag
 
-_NOT_TEXT = {"script", "style", "nav", "header", "footer", "title"}
-_NOT_CURRENT = {"del", "s", "strike"}
+_NOT_TEXT = {"script", "style", "title", "annotation", "rp"}  # the last are a formula's source, and brackets
+_OF_THE_PAGE = {"header": "page header", "footer": "page footer"}  # outside these: what they are of
+_SECTIONS = {"article", "section", "main", "aside"}
+_LISTS = {"ol", "ul", "menu"}
+_NOT_SHOWN = {  # in a browser of today, unless it fails
+    "nav": "navigation", "noscript": "for browsers without scripts", "noframes": "for browsers without frames",
+    "noembed": "for browsers without plug-ins", "iframe": "embedded page", "video": "video", "audio": "recording",
+    "canvas": "drawing", "object": "embedded file",
+    "embed": "embedded file",
+}  # fmt: skip
+_WITHOUT_TEXT = {"iframe", "video", "audio", "canvas", "object", "embed"}  # are reported all the same
+_WRAPPED: dict[str, Callable[[str], str]] = {
+    "rt": lambda text: f" ({text.strip()})",  # how a word is spoken
+    "q": lambda text: f"\u201c{text.strip()}\u201d",
+    "msqrt": lambda text: f"\u221a({text.strip()})",
+}
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _BLOCKS = {
     "p", "div", "li", "tr", "td", "th", "br", "dt", "dd", "section", "article", "blockquote", "option", "pre",
-    "figcaption", "caption", "address", "summary", "legend", "hr", "table", "ul", "ol",
+    "figcaption", "caption", "address", "summary", "legend", "hr", "table", "ul", "ol", "dl", "main", "aside", "header",
+    "footer", "hgroup", "figure", "form", "fieldset", "details", "dialog", "textarea", "select", "optgroup", "center",
+    "menu", "dir", "search", "listing", "xmp", "plaintext", "text",
 }  # fmt: skip
-_RAISED = str.maketrans(
-    "0123456789+-\u2212", "\u2070\xb9\xb2\xb3\u2074\u2075\u2076\u2077\u2078\u2079\u207a\u207b\u207b"
-)
+_SAME_AS = {  # an encoding's name -> the one that browsers read, by Python's names (WHATWG Encoding Standard, 4.2)
+    "iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874",
+    "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "utf-16": "utf-8",
+    "utf-16-le": "utf-8", "utf-16-be": "utf-8", "utf-32": "utf-8",
+}  # fmt: skip
+_LABELS = {"iso88591": "cp1252", "x-cp1252": "cp1252"}  # those of windows-1252 that Python does not know
+_VALUES = {
+    "",
+    "text",
+    "search",
+    "tel",
+    "url",
+    "email",
+    "number",
+    "date",
+    "time",
+    "datetime-local",
+    "month",
+    "week",
+}
 
 
 class Page(NamedTuple):
@@ -30,6 +66,12 @@ class Page(NamedTuple):
     title: str
     text: str
     hidden: tuple[str, ...]
+
+
+class _End(NamedTuple):
+    """The end of an element whose text is changed as a whole."""
+
+    change: Callable[[str], str]
 
 
 def read_page(content: bytes, deepest: int) -> Page:
@@ -48,18 +90,16 @@ def read_page(content: bytes, deepest: int) -> Page:
             if len(self.tagStack) > deepest:
                 self.popTag()
 
-    page = Flattened(content, "html.parser", from_encoding=_encoding(content))
+    decoded = _decoded(content)
+    page = Flattened(decoded, "html.parser")
     title = page.title.get_text(strip=True) if page.title else ""
     styled = page.find(["style", "link"]) is not None  # a sheet may colour the page
     text, hidden = _read(page, Look(ground=None) if styled else Look())
     text = text.replace("\u2011", "-")  # a hyphen that keeps its line together
     lines = "\n".join(line.strip() for line in text.splitlines())
+    if isinstance(decoded, str) and (lost := decoded.count("\ufffd")):
+        hidden.append(f"characters that its encoding does not have ({lost:,})")
     return Page(title, re.sub(r"\n{3,}", "\n\n", lines).strip(), reported(hidden))
-
-
-def raised(text: str) -> str:
-    """Figures as raised ones, so that 10 to the 9th is not read as 109; other text as it is."""
-    return text.translate(_RAISED) if re.fullmatch(r"[\d+\-\u2212]+", text) else text
 
 
 def _is_fraction(figures: Tag) -> bool:
@@ -74,68 +114,160 @@ def _is_fraction(figures: Tag) -> bool:
 
 def _number(element: Tag, items: Counter[int]) -> str:
     """The number before an item of a numbered list; `items` counts those read of each list."""
-    around = element.parent
-    if element.name != "li" or around is None or around.name != "ol":
+    around = _around(element, _LISTS) if element.name == "li" else None  # an item may lack its end
+    if around is None or around.name != "ol":
         return ""
     start = str(around.get("start", "1"))
     number = items[id(around)] + (int(start) if start.isdecimal() else 1)
     items[id(around)] += 1
-    return f"{number}. "
+    own = str(element.get("value", ""))
+    return f"{own if own.isdecimal() else number}. "
 
 
-def _encoding(content: bytes) -> str | None:
-    """UTF-8 where the page names no encoding and is valid in it: few other files are, and guesses are often wrong."""
+def _decoded(content: bytes) -> bytes | str:
+    """A page's text as browsers read its encoding, or its bytes where these begin with a mark of it or are of no western one.
+
+    UTF-8 where it is valid and the page names no encoding or windows-1252: few other files are, and a server may have said
+    UTF-8 of a page that names another. A page that names none is windows-1252 otherwise: guesses mistake its ñ for ń.
+    """
     from bs4.dammit import EncodingDetector
 
-    if EncodingDetector.find_declared_encoding(content, is_html=True):
-        return None
+    if content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in content:
+        return content
+    named = _python_name(EncodingDetector.find_declared_encoding(content, is_html=True) or "") or "cp1252"
+    if named == "cp1252":
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            pass
+    return content.decode(named, "replace")
+
+
+def _python_name(label: str) -> str:
+    """The encoding that browsers understand by a label; empty for none."""
+    label = label.strip().lower()
     try:
-        content.decode()
-    except UnicodeDecodeError:
-        return None
-    return "utf-8"
+        name = codecs.lookup(label).name
+        "".encode(name)  # fails for what is no encoding of text
+    except LookupError:
+        return _LABELS.get(label, "")
+    return _SAME_AS.get(name, name)
 
 
 def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
     """The visible text in order, and the hidden ones. Changing the tree instead takes quadratic time on a large page."""
     from bs4 import Comment, Tag
-    from bs4.element import CData, NavigableString, PageElement
+    from bs4.element import CData, NavigableString, PageElement, RubyTextString
 
-    parts: list[str] = []
+    parts: list[list[str]] = [
+        []
+    ]  # the text so far; in elements whose text is changed as a whole, also theirs
     hidden: list[str] = []
     items: Counter[int] = Counter()
-    heading: list[str] | None = None  # the parts of the one being read
-    rest: list[tuple[PageElement | str | None, Look]] = [(page, plain)]
+    styles = _styles(page)
+    rest: list[tuple[PageElement | _End | str, Look]] = [(page, plain)]
     while rest:
         element, around = rest.pop()
-        if element is None:  # the end of a heading
-            parts += [" ".join("".join(heading or []).split()), "\n\n"]
-            heading = None
+        if isinstance(element, _End):
+            whole = "".join(parts.pop())
+            parts[-1].append(element.change(whole))
         elif isinstance(element, Comment):
             hidden.append(str(element))
         elif not isinstance(element, Tag):
-            if type(element) in (str, NavigableString, CData):  # not declarations and such
-                (parts if heading is None else heading).append(str(element))
+            if type(element) in (str, NavigableString, CData, RubyTextString):  # not declarations and such
+                parts[-1].append(str(element))
         elif element.name not in _NOT_TEXT:
-            attributes = {name: str(value) for name, value in element.attrs.items()}
-            seen = None if element.name in _NOT_CURRENT else look(element.name, attributes, around)
-            if seen is None:
-                hidden.append(element.get_text(" ", strip=True))
+            attributes = {name: _value(value) for name, value in element.attrs.items()}
+            classes = [styles[name] for name in attributes.get("class", "").split() if name in styles]
+            style = ";".join([*classes, attributes.get("style", "").lower()])
+            seen = look(element.name, attributes, around)
+            if seen is None or (reason := crossed_out(element.name, style) or _why_not_shown(element)):
+                said = " ".join(element.get_text(" ", strip=True).split())
+                hidden.append(said if seen is None else _told(element, reason, said))
                 continue
-            into = parts if heading is None else heading
-            if element.name == "sup" and (figures := element.get_text(strip=True)):
-                into.append(f" {figures}" if _is_fraction(element) else raised(figures))
-                continue
-            if element.name == "input" and attributes.get("type") == "checkbox":
-                into.append("\u2612 " if "checked" in attributes else "\u2610 ")
-            ends: list[tuple[PageElement | str | None, Look]] = []
-            if (
-                element.name in _HEADINGS and heading is None
-            ):  # as Markdown, so that passages keep their headings
-                parts.append(f"\n\n{'#' * int(element.name[1])} ")
-                heading, ends = [], [(None, seen)]
-            elif element.name in _BLOCKS:
-                into.append(f"\n{_number(element, items)}")
+            hidden += _beside(element, attributes)
+            ends: list[tuple[PageElement | _End | str, Look]] = []
+            if change := _change(element, style):
+                parts.append([])
+                ends = [(_End(change), seen)]
+            elif element.name in _BLOCKS or element.name in _HEADINGS:
+                parts[-1].append(f"\n{_number(element, items)}")
                 ends = [("\n", seen)]
+            parts[-1].append(_instead(element, attributes))
             rest += [*ends, *((child, seen) for child in reversed(element.contents))]
-    return "".join(parts), hidden
+    return "".join(parts[0]), hidden
+
+
+def _value(attribute: object) -> str:
+    return " ".join(map(str, attribute)) if isinstance(attribute, list) else str(attribute or "")
+
+
+def _styles(page: Tag) -> dict[str, str]:
+    """What a page's own style sheet says of classes, where it bears on the meaning: Google Docs strikes and raises so."""
+    found: dict[str, str] = {}
+    for sheet in page.find_all("style"):
+        for rule in sheet.get_text().lower().split("}"):
+            selectors, _, style = rule.rpartition("{")
+            if "line-through" in style or "vertical-align" in style:
+                for name in re.findall(r"\.([\w-]+)\s*(?:,|$)", selectors):
+                    found[name] = f"{found.get(name, '')};{style}"
+    return found
+
+
+def _why_not_shown(element: Tag) -> str:
+    if element.name in _OF_THE_PAGE and not _around(element, _SECTIONS):
+        return _OF_THE_PAGE[element.name]
+    return _NOT_SHOWN.get(element.name, "")
+
+
+def _told(element: Tag, reason: str, said: str) -> str:
+    """How an element that is not read is reported; some are worth a word without text."""
+    return f"{reason}: {said}" if said else reason if element.name in _WITHOUT_TEXT else ""
+
+
+def _beside(element: Tag, attributes: Mapping[str, str]) -> Iterator[str]:
+    """What an element says that its reader does not see."""
+    if element.name == "img" and attributes.get("alt", "?").strip():  # an empty one is for mere decoration
+        yield f"picture: {attributes['alt']}" if "alt" in attributes else "a picture without a description"
+    elif element.name == "abbr" and attributes.get("title"):
+        yield f"{element.get_text(' ', strip=True)}: {attributes['title']}"
+
+
+def _instead(element: Tag, attributes: Mapping[str, str]) -> str:
+    """What stands for an element, or before its text."""
+    if element.name == "input":
+        kind = attributes.get("type", "").lower()
+        if kind in ("checkbox", "radio"):
+            return " \u2612 " if "checked" in attributes else " \u2610 "
+        return f"{attributes.get('value', '')} " if kind in _VALUES else ""
+    if element.name == "option" and _around(element, {"select"}):
+        return "\u2612 " if "selected" in attributes else "\u2610 "
+    return "/" if _is_last_of(element, "mfrac") else ""
+
+
+def _change(element: Tag, style: str) -> Callable[[str], str] | None:
+    """What becomes of an element's text as a whole, if anything does."""
+    name = element.name
+    if name in _HEADINGS and not _around(element, _HEADINGS):  # as Markdown, so that passages keep them
+        return lambda text: f"\n\n{'#' * int(name[1])} {' '.join(text.split())}\n\n"
+    if name == "sup" and _is_fraction(element):
+        return lambda text: f" {text.strip()}"
+    if name == "sup" or _is_last_of(element, "msup") or re.search(r"vertical-align\s*:\s*super", style):
+        return lambda text: raised(text.strip())
+    return _WRAPPED.get(name)
+
+
+def _around(element: Tag, names: set[str]) -> Tag | None:
+    """The innermost of these elements around one; BeautifulSoup's own search takes much longer."""
+    return next((one for one in element.parents if one.name in names), None)
+
+
+def _is_last_of(element: Tag, name: str) -> bool:
+    """Whether an element is the second half of a formula of two."""
+    around = element.parent
+    return bool(
+        around
+        and around.name == name
+        and element.find_previous_sibling(True)
+        and not element.find_next_sibling(True)
+    )

@@ -36,8 +36,8 @@ def reason_of(error: Exception, suffix: str) -> str:
         return Message(
             "its text multiplies itself when it is opened; open it in Word and save it again as .docx"
         )
-    if suffix == ".pdf" and _locked(error):
-        return Message("it has a password; save it without one")
+    if suffix == ".pdf" and (locked := _why_locked(error)):
+        return locked
     damaged = _DAMAGED.get(suffix)
     if damaged and isinstance(error, (zipfile.BadZipFile, ParseError, KeyError, *_pdf_errors(suffix))):
         return damaged
@@ -53,8 +53,11 @@ def _pdf_errors(suffix: str) -> tuple[type[Exception], ...]:
     return (PyPdfError,)
 
 
-def _locked(error: Exception) -> bool:
+def _why_locked(error: Exception) -> str:
     from pypdf.errors import DependencyError, FileNotDecryptedError
 
-    # DependencyError: the document is encrypted in a way that needs another package
-    return isinstance(error, FileNotDecryptedError | DependencyError)
+    if isinstance(error, DependencyError):  # its sentence names the package
+        return Message("it is encrypted ({reason}); save it without encryption", reason=why_unreadable(error))
+    if isinstance(error, FileNotDecryptedError):
+        return Message("it has a password; save it without one")
+    return ""

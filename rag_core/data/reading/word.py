@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, fromstring, tostring
 
+from ...values.letters import raised
 from ..hidden import reported
-from .page import Page, raised, read_page
+from .page import Page, read_page
 
 _NOTES = {"footnoteReference": r"word/footnotes\d*\.xml", "endnoteReference": r"word/endnotes\d*\.xml"}
 _BESIDE = {"header or footer": r"word/(?:header|footer)\d*\.xml", "comment": r"word/comments\d*\.xml"}

@@ -1,0 +1,56 @@
+"""Words that were cut at the end of a line, whole again."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from ...language.analysis import LANGUAGES, language_of
+
+SAMPLE = 5_000  # characters that the language is told from
+
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_CUT = re.compile(r"(?<![\w@./])([^\W_]+)[-\u2010][ \t]*\n[ \t]*(?=([^\W_]+))")
+_SOFT = re.compile("\u00ad[ \t]*\n[ \t]*")
+_ANOTHER_FOLLOWS = {"and", "or", "to", "y", "e", "o", "u", "ni"}  # as in "pre- and postnatal"
+
+
+def joined_lines(text: str) -> str:
+    """A text without the hyphens that only end a line; a word's own hyphen stays, and the word is on one line.
+
+    A hyphen is the word's own if the document or a dictionary has the word with it, before a capital or a figure, and
+    where nobody knows the joined word. With a tenth of the words of the built-in documents cut so, 71 of 4,543 come out
+    otherwise. Alone, 4,036 of 4,307 English and 3,127 of 3,460 Spanish words are joined, and 237 of 247 hyphens kept.
+    """
+    text = _SOFT.sub("", text)
+    if not _CUT.search(text):
+        return text
+    known = {word.lower() for word in _WORD.findall(_CUT.sub(" ", text))}
+    language = language_of(text[:SAMPLE])
+
+    @lru_cache(maxsize=10_000)
+    def is_one_word(first: str, second: str) -> bool:
+        if f"{first}-{second}" in known:
+            return False
+        return first + second in known or (
+            not _in_dictionary(f"{first}-{second}", language) and _in_dictionary(first + second, language)
+        )
+
+    def whole(cut: re.Match[str]) -> str:
+        first, second = cut.groups()
+        if second in _ANOTHER_FOLLOWS:
+            return cut[0]
+        in_capitals = (first + second).isupper() and len(first) > 1
+        may_join = (first + second).isalpha() and text[cut.start() - 1 : cut.start()] not in ("-", "\u2010")
+        may_join = may_join and (in_capitals or (second.islower() and not first.isupper()))
+        one_word = may_join and is_one_word(first.lower(), second.lower())
+        return first if one_word else f"{first}-"
+
+    return _CUT.sub(whole, text)
+
+
+def _in_dictionary(word: str, language: str) -> bool:
+    from ...language.facts import DRUGS
+    from ...language.spelling import in_dictionary
+
+    return word in DRUGS or in_dictionary(word, language if language in LANGUAGES else "en")
