@@ -59,7 +59,10 @@ READ = {
     "a word with its reading": ("<ruby>lochia<rp>[</rp><rt>LOH-kee-a</rt><rp>]</rp></ruby>", "lochia (LOH-kee-a)"),
     "a quotation": ("<p>Say <q>push</q> now</p>", "Say “push” now"),
     "what can be opened": ("<details><summary>If it bleeds</summary>Ring us.</details>", "If it bleeds Ring us."),
-    "a merged cell": ("<table><tr><td rowspan=2>Iron<td>30 mg<tr><td>60 mg</table>", "Iron 30 mg 60 mg"),
+    "a merged cell": ("<table><tr><td rowspan=2>Iron</td><td>30 mg</td></tr><tr><td>60 mg</td></tr></table>", "Iron | 30 mg Iron | 60 mg"),
+    "a table whose tags are not closed": ("<table><tr><td>Iron<td>30 mg<tr><td>Zinc<td>15 mg</table>", "Iron | 30 mg Zinc | 15 mg"),
+    "a table in a table": ("<table><tr><td><table><tr><td>a</td><td>b</td></tr></table></td><td>c</td></tr></table>", "a | b | c"),
+    "a table that is the layout of a page": ("<table><tr><td><h2>Iron</h2><p>Daily.</p></td><td>News</td></tr></table>", "## Iron Daily. News"),
     "a form": (
         "<input value='30 mg'><input type=hidden value=tok9><input type=submit value=Send><textarea>daily</textarea>",
         "30 mg daily",

@@ -135,7 +135,7 @@ def test_a_table_with_merged_cells_keeps_every_cell_that_is_not_deleted(tmp_path
     )
     table = f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in rows)}</w:tbl>"
     document = read_one(tmp_path, "ward.docx", word(table))
-    assert words(document) == "Labetalol by mouth 100 mg 200 mg"
+    assert words(document) == "Labetalol by mouth | 100 mg by mouth | 200 mg"
     assert document.hidden == ("deleted: 800 mg",)
 
 

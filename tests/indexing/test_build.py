@@ -312,7 +312,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_file_that_cannot_be_read_this_time_keeps_its_old_version(store: CorpusStore, folder: Path) -> None:
     store.update(read_path(folder))
-    (folder / "a.txt").write_bytes(b"\xff\xfe garbled")
+    (folder / "a.txt").write_bytes(b"\xff\xfe garbled!")
     report = store.update(read_path(folder))
     assert [file for file, _ in report.failed] == ["a.txt"]
     assert report.removed == []

@@ -116,7 +116,7 @@ def test_html_gives_its_words_and_headings_and_nothing_of_its_machinery(tmp_path
         ("<p>One ends.</p><p>Two begins.</p>", "One ends. Two begins."),
         ("<p>first line<br>second line</p>", "first line second line"),
         ("<ul><li>iron</li><li>folic acid</li></ul>", "iron folic acid"),
-        ("<table><tr><td>dose</td><td>400</td></tr></table>", "dose 400"),
+        ("<table><tr><td>dose</td><td>400</td></tr></table>", "dose | 400"),
         ("<p>anti<b>bio</b>tic</p>", "antibiotic"),
         ("<p>caf&eacute; &lt; 200 mg</p>", "café < 200 mg"),
         ("<h6>Dose</h6><pre>400 mg</pre><figcaption>By mouth</figcaption>", "###### Dose 400 mg By mouth"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...values.letters import raised
 from ..hidden import reported
 from ..markup import Look, crossed_out, look
+from .grid import SEPARATOR, Grid
 
 if TYPE_CHECKING:
     from bs4 import Tag
@@ -32,6 +33,8 @@ _WRAPPED: dict[str, Callable[[str], str]] = {
     "msqrt": lambda text: f"\u221a({text.strip()})",
 }
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+_GRID = {"tr", "td", "th"}
+_OF_ROWS = {"table", "thead", "tbody", "tfoot", "tr"}
 _BLOCKS = {
     "p", "div", "li", "tr", "td", "th", "br", "dt", "dd", "section", "article", "blockquote", "option", "pre",
     "figcaption", "caption", "address", "summary", "legend", "hr", "table", "ul", "ol", "dl", "main", "aside", "header",
@@ -164,6 +167,7 @@ def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
     ]  # the text so far; in elements whose text is changed as a whole, also theirs
     hidden: list[str] = []
     items: Counter[int] = Counter()
+    grids = defaultdict[int, Grid](Grid)
     styles = _styles(page)
     rest: list[tuple[PageElement | _End | str, Look]] = [(page, plain)]
     while rest:
@@ -175,7 +179,9 @@ def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
             hidden.append(str(element))
         elif not isinstance(element, Tag):
             if type(element) in (str, NavigableString, CData, RubyTextString):  # not declarations and such
-                parts[-1].append(str(element))
+                within = getattr(getattr(element, "parent", None), "name", "")
+                if within not in _OF_ROWS or str(element).strip():  # no blanks between the rows of a table
+                    parts[-1].append(str(element))
         elif element.name not in _NOT_TEXT:
             attributes = {name: _value(value) for name, value in element.attrs.items()}
             classes = [styles[name] for name in attributes.get("class", "").split() if name in styles]
@@ -187,7 +193,7 @@ def _read(page: Tag, plain: Look) -> tuple[str, list[str]]:
                 continue
             hidden += _beside(element, attributes)
             ends: list[tuple[PageElement | _End | str, Look]] = []
-            if change := _change(element, style):
+            if change := _in_grid(element, attributes, grids) or _change(element, style):
                 parts.append([])
                 ends = [(_End(change), seen)]
             elif element.name in _BLOCKS or element.name in _HEADINGS:
@@ -255,6 +261,22 @@ def _change(element: Tag, style: str) -> Callable[[str], str] | None:
     if name == "sup" or _is_last_of(element, "msup") or re.search(r"vertical-align\s*:\s*super", style):
         return lambda text: raised(text.strip())
     return _WRAPPED.get(name)
+
+
+def _in_grid(
+    element: Tag, attributes: Mapping[str, str], grids: Mapping[int, Grid]
+) -> Callable[[str], str] | None:
+    """What becomes of the text of a cell or a row of a table: the row says its cells on one line."""
+    if element.name not in _GRID or not (table := _around(element, {"table"})):
+        return None
+    grid = grids[id(table)]
+    if element.name == "tr":
+        before = grid.end_row()  # whose end the page left out
+        return lambda text: "\n" + "\n".join(filter(None, [before, text.strip(), grid.end_row()]))
+    if element.parent and element.parent.name in _GRID - {"tr"}:  # whose end the page left out
+        return lambda text: f"{SEPARATOR}{text.strip()}"
+    columns, rows = attributes.get("colspan", ""), attributes.get("rowspan", "")
+    return lambda text: grid.take(text, columns, rows)
 
 
 def _around(element: Tag, names: set[str]) -> Tag | None:

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, fromstring, iterparse
 
+from ...values.letters import raised
 from ...values.message import Message
 from ..documents import Document
 from ..hidden import LONGEST
 from ..limits import LimitExceeded
 from .cell_formats import shown
-from .page import raised
 from .tables import Row, row_documents, with_reports
 
 _LAST_ROW = 1_048_576  # of any sheet
