@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 PORT ?= 8501
-WORKERS ?= 2
+WORKERS ?= 3
 RUN := .venv/bin/python
 # Without what the build of this folder says of folders in general.
 INSTALL := PYTHONWARNINGS=ignore $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt
