@@ -11,7 +11,7 @@ from pages.shared.i18n import problem, t
 from pages.shared.measuring import jobs, under_way
 from rag_core import evaluation as ev
 
-TYPES = "md, txt, html, pdf, docx, xlsx, csv, jsonl"
+TYPES = "md, txt, html, pdf, docx, xlsx, csv, json, jsonl"
 BROWSER_MB = 50  # beyond it the browser refuses a file; between our own limit and this, the result says why
 ROUND = "upload.round"  # counts uploads, so that each begins with an empty box
 

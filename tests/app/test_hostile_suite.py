@@ -83,7 +83,7 @@ def passages_in_columns(shown: str) -> list[int]:
 
 
 def test_no_hostile_question_changes_a_prompt(hostile: AppTest, provider: OpenAIServer) -> None:
-    hostile.query_params["s"] = ["simple_semantic", "bm25"]
+    hostile.query_params["s"] = ["simple_semantic"]
     hostile.run()
     for question in (HARMLESS, *ASKED):
         provider.requests.clear()

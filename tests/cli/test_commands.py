@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from helpers.small import Rag, Ran
 
 from rag_core.catalog import RECIPES
+from rag_core.cli import main
 from rag_core.data.benchmark import read_builtin
 from rag_core.lab.lab import Lab
 from rag_core.values.answers import without_bold
@@ -408,23 +407,24 @@ def test_a_judged_question_shows_its_metrics_with_details(ready: Path, rag: Rag,
         assert "Recall@5" not in plain.out
 
 
-def test_a_broken_file_leaves_no_line_of_a_library(tmp_path: Path) -> None:
+def test_a_broken_file_leaves_no_line_of_a_library(
+    ready: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Neither of this process nor of the one that reads files."""
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "broken.pdf").write_bytes(b"%PDF-1.4\nnothing\n%%EOF")
     (notes / "broken.docx").write_bytes(b"no word document")
     (notes / "broken.xlsx").write_bytes(b"no workbook")
     (notes / "tides.md").write_text("# Tides\n\nThe tide rises twelve metres.")
-    done = subprocess.run(
-        [sys.executable, "-m", "rag_core", "index", str(notes), "--corpus", "tides"],
-        env={**os.environ, "RAG_HOME": str(tmp_path / "home")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    first, *others = done.stdout.splitlines()
+    with pytest.raises(SystemExit) as ended:
+        main(["index", str(notes), "--corpus", "tides"])
+    printed = capfd.readouterr()
+    assert (ended.value.code or 0, printed.err) == (0, "")
+    first, *others = printed.out.splitlines()
     assert first.startswith("tides: 1 added")
     assert [line.split()[:2] for line in others if line.startswith("  failed")] == [
         ["failed", "broken.docx:"], ["failed", "broken.pdf:"], ["failed", "broken.xlsx:"],
     ]  # fmt: skip
+    with suppress(SystemExit):
+        main(["forget", "tides"])

@@ -48,7 +48,7 @@ def test_a_routine_question_does_not_say_that_all_is_well(rag: Rag) -> None:
 def test_a_country_without_numbers_and_an_empty_question_end_in_one_line(
     rag: Rag, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert rag("triage", "  ").code == 1
+    assert rag("triage", "  ").code == 2
     monkeypatch.setenv("RAG_COUNTRY", "XX")
     ran = rag("triage", URGENT)
     assert ran.code == 1
