@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -408,9 +407,10 @@ def test_a_judged_question_shows_its_metrics_with_details(ready: Path, rag: Rag,
 
 
 def test_a_broken_file_leaves_no_line_of_a_library(
-    ready: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    ready: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither of this process nor of the one that reads files."""
+    monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "broken.pdf").write_bytes(b"%PDF-1.4\nnothing\n%%EOF")
@@ -426,5 +426,3 @@ def test_a_broken_file_leaves_no_line_of_a_library(
     assert [line.split()[:2] for line in others if line.startswith("  failed")] == [
         ["failed", "broken.docx:"], ["failed", "broken.pdf:"], ["failed", "broken.xlsx:"],
     ]  # fmt: skip
-    with suppress(SystemExit):
-        main(["forget", "tides"])
