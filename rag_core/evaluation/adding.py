@@ -12,7 +12,7 @@ from ..lab.engines import Engines
 from ..lab.reindexing import reindex
 from ..values.errors import Stopped
 from ..values.settings import Settings
-from ..values.types import Cost, ModelCall
+from ..values.types import ModelCall
 from .cost_estimate import CostEstimate
 from .jobs import Job, Jobs
 
@@ -94,8 +94,4 @@ def _consent(job: Job) -> Callable[[Sequence[ModelCall]], None]:
 
 
 def _announce(job: Job) -> Callable[[EnrichmentEstimate], None]:
-    def announce(estimate: EnrichmentEstimate) -> None:
-        cost = Cost(estimate.cost_usd or 0.0, unpriced=estimate.calls if estimate.cost_usd is None else 0)
-        job.ask(CostEstimate({"enrich": estimate.calls} if estimate.calls else {}, cost), "Writing contexts")
-
-    return announce
+    return lambda contexts: job.ask(CostEstimate.of_contexts(contexts), "Writing contexts")
