@@ -186,7 +186,7 @@ def _notes(report: Report) -> list[str]:
     """Its notes, and what the embedding model did not read."""
     from ..models.embedding import shortened
 
-    cut = shortened((*report.calls, *(report.enriched.embeddings if report.enriched else ())))
+    cut = shortened(report.embeddings)
     return [*report.notes, *([f"{cut}."] if cut else [])]
 
 
@@ -231,7 +231,7 @@ def report(report: Report) -> None:
     for file, reason in report.skipped:
         say(f"  skipped {file}: {reason}")
     for document, text in report.hidden:
-        say(f"  hidden in {document}, not read: {text}", fg="yellow")
+        say(f"  not read in {document}: {text}", fg="yellow")
     for document in report.orders:
         say(f"  {document} gives orders to a language model; they are quoted, not followed", fg="yellow")
     for note in _notes(report):

@@ -44,7 +44,7 @@ def start_adding(
             uploads, corpus, settings, engines(), enrich=enrich, subject=subject, progress=progress,
             consent=_consent(job), announce=_announce(job),
         )  # fmt: skip
-        job.report(files=added.files, embedded=added.report.calls if added.report else ())
+        job.report(files=added.files, embedded=added.report.embeddings if added.report else ())
         return settings.home / UPLOADS / corpus
 
     count = f"{len(uploads)} file{'s' if len(uploads) > 1 else ''}"
@@ -74,7 +74,7 @@ def start_reindexing(
             corpus, chunking, settings, engines(), enrich=enrich, progress=progress, consent=_consent(job),
             announce=_announce(job),
         )  # fmt: skip
-        job.report(embedded=report.calls)
+        job.report(embedded=report.embeddings)
         return settings.home / "corpora" / corpus
 
     return jobs.start(f"{corpus} {secrets.token_hex(4)}", "reindex", f"Indexing {corpus} again", task)
