@@ -163,7 +163,11 @@ def query(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a question with one strategy."""
+    """Answer a question with one strategy.
+
+    A plain query runs hybrid_rrf. The flags of Query System with Contextual Retrieval (--search-type, --vector-weight,
+    --bm25-weight, --transform, --rerank) run contextual instead.
+    """
     values: dict[str, object] = dict(assignments(set_ or []))
     flags = {
         "search_type": search_type,
@@ -179,10 +183,17 @@ def query(
         raise typer.BadParameter(
             f"--{next(iter(given)).replace('_', '-')} is an option of {FLAGGED}, not of {strategy}"
         )
-    column = _column(strategy, values | given | ({} if model is None else {"model": model}))
+    asked = values | given | ({} if model is None else {"model": model})
+    column = _column(strategy, asked)
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
+    _say_idle(column, asked)
     lab = _lab(corpus, [column])
+    if given and "enriched" not in values and lab.enriched is None:  # the flags alone do not ask for contexts
+        complain(
+            f"rag: Corpus {corpus!r} has no passage contexts, so its passages are searched without them."
+        )
+        column = _column(strategy, asked | {"enriched": False})
     with interruptible() as stop:
         (trace,) = lab.compare(question, [column], stop=stop, country=code)
     if as_json:
@@ -225,6 +236,8 @@ def compare(
     """Answer a question with several strategies, models or corpora, side by side."""
     chosen = parse_columns(strategies, set_ or [], model or [], corpus or [])
     columns = [_column(name, values) for name, values in chosen.values()]
+    for column, (_, values) in zip(columns, chosen.values(), strict=True):
+        _say_idle(column, values)
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
     lab = _lab(columns[0].corpus or BUILTIN, columns)
@@ -372,3 +385,13 @@ def _column(name: str, values: Mapping[str, object]) -> Setup:
     from ..catalog.setup import set_up
 
     return set_up((name, values))
+
+
+def _say_idle(column: Setup, given: Mapping[str, object]) -> None:
+    """Say which of the values given have no effect beside the others."""
+    from ..catalog import recipe_of
+
+    recipe = recipe_of(column.strategy.name)
+    for control in recipe.controls:
+        if control.name in given and (why := recipe.idle(control, column.strategy.controls)):
+            complain(f"rag: {control.name} has no effect. {why}")

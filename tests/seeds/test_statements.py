@@ -159,7 +159,10 @@ def commanded(full: Services, monkeypatch: pytest.MonkeyPatch) -> list:
         services, run = replace(full, engine={"llm": "told"}), Run(stop=stop)
         return [one.run(question, services, run) for one in strategies]
 
-    monkeypatch.setattr("rag_core.cli.app._lab", lambda corpus, asked: SimpleNamespace(compare=compare))
+    monkeypatch.setattr(
+        "rag_core.cli.app._lab",
+        lambda corpus, asked: SimpleNamespace(compare=compare, enriched=full.enriched),
+    )
     return built
 
 
@@ -183,6 +186,20 @@ def test_the_flags_of_seed_003(rag, commanded: list, flags: list[str], values: d
     (built,) = commanded
     assert built == build(("contextual", values))
     assert ran.json["strategy"] == "contextual"
+
+
+def test_a_plain_query_is_hybrid_search_and_any_flag_makes_it_contextual(rag, commanded: list):
+    assert rag("query", QUESTION, "--json").json["strategy"] == "hybrid_rrf"
+    assert commanded == [build("hybrid_rrf")]
+    help_text = " ".join(rag("query", "--help").out.replace("│", " ").split())
+    assert "A plain query runs hybrid_rrf." in help_text
+
+
+def test_a_weight_that_one_search_does_not_use_is_named(rag, commanded: list):
+    alone = rag("query", QUESTION, "--search-type", "bm25", "--vector-weight", "0.7", "--json")
+    assert alone.code == 0
+    assert "vector_weight has no effect" in alone.err
+    assert rag("query", QUESTION, "--search-type", "hybrid", "--vector-weight", "0.7", "--json").err == ""
 
 
 def test_show_details_prints_every_stage_with_its_time(rag, commanded: list):
