@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from ..data.documents import BUILTIN
-from ..values.errors import ConfigError, InputError, RagError, SettingsError, Stopped, StorageError
+from ..values.errors import ConfigError, DataError, InputError, RagError, SettingsError, Stopped, StorageError
 from ..values.notice import NOTICE
 from ..values.trace import Trace
 from ..values.types import spent_so_far
@@ -100,7 +100,11 @@ Question = Annotated[
     str, typer.Argument(help="The question to ask.", show_default=False, callback=_a_question)
 ]
 Details = Annotated[
-    bool, typer.Option("--show-details", help="Also print the time and tokens of every stage.")
+    bool,
+    typer.Option(
+        "--show-details",
+        help="Also print the time and tokens of every stage, and for a built-in judged question recall, precision, MRR and nDCG.",
+    ),
 ]
 
 
@@ -198,10 +202,10 @@ def query(
         (trace,) = lab.compare(question, [column], stop=stop, country=code)
     if as_json:
         more = ({"fates": fates_json(trace)} if fates else {}) | (prompts_json(trace) if prompts else {})
-        say_json(trace.as_json() | more)
+        say_json(trace.as_json() | _quality_json(trace) | more)
     else:
         show.urgent(trace.triage, lines)
-        show.trace(trace, details=show_details, measured=_measured(trace) if show_details else None)
+        show.trace(trace, details=show_details, quality=_quality(trace) if show_details else None)
         if fates:
             show_fates(trace)
         if prompts:
@@ -246,7 +250,11 @@ def compare(
     if as_json:
         from ..sessions import session_json
 
-        say_json(session_json(traces, list(chosen)))
+        session = session_json(traces, list(chosen))
+        session["traces"] = [
+            row | _quality_json(trace) for row, trace in zip(session["traces"], traces, strict=True)
+        ]
+        say_json(session)
     else:
         show.urgent(traces[0].triage, lines)
         for (label, (name, values)), trace in zip(chosen.items(), traces, strict=True):
@@ -254,7 +262,7 @@ def compare(
                 trace,
                 details=show_details,
                 heading=show.heading(label, name, values),
-                measured=_measured(trace) if show_details else None,
+                quality=_quality(trace) if show_details else None,
             )
 
 
@@ -366,18 +374,21 @@ def _lab(corpus: str, asked: Sequence[Setup] = ()) -> Any:
     return lab
 
 
-def _measured(trace: Trace) -> dict[str, float] | None:
-    """Metrics of a trace's passages, cut at their number; None unless the question is a built-in judged one."""
+def _quality(trace: Trace) -> dict[str, float] | None:
+    """Metrics of a trace's documents; None unless its question is a built-in judged one."""
     from .. import evaluation as ev
     from ..values.settings import read_settings
 
-    grades = ev.grades_of(trace.question, read_settings()) if trace.corpus == BUILTIN else None
-    k = len(trace.ranking)
-    if grades is None or not k:
+    try:
+        return ev.quality_of(trace, read_settings())
+    except DataError as error:  # no reason to lose an answer
+        complain(f"rag: {error}")
         return None
-    ranked = list(dict.fromkeys(hit.passage.doc_id for hit in trace.ranking))
-    metrics = [ev.parse_metric(f"{name}@{k}") for name in ("recall", "precision", "mrr", "ndcg")]
-    return {metric.title: metric(ranked, grades) for metric in metrics}
+
+
+def _quality_json(trace: Trace) -> dict[str, Any]:
+    quality = _quality(trace)
+    return {} if quality is None else {"quality": quality}
 
 
 def _column(name: str, values: Mapping[str, object]) -> Setup:

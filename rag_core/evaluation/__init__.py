@@ -6,8 +6,8 @@ from .changes import Change, Verdict, changes
 from .cost_estimate import CostEstimate, Workload, estimate, plan_of
 from .datasets import (
     document_titles,
-    grades_of,
     open_judged,
+    quality_of,
     read_answers,
     read_judged,
     source_of,
@@ -92,7 +92,6 @@ __all__ = [
     "estimate",
     "evaluate",
     "folder_for",
-    "grades_of",
     "grid",
     "grid_size",
     "interval",
@@ -107,6 +106,7 @@ __all__ = [
     "plan",
     "plan_of",
     "put_table",
+    "quality_of",
     "read_answers",
     "read_judged",
     "read_sweep",
