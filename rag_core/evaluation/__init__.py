@@ -1,6 +1,6 @@
 """Measuring strategies on judged questions: metrics, intervals, paired tests, sweeps, answer checks."""
 
-from .ablation import RewriteEffect, StageEffect, rewrite_effects, stage_effects
+from .ablation import FormErrors, RewriteEffect, StageEffect, rewrite_effects, stage_effects
 from .adding import start_adding, start_reindexing
 from .changes import Change, Verdict, changes
 from .cost_estimate import CostEstimate, Workload, estimate, plan_of
@@ -48,6 +48,7 @@ __all__ = [
     "Change",
     "Comparison",
     "CostEstimate",
+    "FormErrors",
     "GroupResult",
     "Groups",
     "Interval",
