@@ -126,7 +126,12 @@ def _claims() -> None:
         )
     )
     foreign.draw(claims.error_rates(results))
-    st.caption(t("Unjudged passages count as irrelevant, so these rates are upper bounds."))
+    st.caption(
+        t(
+            "Unjudged passages count as irrelevant, so these rates are upper bounds. The README says that failures are "
+            "frequent in keyword questions; the two columns tell them apart, with the number of questions."
+        )
+    )
 
 
 main()

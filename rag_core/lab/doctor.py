@@ -126,7 +126,7 @@ def _lexical(settings: Settings, index: CorpusIndex) -> Finding:
     if other:
         remade = f"Delete {settings.home / 'corpora' / BUILTIN} and run `rag doctor` again."
         return Finding(None, f"keyword search: {len(other)} scored otherwise than by {by}", remade)
-    return Finding(True, f"keyword search: scores equal to the last bit those of {by}")
+    return Finding(True, f"keyword search: scores equal those of {by} to the last bit")
 
 
 def _gloss(settings: Settings, embedder: LlamaEmbedder) -> str:
