@@ -46,6 +46,17 @@ def server() -> OpenAIServer:
 
 
 class TestCommand:
+    def test_the_flags_of_contextual_search_a_corpus_without_contexts_as_it_is(
+        self, notes: Path, rag: Rag
+    ) -> None:
+        rag("index", str(notes), "--corpus", "tides")
+        query = ("query", "How often does the sea rise?", "--corpus", "tides", "--json")
+        ran = rag(*query, "--search-type", "vector")
+        assert ran.json["controls"]["enriched"] is False
+        assert "has no passage contexts" in ran.err
+        assert rag(*query, "--search-type", "vector", "--set", "enriched=true").code == 1
+        assert rag(*query, "--strategy", "contextual").code == 1
+
     def test_enrich_makes_both_indexes_and_a_later_plain_run_keeps_both_current(
         self, notes: Path, rag: Rag
     ) -> None:
