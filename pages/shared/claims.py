@@ -84,8 +84,8 @@ def comparison(results: ev.Results) -> str:
 def spent(results: ev.Results) -> str:
     """What a question to multi-query takes and costs: its source's figures, and what was measured here."""
     rows = "".join(
-        f'<tr><td>{escape(said(part))}</td><td><span class="rl-claim">{time}</span></td>'
-        f'<td>{escape(here[0])}</td><td><span class="rl-claim">{cost}</span></td><td>{escape(here[1])}</td></tr>'
+        f'<tr><td>{escape(said(part))}</td><td><span class="rl-claim">{escape(time)}</span></td>'
+        f'<td>{escape(here[0])}</td><td><span class="rl-claim">{escape(cost)}</span></td><td>{escape(here[1])}</td></tr>'
         for (part, (time, cost)), here in zip(SPENT.items(), _spent_here(results), strict=True)
     )
     return _table(
@@ -189,7 +189,7 @@ def error_rates(results: ev.Results) -> str:
 def _form_rate(effect: ev.RewriteEffect, form: str) -> str:
     """Its error rate on the questions of a form, and their number."""
     errors = effect.forms.get(form)
-    return f"{errors.error_rate:.2f} ({errors.questions})" if errors else "–"
+    return f"{errors.error_rate:.2f} ({errors.questions:,})" if errors else "–"
 
 
 def _here(row: str, name: str, results: ev.Results) -> str:
