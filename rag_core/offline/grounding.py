@@ -16,7 +16,6 @@ import numpy as np
 
 from ..language.thesaurus import Thesaurus
 from ..values.grounding import Claim, Grounded, Support
-from ..values.markers import without_markers
 from ..values.types import Passage, Vectors
 from .amounts import contains
 from .clauses import SUBJECT, Clause, clauses, names_of, read
@@ -118,7 +117,7 @@ class OfflineGrounder:
             language: the answer's.
         """
         checked = claims[:MOST]
-        texts = [_plain(without_markers(one.text)) for one in passages]  # as a model or the engine reads them
+        texts = [_plain(one.text) for one in passages]
         quoted = {claim: _quoted(claim.text, texts) for claim in checked}
         left = [claim for claim in checked if not quoted[claim]]
         matches = dict(zip(left, self._matches(left, passages, language), strict=True))

@@ -13,7 +13,6 @@ from rag_core.offline.clauses import read
 from rag_core.offline.grounding import MOST, OfflineGrounder
 from rag_core.offline.loading import load_scorer
 from rag_core.values.grounding import Claim, Grounded
-from rag_core.values.markers import without_markers
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 from rag_core.values.types import Passage
@@ -106,15 +105,6 @@ def test_one_changed_fact_is_enough(grounder: OfflineGrounder, sentence: str, su
     found = ground(grounder, sentence, "Cats sleep most of the day.", DOSE)
     assert (found.support, bool(found.reason)) == (support, support != "supported")
     assert found.by == ((2,) if support == "supported" else ())
-
-
-def test_a_sentence_copied_with_its_reference_is_quoted(grounder: OfflineGrounder):
-    passage = "Anti-D is given at about 28 weeks [27-30] in one injection of 1,500 IU [2]."
-    copied = ground(grounder, without_markers(passage), passage)
-    assert (copied.support, copied.quote) == ("supported", (without_markers(passage),))
-    assert (
-        ground(grounder, passage.replace("28", "22").replace("[2]", "(2)"), passage).support == "unsupported"
-    )
 
 
 def test_spanish_is_compared_through_the_gloss(grounder: OfflineGrounder):
