@@ -16,7 +16,7 @@ SPELT = re.compile(
 )
 _RUN = re.compile(rf"(\S{{0,40}}?)((?:{SPELT.pattern})+)", re.IGNORECASE)  # "hours [2][3]"
 _YEAR = re.compile(r" ?\[\s*\d{4,}\s*\]")  # of an edition, as NICE has it; lists of references are shorter
-_RANGE = re.compile(r" ?\[\s*(\d+)\s*[-\u2010-\u2015]\s*(\d+)\s*\]")
+_RANGE = re.compile(r" ?\[\s*(\d{1,6})\s*[-\u2010-\u2015]\s*(\d{1,6})\s*\]")
 _NEAR = 40  # characters before a range in which its median or mean stands
 _ROUND = str.maketrans("【】", "()")  # always: they can be nested, "【1†【2】】"
 _NAMED = re.compile(rf"({_NAME})\s*(?=[#\d])", re.IGNORECASE)
