@@ -1,9 +1,10 @@
 """Taking a model's reasoning off its reply, for servers that send it inside the content.
 
-A block is opened by a tag whose name says so and closed by its matching tag, whatever the brackets: `<think>`,
-`[THINK]`, `◁think▷`, `<|begin_of_thought|>`. Only such names count: other tags, as `<b>` or `<answer>`, hold the answer.
-At its start, a reply can also have the forms below, which are no tag and its match. Reasoning in plain prose, with
-nothing that marks it, is not recognised.
+A block is opened by a tag whose name says so and closed by its matching tag, whatever the brackets: `<think>`, `◁think▷`,
+`<|begin_of_thought|>`. Only such names count: other tags, as `<b>` or `<answer>`, hold the answer. The channels of gpt-oss,
+the spare tokens of MedGemma and folds of a type for reasoning are no tag and its match, but as certain. `[THINK]`, "analysis"
+without a sign and a fold by its title can be the answer's own, and count only where a reply starts. Reasoning in plain
+prose, with nothing that marks it, is not recognised.
 """
 
 from __future__ import annotations
@@ -14,9 +15,7 @@ from ..prompts.replies import Restart
 
 MAX_REASONING = 200_000  # characters; a model that has not begun to answer by then is not waited for
 LONGEST_TAG = 100  # characters
-SHOUTED = (
-    r"[A-Z_]*(?:THINK|REASON)[A-Z_]*"  # in square brackets, where "[reason]" may be a word of the answer
-)
+SHOUTED = r"[A-Z_]*(?:THINK|REASON)[A-Z_]*"  # in square brackets
 UNSIGNED = "assistantfinal"  # begins the answer of gpt-oss where the signs of its channels are left out
 
 
@@ -25,35 +24,28 @@ def _begun(word: str) -> str:
     return rf"(?:{'|'.join(word[:end] for end in range(len(word), 0, -1))})"
 
 
-_NAME = r"[\w:.-]*(?:think|thought|reason|reflect|analysis|scratchpad)[\w:.-]*"
+_NAME = r"[\w:.-]{0,40}(?:think|thought|reason|reflect|analysis|scratchpad)[\w:.-]{0,40}"
 _OPEN = re.compile(
-    rf"(?:<\|?(?P<name>(?!(?i:end_))(?i:{_NAME}))(?:\s[^<>]*)?\|?>|\[(?P<shouted>{SHOUTED})\]|◁(?P<moon>{_NAME})▷)"
+    rf"<\|?(?P<name>(?!(?i:end_))(?i:{_NAME}))(?:\s[^<>]*)?\|?>|◁(?P<moon>{_NAME})▷"
+    r"|(?P<channels>(?=<\|channel\|>))|(?P<spare><unused94>)"
+    r"|(?P<fold>(?i:<details\s(?:[^<>]*\s)?(?:type|class)=[\"'](?:think|thinking|reasoning)[\"'][^<>]*>))"
 )
-_CLOSE = re.compile(
+_OPEN_AT_START = re.compile(
+    rf"\s{{0,{LONGEST_TAG}}}(?:\[(?P<shouted>{SHOUTED})\]|(?P<unsigned>analysis(?=[^\W_]|[\"“¿¡]))"
+    r"|(?P<fold>(?i:<details(?:\s[^<>]*)?>\s{0,9}<summary(?:\s[^<>]*)?>[^\w<]*(?:thinking|thought|reasoning)(?: process)?"
+    r"(?: for (?:\d|a )[^<]{0,40})?[^\w<]*</summary>)))"
+)
+_CLOSES = {  # a fold can hold others
+    "channels": re.compile(r"<\|channel\|>final(?:\s*<\|constrain\|>\w+)?<\|message\|>"),
+    "spare": re.compile(r"<unused95>"),
+    "unsigned": re.compile(UNSIGNED),
+    "fold": re.compile(r"(?P<deeper><details(?=[\s>]))|</details\s*>", re.IGNORECASE),
+}
+_UNOPENED = re.compile(
     rf"(?:<\|?(?:/|(?=end_))(?i:{_NAME})\|?>|\[/{SHOUTED}\]|◁/{_NAME}▷|(?-i:{UNSIGNED}))", re.IGNORECASE
 )
 _PARTLY = re.compile(
     rf"(?:<[/|]?(?:[a-zA-Z_][^<>]{{0,{LONGEST_TAG}}})?|\[/?[A-Z_]*|◁[^▷]{{0,{LONGEST_TAG}}}|{_begun(UNSIGNED)})\Z"
-)
-_BY_FORM = (
-    # the channels of gpt-oss, with their signs and without
-    (
-        re.compile(r"(?=<\|channel\|>)"),
-        re.compile(r"<\|channel\|>final(?:\s*<\|constrain\|>\w+)?<\|message\|>"),
-    ),
-    (re.compile(r'analysis(?=[A-Z"“¿¡])'), re.compile(UNSIGNED)),
-    # the spare tokens that MedGemma uses
-    (re.compile(r"<unused94>"), re.compile(r"<unused95>")),
-    # a fold of Open WebUI or a proxy; other folds are the answer's
-    (
-        re.compile(
-            r"<details(?:\s[^<>]*)?(?:(?<=\s)(?:type|class)=[\"'](?:think|thinking|reasoning)[\"'][^<>]*>"
-            r"|>\s{0,9}<summary(?:\s[^<>]*)?>[^\w<]*(?:thinking|thought|reasoning)(?: process)?"
-            r"(?: for (?:\d|a )[^<]{0,40})?[^\w<]*</summary>)",
-            re.IGNORECASE,
-        ),
-        re.compile(r"</details>", re.IGNORECASE),
-    ),
 )
 _FORM_BEGUN = re.compile(  # at the start of a reply: the next piece tells
     rf"\s{{0,9}}(?:{_begun('analysis')}|<details(?:\s[^<>]*)?>\s{{0,9}}(?:<(?:s[^<>]{{0,{LONGEST_TAG}}}"
@@ -76,10 +68,12 @@ class WithoutReasoning:
     def __init__(self, *, begun: bool = False) -> None:
         self.unopened = False
         self._held = ""
+        self._searched = 0  # of what is held
         self._begun = begun
         self._at_start = True
         self._stripping = False  # of the space between a block and the text after it
         self._close: re.Pattern[str] | None = None
+        self._depth = 0
         self._length = 0
 
     @property
@@ -98,37 +92,55 @@ class WithoutReasoning:
         said, restarted = "", False
         while True:
             if self._close:
-                closed = self._close.search(self._held)
-                end = closed.end() if closed else max(len(self._held) - LONGEST_TAG, 0)
-                self._length += end
-                self._held = self._held[end:]
-                if not closed:
+                if not self._left(self._close):
                     break
-                self._close, self._stripping = None, True
-            if closed := _CLOSE.search(self._held):
-                before = _opening(self._held[: closed.start()], at_start=self._at_start)
-                if before is None:  # the template opened it, and all so far was reasoning
-                    said, restarted, self.unopened = "", not self._begun, True
-                    self._length += closed.end()
-                    self._held = self._held[closed.end() :]
-                    self._begun, self._at_start, self._stripping = False, True, True
-                    continue
-            if found := _opening(self._held, at_start=self._at_start):
-                start, end, self._close = found
+                continue
+            found = self._opening()
+            before = found.start() if found else len(self._held)
+            if closed := _UNOPENED.search(self._held, self._searched, before):
+                # the template opened it, and all so far was reasoning
+                said, restarted, self.unopened = "", not self._begun, True
+                self._length += closed.end()
+                self._cut(closed.end())
+                self._begun, self._at_start, self._stripping = False, True, True
+                continue
+            if found:
+                kind = found.lastgroup or ""
+                self._close, self._depth = _CLOSES.get(kind) or _closing(found[kind]), 1
                 self._begun = False
-                said += self._text(self._held[:start])
-                self._held = self._held[end:]
+                said += self._text(self._held[:before])
+                self._cut(found.end())
                 continue
             if not last and (self._begun or (self._at_start and _FORM_BEGUN.match(self._held))):
+                self._searched = max(len(self._held) - LONGEST_TAG, 0)
                 break
             partly = None if last else _PARTLY.search(self._held)
-            cut = partly.start() if partly else len(self._held)
-            if self._at_start and not self._held[:cut].strip() and not last:
+            end = partly.start() if partly else len(self._held)
+            if self._at_start and end <= LONGEST_TAG and not self._held[:end].strip() and not last:
                 break
-            said += self._text(self._held[:cut])
-            self._held = self._held[cut:]
+            said += self._text(self._held[:end])
+            self._cut(end)
             break
         return Restart(said) if restarted else said
+
+    def _opening(self) -> re.Match[str] | None:
+        first = _OPEN_AT_START.match(self._held) if self._at_start else None
+        return first or _OPEN.search(self._held, self._searched)
+
+    def _left(self, close: re.Pattern[str]) -> bool:
+        """Whether a tag of the open block was passed, which may have closed it."""
+        closed = close.search(self._held)
+        end = closed.end() if closed else max(len(self._held) - LONGEST_TAG, 0)
+        self._length += end
+        self._cut(end)
+        if closed:
+            self._depth += 1 if closed.lastgroup else -1
+            if not self._depth:
+                self._close, self._stripping = None, True
+        return closed is not None
+
+    def _cut(self, end: int) -> None:
+        self._held, self._searched = self._held[end:], 0
 
     def _text(self, text: str) -> str:
         if self._stripping or (self._at_start and not text.strip() and self.inside):
@@ -136,20 +148,6 @@ class WithoutReasoning:
         if text.strip():
             self._at_start = self._stripping = False
         return text
-
-
-def _opening(text: str, *, at_start: bool) -> tuple[int, int, re.Pattern[str]] | None:
-    """The first opening tag: where it starts and ends, and what closes it."""
-    if at_start:
-        start = len(text) - len(text.lstrip())
-        for opened, closes in _BY_FORM:
-            if found := opened.match(text, start):
-                return found.start(), found.end(), closes
-    found = _OPEN.search(text)
-    if not found or (found["shouted"] and (not at_start or text[: found.start()].strip())):
-        return None
-    name = next(name for name in found.groups() if name)
-    return found.start(), found.end(), _closing(name)
 
 
 def _closing(name: str) -> re.Pattern[str]:

@@ -8,7 +8,7 @@ negation, medicine or subject): precision of "supported" 0.89 (40 of 45; 95 % in
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from ..language.thesaurus import Thesaurus
 from ..values.grounding import Claim, Grounded, Support
+from ..values.markers import references_after_words, without_references
 from ..values.types import Passage, Vectors
 from .amounts import contains
 from .clauses import SUBJECT, Clause, clauses, names_of, read
@@ -97,7 +98,8 @@ class OfflineGrounder:
     - the evidence is on the same side of each contrast named (before and after, mother and baby, first and third).
 
     It is unsupported when no passage reaches WEAK, or when the closest one lacks the number or medicine or negates
-    what the sentence says; else it is weak. A sentence that a passage contains word for word is supported.
+    what the sentence says; else it is weak. A sentence that a passage contains word for word is supported. The
+    passages' own references are compared with nothing, nor are copies of them.
 
     Args:
         embedder: the bundled model, on which the constants were fitted.
@@ -117,10 +119,18 @@ class OfflineGrounder:
             language: the answer's.
         """
         checked = claims[:MOST]
-        texts = [_plain(one.text) for one in passages]
-        quoted = {claim: _quoted(claim.text, texts) for claim in checked}
+        texts = [_plain(without_references(one.text)) for one in passages]
+        references = {
+            copied: left
+            for one in passages
+            for copied, left in references_after_words(_plain(one.text)).items()
+        }
+        said = {claim: _uncopied(claim.text, references) for claim in checked}
+        quoted = {claim: _quoted(said[claim], texts) for claim in checked}
         left = [claim for claim in checked if not quoted[claim]]
-        matches = dict(zip(left, self._matches(left, passages, language), strict=True))
+        matches = dict(
+            zip(left, self._matches([said[claim] for claim in left], passages, language), strict=True)
+        )
         return [
             Grounded(*claim[:3], "supported", quoted[claim], quoted[claim][0], (claim.text,))
             if quoted[claim]
@@ -129,13 +139,13 @@ class OfflineGrounder:
         ]
 
     def _matches(
-        self, claims: Sequence[Claim], passages: Sequence[Passage], language: str
+        self, said: Sequence[str], passages: Sequence[Passage], language: str
     ) -> Iterator[list[_Match]]:
-        """Each claim compared with every passage; without a claim, none is read."""
-        if not claims:
+        """What each claim says compared with every passage; without a claim, none is read."""
+        if not said:
             return
         sources = [self._source(one.full_title, one.text, one.language) for one in passages]
-        read_claims = [self._embedder.read(claim.text, language) for claim in claims]
+        read_claims = [self._embedder.read(text, language) for text in said]
         parts = [clauses(text, self._thesaurus) for text in read_claims]
         texts = [
             text
@@ -150,7 +160,8 @@ class OfflineGrounder:
             yield [_compare(own, mine, source) for source in sources if source.sentences]
 
     def _read_source(self, title: str, text: str, language: str) -> _Source:
-        found = sentences_in(1, text, title, language)
+        title = without_references(title)
+        found = sentences_in(1, without_references(text), title, language)
         as_read = [self._embedder.read(each.text, language) for each in found]
         texts = [
             f"{as_read[each.lead]} {own}" if each.lead is not None else own
@@ -241,6 +252,13 @@ def _lacking(theirs: Sequence[frozenset[str]], ours: Sequence[frozenset[str]]) -
             left.remove(nearest)
         else:
             yield scope
+
+
+def _uncopied(text: str, references: Mapping[str, str]) -> str:
+    """A claim without the references that it copies; elsewhere, "(2)" is a number like any other."""
+    for copied in sorted(references, key=len, reverse=True):
+        text = text.replace(copied, references[copied])
+    return text
 
 
 def _quoted(text: str, passages: Sequence[str]) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from ..language.advice import points_back
 from ..language.analysis import language_of, sentences
 from ..language.urgency import forbids_help
 from ..prompts.prompt import Sources
-from ..stages.citations import SPELT
+from ..values.markers import without_markers
 from ..values.orders import gives_orders
 from ..values.types import Passage
 
@@ -52,7 +52,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, a list item or a heading, verbatim but for references.
+    """A paragraph, a list item or a heading, verbatim but for the brackets of references.
 
     Args:
         before: the white space between it and the block before.
@@ -104,8 +104,7 @@ def blocks(text: str, language: str) -> tuple[Block, ...]:
     A paragraph ends before a sentence that gives orders to a language model or says not to call for help. One that
     introduces a list has the kind "lead".
     """
-    # without the passage's own references, which would be read as ours
-    parts = ["", *_BETWEEN.split(SPELT.sub("", text))]
+    parts = ["", *_BETWEEN.split(without_markers(text))]
     found = [(before, one) for before, one in zip(parts[::2], parts[1::2], strict=True) if one.strip()]
     read: list[Block] = []
     for place, (before, one) in enumerate(found):

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from ..values.errors import ConfigError
 from ..values.invisible import without_invisible
 from ..values.jurisdictions import jurisdiction_of
+from ..values.markers import without_markers
 from ..values.message import Message
 from ..values.profile import Profile
 from ..values.sources import names
@@ -213,7 +214,7 @@ def _in_words(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Passages in a prompt: numbered, in tags, and escaped so that no passage can close its tag.
+    """Passages in a prompt: numbered, in tags, and written so that no passage can close its tag or cite another.
 
     Args:
         country: ISO 3166 code of the country whose guidance is to lead where passages differ; may be empty.
@@ -228,8 +229,8 @@ class Sources:
     def __str__(self) -> str:
         tags = "\n".join(
             f'<source n="{n}" relevance="{hit.relevance.label if hit.relevance else "unknown"}" '
-            f'title="{html.escape(_one_line(hit.passage.full_title))}"{_given_by(hit.passage)}>\n'
-            f"{html.escape(without_invisible(hit.passage.text), quote=False)}\n</source>"
+            f'title="{html.escape(without_markers(_one_line(hit.passage.full_title)))}"{_given_by(hit.passage)}>\n'
+            f"{html.escape(without_markers(without_invisible(hit.passage.text)), quote=False)}\n</source>"
             for n, hit in enumerate(self.hits, start=1)
         )
         where = jurisdiction_of(self.country)

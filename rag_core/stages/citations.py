@@ -13,6 +13,7 @@ from ..language.analysis import language_of, sentence_spans, sentences, tokens
 from ..values.answers import BOLD, Citation, without_bold
 from ..values.grounding import Claim
 from ..values.invisible import without_invisible
+from ..values.markers import SPELT, without_markers
 from ..values.types import Hit
 
 MARKER = re.compile(r" ?\[(\d+)\]")  # in a resolved answer
@@ -21,16 +22,6 @@ FEWEST = 2  # content words that a claim needs to be checked
 LONGEST = 6  # digits; longer numbers name no context
 LONGEST_CLAIM = 1000  # characters; of a longer sentence, the end
 
-_NAME = r"(?:sources?|refs?\.?|references?|passages?|documents?|fuentes?|referencias?|pasajes?|documentos?)"
-_SPAN = r"#?\d+(?:\s*[-\u2010-\u2015]\s*\d+)?"
-_AND = r"\s*(?:[,;&]\s*(?:and\s+|y\s+|e\s+)?|\s(?:and|y|e)\s+)"
-_SPANS = rf"{_SPAN}(?:{_AND}(?:{_NAME}\s*)?{_SPAN})*"
-SPELT = re.compile(  # markers as models write them
-    rf" ?(?:\[\s*(?:\^|{_NAME}\s*)?({_SPANS})\s*\]"  # [1] [1, 2] [1-3] [1 and 2] [^1] [Source 1]
-    rf"|\(\s*{_NAME}\s*({_SPANS})\s*\)"  # (Source 2), but not (2)
-    rf"|【\s*(?:{_NAME}\s*)?({_SPANS})\s*(?:†[^【】]*)?】)",  # 【1】 【1†source】
-    re.IGNORECASE,
-)
 _LINE = re.compile(r"[^\n]+")
 _MARKERS_AT_END = re.compile(r"(?:[ \t]*\[\d+\])+[.!?]?(?=[ \t]+[^\W\d_a-zß-ÿ]|[ \t]+[¿¡])")
 _BULLET = re.compile(r"[ \t]*(?:[-*•#>]+|\d{1,2}[.)])[ \t]+")
@@ -38,14 +29,15 @@ _SPAN_ENDS = re.compile(r"(\d+)(?:\s*[-\u2010-\u2015]\s*(\d+))?")
 
 
 def evidence_hash(contexts: Iterable[tuple[str, str]]) -> str:
-    """SHA-256 of the contexts' (title, text) pairs, in order, without invisible characters.
+    """SHA-256 of the contexts' (title, text) pairs, in order, without what a prompt leaves out or writes otherwise.
 
     Computed from the rendered prompt when it is sent and from the hits when they are shown: equal hashes
     mean that the screen shows the evidence the model saw.
     """
     digest = hashlib.sha256()
     for title, text in contexts:
-        title, text = " ".join(without_invisible(title).split()), without_invisible(text)
+        title = without_markers(" ".join(without_invisible(title).split()))
+        text = without_markers(without_invisible(text))
         digest.update(f"{len(title)}:{title}{len(text)}:{text}".encode())
     return digest.hexdigest()
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from itertools import islice
+from typing import Any
 
 import pytest
 from helpers.behaviours import Cut, Drop, Endless, Hang, Reply, Status
 from helpers.openai_server import serve
 from helpers.provider_lab import obliging, provider_lab, sources_in
+from helpers.small import DOCUMENTS
 
 from rag_core import Done, Failed, StoppedEarly, Token
 from rag_core.data.documents import Document
-from rag_core.indexing import SourceFiles
+from rag_core.indexing import CorpusStore, SourceFiles, read_path
 from rag_core.lab.lab import Lab
 from rag_core.prompts.prompt import ANSWER, Sources, contexts_in
 from rag_core.stages.citations import evidence_hash, shown_evidence
@@ -36,8 +39,8 @@ def open_animals(server, read_only_store, embedder, labels, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
-    def make(model: str = "gpt-4o", timeout: float = 20) -> Lab:
-        return provider_lab(server, read_only_store, embedder, labels, answer_model=model, timeout=timeout)
+    def make(model: str = "gpt-4o", timeout: float = 20, corpus: CorpusStore = read_only_store) -> Lab:
+        return provider_lab(server, corpus, embedder, labels, answer_model=model, timeout=timeout)
 
     return make
 
@@ -85,14 +88,14 @@ class TestServersByRole:
 
 
 class TestEvidence:
-    @pytest.mark.parametrize("documents", [None, NASTY], ids=["plain", "with markup and braces"])
+    @pytest.mark.parametrize("documents", [DOCUMENTS, NASTY], ids=["plain", "with markup and braces"])
     @pytest.mark.parametrize("strategy", ["simple_semantic", "bm25", "hybrid_rrf"])
     def test_the_message_on_the_wire_is_the_rendered_prompt_and_its_contexts_those_of_the_answer(
         self, server, open_animals, store, strategy, documents
     ):
-        if documents:
-            store.update(SourceFiles("test", list(documents)))
-        trace = open_animals().run(QUESTION, strategy)
+        store.update(SourceFiles("test", list(documents)))
+        trace = open_animals(corpus=store).run(QUESTION, strategy)
+        assert {hit.passage.doc_id for hit in trace.ranking} <= {one.id for one in documents}
         (request,) = server.requests
         (_, system), (_, sent) = request.messages
         assert [role for role, _ in request.messages] == ["system", "user"]
@@ -103,6 +106,30 @@ class TestEvidence:
         assert contexts_in(sent) == [(hit.passage.full_title, hit.passage.text) for hit in trace.ranking]
         assert trace.answer.evidence == evidence_hash(contexts_in(sent)) == shown_evidence(trace.ranking)
         assert QUESTION in sent
+
+    @pytest.mark.parametrize("kind", ["txt", "html", "md"])
+    def test_a_reference_in_a_sentence_that_a_model_copies_is_no_citation(
+        self, server, open_animals, store, tmp_path, kind
+    ):
+        said = "Cats and dogs sleep in one house [2], for a median of 14 hours [12-16] (source 2)."
+        folder = tmp_path / "documents"
+        folder.mkdir()
+        (folder / f"cats.{kind}").write_text(f"<p>{said}</p>" if kind == "html" else said, "utf-8")
+        (folder / "dogs.txt").write_text("Dogs bark at strangers near the house.", "utf-8")
+        store.update(read_path(folder, trusted=True))
+
+        def copies(body: dict[str, Any]) -> Reply:
+            (line,) = re.findall("Cats and dogs .*", body["messages"][1]["content"])
+            return Reply(f"{line[:-1]} [1].")
+
+        server.choose = copies
+        trace = open_animals(corpus=store).run(QUESTION, ("bm25", {"k_final": 2}))
+        assert [hit.passage.doc_id for hit in trace.ranking] == [f"cats.{kind}", "dogs.txt"]
+        assert trace.answer.text == (
+            "Cats and dogs sleep in one house (2), for a median of 14 hours (12-16) (source: 2) [1]."
+        )
+        assert [(one.n, one.supported, one.quote) for one in trace.answer.citations] == [(1, True, said)]
+        assert (trace.answer.invalid_citations, trace.warnings) == (0, ())
 
     def test_the_trace_holds_the_providers_usage_and_its_cost(self, server, open_animals):
         server.script.append(Reply("Cats sleep [1].", usage=(1000, 200)))

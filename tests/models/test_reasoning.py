@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -52,11 +53,25 @@ TAGS = {
         "<details><summary>Thinking...</summary>First.</details>\n<details class='thinking'>",
         "</details>",
     ),
+    "a fold in a fold": (
+        '<details type="reasoning">The doses: <details><summary>Notes</summary>one</details> and',
+        "</details>",
+    ),
+    "a fold in a fold by its title": (
+        "<details><summary>Thinking</summary><details>one</details>",
+        "</details>",
+    ),
+    "of gpt-oss without its signs, in lower case": ("analysisthe user asks of cats. ", "assistantfinal"),
     "not opened": ("", "</think>"),
     "not opened, without signs": ("analysis ", "assistantfinal"),
     "two blocks": ("<think>First.</think>\n<think>", "</think>"),
     "nested": ("<think><think>", "</think></think>"),
 }
+
+
+CERTAIN = (  # wherever they stand
+    "think", "of Kimi", "of OpenThinker", "of Cohere", "of MedGemma", "of gpt-oss", "of Open WebUI", "a fold in a fold",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -154,12 +169,26 @@ class TestReasoningInsideTheContent:
         last = max(place for place, one in enumerate(events) if one.restart)
         assert "".join(one.text for one in events[last:]) == "Cats purr [1]."
 
-    @for_each("size", [1, 2, 7, 1000])
+    @for_each("size", [1, 2, 3, 7, 1000])
     @for_each("tags", TAGS.values(), ids=TAGS)
     def test_every_kind_is_taken_off_wherever_the_pieces_end(self, tags, size):
         assert left_of(f"{tags[0]}{THOUGHT}{tags[1]} Cats purr.", size) == "Cats purr."
 
-    @for_each("size", [1, 2, 7, 1000])
+    @for_each("size", [1, 3, 1000])
+    @for_each("kind", CERTAIN)
+    def test_between_two_parts_of_an_answer_too(self, kind, size):
+        opens, closes = TAGS[kind]
+        said = f"Cats purr [1].\n{opens}{THOUGHT}{closes}\n\nDogs bark [2]."
+        assert left_of(said, size) == "Cats purr [1].\nDogs bark [2]."
+
+    @for_each("size", [1, 3, 1000])
+    def test_a_tag_that_counts_only_at_the_start_hides_no_other(self, size):
+        assert (
+            left_of("Cats [THINK] first. <think>Hm.</think>Dogs bark.", size)
+            == "Cats [THINK] first. Dogs bark."
+        )
+
+    @for_each("size", [1, 2, 3, 7, 1000])
     @for_each(
         "text",
         [
@@ -173,11 +202,15 @@ class TestReasoningInsideTheContent:
             "Analysis\n\nCats purr.",
             "analysis",
             "analysis: “Cats purr”",
+            "analysis the cats come first",
+            "Analysis of your urine finds protein [1].",
+            "Cats purr; analysisthe is no word.",
             "<details><summary>Doses by weight</summary>See [1].</details>",
             "<details>\n<summary>Thinking about a second baby?</summary>\nWait a year [1].</details>",
             "<details><summary>Thought for the night</summary>Rest.</details>",
             '<details class="reasons">Cats purr [1].</details>',
             "Cats purr. <details><summary>Thinking…</summary>is a title here.</details>",
+            "Cats purr [1].\n<details><summary>Sources</summary><details>One</details>[1]</details>\nDogs bark.",
             "<details> is a tag",
             "<details><summary>Thinking",
         ],
@@ -185,12 +218,29 @@ class TestReasoningInsideTheContent:
     def test_anything_else_is_the_answer(self, text, size):
         assert left_of(text, size) == text
 
+    @for_each("size", [1, 3, 1000])
     @for_each(
-        "cut", ["analysisThe cats come first", "<details><summary>Thinking…</summary>\nCats", "<think>Cats"]
+        "cut",
+        [
+            "analysisThe cats come first",
+            "analysisthe cats come first",
+            "<details><summary>Thinking…</summary>\nCats",
+            '<details type="reasoning">Cats <details>come</details> first',
+            "<think>Cats",
+        ],
     )
-    def test_one_that_was_cut_off_is_no_answer(self, cut):
+    def test_one_that_was_cut_off_is_no_answer(self, cut, size):
         taken = WithoutReasoning()
-        assert (taken.take(cut) + taken.take("", last=True), taken.inside) == ("", True)
+        pieces = [taken.take(cut[start : start + size]) for start in range(0, len(cut), size)]
+        assert ("".join(pieces) + taken.take("", last=True), taken.inside) == ("", True)
+
+    @for_each("text", ["and yet " * 25_000, " " * 200_000], ids=["held back", "blank"])
+    def test_what_is_held_back_is_not_read_again_with_every_piece(self, text):
+        """Read again, it takes minutes; once, a second."""
+        taken, since = WithoutReasoning(begun=True), time.process_time()
+        for start in range(0, len(text), 4):
+            taken.take(text[start : start + 4])
+        assert time.process_time() - since < 15
 
     def test_a_block_after_the_answer_is_taken_off_too(self, base, llm):
         base.script.append(Reply("Cats purr [1]. <reflection>Was that right?</reflection>"))

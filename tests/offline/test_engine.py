@@ -30,6 +30,7 @@ from rag_core.prompts.templates import ANALYSIS, HYPOTHETICAL, READY, Form
 from rag_core.stages.citations import resolve_citations
 from rag_core.values.answers import without_bold
 from rag_core.values.errors import ProviderError
+from rag_core.values.markers import without_markers
 from rag_core.values.pricing import PriceList
 from rag_core.values.types import Hit, ModelCall, Vectors
 
@@ -78,7 +79,7 @@ class TestQuoting:
     @pytest.mark.parametrize("mark", [" [2].", " [1, 2].", " [7].", "[^2].", " (Source 2).", "【2】."])
     def test_a_reference_mark_inside_a_passage_is_not_taken_for_a_citation(self, mark):
         marked = NEAR.replace(".", mark)
-        engine = OfflineEngine(Angles({**ANGLES, marked: ANGLES[NEAR], NEAR: ANGLES[NEAR]}))
+        engine = OfflineEngine(Angles({**ANGLES, without_markers(marked): ANGLES[NEAR]}))
         answer = resolve_citations(
             reply(engine, QUESTION, hits := [hit("a", marked), hit("b", BELOW)]), hits
         )[0]

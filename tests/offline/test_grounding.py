@@ -13,6 +13,7 @@ from rag_core.offline.clauses import read
 from rag_core.offline.grounding import MOST, OfflineGrounder
 from rag_core.offline.loading import load_scorer
 from rag_core.values.grounding import Claim, Grounded
+from rag_core.values.markers import without_markers
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 from rag_core.values.types import Passage
@@ -105,6 +106,54 @@ def test_one_changed_fact_is_enough(grounder: OfflineGrounder, sentence: str, su
     found = ground(grounder, sentence, "Cats sleep most of the day.", DOSE)
     assert (found.support, bool(found.reason)) == (support, support != "supported")
     assert found.by == ((2,) if support == "supported" else ())
+
+
+def test_a_sentence_copied_with_its_reference_is_quoted(grounder: OfflineGrounder):
+    passage = "Anti-D is given at about 28 weeks [27-30] in one injection of 1,500 IU [2]."
+    copied = ground(grounder, without_markers(passage), passage)
+    assert (copied.support, copied.quote) == ("supported", (without_markers(passage),))
+    assert (
+        ground(grounder, passage.replace("28", "22").replace("[2]", "(2)"), passage).support == "unsupported"
+    )
+
+
+EVERY_SIX = "Give tablets of labetalol every six hours"
+AGED = "Labetalol was given to women with a median age of 31 [27-35]"
+
+
+@for_each(
+    ("claim", "passage", "support"),
+    [
+        ("Give 2 tablets of labetalol every six hours.", f"{EVERY_SIX} [2].", "unsupported"),
+        ("Give 2 tablets of labetalol every six hours.", f"{EVERY_SIX}.[2]", "unsupported"),
+        ("Give 2 tablets of labetalol every six hours.", f"{EVERY_SIX} (source 2).", "unsupported"),
+        ("Give 2 tablets of labetalol every six hours.", f"{EVERY_SIX}【2】.", "unsupported"),
+        ("Give 3 tablets of labetalol every six hours.", f"{EVERY_SIX} [1-3].", "unsupported"),
+        (f"{EVERY_SIX}.", f"{EVERY_SIX} [2].", "supported"),
+        (f"{EVERY_SIX} (2).", f"{EVERY_SIX} [2].", "supported"),
+        (f"{EVERY_SIX} (2)(5).", f"{EVERY_SIX} [2][5].", "supported"),
+        (f"{EVERY_SIX} (4).", f"{EVERY_SIX} [2].", "unsupported"),
+        ("Labetalol tablets are given every six hours (2).", f"{EVERY_SIX} [2].", "supported"),
+        ("Give tablets (2) of labetalol every six hours.", f"{EVERY_SIX} [2].", "unsupported"),
+        ("Give 2 tablets of labetalol.", "Give labetalol, tablets (2).", "supported"),
+        ("Give 3 tablets of labetalol.", "Give labetalol, tablets (2).", "unsupported"),
+        ("Give labetalol, tablets (3).", "Give labetalol, tablets (2) [3].", "unsupported"),
+        ("Labetalol was given to women aged 27 to 35.", f"{AGED}.", "supported"),
+        ("Labetalol was given to women aged 22 to 35.", f"{AGED}.", "unsupported"),
+        ("In 2021 labetalol was given every six hours.", f"{EVERY_SIX} [2021].", "supported"),
+    ],
+)
+def test_a_reference_is_no_number_of_the_text(
+    grounder: OfflineGrounder, claim: str, passage: str, support: str
+):
+    assert ground(grounder, claim, passage).support == support
+
+
+def test_a_reference_of_one_passage_says_nothing_of_another(grounder: OfflineGrounder):
+    found = ground(
+        grounder, "Give labetalol, tablets (2).", "Cats purr all day [2].", "Give labetalol, tablets (3)."
+    )
+    assert found.support == "unsupported"
 
 
 def test_spanish_is_compared_through_the_gloss(grounder: OfflineGrounder):

@@ -95,7 +95,7 @@ def test_threads_embed_a_text_once():
 
 def test_sentences_are_those_an_answer_quotes():
     passage = Passage("p", "d", "Cats", "Cats purr when they are happy [1]. They sleep most of the day.")
-    assert sentences_of(passage) == ("Cats purr when they are happy.", "They sleep most of the day.")
+    assert sentences_of(passage) == ("Cats purr when they are happy (1).", "They sleep most of the day.")
 
 
 @pytest.mark.parametrize(("language", "counted"), [("es", 1), ("en", 2)])

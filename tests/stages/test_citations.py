@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from helpers.looping import for_each
 from helpers.small import ScriptedLlm
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pages.shared.answers import _written
@@ -21,6 +21,7 @@ from rag_core.stages.citations import MARKER, claims, resolve_citations
 from rag_core.stages.grounding import reconciled
 from rag_core.values.answers import Answer, Citation
 from rag_core.values.grounding import Grounded
+from rag_core.values.markers import without_markers, without_references
 from rag_core.values.trace import Trace
 from rag_core.values.types import Hit, Passage
 
@@ -121,6 +122,19 @@ PIECES = [
     "9" * 30,
 ]
 answers = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+
+
+@settings(deadline=None, max_examples=300)
+@given(answers)
+@example("【1†【2】】")
+@example(f"[{'9' * 5000}-{'9' * 5001}]")  # more digits than int reads
+@example("[[1][2]] (source [3]) [Source (source 2)]")
+def test_nothing_in_a_text_without_its_markers_cites_and_no_number_is_lost(said: str):
+    text = without_markers(said)
+    assert resolve_citations(text, THREE) == (text.strip(), (), 0)
+    assert re.findall(r"\d+", text) == re.findall(r"\d+", said)
+    text = without_references(said)
+    assert resolve_citations(text, THREE) == (text.strip(), (), 0)
 
 
 @settings(deadline=None, max_examples=300)
