@@ -76,6 +76,7 @@ MULTI_QUERY_REWRITER = Recipe(
             "query_weights",
             (1.0, 0.95, 0.9),
             "One weight per template, in the same order; missing weights are 1.",
+            of="templates",
             needs=(("weighting", ("custom",)),),
             label="custom weights",
         ),
