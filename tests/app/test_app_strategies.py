@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -154,3 +155,17 @@ def test_a_strategy_from_outside_is_among_the_strategies_and_in_the_guide(
     app.switch_page("pages/learn/guide.py").run()
     assert not app.exception
     assert "Ward" in [tab.label for tab in app.tabs]
+
+
+def test_a_column_that_reranks_chooses_its_reranker(start: Callable[..., AppTest]) -> None:
+    app = start(RAG_RERANKER="auto,some/cross-encoder").run()
+    chosen(app, "bm25")
+    key = "0.runs.reranker"
+    assert not [one for one in app.selectbox if one.key == key]
+    app.selectbox(key="strategy.0").set_value("ensemble").run()
+    box = app.selectbox(key=key)
+    assert box.options == ["As in the settings (offline scorer)", "offline scorer", "some/cross-encoder"]
+    box.set_value("some/cross-encoder").run()
+    assert any("reranker: some/cross-encoder" in one.proto.body for one in app.get("html"))
+    app.toggle(key="0.ensemble.rerank").set_value(False).run()
+    assert app.selectbox(key=key).disabled
