@@ -32,7 +32,7 @@ def rewrites(column: Column) -> str:
     readings = _readings(column)
     searches = next((step.after.rankings for step in column.steps if step.kind == "retrieve"), ())
     found = rag_core.results_by_query(searches)
-    weights = rag_core.query_weights(column.steps)
+    weights = rag_core.query_weights(column.steps) if len(queries) > 1 else {}
     rows = "".join(
         _rewrite(
             query,
