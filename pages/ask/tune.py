@@ -26,6 +26,7 @@ from pages.shared import (
     passages,
     permalink,
     private,
+    queries,
     tuning,
     tuning_notes,
 )
@@ -154,7 +155,7 @@ def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, controls.PROMPTS)):
         idle = recipe.idle(control, values)
         with st.container(gap=None):
-            controls.widget(control, tuning.prefix(recipe.name), idle)
+            controls.widget(recipe, control, tuning.prefix(recipe.name), idle)
             works = reach.get(control.name, ()) if bench else None
             foreign.draw(tuning_notes.note(idle, works, (tips or {}).get(control.name)))
     if bench and bench.tipping and tips is not None:
@@ -253,7 +254,12 @@ def _result(bench: tuning.Bench, moved: Sequence[rag_core.RankChange]) -> None:
     foreign.draw(column_parts.answer(column, 0, engine().state))
     if trace.answer and bench.pinned.answer:
         foreign.draw(changes.answers(bench.pinned.answer, trace.answer))
-    foreign.draw(passages.passages(column, 0, trace.question))
+    if answered is None:  # its citations still open what it was written from; the list is the new one
+        foreign.draw(passages.cards(column, 0, trace.question))
+        listed = bench.listed()
+        column = Column(rag_core.build((listed.strategy, listed.controls)), list(listed.steps), trace=listed)
+    foreign.draw(queries.rewrites(column))
+    foreign.draw(passages.passages(column, 1 if answered is None else 0, trace.question))
     box = st.expander(
         label(t("Every passage that was found, and its fate")), key="tune.fates", on_change="rerun"
     )

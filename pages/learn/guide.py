@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 import rag_core
@@ -46,14 +48,25 @@ def _strategy(recipe: rag_core.Recipe) -> None:
     left, right = st.columns(2)
     left.markdown(t("**Good for.** {helps}", helps=label(said(recipe.helps))))
     right.markdown(t("**Not good for.** {hurts}", hurts=label(said(recipe.hurts))))
-    calls = " + ".join(model_calls(purpose, count) for purpose, count in recipe.calls.items())
-    left.markdown(t("**Cost.** Language model calls per question, at most: {calls}.", calls=label(calls)))
+    cost = [
+        t(
+            "**Cost.** Language model calls per question with the defaults, at most: {calls}.",
+            calls=_calls(recipe.calls),
+        )
+    ]
+    if recipe.most_calls:
+        cost.append(t("With other switches and choices, at most: {calls}.", calls=_calls(recipe.most_calls)))
+    left.markdown(" ".join(cost))
     right.markdown(t("**Source.** {source}", source=label(said(recipe.source))))
     with st.expander(t("Controls and their defaults")):
         foreign.draw(_controls(recipe))
     if st.button(t("Try it on the Compare page"), key=f"guide.try.{recipe.name}"):
         preset_column(0, recipe.name, values)
         st.switch_page("pages/ask/compare.py")
+
+
+def _calls(counted: Mapping[str, int]) -> str:
+    return label(" + ".join(model_calls(purpose, count) for purpose, count in counted.items()))
 
 
 def _controls(recipe: rag_core.Recipe) -> str:

@@ -150,7 +150,7 @@ def _draw_panel(position: int, runs_on: Callable[[int], None]) -> None:
     _presets(recipe, prefix)
     # prompts are long, so they come last
     for control in sorted(recipe.controls, key=lambda one: isinstance(one, PROMPTS)):
-        widget(control, prefix, recipe.idle(control, current_values(recipe, prefix)))
+        widget(recipe, control, prefix, recipe.idle(control, current_values(recipe, prefix)))
     if any(control.name == "enriched" for control in recipe.controls):
         context_prompt(prefix)
     runs_on(position)
@@ -196,8 +196,8 @@ def _take_preset(recipe: rag_core.Recipe, prefix: str) -> None:
         st.session_state[f"{prefix}.preset"] = None
 
 
-def widget(control: rag_core.Control, prefix: str, idle: str = "") -> None:
-    """Draw a control's widget. `idle` says why the control has no effect, and disables it."""
+def widget(recipe: rag_core.Recipe, control: rag_core.Control, prefix: str, idle: str = "") -> None:
+    """Draw the widget of one of a strategy's controls. `idle` says why the control has no effect, and disables it."""
     key = f"{prefix}.{control.name}"
     title = f"{label(said(control.title))} `{label(control.name)}`"
     shared = {"key": key, "help": label(f"{said(control.help)} {said(idle)}"), "disabled": bool(idle)}
@@ -219,12 +219,7 @@ def widget(control: rag_core.Control, prefix: str, idle: str = "") -> None:
                 **shared,
             )
         case rag_core.Weights():
-            st.text_input(
-                t("{title} (comma-separated)", title=title),
-                foreign.plain(rag_core.format_value(control.default)),
-                persist_state="session",
-                **shared,
-            )
+            _weights(recipe, control, prefix, idle)
         case rag_core.Templates():
             st.markdown(title, help=label(said(control.help)))
             templates_editor(control, key, idle)
@@ -232,6 +227,31 @@ def widget(control: rag_core.Control, prefix: str, idle: str = "") -> None:
             prompt_editor(control, key, idle)
         case _:
             raise TypeError(f"no widget for {type(control).__name__}")
+
+
+def _weights(recipe: rag_core.Recipe, control: rag_core.Weights, prefix: str, idle: str) -> None:
+    """One slider for each weight, named after the rewrite it weighs; the session keeps all under the control's key."""
+    key = f"{prefix}.{control.name}"
+    weights: tuple[float, ...] = st.session_state.get(key, control.default)
+    weighed = next((one for one in recipe.controls if one.name == control.of), None)
+    names = [str(place) for place in range(1, len(weights) + 1)]
+    if isinstance(weighed, rag_core.Templates):
+        templates = st.session_state.get(f"{prefix}.{control.of}", weighed.parse(weighed.default))
+        names = [template.name for template in templates]
+    weights = (*weights, *[1.0] * (len(names) - len(weights)))
+
+    def changed() -> None:
+        moved = [float(st.session_state[f"{key}.{place}"]) for place in range(len(names))]
+        st.session_state[key] = (*moved, *weights[len(names) :])
+
+    for place, name in enumerate(names):
+        slot = f"{key}.{place}"
+        st.session_state[slot] = float(weights[place])
+        st.slider(
+            label(t("Weight {place}: {rewrite}", place=place + 1, rewrite=said(rag_core.query_title(name)))),
+            0.0, float(control.max), step=control.step, key=slot, on_change=changed, disabled=bool(idle),
+            help=label(f"{said(control.help)} {said(idle)}"),
+        )  # fmt: skip
 
 
 def preset_column(position: int, strategy: str, values: Mapping[str, object]) -> None:
@@ -245,9 +265,8 @@ def put(recipe: rag_core.Recipe, prefix: str, values: Mapping[str, object]) -> N
     for control in recipe.controls:
         if control.name in values:
             value = control.parse(values[control.name])
-            shown = rag_core.format_value(value) if isinstance(control, rag_core.Weights) else value
             forget(f"{prefix}.{control.name}")
-            st.session_state[f"{prefix}.{control.name}"] = shown
+            st.session_state[f"{prefix}.{control.name}"] = value
 
 
 def _reset(recipe: rag_core.Recipe, prefix: str) -> None:

@@ -148,7 +148,8 @@ def _basis(calls: Sequence[rag_core.ModelCall]) -> str:
     """What the costs rest on."""
     same = t(
         "The same texts for every model, the cheapest first. Embeddings keep their cost. A model's own replies would be "
-        "longer or shorter."
+        "longer or shorter. Llama 3.1 8B, with which RAG-MSR rewrites, has open weights and no one price: "
+        "llama-3.1-8b-instant is Groq's."
     )
     if rag_core.of_offline_engine(calls):
         return t(
@@ -164,7 +165,11 @@ def _per_million(price: rag_core.Price) -> str:
 
 
 def _dated(quote: rag_core.Quote) -> str:
-    return escape(quote.price.source if quote.model == rag_core.TYPED else f"{quote.price.date:%Y-%m-%d}")
+    return escape(
+        quote.price.source
+        if quote.model == rag_core.TYPED
+        else f"{quote.price.date:%Y-%m-%d}, {quote.price.source}"
+    )
 
 
 def _tokeniser(quote: rag_core.Quote) -> str:

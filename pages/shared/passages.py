@@ -22,7 +22,7 @@ NO_LABEL = declared(
     "This says nothing about the passage itself. The notes on this strategy give the reason."
 )
 NOT_LABELLED_YET = declared(
-    "No relevance label: a strategy labels its passages when it writes the answer, and this one did not finish."
+    "No relevance label: a strategy labels its passages when it writes the answer, and this one has written none."
 )
 
 
@@ -34,7 +34,7 @@ def passages(
     *,
     blind: bool = False,
 ) -> str:
-    """The ranked passages, collapsed, and the cards that citations open; both with the quoted sentences underlined.
+    """The ranked passages, collapsed, and their `cards`; both with the quoted sentences underlined.
 
     Candidates still to be reranked or cut are only counted; space is reserved for the final passages.
 
@@ -62,7 +62,7 @@ def passages(
         column, position, question, {hit.id: rank for rank, hit in enumerate(hits, start=1)}, blind
     )
     rows = "".join(_passage(hit, shown, (also or {}).get(hit.id, "")) for hit in hits)
-    cards = "".join(_card(hit, shown) for hit in hits) if column.trace else ""
+    opened = "".join(_card(hit, shown) for hit in hits) if column.trace else ""
     head = plural("{count:,} passage", "{count:,} passages", len(hits))
     if len(hits) < len(ranking):
         head = t(
@@ -72,7 +72,15 @@ def passages(
             stage=column.unfinished,
         )
     order = "" if blind else f" <small>{t('ordered by {scale}', scale=said(SCALES[hits[0].scale]))}</small>"
-    return f'<div class="rl-passages"><b>{escape(head)}</b>{order}{rows}</div>{cards}'
+    return f'<div class="rl-passages"><b>{escape(head)}</b>{order}{rows}</div>{opened}'
+
+
+def cards(column: Column, position: int, question: str) -> str:
+    """The cards that the citations of a finished answer open, without the list of its passages."""
+    hits = column.ranking.hits if column.ranking else ()
+    ranks = {hit.id: rank for rank, hit in enumerate(hits, start=1)}
+    shown = _Shown(column, position, question, ranks, blind=False)
+    return "".join(_card(hit, shown) for hit in hits)
 
 
 def same(passage_id: str) -> str:
@@ -171,7 +179,7 @@ def _rule(hit: rag_core.Hit, column: Column) -> str:
 
 def _why_none(column: Column) -> str:
     """Why a passage of a settled column has no label."""
-    return NO_LABEL if column.trace else NOT_LABELLED_YET
+    return NO_LABEL if column.trace and column.trace.answer else NOT_LABELLED_YET
 
 
 def _way(hit: rag_core.Hit, shown: _Shown) -> str:

@@ -32,8 +32,15 @@ def rewrites(column: Column) -> str:
     readings = _readings(column)
     searches = next((step.after.rankings for step in column.steps if step.kind == "retrieve"), ())
     found = rag_core.results_by_query(searches)
+    weights = rag_core.query_weights(column.steps) if len(queries) > 1 else {}
     rows = "".join(
-        _rewrite(query, found.get(query.text), readings.get(query.text, ""), several=len(found) > 1)
+        _rewrite(
+            query,
+            found.get(query.text),
+            readings.get(query.text, ""),
+            weights.get(query.text),
+            several=len(found) > 1,
+        )
         for query in queries
     )
     return f'<div class="rl-rewrites"><b>{t("Queries")}</b>{decided}<ul>{rows}</ul></div>'
@@ -54,10 +61,15 @@ def _reading(read: str) -> str:
 
 
 def _rewrite(
-    query: rag_core.Query, results: rag_core.QueryResults | None, read: str, *, several: bool
+    query: rag_core.Query,
+    results: rag_core.QueryResults | None,
+    read: str,
+    weight: float | None,
+    *,
+    several: bool,
 ) -> str:
-    """A query with its weight and how many passages it found; among several, how many no other found."""
-    parts = [t("weight {weight:g}", weight=query.weight)] if query.weight != 1 else []
+    """A query with its weight in the fusion if there is one, and how many passages it found; among several, how many no other found."""
+    parts = [] if weight is None else [t("weight {weight:g}", weight=weight)]
     if results and results.found:
         only_here = t(", {count} found by no other query", count=results.unique) if several else ""
         parts.append(plural("{count:,} passage", "{count:,} passages", results.found) + only_here)

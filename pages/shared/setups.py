@@ -10,7 +10,8 @@ from pages.shared.engine import engine
 from pages.shared.i18n import problem, said, t
 
 SAME = ""  # the option that chooses nothing
-MODELS = ("model", "rewriter_model", "judge_model")
+LANGUAGE_MODELS = ("model", "rewriter_model", "judge_model")
+MODELS = (*LANGUAGE_MODELS, "reranker")
 CORPUS = "corpus"
 
 
@@ -39,9 +40,11 @@ def of(position: int) -> rag_core.Setup:
 
 
 def other_models() -> list[str]:
-    """The models that columns chose in place of those of the settings, each once."""
+    """The language models that columns chose in place of those of the settings, each once."""
     chosen = (
-        st.session_state.get(key(position, name)) for position in range(controls.columns()) for name in MODELS
+        st.session_state.get(key(position, name))
+        for position in range(controls.columns())
+        for name in LANGUAGE_MODELS
     )
     return list(dict.fromkeys(called(model) for model in chosen if model))
 
@@ -61,6 +64,7 @@ def runs_on(setup: rag_core.Setup) -> str:
         models.model and t("model: {name}", name=called(models.model)),
         models.rewriter_model and t("rewriter: {name}", name=called(models.rewriter_model)),
         models.judge_model and t("judge: {name}", name=called(models.judge_model)),
+        models.reranker and t("reranker: {name}", name=_reranker(models.reranker)),
         setup.corpus and t("documents: {name}", name=corpora.title(setup.corpus)),
     ]
     return " · ".join(part for part in parts if part)
@@ -69,6 +73,10 @@ def runs_on(setup: rag_core.Setup) -> str:
 def called(model: str) -> str:
     """A language model's name for people."""
     return t("offline engine") if model.startswith(rag_core.OFFLINE_MODEL) else model
+
+
+def _reranker(name: str) -> str:
+    return t("offline scorer") if name == rag_core.OFFLINE_MODEL else name
 
 
 def title(setup: rag_core.Setup) -> str:
@@ -104,6 +112,7 @@ def draw(position: int) -> None:
                 "and list their names in RAG_MODELS."
             )
         )
+    _draw_reranker(position, settings)
     known = corpora.names()
     chosen = st.session_state.get(key(position, CORPUS)) or SAME  # may have been deleted since
     if len(known) > 1 or chosen:
@@ -116,6 +125,27 @@ def draw(position: int) -> None:
             key=key(position, CORPUS),
             persist_state="session",
         )
+
+
+def _draw_reranker(position: int, settings: rag_core.Settings) -> None:
+    """The list of rerankers, for a strategy that reranks; those that the settings name, and no others."""
+    recipe = controls.recipe_of(position)
+    values = controls.current_values(recipe, f"{position}.{recipe.name}")
+    chosen = st.session_state.get(key(position, "reranker")) or SAME  # an address may name any
+    if not ("rerank" in values or any(stage.name == "Rerank" for stage in recipe.build().stages) or chosen):
+        return
+    first, *others = settings.choosable_rerankers
+
+    def shown(name: str) -> str:
+        return foreign.plain(
+            _reranker(name) if name else t("As in the settings ({model})", model=_reranker(first))
+        )
+
+    st.selectbox(
+        t("Reranker"), list(dict.fromkeys((SAME, first, *others, chosen))), format_func=lambda name: shown(name),
+        key=key(position, "reranker"), persist_state="session", disabled=not values.get("rerank", True),
+        help=t("A cross-encoder named in RAG_RERANKER, after a comma, can be chosen here."),
+    )  # fmt: skip
 
 
 def _as_set(settings: rag_core.Settings) -> str:

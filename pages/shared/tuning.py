@@ -107,6 +107,16 @@ class Bench:
             self.answers[key] = lab.what_if(self.base, **self.shown.controls)
         return self.answers.get(key)
 
+    def listed(self) -> rag_core.Trace:
+        """The shown result with the labels that its passages have in the base; others get theirs with an answer."""
+        labels = {hit.id: hit.relevance for hit in self.base.ranking}
+        *steps, last = self.shown.steps
+        hits = tuple(replace(hit, relevance=labels.get(hit.id)) for hit in last.after.ranking)
+        rankings = (replace(last.after.ranking, hits=hits),)
+        return replace(
+            self.shown, steps=(*steps, replace(last, after=replace(last.after, rankings=rankings)))
+        )
+
     def pin(self) -> None:
         """Make the shown result the baseline."""
         self.pinned = self.answers.get(self.shown.fingerprint, self.shown)

@@ -27,7 +27,8 @@ def note(
     elif works:
         lines = [t("May need Run: {calls}", calls=calls(works))]
     elif tips:
-        lines = [_point(point) for one in tips for point in one.points][:2]
+        points = [(place, point) for place, one in enumerate(tips, start=1) for point in one.points][:2]
+        lines = [f"{place}. {_point(point)}" if tips[1:] else _point(point) for place, point in points]
         lines = lines or [said(next((one.unmoved for one in tips if one.unmoved), ""))]
     shown = "".join(f'<span title="{escape(line)}">{escape(line)}</span>' for line in lines)
     height = "" if works is not None or tips is not None else " rl-short"

@@ -76,6 +76,7 @@ MULTI_QUERY_REWRITER = Recipe(
             "query_weights",
             (1.0, 0.95, 0.9),
             "One weight per template, in the same order; missing weights are 1.",
+            of="templates",
             needs=(("weighting", ("custom",)),),
             label="custom weights",
         ),
@@ -208,6 +209,7 @@ CONTEXTUAL = Recipe(
     helps="Long documents whose passages do not name their subject; with reranking, the best ranking measured here.",
     hurts="Short documents with informative headings, which the context only repeats; with a language model, indexing costs one call per passage.",
     calls={"answer": 1},
+    most_calls={"rewrite": 1, "answer": 1},
     presets=(
         Preset(
             "hybrid",
@@ -343,6 +345,7 @@ RAG_MSR = Recipe(
     helps="Short, vague or many-sided questions; when a wrong passage is worse than none, since it can abstain.",
     hurts="Makes the most calls; a judge that is too strict drops passages the answer needs.",
     calls={"rewrite": 3, "judge": 9, "answer": 1},
+    most_calls={"rewrite": 4, "judge": 15, "answer": 1},  # analysis by a model; without reranking none is cut
     presets=(
         Preset("full", {}, "All steps (RAG-MSR README, Experiment Results: “Origin RAG-MSR”)."),
         Preset(

@@ -199,9 +199,15 @@ class Choice(Control):
 
 @dataclass(frozen=True, slots=True)
 class Weights(Control):
-    """One weight per query, in order, each from 0 to a maximum; separated by commas when written as text."""
+    """One weight per query, in order, each from 0 to a maximum; separated by commas when written as text.
+
+    Args:
+        of: the control whose templates they weigh; empty to number them.
+    """
 
     max: float = 2.0
+    step: float = 0.05
+    of: str = ""
 
     @property
     def type(self) -> str:
@@ -238,7 +244,7 @@ class Weights(Control):
 
     def as_json(self) -> dict[str, Any]:
         """With the range of each weight."""
-        return Control.as_json(self) | {"min": 0.0, "max": self.max, "step": 0.05}
+        return Control.as_json(self) | {"min": 0.0, "max": self.max, "step": self.step}
 
 
 def _shown(value: object) -> str:

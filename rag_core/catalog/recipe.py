@@ -39,6 +39,7 @@ class Recipe:
         helps: what it is good for.
         hurts: what it is not good for.
         calls: the most language model calls per question with the defaults, by purpose.
+        most_calls: the same whatever its switches and choices are set to; empty where they add none.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Recipe:
     hurts: str
     calls: Mapping[str, int]
     presets: tuple[Preset, ...] = field(default=())
+    most_calls: Mapping[str, int] = field(default_factory=dict)
 
     def build(self, **values: object) -> Strategy:
         """The strategy with these control values, and defaults for the rest.

@@ -3,6 +3,7 @@
 from .changes import RankChange, SentenceChange, answer_changes, rank_changes
 from .fate import Fate, fates, fates_json, summary
 from .flow import FlowColumn, Lane, Place, flow_columns, lanes, query_title, stage_title
+from .fusions import query_weights
 from .missed import Missed, WhyNot, why_not
 from .scores import Part, ScoreLine, decompose
 from .tipping import ControlTips, TippingPoint, tipping_points
@@ -31,6 +32,7 @@ __all__ = [
     "flow_columns",
     "lanes",
     "query_title",
+    "query_weights",
     "rank_changes",
     "stage_title",
     "summary",

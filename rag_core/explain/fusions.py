@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from ..stages import FusionStage, MaxFusion, ReciprocalRankFusion, WeightedFusion
 from ..values.trace import Step
+from ..values.types import Ranking
 
 
 def fusion_of(step: Step) -> FusionStage | None:
@@ -20,3 +23,14 @@ def fusion_of(step: Step) -> FusionStage | None:
         case MaxFusion.__name__:
             return MaxFusion()
     return None
+
+
+def query_weights(steps: Sequence[Step]) -> Mapping[str, float]:
+    """Query text -> its weight in the fusion; empty before it, and where the fusion weighs no queries."""
+    for step in steps:
+        match fusion_of(step):
+            case ReciprocalRankFusion() as fusion:
+                return {query.text: fusion.weight(Ranking(query, ())) for query in step.after.queries}
+            case WeightedFusion():
+                return {query.text: query.weight for query in step.after.queries}
+    return {}

@@ -14,7 +14,7 @@ from ..language.detector import unpack_in
 from ..language.spelling import Spelling, count_words
 from ..language.thesaurus import Thesaurus
 from ..language.writing_out import WrittenOut
-from ..models import LlamaEmbedder, LlamaLlm, load_embedder, load_reranker
+from ..models import LlamaEmbedder, LlamaLlm, Rerankers, load_embedder
 from ..models.minilm import MINILM_WEIGHTS
 from ..offline.evidence import PassageEvidence, Thresholds, read_thresholds
 from ..offline.grounding import OfflineGrounder
@@ -44,6 +44,7 @@ class Engines:
         grounder: marks the sentences of answers, whoever wrote them.
         thresholds: of the evidence for an answer, by embedding model; None to write one from any passages.
         models: loads those that a column chooses; None if it can choose the offline engine alone.
+        rerankers: loads those that a column chooses; None if it can choose the offline scorer alone.
     """
 
     prices: PriceList
@@ -56,6 +57,7 @@ class Engines:
     grounder: Grounder | None = None
     thresholds: Mapping[str, Thresholds] | None = None
     models: PaidModels | None = None
+    rerankers: Rerankers | None = None
 
     @property
     def billed(self) -> bool:
@@ -63,15 +65,20 @@ class Engines:
         return bool(self.paid) or not self.embedder.local
 
     def choosing(self, models: ModelChoice) -> Engines:
-        """The same with the language models that a column chose.
+        """The same with the models that a column chose.
 
         Raises:
-            SettingsError: one needs a provider, and there is none.
+            SettingsError: one needs a provider, and there is none; or the settings do not name the reranker.
+            MissingResource: the reranker cannot be loaded.
         """
         if not models:
             return self
         loader = self.models or PaidModels(read_settings(llm="offline"), self.prices)
-        return replace(self, paid=loader.chosen(models, self.paid))
+        reranker = self.reranker
+        if models.reranker:
+            offered = self.rerankers or Rerankers(read_settings(reranker="auto"), self.scorer)
+            reranker = offered.chosen(models.reranker)
+        return replace(self, paid=loader.chosen(models, self.paid), reranker=reranker)
 
     def identity(
         self,
@@ -154,19 +161,20 @@ def load_engines(settings: Settings, tell: Callable[[str], None] = lambda what: 
     stored = StoredVectors(*vector_files(settings, MINILM_WEIGHTS))
     scorer = load_scorer(settings, embedder, prices, thesaurus, stored.lookup)
     scorer.warm_up()
-    reranker = load_reranker(settings, scorer)
+    rerankers = Rerankers(settings, scorer)
     models = PaidModels(settings, prices)
     return Engines(
         prices,
         labels,
         embedder,
         scorer,
-        reranker,
+        rerankers.of_settings(),
         thesaurus,
         models.of_settings(),
         OfflineGrounder(scorer.embedder, thesaurus),
         read_thresholds(settings.data / "abstention.toml") if settings.abstain == "auto" else None,
         models,
+        rerankers,
     )
 
 

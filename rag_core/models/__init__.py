@@ -3,7 +3,7 @@
 from .embedding import LlamaEmbedder, load_embedder
 from .llm import LlamaLlm, load_openai
 from .rehearsal import RehearsedEmbedder, RehearsedIndex, RehearsedLlm, RehearsedOffline, RehearsedReranker
-from .reranking import CrossEncoderReranker, load_reranker
+from .reranking import CrossEncoderReranker, Rerankers
 
 __all__ = [
     "CrossEncoderReranker",
@@ -14,7 +14,7 @@ __all__ = [
     "RehearsedLlm",
     "RehearsedOffline",
     "RehearsedReranker",
+    "Rerankers",
     "load_embedder",
     "load_openai",
-    "load_reranker",
 ]

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..runtime.services import Reranker
-from ..values.errors import MissingResource, ProviderError
+from ..values.errors import MissingResource, ProviderError, SettingsError
 from ..values.message import Message
+from ..values.model_choice import OFFLINE_MODEL
 from ..values.settings import Settings
 from ..values.types import Hit, ModelCall, Scale
 from .sentence_models import hub_reachable, set_threads, weights_key
@@ -84,13 +85,41 @@ class CrossEncoderReranker:
         return sum(map(len, read["input_ids"]))
 
 
-def load_reranker(settings: Settings, scorer: Reranker) -> Reranker:
-    """The reranker in the settings: a CrossEncoder by name or folder, or the scorer for "auto".
+class Rerankers:
+    """The rerankers of the settings, each loaded when it is first chosen. Thread-safe.
 
-    Raises:
-        MissingResource: the model is missing and cannot be downloaded, or is not a reranker.
+    Args:
+        scorer: what `OFFLINE_MODEL` chooses.
     """
-    return scorer if settings.reranker == "auto" else _cross_encoder(settings.reranker)
+
+    def __init__(self, settings: Settings, scorer: Reranker) -> None:
+        self._offered = settings.choosable_rerankers
+        self._loaded: dict[str, Reranker] = {OFFLINE_MODEL: scorer}
+        self._lock = threading.Lock()
+
+    def of_settings(self) -> Reranker:
+        """The first of the settings; raises as `chosen` does."""
+        return self.chosen(self._offered[0])
+
+    def chosen(self, name: str) -> Reranker:
+        """A reranker by its name in the settings: a CrossEncoder by name or folder, or the scorer.
+
+        Raises:
+            SettingsError: the settings do not name it.
+            MissingResource: the model is missing and cannot be downloaded, or is not a reranker.
+        """
+        if name not in self._offered:
+            raise SettingsError(
+                Message("The settings name no reranker {name!r}.", name=name),
+                Message(
+                    "Choose one of {names}, or add it to RAG_RERANKER after a comma.",
+                    names=", ".join(self._offered),
+                ),
+            )
+        with self._lock:
+            if name not in self._loaded:
+                self._loaded[name] = _cross_encoder(name)
+            return self._loaded[name]
 
 
 def _cross_encoder(name: str) -> CrossEncoderReranker:

@@ -80,10 +80,11 @@ class Strategy:
         return hashlib.sha256(repr((self.name, self.stages)).encode()).hexdigest()[:12]
 
     def fingerprint_on(self, models: ModelChoice) -> str:
-        """The same of the strategy on these language models; its own `fingerprint` where none was chosen."""
+        """The same of the strategy on these models; its own `fingerprint` where none was chosen."""
         if not models:
             return self.fingerprint
-        return hashlib.sha256(repr((self.fingerprint, models)).encode()).hexdigest()[:12]
+        chosen = (models, models.reranker) if models.reranker else (models,)
+        return hashlib.sha256(repr((self.fingerprint, *chosen)).encode()).hexdigest()[:12]
 
     @property
     def searches_words_only(self) -> bool:

@@ -1,9 +1,9 @@
-"""The language models that one column of a comparison chose in place of the settings'."""
+"""The models that one column of a comparison chose in place of the settings'."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from .errors import ConfigError
 from .message import Message
@@ -14,13 +14,14 @@ LONGEST_NAME = 200  # characters of a model's name
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """Names of language models; an empty one was not chosen.
+    """Names of models; an empty one was not chosen.
 
     Args:
         model: writes the answers, and plays the other two roles unless those are chosen; `OFFLINE_MODEL` is the
             offline engine.
         rewriter_model: rewrites questions.
         judge_model: judges passages.
+        reranker: scores passages against the question; `OFFLINE_MODEL` is the offline scorer.
 
     Raises:
         ConfigError: a name is too long, or no text that could be one.
@@ -35,6 +36,8 @@ class ModelChoice:
     model: str = ""
     rewriter_model: str = ""
     judge_model: str = ""
+    # not in the repr, from which fingerprints were made before there was a choice; see `Strategy.fingerprint_on`
+    reranker: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         for name, value in self.named.items():
@@ -63,7 +66,7 @@ class ModelChoice:
 
     def __str__(self) -> str:
         """In a few words."""
-        return ", ".join(f"{field.removesuffix('_model')}: {name}" for field, name in self.named.items())
+        return ", ".join(f"{role.removesuffix('_model')}: {name}" for role, name in self.named.items())
 
 
 AS_SET = ModelChoice()  # nothing was chosen: the models of the settings

@@ -152,7 +152,8 @@ class Settings(BaseSettings):
         "auto",
         description="auto (the offline scorer on the bundled model), or a sentence-transformers "
         "CrossEncoder by name or folder, such as cross-encoder/ms-marco-MiniLM-L-6-v2 (RAG-MSR README, Step 2) or "
-        "mixedbread-ai/mxbai-rerank-large-v1 (Query System with Contextual Retrieval, Reranking).",
+        "mixedbread-ai/mxbai-rerank-large-v1 (Query System with Contextual Retrieval, Reranking). Several, separated by "
+        "commas: the first is used, and a column of a comparison can choose any.",
     )
     labels: Literal["calibrated", "rank"] = Field(
         "calibrated",
@@ -247,6 +248,16 @@ class Settings(BaseSettings):
         set_up = [self.model(role) for role in roles if self.server(role) == self.server("answer")]
         listed = [name.strip() for name in self.models.split(",") if name.strip()]
         return tuple(dict.fromkeys((*set_up, *listed, OFFLINE_MODEL)))
+
+    @property
+    def choosable_rerankers(self) -> tuple[str, ...]:
+        """The rerankers that a column can choose, the one of the settings first; the offline scorer is `OFFLINE_MODEL`.
+
+        No others: a shared address must not make the app read a folder or download a model.
+        """
+        named = [name.strip() for name in self.reranker.split(",") if name.strip()] or ["auto"]
+        offered = [OFFLINE_MODEL if name == "auto" else name for name in named]
+        return tuple(dict.fromkeys((*offered, OFFLINE_MODEL)))
 
     def server(self, role: Role) -> Server | None:
         """The server of a role's model; None when neither a base URL nor a key is set.

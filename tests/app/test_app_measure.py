@@ -179,6 +179,9 @@ def test_measuring_from_nothing_to_single_questions(measuring: AppTest, folder: 
     assert len(app.get("plotly_chart")) == 4
     stages = next(tab for tab in app.tabs if tab.label == "Stage by stage")
     assert len(stages.dataframe) == 3  # one a strategy
+    cells = [str(cell) for table in app.dataframe for cell in table.value.to_numpy().ravel()]
+    assert any(re.fullmatch(r"\([+-]\d\.\d{3} to [+-]\d\.\d{3}\)", cell) for cell in cells)
+    assert not [cell for cell in cells if cell.startswith("'")]  # no figure needs the guard against formulas
 
 
 def test_tuning_ends_in_the_compare_page(measuring: AppTest, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def test_every_control_of_every_strategy_has_its_widget(app: AppTest) -> None:
         rag_core.Number: "slider",
         rag_core.Switch: "toggle",
         rag_core.Choice: "button_group",
-        rag_core.Weights: "text_input",
+        rag_core.Weights: "slider",  # one a rewrite
         rag_core.PromptText: "text_area",  # several boxes, their keys begin with the control's
         rag_core.Templates: "text_area",
     }
@@ -60,19 +61,28 @@ def test_every_control_of_every_strategy_has_its_widget(app: AppTest) -> None:
 
 def test_a_control_that_cannot_act_is_switched_off_and_says_why(app: AppTest) -> None:
     chosen(app, "multi_query")
-    weights = app.text_input(key="0.multi_query.query_weights")
+    weights = app.slider(key="0.multi_query.query_weights.0")
     assert weights.disabled
     assert "Acts only while “Weights of the rewrites” is set to custom." in weights.help
     assert not app.slider(key="0.multi_query.weight_step").disabled
 
 
-def test_weights_that_cannot_be_read_are_told_and_the_box_keeps_them(app: AppTest) -> None:
+def test_each_rewrite_has_a_named_slider_for_its_weight(app: AppTest) -> None:
     app.session_state["0.multi_query.weighting"] = "custom"
     chosen(app, "multi_query")
     assert app.slider(key="0.multi_query.weight_step").disabled
-    app.text_input(key="0.multi_query.query_weights").set_value("1,heavy").run()
+    key = "0.multi_query.query_weights"
+    sliders = [one for one in app.slider if str(one.key).startswith(f"{key}.")]
+    assert [(one.label, one.value) for one in sliders] == [
+        ("Weight 1: standalone", 1.0), ("Weight 2: synonyms", 0.95), ("Weight 3: expanded", 0.9),
+    ]  # fmt: skip
+    app.slider(key=f"{key}.1").set_value(0.3).run()
+    assert app.session_state[key] == (1.0, 0.3, 0.9)
+    for place in range(3):
+        app.slider(key=f"{key}.{place}").set_value(0.0).run()
     assert any("query_weights must be" in error.value for error in app.error)
-    assert app.text_input(key="0.multi_query.query_weights").value == "1,heavy"
+    app.button(key="0.multi_query.reset").click().run()
+    assert [app.slider(key=f"{key}.{place}").value for place in range(3)] == [1.0, 0.95, 0.9]
 
 
 def test_values_that_do_not_go_together_are_told(app: AppTest) -> None:
@@ -145,3 +155,17 @@ def test_a_strategy_from_outside_is_among_the_strategies_and_in_the_guide(
     app.switch_page("pages/learn/guide.py").run()
     assert not app.exception
     assert "Ward" in [tab.label for tab in app.tabs]
+
+
+def test_a_column_that_reranks_chooses_its_reranker(start: Callable[..., AppTest]) -> None:
+    app = start(RAG_RERANKER="auto,some/cross-encoder").run()
+    chosen(app, "bm25")
+    key = "0.runs.reranker"
+    assert not [one for one in app.selectbox if one.key == key]
+    app.selectbox(key="strategy.0").set_value("ensemble").run()
+    box = app.selectbox(key=key)
+    assert box.options == ["As in the settings (offline scorer)", "offline scorer", "some/cross-encoder"]
+    box.set_value("some/cross-encoder").run()
+    assert any("reranker: some/cross-encoder" in one.proto.body for one in app.get("html"))
+    app.toggle(key="0.ensemble.rerank").set_value(False).run()
+    assert app.selectbox(key=key).disabled

@@ -37,7 +37,7 @@ def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
 
     summaries = [one.partition("</summary>")[0] for one in shown.split('<details class="rl-passage')[1:]]
     assert len(summaries) > 5
-    assert all("rl-unlabelled" in one and "this one did not finish" in one for one in summaries)
+    assert all("rl-unlabelled" in one and "this one has written none" in one for one in summaries)
 
     assert (
         shown.count('class="rl-prompt"') == 3 + 1 + 1

@@ -130,6 +130,20 @@ def test_a_control_that_cannot_act_is_disabled_and_says_why(drawn: AppTest) -> N
     assert FREE.match(counted(app))
 
 
+def test_a_moved_weight_reorders_the_cards_and_stands_beside_its_rewrite(drawn: AppTest) -> None:
+    app = on_tune(drawn)
+    app.selectbox(key="tune.strategy").set_value("multi_query").run()
+    ask(app, ENGLISH)
+    assert weights(app) == ["1", "0.95", "0.9"]  # 1 − 0.05 · position
+    before = listed(app)
+    app.button_group(key="tune.multi_query.weighting").set_value("custom").run()
+    app.slider(key="tune.multi_query.query_weights.0").set_value(0.0).run()
+    assert FREE.match(counted(app))
+    assert weights(app) == ["0", "0.95", "0.9"]
+    assert listed(app) != before
+    assert listed(app) == ranked(app)
+
+
 def test_with_a_language_model_nothing_is_sent_before_run(
     start: Callable[..., AppTest], server: OpenAIServer
 ) -> None:
@@ -143,6 +157,9 @@ def test_with_a_language_model_nothing_is_sent_before_run(
     app.slider(key="tune.multi_query.k_final").set_value(5).run()
     assert FREE.match(counted(app))
     assert "This answer was written for an earlier ranking (the defaults)." in text(html(app))
+    assert listed(app) == ranked(app)
+    assert len(listed(app)) == 5
+    assert 'id="c0-p8"' in html(app)  # a citation of the answer opens what it was written from
     # the temperature and the templates
     assert text(html(app)).count("May need Run: 3 rewriting calls") == 2
     app.slider(key="tune.multi_query.rewriter_temperature").set_value(0.35).run()
@@ -158,6 +175,22 @@ def test_with_a_language_model_nothing_is_sent_before_run(
 
 def on_tune(app: AppTest) -> AppTest:
     return app.run().switch_page("pages/ask/tune.py").run()
+
+
+def weights(app: AppTest) -> list[str]:
+    return re.findall(r"weight ([\d.]+)", html(app).partition('class="rl-rewrites"')[2].partition("</ul>")[0])
+
+
+def ranked(app: AppTest) -> list[str]:
+    """The titles in the list of moves that are used."""
+    used = html(app).partition('class="rl-changes')[2].partition("</ol>")[0]
+    return re.findall(r'class="rl-cut-title" title="([^"]*)"', used)
+
+
+def listed(app: AppTest) -> list[str]:
+    """The titles of the cards that open, in their order."""
+    shown = html(app).partition('class="rl-passages"')[2].partition("<div popover")[0]
+    return re.findall(r'<span class="rl-title">([^<]*)<', shown)
 
 
 def counted(app: AppTest) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections import Counter
 from collections.abc import Mapping
 
 import pytest
@@ -193,6 +195,20 @@ def test_the_declared_calls_are_those_that_are_made(full: Services, recipe: Reci
     made = [call.purpose for call in trace.calls if call.of_language_model]
     counted = {purpose: made.count(purpose) for purpose in dict.fromkeys(made)}
     assert counted == dict(recipe.calls)
+
+
+@every_recipe
+def test_no_switch_or_choice_makes_more_calls_than_are_declared(full: Services, recipe: Recipe):
+    settings = {
+        control.name: control.choices if isinstance(control, Choice) else (False, True)
+        for control in recipe.controls
+        if isinstance(control, Choice | Switch)
+    }
+    most: Counter[str] = Counter()
+    for values in itertools.product(*settings.values()):
+        trace = run(full, recipe, **dict(zip(settings, values, strict=True)))
+        most |= Counter(call.purpose for call in trace.calls if call.of_language_model)
+    assert most == (recipe.most_calls or recipe.calls)
 
 
 def test_no_two_strategies_have_one_title_or_fingerprint():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import string
 import threading
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,17 +14,24 @@ import numpy as np
 import pytest
 from helpers.anti_d import HITS, QUESTION, hit
 
+from rag_core.catalog import build
+from rag_core.catalog.address import from_address, to_address
+from rag_core.catalog.setup import set_up
+from rag_core.lab.lab import Lab
 from rag_core.models import (
     CrossEncoderReranker,
     LlamaEmbedder,
-    load_reranker,
+    Rerankers,
 )
 from rag_core.models.minilm import minilm_folder
 from rag_core.offline.loading import load_scorer
 from rag_core.offline.scorer import OfflineScorer
-from rag_core.values.errors import MissingResource, ProviderError
+from rag_core.pipeline.stream import collect
+from rag_core.values.errors import MissingResource, ProviderError, SettingsError
+from rag_core.values.model_choice import ModelChoice
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
+from rag_core.values.trace import Trace
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +69,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cross(folder: Path, scorer: OfflineScorer) -> CrossEncoderReranker:
-    loaded = load_reranker(Settings(reranker=str(folder)), scorer)
+    loaded = Rerankers(Settings(reranker=str(folder)), scorer).of_settings()
     assert isinstance(loaded, CrossEncoderReranker)
     return loaded
 
@@ -138,29 +147,98 @@ class TestACrossEncoder:
 
 class TestLoading:
     def test_auto_is_the_offline_scorer(self, scorer):
-        assert load_reranker(Settings(reranker="auto"), scorer) is scorer
+        assert Rerankers(Settings(reranker="auto"), scorer).of_settings() is scorer
         assert (scorer.name, scorer.scale) == ("offline-scorer", "offline_scorer")
 
     def test_a_name_that_is_nowhere_is_a_missing_resource(self, scorer, monkeypatch):
         monkeypatch.setattr("rag_core.models.reranking.hub_reachable", lambda: False)
         with pytest.raises(MissingResource, match=r"nobody/nothing") as missing:
-            load_reranker(Settings(reranker="nobody/nothing"), scorer)
+            Rerankers(Settings(reranker="nobody/nothing"), scorer).of_settings()
         assert "RAG_RERANKER" in missing.value.next_step
 
     def test_an_empty_folder_is_a_missing_resource(self, scorer, tmp_path):
         with pytest.raises(MissingResource, match="cannot be loaded"):
-            load_reranker(Settings(reranker=str(tmp_path)), scorer)
+            Rerankers(Settings(reranker=str(tmp_path)), scorer).of_settings()
 
     def test_a_classifier_is_no_reranker(self, scorer, tmp_path):
         with pytest.raises(MissingResource, match="gives 3 scores per pair"):
-            load_reranker(Settings(reranker=str(tiny(tmp_path / "three", labels=3))), scorer)
+            Rerankers(Settings(reranker=str(tiny(tmp_path / "three", labels=3))), scorer).of_settings()
 
     def test_an_embedding_model_would_score_at_random_and_is_refused(self, scorer):
         with pytest.raises(MissingResource, match="was not trained to score pairs"):
-            load_reranker(Settings(reranker=str(minilm_folder())), scorer)
+            Rerankers(Settings(reranker=str(minilm_folder())), scorer).of_settings()
 
     def test_the_scorer_reads_with_the_bundled_model_whatever_embeds(self, minilm, prices):
         other = SimpleNamespace(key="another-model", weights="another-model")
         alone = load_scorer(Settings(embedding="openai:x"), other, prices)
         shared = load_scorer(Settings(), minilm, prices)
         assert alone.score(QUESTION, HITS)[0] == pytest.approx(shared.score(QUESTION, HITS)[0], abs=1e-4)
+
+
+@pytest.fixture(scope="module")
+def choosing(lab: Lab, folder: Path) -> Lab:
+    """The real lab, whose settings name two cross-encoders, one of them missing."""
+    settings = Settings(reranker=f"auto, {folder}, nobody/nothing")
+    offered = Rerankers(settings, lab.engines.scorer)
+    return lab.with_engines(replace(lab.engines, rerankers=offered))
+
+
+class TestAColumnsOwn:
+    ASKED = "When is anti-D given?"
+
+    def test_each_column_reranks_with_its_own_and_its_bill_names_it(self, choosing, folder):
+        chosen = set_up("ensemble", reranker=str(folder))
+        first, second = choosing.compare(self.ASKED, ["ensemble", chosen])
+        models = [{call.model for call in one.calls if call.purpose == "rerank"} for one in (first, second)]
+        assert models == [{"offline-scorer"}, {folder.name}]
+        assert [one.engine["reranker"] for one in (first, second)] == ["offline-scorer", folder.name]
+        assert [hit.id for hit in first.ranking] != [hit.id for hit in second.ranking]
+        assert second.as_json()["models"] == {"reranker": str(folder)}
+        assert (first.fingerprint, second.fingerprint) == (chosen.strategy.fingerprint, chosen.fingerprint)
+        assert first.fingerprint != second.fingerprint
+
+    def test_one_that_cannot_be_loaded_fails_its_column_alone(self, choosing, monkeypatch):
+        monkeypatch.setattr("rag_core.models.reranking.hub_reachable", lambda: False)
+        columns = ["ensemble", set_up("ensemble", reranker="nobody/nothing")]
+        fine, failed = collect(choosing.stream(self.ASKED, columns))
+        assert isinstance(fine, Trace)
+        assert isinstance(failed, MissingResource)
+        assert "nobody/nothing" in failed.message
+        assert failed.next_step
+
+    def test_an_address_cannot_make_the_app_load_what_the_settings_do_not_name(
+        self, choosing, folder, monkeypatch
+    ):
+        def never(name: str) -> CrossEncoderReranker:
+            raise AssertionError(f"{name} was opened")
+
+        monkeypatch.setattr("rag_core.models.reranking._cross_encoder", never)
+        elsewhere = str(folder.parent)
+        found = from_address({"s": ["ensemble"], "1.reranker": [elsewhere]}, ("bm25",), fewest=1)
+        assert found
+        (refused,) = collect(choosing.stream(self.ASKED, found.columns))
+        assert isinstance(refused, SettingsError)
+        assert elsewhere in refused.message
+        assert "RAG_RERANKER" in refused.next_step
+
+    def test_it_goes_through_an_address(self):
+        column = set_up("ensemble", reranker="offline")
+        parameters = to_address(self.ASKED, [column])
+        assert parameters["1.reranker"] == ["offline"]
+        found = from_address(parameters, ("bm25",), fewest=1)
+        assert found
+        assert found.columns == (column,)
+
+    def test_where_none_is_chosen_fingerprints_are_those_from_before_there_was_a_choice(self):
+        strategy = build("ensemble")
+        before = "ModelChoice(model='gpt-4o-mini', rewriter_model='', judge_model='')"
+        expected = hashlib.sha256(f"('{strategy.fingerprint}', {before})".encode()).hexdigest()[:12]
+        assert strategy.fingerprint_on(ModelChoice("gpt-4o-mini")) == expected
+        assert strategy.fingerprint_on(ModelChoice("gpt-4o-mini", reranker="offline")) != expected
+
+    def test_the_first_of_the_settings_is_used_and_any_can_be_chosen(self, scorer, folder):
+        settings = Settings(reranker=f"{folder}, auto")
+        assert settings.choosable_rerankers == (str(folder), "offline")
+        offered = Rerankers(settings, scorer)
+        assert offered.of_settings() is offered.chosen(str(folder))  # loaded once
+        assert offered.chosen("offline") is scorer

@@ -26,7 +26,7 @@ from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.indexing.enrich import Enriched
 from rag_core.lab.lab import Lab
 from rag_core.language.analysis import language_of
-from rag_core.models import load_embedder, load_reranker
+from rag_core.models import Rerankers, load_embedder
 from rag_core.offline.rewriting import Rewriter
 from rag_core.prompts.templates import (
     ASPECT_SPECIFIC,
@@ -386,7 +386,7 @@ def test_the_sources_rerankers_are_loaded_by_their_names(name: str, monkeypatch:
     monkeypatch.setattr("rag_core.models.reranking.hub_reachable", lambda: False)
     monkeypatch.setenv("RAG_RERANKER", name)
     with pytest.raises(MissingResource, match=name):
-        load_reranker(read_settings(), None)
+        Rerankers(read_settings(), None).of_settings()
 
 
 def test_each_search_has_its_own_time(full: Services):

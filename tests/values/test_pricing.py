@@ -25,7 +25,7 @@ def call(purpose: str, cost: float | None) -> ModelCall:
     return ModelCall(purpose, "m", 10, 5, cost, "provider")
 
 
-# US dollars per million tokens: OpenAI API pricing page, 2025-06-01 (the gpt-5 family: 2025-08-07).
+# US dollars per million tokens: OpenAI API pricing page, 2025-06-01 (the gpt-5 family: 2025-08-07); Groq's for the last.
 @for_each(
     ("model", "sent", "received"),
     [
@@ -46,6 +46,7 @@ def call(purpose: str, cost: float | None) -> ModelCall:
         ("text-embedding-3-small", 0.02, 0.0),
         ("text-embedding-3-large", 0.13, 0.0),
         ("text-embedding-ada-002", 0.10, 0.0),
+        ("llama-3.1-8b-instant", 0.05, 0.08),
     ],
 )
 def test_a_million_tokens_cost_what_the_provider_published(prices, model, sent, received):
@@ -74,7 +75,7 @@ def test_what_runs_on_this_machine_costs_exactly_nothing(prices, model):
 @for_each(
     "model",
     [
-        "my-local-model", "", "-", "2025-06-01", "-2025-06-01", "gpt-4-", "gpt-4o-", "GPT-4o", "openai/gpt-4o",
+        "my-local-model", "Llama-3.1-8B-Instruct", "", "-", "2025-06-01", "-2025-06-01", "gpt-4-", "gpt-4o-", "GPT-4o", "openai/gpt-4o",
         "gpt-4o-latest", "gpt-4o-2024-13-01", "gpt-4o-2024-08-06-x", "gpt-4o_2024-08-06", "my-model-2024-08-06",
         "gpt-4o2024-08-06", "gpt-4o-realtime", "gpt-4o-2099-01-01", "gpt-4-9999", "gpt-3.5-turbo-9999", "gpt-4-32k",
         "o3", "ft:gpt-4o-2024-08-06", "text-embedding-3-small-2024-01-25",
