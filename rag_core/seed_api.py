@@ -34,6 +34,7 @@ from .prompts.prompt import Sources
 from .runtime.context import Context
 from .runtime.services import Llm
 from .stages import Mmr, ReciprocalRankFusion
+from .stages.retrieve import one_per_text
 from .values.errors import ConfigError
 from .values.pricing import PriceList
 from .values.settings import Role, Settings, read_settings
@@ -167,12 +168,13 @@ def reciprocal_rank_fusion(
     """The function of src.rag.hybrid_rrf: the best `top_k` nodes by Σ 1 / (k_constant + rank), rank from 1.
 
     Args:
-        rankings: lists of documents, best first; those with the same id count as one.
+        rankings: lists of documents, best first; those with the same id or the same text count as one.
 
     Raises:
         ConfigError: `k_constant` is negative.
     """
-    searched = [Ranking(Query(""), as_hits(nodes), str(place)) for place, nodes in enumerate(rankings)]
+    lists = one_per_text([as_hits(documents) for documents in rankings])
+    searched = [Ranking(Query(""), tuple(hits), str(place)) for place, hits in enumerate(lists)]
     found = {hit.id: hit for ranking in searched for hit in ranking}
     scores = ReciprocalRankFusion(k=k_constant).fuse(searched)
     hits = [found[identity].with_score(score, "rrf") for identity, score in scores.items()]

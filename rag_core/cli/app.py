@@ -20,7 +20,7 @@ from ..data.documents import BUILTIN
 from ..values.errors import ConfigError, InputError, RagError, SettingsError, Stopped, StorageError
 from ..values.notice import NOTICE
 from ..values.trace import Trace
-from ..values.types import spent_so_far
+from ..values.types import document_ids, spent_so_far
 from ..values.visible import visible
 from . import show
 from .evaluate import answers, evaluate, results, sweep
@@ -362,7 +362,7 @@ def _measured(trace: Trace) -> dict[str, float] | None:
     k = len(trace.ranking)
     if grades is None or not k:
         return None
-    ranked = list(dict.fromkeys(hit.passage.doc_id for hit in trace.ranking))
+    ranked = document_ids(hit.passage for hit in trace.ranking)
     metrics = [ev.parse_metric(f"{name}@{k}") for name in ("recall", "precision", "mrr", "ndcg")]
     return {metric.title: metric(ranked, grades) for metric in metrics}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..runtime.context import Context
 from ..values.errors import ConfigError
-from ..values.types import Hit, Query, Ranking, Scale, State, Vectors
+from ..values.types import Hit, Passage, Query, Ranking, Scale, State, Vectors
 from .base import Flow, Retriever, Stage
 
 
@@ -83,9 +84,9 @@ class Bm25(_IndexRetriever):
         control: the name of k in messages to users.
 
     Example:
-        >>> from rag_core.testing import sample_context  # two of its passages have the word
+        >>> from rag_core.testing import sample_context  # three of its passages have the word
         >>> [(hit.id, hit.scale) for hit in Bm25(k=5).search(Query("stable"), sample_context())]
-        [('p11', 'bm25'), ('p12', 'bm25')]
+        [('p11', 'bm25'), ('p12', 'bm25'), ('p13', 'bm25')]
     """
 
     name: ClassVar[str] = "bm25"
@@ -106,6 +107,10 @@ class Bm25(_IndexRetriever):
 class Retrieve(Stage):
     """Runs every query on every retriever, in parallel; one ranking each.
 
+    Args:
+        deduplicate: passages of equal text are one candidate (`one_per_text`), and a search of an index goes deeper
+            for as many different ones as it was asked for.
+
     Example:
         >>> from rag_core.testing import sample_context
         >>> after = Retrieve((Bm25(k=5), Dense(k=3)))(State.start("stable"), sample_context())
@@ -114,6 +119,7 @@ class Retrieve(Stage):
     """
 
     retrievers: tuple[Retriever, ...]
+    deduplicate: bool = True
     kind: ClassVar[str] = "retrieve"
 
     @property
@@ -146,18 +152,64 @@ class Retrieve(Stage):
         return replace(before, content="a ranking" if one else "rankings", scales=scales)
 
     def __call__(self, state: State, ctx: Context) -> State:
-        def search(one: tuple[Query, Retriever, str]) -> Ranking:
-            query, retriever, name = one
+        def search(one: tuple[Query, Retriever, str]) -> tuple[Sequence[Hit], float, float]:
+            query, retriever, _ = one
             ctx.run.check_stop()
             started = ctx.run.elapsed()
             hits = retriever.search(query, ctx)
-            seconds = ctx.run.elapsed() - started
-            ranking = Ranking.sort(query, hits, type(retriever).__name__, name)
-            return replace(ranking, seconds=seconds, started=started)
+            if self.deduplicate and isinstance(retriever, Dense | Bm25):
+                wanted = k = retriever.k
+                while len(hits) == k and len({hit.passage.text for hit in hits}) < wanted:
+                    k *= 2
+                    hits = replace(retriever, k=k).search(query, ctx)
+            return hits, ctx.run.elapsed() - started, started
 
         named = list(zip(self.retrievers, self.names, strict=True))
         searches = [(query, retriever, name) for query in state.queries for retriever, name in named]
         # those that wait for an embedding begin first; the others run meanwhile
         order = sorted(range(len(searches)), key=lambda place: not searches[place][1].waits)
         found = dict(zip(order, ctx.map(search, [searches[place] for place in order]), strict=True))
-        return replace(state, rankings=tuple(found[place] for place in range(len(searches))))
+        lists = [found[place][0] for place in range(len(searches))]
+        rankings = []
+        for place, hits in enumerate(one_per_text(lists) if self.deduplicate else lists):
+            query, retriever, name = searches[place]
+            _, seconds, started = found[place]
+            ranking = Ranking.sort(query, hits, type(retriever).__name__, name)
+            kept = ranking.hits[: retriever.most]
+            rankings.append(replace(ranking, hits=kept, seconds=seconds, started=started))
+        return replace(state, rankings=tuple(rankings))
+
+
+def one_per_text(lists: Sequence[Sequence[Hit]]) -> Sequence[Sequence[Hit]]:
+    """Lists of hits in which passages of equal text are the one of the lowest id, which names the others.
+
+    Multi-Query Rewriter RAG, Core Processing Function, compares the first 100 characters; here it is the whole text,
+    and the patient, since one sentence can be about a mother in one document and her baby in another. In each list
+    a passage has the best score of its copies.
+
+    Example:
+        >>> from rag_core.values.types import Passage
+        >>> hits = [Hit(Passage(one, one, "", "Call us."), 0.5, "cosine") for one in ("b", "a")]
+        >>> [[(hit.id, len(hit.passage.copies)) for hit in found] for found in one_per_text([hits, hits[:1]])]
+        [[('a', 1)], [('a', 1)]]
+    """
+    passages = {hit.passage.id: hit.passage for hits in lists for hit in hits}
+    if len({passage.text for passage in passages.values()}) == len(passages):
+        return lists
+    equal: dict[tuple[str, str], list[Passage]] = defaultdict(list)
+    for _, passage in sorted(passages.items()):
+        equal[passage.text, passage.patient].append(passage)
+    one = {
+        copy.id: copies[0].with_copies(copies[1:]) if len(copies) > 1 else copy
+        for copies in equal.values()
+        for copy in copies
+    }
+    merged = []
+    for hits in lists:
+        best: dict[str, Hit] = {}
+        for hit in hits:
+            kept = one[hit.id]
+            if kept.id not in best or hit.score > best[kept.id].score:
+                best[kept.id] = replace(hit, passage=kept)
+        merged.append(tuple(best.values()))
+    return merged

@@ -19,13 +19,14 @@ from .looping import for_each
 MULTI_QUERY = ("standalone", "synonyms", "expanded")
 # Design 2.3: control -> default, as JSON has it. The counts that it leaves open are the seeds' or our own.
 DEFAULTS: Mapping[str, Mapping[str, object]] = {
-    "simple_semantic": {"k_final": 5, "answer_prompt": "answer"},
-    "bm25": {"k_final": 5, "k1": 1.5, "b": 0.75, "answer_prompt": "answer"},
+    "simple_semantic": {"k_final": 5, "deduplicate": True, "answer_prompt": "answer"},
+    "bm25": {"k_final": 5, "k1": 1.5, "b": 0.75, "deduplicate": True, "answer_prompt": "answer"},
     "hyde": {
         "k_final": 5,
         "include_question": True,
         "hypotheses": 1,
         "rewriter_temperature": 0.3,
+        "deduplicate": True,
         "hyde_prompt": "hypothetical",
         "answer_prompt": "answer",
     },
@@ -37,6 +38,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "mmr": True,
         "mmr_lambda": 0.7,
         "k_final": 5,
+        "deduplicate": True,
         "answer_prompt": "answer",
     },
     "multi_query": {
@@ -48,6 +50,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "query_weights": [1.0, 0.95, 0.9],
         "merge": "max",
         "k_final": 8,
+        "deduplicate": True,
         "answer_prompt": "answer",
     },
     "contextual": {
@@ -60,6 +63,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "rrf_k": 60,
         "rerank": False,
         "k_final": 5,
+        "deduplicate": True,
         "transform_prompt": "transform",
         "answer_prompt": "answer",
     },
@@ -74,6 +78,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "alpha": 0.4,
         "theta": 0.5,
         "k_final": 5,
+        "deduplicate": True,
         "original_templates": ["paraphrasing", "aspect_specific", "entity_aware"],
         "improved_templates": ["clarification", "entity_expansion", "retrieval_condense"],
         "analysis_prompt": "analysis",
@@ -90,26 +95,38 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "k_rerank": 100,
         "foreign_weight": 0.8,
         "k_final": 8,
+        "deduplicate": True,
         "answer_prompt": "answer",
     },
 }
 # Design 2.3's stages with its numbers, written out per stage; a template stands as (name, temperature).
 STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
     "simple_semantic": [
-        ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
+        (
+            "Dense",
+            "retrieve",
+            {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}], "deduplicate": True},
+        ),
         ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "bm25": [
         (
             "Bm25",
             "retrieve",
-            {"retrievers": [{"retriever": "Bm25", "k": 5, "k1": 1.5, "b": 0.75, "enriched": False}]},
+            {
+                "retrievers": [{"retriever": "Bm25", "k": 5, "k1": 1.5, "b": 0.75, "enriched": False}],
+                "deduplicate": True,
+            },
         ),
         ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "hyde": [
         ("Hyde", "transform", {"include_question": True, "template": ("hypothetical", 0.3), "samples": 1}),
-        ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
+        (
+            "Dense",
+            "retrieve",
+            {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}], "deduplicate": True},
+        ),
         ("Generate", "answer", {"template": ("answer", 0.0)}),
     ],
     "hybrid_rrf": [
@@ -120,7 +137,8 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
                 "retrievers": [
                     {"retriever": "Bm25", "k": 15, "k1": 1.5, "b": 0.75, "enriched": False},
                     {"retriever": "Dense", "k": 15, "enriched": False},
-                ]
+                ],
+                "deduplicate": True,
             },
         ),
         ("ReciprocalRankFusion", "fuse", {"k": 60, "weights": [], "rewrites": 1.0}),
@@ -134,7 +152,11 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
             "transform",
             {"templates": [(name, 0.3) for name in MULTI_QUERY], "keep_question": False},
         ),
-        ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
+        (
+            "Dense",
+            "retrieve",
+            {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}], "deduplicate": True},
+        ),
         ("WeightedFusion", "fuse", {"weighting": "linear", "step": 0.05, "weights": [], "combine": "max"}),
         ("Top", "select", {"k": 8}),
         ("Generate", "answer", {"template": ("answer", 0.0)}),
@@ -147,7 +169,8 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
                 "retrievers": [
                     {"retriever": "Bm25", "k": 50, "k1": 1.5, "b": 0.75, "enriched": True},
                     {"retriever": "Dense", "k": 50, "enriched": True},
-                ]
+                ],
+                "deduplicate": True,
             },
         ),
         (
@@ -168,7 +191,11 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
                 "keep_question": False,
             },
         ),
-        ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),
+        (
+            "Dense",
+            "retrieve",
+            {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}], "deduplicate": True},
+        ),
         ("Rerank", "rerank", {}),
         ("Top", "select", {"k": 3}),
         ("MaxFusion", "fuse", {}),
@@ -191,7 +218,8 @@ STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
                 "retrievers": [
                     {"retriever": "Bm25", "k": 100, "k1": 1.5, "b": 0.75, "enriched": False},
                     {"retriever": "Dense", "k": 100, "enriched": False},
-                ]
+                ],
+                "deduplicate": True,
             },
         ),
         ("ReciprocalRankFusion", "fuse", {"k": 20, "weights": [], "rewrites": 0.5}),

@@ -144,7 +144,7 @@ class TestKeys:
     def test_hybrid_rrf_returns_what_seed_002_lists(self, animals):
         result = query_for_evaluation(QUESTION, strategy="hybrid_rrf", lab=animals)
         assert list(result) == RESULT
-        assert set(result["metadata"]) == HYBRID_RRF | OURS | {"mmr", "answer_prompt"}
+        assert set(result["metadata"]) == HYBRID_RRF | OURS | {"mmr", "deduplicate", "answer_prompt"}
 
     @pytest.mark.parametrize("strategy", ["simple_semantic", "bm25"])
     def test_a_strategy_whose_seed_lists_no_keys_tells_its_controls(self, animals, strategy):
