@@ -51,10 +51,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on the path"))
 
 
+# Look for garbage seldom: the libraries and tests that stay, half a million objects, are walked each time.
+gc.set_threshold(100_000, 50, 50)
+
+
 def pytest_collection_finish() -> None:
-    """Look for garbage seldom: the libraries and tests that stay, half a million objects, are walked each time."""
     gc.freeze()
-    gc.set_threshold(100_000, 50, 50)
 
 
 # What a file holds -> what it loads, for the whole run: a Chromium and a server of each kind, or torch.

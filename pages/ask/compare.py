@@ -29,6 +29,7 @@ from pages.shared import (
     permalink,
     presenter,
     private,
+    quality,
     queries,
     safety,
     setups,
@@ -346,6 +347,7 @@ def _below(run: Comparison) -> None:
     if presenter.blind():
         st.caption(foreign.label(cost))
         return
+    foreign.draw(quality.line(names, run.columns))
     flow.why_not(run)
     with st.expander(t("Where did the time go, and what did it cost?")):
         left, right = st.columns(2)

@@ -290,18 +290,29 @@ def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -
                         t("Searched with"): row.origin,
                         t("Questions"): row.questions,
                         t("Error rate"): row.error_rate,
+                        t("In keywords"): _form_rate(row, "keywords"),
+                        t("In sentences"): _form_rate(row, "sentence"),
                         t("Relevant, unique to it"): row.unique_relevant,
                     }
                     for row in rewrites
                 ),
                 hide_index=True,
-                column_config={t("Error rate"): st.column_config.NumberColumn(format="%.2f")},
+                column_config={
+                    name: st.column_config.NumberColumn(format="%.2f")
+                    for name in (t("Error rate"), t("In keywords"), t("In sentences"))
+                },
             )
             st.caption(
                 t(
-                    "Error rate, as in the RAG-MSR README: the share of retrieved documents that are not relevant."
+                    "Error rate, as in the RAG-MSR README: the share of retrieved documents that are not relevant; also for "
+                    "questions of keywords and of whole sentences alone."
                 )
             )
+
+
+def _form_rate(row: ev.RewriteEffect, form: str) -> float | None:
+    errors = row.forms.get(form)
+    return errors.error_rate if errors else None
 
 
 def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -> None:

@@ -74,9 +74,9 @@ def _age(source: rag_core.Source) -> str:
 
 
 def _hidden(pieces: Sequence[str]) -> str:
-    """What the file hides from its readers."""
+    """What of the file is not read: what it hides, comments, and what has no text."""
     rows = "".join(f"<li>{foreign.escape(piece)}</li>" for piece in pieces)
     return (
-        f'<div class="rl-hidden"><b>{t("Hidden in the file, not read:")}</b><ul>{rows}</ul><small>'
-        f"{t('Readers of the file do not see this. It is not searched, quoted or sent to a model.')}</small></div>"
+        f'<div class="rl-hidden"><b>{t("In the file, but not read:")}</b><ul>{rows}</ul><small>'
+        f"{t('None of this is searched, quoted or sent to a model.')}</small></div>"
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import rag_core
 from pages.shared import kinds
-from pages.shared.amounts import model_calls
+from pages.shared.amounts import model_calls, money, seconds
 from pages.shared.foreign import escape
 from pages.shared.i18n import declared, plural, said, t
 from rag_core import evaluation as ev
@@ -34,6 +34,13 @@ CLAIMED: Mapping[str, Sequence[str]] = {
     declared("Precision"): (declared("good"), declared("variable"), declared("variable")),
     declared("Cost"): (declared("lowest"), declared("medium"), declared("highest")),
     declared("Latency"): (declared("about 2 s"), declared("about 5 s"), declared("about 6 s")),
+}
+# Multi-Query Rewriter RAG, Performance Characteristics: part of a question -> its time, its cost.
+SPENT = {
+    declared("Write queries"): ("2–3 s", "$0.0003–0.0006"),
+    declared("Search"): ("1–2 s", "$0.00003"),
+    declared("Write the answer"): ("1–2 s", "$0.003–0.006"),
+    declared("Total"): ("5–8 s", "$0.004–0.008"),
 }
 # RAG-MSR, README, Experiment Results: label in data/results.json -> (its name there, its nDCG@10).
 ABLATION = {
@@ -74,6 +81,45 @@ def comparison(results: ev.Results) -> str:
     return _table(f"<th></th>{head}", rows)
 
 
+def spent(results: ev.Results) -> str:
+    """What a question to multi-query takes and costs: its source's figures, and what was measured here."""
+    rows = "".join(
+        f'<tr><td>{escape(said(part))}</td><td><span class="rl-claim">{escape(time)}</span></td>'
+        f'<td>{escape(here[0])}</td><td><span class="rl-claim">{escape(cost)}</span></td><td>{escape(here[1])}</td></tr>'
+        for (part, (time, cost)), here in zip(SPENT.items(), _spent_here(results), strict=True)
+    )
+    return _table(
+        _heads(
+            t("Part"),
+            t("Published: time"),
+            t("Here, offline"),
+            t("Published: cost"),
+            t("Here, offline"),
+        ),
+        rows,
+    )
+
+
+def _spent_here(results: ev.Results) -> list[tuple[str, str]]:
+    """Time and cost of the parts of SPENT; strategies are measured without writing answers."""
+    row = results.strategies["multi_query"]
+    total = row.seconds_per_query or 0.0
+    writing = row.stage_seconds.get("1 Rewrite", 0.0)
+    return [
+        (seconds(writing), money(_cost(row, "rewrite"))),
+        (seconds(total - writing), money(_cost(row, "embed"))),
+        (t("not measured"), t("not measured")),
+        (t("{time} to the passages", time=seconds(total)), money(row.cost_per_query)),
+    ]
+
+
+def _cost(row: ev.StrategyResult, purpose: str) -> float | None:
+    """US dollars that a question's calls for a purpose cost; None when a price is unknown."""
+    prices = [call.cost_usd for call in row.calls if call.purpose == purpose]
+    known = [price for price in prices if price is not None]
+    return sum(known) / row.queries if len(known) == len(prices) else None
+
+
 def ablation(results: ev.Results) -> str:
     """RAG-MSR's ablation: its figures, and ours by its own measure and by the standard one."""
     rows = "".join(
@@ -92,12 +138,38 @@ def ablation(results: ev.Results) -> str:
     )
 
 
+def order(results: ev.Results) -> str:
+    """The order of RAG-MSR's four methods, best first, in its README and by both measures here, and whether they agree."""
+    published = sorted(ABLATION, key=lambda label: -ABLATION[label][1])
+    found = []
+    for metric in ("seed_ndcg@10", "ndcg@10"):
+        means = {
+            label: score.mean
+            for label in ABLATION
+            if (row := results.strategies.get(label)) and (score := row.metrics[metric])
+        }
+        found.append(sorted(means, key=lambda label: -means[label]))
+    seed, standard = (" > ".join(ABLATION[label][0] for label in labels) for labels in found)
+    told = t(
+        "Best first, by the README: {published}. Here, by its measure: {seed}; by trec_eval's: {standard}.",
+        published=" > ".join(ABLATION[label][0] for label in published),
+        seed=seed,
+        standard=standard,
+    )
+    if all(labels == published for labels in found):
+        agreed = t("The README's order is that found here.")
+    else:
+        agreed = t("The README's order is not reproduced with the offline engine.")
+    return f'<p class="rl-note">{escape(f"{told} {agreed}")}</p>'
+
+
 def error_rates(results: ev.Results) -> str:
     """Share of irrelevant passages each reformulation brings, in RAG-MSR's README and here."""
     found = {effect.origin: effect for effects in results.rewrites.values() for effect in effects}
     rows = "".join(
         f'<tr><td>{escape(said(rag_core.query_title(origin)))}</td><td><span class="rl-claim">{claim:.2f}</span></td>'
-        f"<td>{found[origin].error_rate:.2f}</td><td>{found[origin].unique_relevant:,}</td></tr>"
+        f"<td>{found[origin].error_rate:.2f}</td><td>{_form_rate(found[origin], 'keywords')}</td>"
+        f"<td>{_form_rate(found[origin], 'sentence')}</td><td>{found[origin].unique_relevant:,}</td></tr>"
         for origin, claim in ERROR_RATES.items()
         if origin in found
     )
@@ -106,10 +178,18 @@ def error_rates(results: ev.Results) -> str:
             t("Reformulation"),
             t("README: error rate"),
             t("Here: error rate"),
+            t("In keywords"),
+            t("In sentences"),
             t("Relevant documents only it found"),
         ),
         rows,
     )
+
+
+def _form_rate(effect: ev.RewriteEffect, form: str) -> str:
+    """Its error rate on the questions of a form, and their number."""
+    errors = effect.forms.get(form)
+    return f"{errors.error_rate:.2f} ({errors.questions:,})" if errors else "–"
 
 
 def _here(row: str, name: str, results: ev.Results) -> str:
@@ -136,8 +216,8 @@ def _here(row: str, name: str, results: ev.Results) -> str:
                 "{count} call; $0 with the offline engine", "{count} calls; $0 with the offline engine", calls
             )
         case _:
-            seconds = results.strategies[name].seconds_per_query or 0
-            return t("{seconds:.2f} s to the passages, offline", seconds=seconds)
+            taken = results.strategies[name].seconds_per_query or 0
+            return t("{seconds:.2f} s to the passages, offline", seconds=taken)
 
 
 def _best_kind(results: ev.Results, name: str) -> str:

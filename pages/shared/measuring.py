@@ -164,6 +164,8 @@ def _ended(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
         st.caption(
             foreign.label(t("Embedding the documents cost {cost}.", cost=rag_core.Cost.of(status.embedded)))
         )
+    if status.phase == "done" and status.unread:
+        st.caption(foreign.label(f"{said(status.unread)}."))
     with st.container(horizontal=True, vertical_alignment="center"):
         if status.result and job.kind == "run":
             st.page_link(

@@ -61,7 +61,7 @@ def table(files: Sequence[rag_core.FileOutcome]) -> str:
 
 
 def _notes(one: rag_core.FileOutcome) -> str:
-    """The reason, what the file hides, and whether it gives orders."""
+    """The reason, what of the file is not read, and whether it gives orders."""
     notes = []
     if one.reason:
         reason = said(one.reason)
@@ -75,7 +75,7 @@ def _notes(one: rag_core.FileOutcome) -> str:
     if one.hidden:
         pieces = "".join(f"<li>{escape(piece)}</li>" for piece in one.hidden)
         notes.append(
-            f"<details><summary>{t('Hidden from readers, not indexed ({count:d})', count=len(one.hidden))}</summary>"
+            f"<details><summary>{t('In the file, but not read ({count:d})', count=len(one.hidden))}</summary>"
             '<ul class="rl-hidden">'
             f"{pieces}</ul></details>"
         )

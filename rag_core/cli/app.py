@@ -17,10 +17,10 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from ..data.documents import BUILTIN
-from ..values.errors import ConfigError, InputError, RagError, SettingsError, Stopped, StorageError
+from ..values.errors import ConfigError, DataError, InputError, RagError, SettingsError, Stopped, StorageError
 from ..values.notice import NOTICE
 from ..values.trace import Trace
-from ..values.types import document_ids, spent_so_far
+from ..values.types import spent_so_far
 from ..values.visible import visible
 from . import show
 from .evaluate import answers, evaluate, results, sweep
@@ -100,7 +100,11 @@ Question = Annotated[
     str, typer.Argument(help="The question to ask.", show_default=False, callback=_a_question)
 ]
 Details = Annotated[
-    bool, typer.Option("--show-details", help="Also print the time and tokens of every stage.")
+    bool,
+    typer.Option(
+        "--show-details",
+        help="Also print the time and tokens of every stage, and for a built-in judged question recall, precision, MRR and nDCG.",
+    ),
 ]
 
 
@@ -163,7 +167,11 @@ def query(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a question with one strategy."""
+    """Answer a question with one strategy.
+
+    A plain query runs hybrid_rrf. The flags of Query System with Contextual Retrieval (--search-type, --vector-weight,
+    --bm25-weight, --transform, --rerank) run contextual instead.
+    """
     values: dict[str, object] = dict(assignments(set_ or []))
     flags = {
         "search_type": search_type,
@@ -179,18 +187,25 @@ def query(
         raise typer.BadParameter(
             f"--{next(iter(given)).replace('_', '-')} is an option of {FLAGGED}, not of {strategy}"
         )
-    column = _column(strategy, values | given | ({} if model is None else {"model": model}))
+    asked = values | given | ({} if model is None else {"model": model})
+    column = _column(strategy, asked)
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
+    _say_idle(column, asked)
     lab = _lab(corpus, [column])
+    if given and "enriched" not in values and lab.enriched is None:  # the flags alone do not ask for contexts
+        complain(
+            f"rag: Corpus {corpus!r} has no passage contexts, so its passages are searched without them."
+        )
+        column = _column(strategy, asked | {"enriched": False})
     with interruptible() as stop:
         (trace,) = lab.compare(question, [column], stop=stop, country=code)
     if as_json:
         more = ({"fates": fates_json(trace)} if fates else {}) | (prompts_json(trace) if prompts else {})
-        say_json(trace.as_json() | more)
+        say_json(trace.as_json() | _quality_json(trace) | more)
     else:
         show.urgent(trace.triage, lines)
-        show.trace(trace, details=show_details, measured=_measured(trace) if show_details else None)
+        show.trace(trace, details=show_details, quality=_quality(trace) if show_details else None)
         if fates:
             show_fates(trace)
         if prompts:
@@ -225,6 +240,8 @@ def compare(
     """Answer a question with several strategies, models or corpora, side by side."""
     chosen = parse_columns(strategies, set_ or [], model or [], corpus or [])
     columns = [_column(name, values) for name, values in chosen.values()]
+    for column, (_, values) in zip(columns, chosen.values(), strict=True):
+        _say_idle(column, values)
     code, lines = country_or_setting(country)
     question = cleared(question, redacting=redact, sending=send_private, country=code)
     lab = _lab(columns[0].corpus or BUILTIN, columns)
@@ -233,7 +250,11 @@ def compare(
     if as_json:
         from ..sessions import session_json
 
-        say_json(session_json(traces, list(chosen)))
+        session = session_json(traces, list(chosen))
+        session["traces"] = [
+            row | _quality_json(trace) for row, trace in zip(session["traces"], traces, strict=True)
+        ]
+        say_json(session)
     else:
         show.urgent(traces[0].triage, lines)
         for (label, (name, values)), trace in zip(chosen.items(), traces, strict=True):
@@ -241,7 +262,7 @@ def compare(
                 trace,
                 details=show_details,
                 heading=show.heading(label, name, values),
-                measured=_measured(trace) if show_details else None,
+                quality=_quality(trace) if show_details else None,
             )
 
 
@@ -353,18 +374,21 @@ def _lab(corpus: str, asked: Sequence[Setup] = ()) -> Any:
     return lab
 
 
-def _measured(trace: Trace) -> dict[str, float] | None:
-    """Metrics of a trace's passages, cut at their number; None unless the question is a built-in judged one."""
+def _quality(trace: Trace) -> dict[str, float] | None:
+    """Metrics of a trace's documents; None unless its question is a built-in judged one."""
     from .. import evaluation as ev
     from ..values.settings import read_settings
 
-    grades = ev.grades_of(trace.question, read_settings()) if trace.corpus == BUILTIN else None
-    k = len(trace.ranking)
-    if grades is None or not k:
+    try:
+        return ev.quality_of(trace, read_settings())
+    except DataError as error:  # no reason to lose an answer
+        complain(f"rag: {error}")
         return None
-    ranked = document_ids(hit.passage for hit in trace.ranking)
-    metrics = [ev.parse_metric(f"{name}@{k}") for name in ("recall", "precision", "mrr", "ndcg")]
-    return {metric.title: metric(ranked, grades) for metric in metrics}
+
+
+def _quality_json(trace: Trace) -> dict[str, Any]:
+    quality = _quality(trace)
+    return {} if quality is None else {"quality": quality}
 
 
 def _column(name: str, values: Mapping[str, object]) -> Setup:
@@ -372,3 +396,13 @@ def _column(name: str, values: Mapping[str, object]) -> Setup:
     from ..catalog.setup import set_up
 
     return set_up((name, values))
+
+
+def _say_idle(column: Setup, given: Mapping[str, object]) -> None:
+    """Say which of the values given have no effect beside the others."""
+    from ..catalog import recipe_of
+
+    recipe = recipe_of(column.strategy.name)
+    for control in recipe.controls:
+        if control.name in given and (why := recipe.idle(control, column.strategy.controls)):
+            complain(f"rag: {control.name} has no effect. {why}")

@@ -19,6 +19,7 @@ Split = Annotated[str, typer.Option(help="Which judgements: dev, test, ...")]
 Depth = Annotated[
     int | None, typer.Option(min=1, help="Raise every count of passages to this, for deep metrics.")
 ]
+FREE_EMBEDDING = "Set RAG_EMBEDDING=minilm, which is free."
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before calls that cost money.")]
 
@@ -272,9 +273,7 @@ def opened(data: str, settings: Any, *, yes: bool) -> Any:
     from .. import evaluation as ev
 
     def agree(bill: Any) -> None:
-        confirm(
-            bill, yes=yes, what="Embedding the documents", instead="Set RAG_EMBEDDING=minilm, which is free."
-        )
+        confirm(bill, yes=yes, what="Embedding the documents", instead=FREE_EMBEDDING)
 
     with interruptible() as stop:
         lab = ev.open_judged(data, settings, progress=stop.progress, consent=agree)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..values.types import ModelCall
 from . import show
+from .evaluate import FREE_EMBEDDING, AsJson, Yes, confirm
 from .interrupt import interruptible
 from .layout import say, say_json
 from .options import a_path, read_text
+
+if TYPE_CHECKING:
+    from ..indexing import EnrichmentEstimate
 
 STANDARD = "standard"  # for --context-prompt; a file of this name is ./standard
 
@@ -61,7 +67,8 @@ def index(
         Path | None,
         typer.Option(metavar="DIR", help="Export the built-in collection as BEIR folders.", parser=a_path),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
 ) -> None:
     """Index files into a corpus: md, txt, html, pdf, docx, csv, xlsx, json, jsonl, or a BEIR folder."""
     actions = sum((path is not None, check, vectors, export is not None))
@@ -80,6 +87,22 @@ def index(
         return
     from ..lab.opening import index_path
 
+    def consent(calls: Sequence[ModelCall]) -> None:
+        from .. import evaluation as ev
+
+        confirm(ev.CostEstimate.of(calls), yes=yes, what="Embedding the documents", instead=FREE_EMBEDDING)
+
+    def announce(contexts: EnrichmentEstimate) -> None:
+        from .. import evaluation as ev
+
+        show.estimate(contexts)
+        confirm(
+            ev.CostEstimate.of_contexts(contexts),
+            yes=yes,
+            what="The documents are indexed. Writing their contexts",
+            instead="RAG_LLM=offline writes contexts for nothing.",
+        )
+
     with interruptible() as stop:
         report = index_path(
             path,
@@ -91,7 +114,8 @@ def index(
             chunk_size=chunk_size,
             overlap=overlap,
             progress=stop.progress,
-            announce=show.estimate,
+            consent=consent,
+            announce=announce,
         )
     if as_json:
         say_json(show.report_json(report))

@@ -89,12 +89,12 @@ def urgent(found: Triage, lines: Helplines | None) -> None:
 
 
 def trace(
-    trace: Trace, *, details: bool, heading: str = "", measured: Mapping[str, float] | None = None
+    trace: Trace, *, details: bool, heading: str = "", quality: Mapping[str, float] | None = None
 ) -> None:
     """The answer and its sources; with `details`, every stage.
 
     Args:
-        measured: metric title -> value; None when the question has no judgements.
+        quality: metric -> value; None when the question has no judgements.
     """
     say(f"{heading or trace.strategy}  [{trace.engine['llm']}]", hang=4, bold=True)
     answer = trace.answer
@@ -142,8 +142,12 @@ def trace(
             say(f"    {query.note}")
     if details:
         show_bill(trace)
-        if measured:
-            values = ", ".join(f"{title} {value:.3f}" for title, value in measured.items())
+        if quality is None:
+            paragraph("metrics: none, because this is not one of the built-in judged questions")
+        else:
+            from ..evaluation import parse_metric
+
+            values = ", ".join(f"{parse_metric(name).title} {value:.3f}" for name, value in quality.items())
             say(f"  metrics: {values}")
     for warning in trace.warnings:
         say(f"  warning: {warning}", fg="yellow")
@@ -186,7 +190,7 @@ def _notes(report: Report) -> list[str]:
     """Its notes, and what the embedding model did not read."""
     from ..models.embedding import shortened
 
-    cut = shortened((*report.calls, *(report.enriched.embeddings if report.enriched else ())))
+    cut = shortened(report.embeddings)
     return [*report.notes, *([f"{cut}."] if cut else [])]
 
 
@@ -231,7 +235,7 @@ def report(report: Report) -> None:
     for file, reason in report.skipped:
         say(f"  skipped {file}: {reason}")
     for document, text in report.hidden:
-        say(f"  hidden in {document}, not read: {text}", fg="yellow")
+        say(f"  not read in {document}: {text}", fg="yellow")
     for document in report.orders:
         say(f"  {document} gives orders to a language model; they are quoted, not followed", fg="yellow")
     for note in _notes(report):

@@ -92,8 +92,11 @@ def rewrite_effects(effects: Mapping[str, Sequence[RewriteEffect]]) -> None:
         if rows:
             say(f"\nRewrites of {label}", bold=True)
         for row in rows:
+            forms = ", ".join(
+                f"{form} {errors.error_rate:.2f} (n {errors.questions})" for form, errors in row.forms.items()
+            )
             say(
-                f"    {row.origin:<24} error rate {row.error_rate:.2f}, "
+                f"    {row.origin:<24} error rate {row.error_rate:.2f}: {forms}; "
                 f"{row.unique_relevant} relevant documents found by no other query"
             )
 

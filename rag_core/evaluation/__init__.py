@@ -1,13 +1,13 @@
 """Measuring strategies on judged questions: metrics, intervals, paired tests, sweeps, answer checks."""
 
-from .ablation import RewriteEffect, StageEffect, rewrite_effects, stage_effects
+from .ablation import FormErrors, RewriteEffect, StageEffect, rewrite_effects, stage_effects
 from .adding import start_adding, start_reindexing
 from .changes import Change, Verdict, changes
 from .cost_estimate import CostEstimate, Workload, estimate, plan_of
 from .datasets import (
     document_titles,
-    grades_of,
     open_judged,
+    quality_of,
     read_answers,
     read_judged,
     source_of,
@@ -48,6 +48,7 @@ __all__ = [
     "Change",
     "Comparison",
     "CostEstimate",
+    "FormErrors",
     "GroupResult",
     "Groups",
     "Interval",
@@ -92,7 +93,6 @@ __all__ = [
     "estimate",
     "evaluate",
     "folder_for",
-    "grades_of",
     "grid",
     "grid_size",
     "interval",
@@ -107,6 +107,7 @@ __all__ = [
     "plan",
     "plan_of",
     "put_table",
+    "quality_of",
     "read_answers",
     "read_judged",
     "read_sweep",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from .statistics import Interval, interval, randomisation_p
 Documents = tuple[str, ...]
 Lists = Mapping[str, Documents]  # question id -> ranked documents
 Effect = Literal["", "cut", "order", "more"]
+FORMS = ("keywords", "sentence")  # of questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,14 @@ class StageEffect:
 
 
 @dataclass(frozen=True, slots=True)
+class FormErrors:
+    """The error rate of a rewrite on the questions of one form."""
+
+    questions: int
+    error_rate: float
+
+
+@dataclass(frozen=True, slots=True)
 class RewriteEffect:
     """What one kind of rewrite retrieved, over all questions.
 
@@ -60,6 +69,8 @@ class RewriteEffect:
         error_rate: share of them not judged relevant (RAG-MSR README, Reformulation Error Analysis: the share of
             irrelevant documents a reformulation brings); unjudged documents count as irrelevant.
         unique_relevant: relevant documents that no other query of the question found.
+        forms: "keywords" and "sentence" (`questions.form_of`), where there are such questions -> their error rate: by the
+            README, failures are frequent in keyword questions; empty in files of older versions.
     """
 
     origin: str
@@ -67,6 +78,7 @@ class RewriteEffect:
     retrieved: int
     error_rate: float
     unique_relevant: int
+    forms: Mapping[str, FormErrors] = field(default_factory=dict)
 
 
 def stage_effects(run: RunFolder, label: str, metric: Metric) -> list[StageEffect]:
@@ -148,33 +160,55 @@ def _length(lists: Lists) -> float:
     return float(np.mean([len(documents) for documents in lists.values()]))
 
 
-def rewrite_effects(run: RunFolder, label: str, form: str = "") -> list[RewriteEffect]:
-    """Error rate and unique relevant documents of each kind of query; empty for single-query strategies.
-
-    Args:
-        form: count only "keywords" or "sentence" questions (`questions.form_of`); empty for all.
-    """
-    forms = {question.id: form_of(question.text)[0] for question in run.judged.questions}
+def rewrite_effects(run: RunFolder, label: str) -> list[RewriteEffect]:
+    """Error rates and unique relevant documents of each kind of query; empty for single-query strategies."""
     found: dict[str, list[tuple[Record, StageRanking]]] = {}
     for record in _successful(run, label):
-        if form and forms[record.question] != form:
-            continue
         searched = next((stage for stage in record.stages if stage.kind == "retrieve"), None)
         if searched and len({lane.origin for lane in searched.lanes}) > 1:
             for lane in searched.lanes:
                 found.setdefault(lane.origin, []).append((record, lane))
+    forms = {question.id: form_of(question.text)[0] for question in run.judged.questions}
     effects = []
     for origin, pairs in found.items():
-        retrieved = relevant = unique = 0
-        for record, lane in pairs:
-            grades = run.judged.qrels[record.question]
-            hits = {document for document in lane.documents if grades.get(document, 0) > 0}
-            retrieved += len(lane.documents)
-            relevant += len(hits)
-            unique += len(hits - _found_by_other_queries(record, origin))
-        rate = 1 - relevant / retrieved if retrieved else 0.0
-        effects.append(RewriteEffect(origin, len({r.question for r, _ in pairs}), retrieved, rate, unique))
+        of_form = {
+            form: [(record, lane) for record, lane in pairs if forms[record.question] == form]
+            for form in FORMS
+        }
+        effects.append(
+            RewriteEffect(
+                origin,
+                _questions(pairs),
+                sum(len(lane.documents) for _, lane in pairs),
+                _error_rate(run, pairs),
+                sum(
+                    len(_relevant(run, record, lane) - _found_by_other_queries(record, origin))
+                    for record, lane in pairs
+                ),
+                {
+                    form: FormErrors(_questions(some), _error_rate(run, some))
+                    for form, some in of_form.items()
+                    if some
+                },
+            )
+        )
     return effects
+
+
+def _questions(pairs: Sequence[tuple[Record, StageRanking]]) -> int:
+    return len({record.question for record, _ in pairs})
+
+
+def _error_rate(run: RunFolder, pairs: Sequence[tuple[Record, StageRanking]]) -> float:
+    """The share of the documents found that are not relevant."""
+    retrieved = sum(len(lane.documents) for _, lane in pairs)
+    relevant = sum(len(_relevant(run, record, lane)) for record, lane in pairs)
+    return 1 - relevant / retrieved if retrieved else 0.0
+
+
+def _relevant(run: RunFolder, record: Record, lane: StageRanking) -> set[str]:
+    grades = run.judged.qrels[record.question]
+    return {document for document in lane.documents if grades.get(document, 0) > 0}
 
 
 def _found_by_other_queries(record: Record, origin: str) -> set[str]:

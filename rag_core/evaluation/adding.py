@@ -12,7 +12,7 @@ from ..lab.engines import Engines
 from ..lab.reindexing import reindex
 from ..values.errors import Stopped
 from ..values.settings import Settings
-from ..values.types import Cost, ModelCall
+from ..values.types import ModelCall
 from .cost_estimate import CostEstimate
 from .jobs import Job, Jobs
 
@@ -44,7 +44,7 @@ def start_adding(
             uploads, corpus, settings, engines(), enrich=enrich, subject=subject, progress=progress,
             consent=_consent(job), announce=_announce(job),
         )  # fmt: skip
-        job.report(files=added.files, embedded=added.report.calls if added.report else ())
+        job.report(files=added.files, embedded=added.report.embeddings if added.report else ())
         return settings.home / UPLOADS / corpus
 
     count = f"{len(uploads)} file{'s' if len(uploads) > 1 else ''}"
@@ -74,7 +74,7 @@ def start_reindexing(
             corpus, chunking, settings, engines(), enrich=enrich, progress=progress, consent=_consent(job),
             announce=_announce(job),
         )  # fmt: skip
-        job.report(embedded=report.calls)
+        job.report(embedded=report.embeddings)
         return settings.home / "corpora" / corpus
 
     return jobs.start(f"{corpus} {secrets.token_hex(4)}", "reindex", f"Indexing {corpus} again", task)
@@ -94,8 +94,4 @@ def _consent(job: Job) -> Callable[[Sequence[ModelCall]], None]:
 
 
 def _announce(job: Job) -> Callable[[EnrichmentEstimate], None]:
-    def announce(estimate: EnrichmentEstimate) -> None:
-        cost = Cost(estimate.cost_usd or 0.0, unpriced=estimate.calls if estimate.cost_usd is None else 0)
-        job.ask(CostEstimate({"enrich": estimate.calls} if estimate.calls else {}, cost), "Writing contexts")
-
-    return announce
+    return lambda contexts: job.ask(CostEstimate.of_contexts(contexts), "Writing contexts")

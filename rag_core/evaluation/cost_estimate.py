@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ..data.benchmark import Question
+from ..indexing import EnrichmentEstimate
 from ..pipeline.strategy import Strategy
 from ..prompts.prompt import Template
 from ..runtime.context import Context
@@ -58,6 +59,12 @@ class CostEstimate:
         """The cost of these calls; free ones are left out."""
         billed = [call for call in calls if call.cost_usd != 0]
         return cls(dict(Counter(call.purpose for call in billed)), Cost.of(billed))
+
+    @classmethod
+    def of_contexts(cls, contexts: EnrichmentEstimate) -> CostEstimate:
+        """The cost of writing these contexts."""
+        cost = Cost(contexts.cost_usd or 0.0, unpriced=contexts.calls if contexts.cost_usd is None else 0)
+        return cls({"enrich": contexts.calls} if contexts.cost_usd != 0 else {}, cost)
 
     @property
     def free(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from ..data.answer_set import AnswerSet, answer_file, read_answer_set
@@ -14,8 +15,11 @@ from ..lab.lab import Lab
 from ..lab.opening import open_lab
 from ..values.errors import DataError
 from ..values.settings import Settings
+from ..values.trace import Trace
+from ..values.types import document_ids
 from .cost_estimate import CostEstimate
 from .manifest import BUILTIN_DATA
+from .metrics import parse_metric
 from .run_folder import RunFolder
 
 
@@ -41,19 +45,40 @@ def read_answers(data: str, judged: Benchmark, settings: Settings) -> AnswerSet 
     return read_answer_set(path, judged) if path.is_file() else None
 
 
+def quality_of(trace: Trace, settings: Settings) -> dict[str, float] | None:
+    """Recall, precision, MRR and nDCG of a trace's documents by metric name, cut at the number of its passages.
+
+    None unless it is a built-in question with relevant documents, by its text, asked of the built-in documents.
+
+    Raises:
+        DataError: the built-in questions cannot be read.
+    """
+    grades = grades_of(trace.question, settings) if trace.corpus == BUILTIN else None
+    if grades is None:
+        return None
+    ranked = document_ids(hit.passage for hit in trace.ranking)
+    k = max(len(trace.ranking), 1)
+    metrics = (parse_metric(f"{name}@{k}") for name in ("recall", "precision", "mrr", "ndcg"))
+    return {metric.name: metric(ranked, grades) for metric in metrics}
+
+
 def grades_of(question: str, settings: Settings) -> Mapping[str, int] | None:
     """Document id -> grade for a built-in question with relevant documents; None for any other question.
 
     Raises:
         DataError: the built-in questions cannot be read.
     """
-    text = " ".join(question.split()).casefold()
-    for split in SPLITS:
-        judged = read_builtin(settings.data, split)
-        for one in judged.measured:
-            if one.text.casefold() == text:
-                return judged.qrels[one.id]
-    return None
+    return _builtin_grades(settings.data).get(_key(question))
+
+
+@lru_cache(maxsize=1)  # a page asks at every click, and reading takes a tenth of a second
+def _builtin_grades(data: Path) -> Mapping[str, Mapping[str, int]]:
+    splits = [read_builtin(data, split) for split in SPLITS]
+    return {_key(one.text): judged.qrels[one.id] for judged in splits for one in judged.measured}
+
+
+def _key(question: str) -> str:
+    return " ".join(question.split()).casefold()
 
 
 def open_judged(

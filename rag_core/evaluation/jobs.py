@@ -77,6 +77,13 @@ class Status:
     files: tuple[FileOutcome, ...] = ()
 
     @property
+    def unread(self) -> str:
+        """How many texts the embedding model did not read to their end; empty if it read all."""
+        from ..models.embedding import shortened
+
+        return shortened(self.embedded)
+
+    @property
     def share(self) -> float:
         """The share of steps done, 0 to 1."""
         return min(1.0, self.done / self.total) if self.total else 0.0

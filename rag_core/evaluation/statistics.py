@@ -2,6 +2,7 @@
 
 Each value is one question's score. The questions are a sample, and the inference is to questions like them.
 Results are reproducible: the random numbers have a fixed seed and depend on n alone.
+scipy is imported where it is used: it takes a second, and a single question is judged without it.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri, stdtrit
-from scipy.stats import binomtest
 
 from ..values.message import Message
 
@@ -50,6 +49,8 @@ def wilson(successes: int, n: int) -> Interval | None:
     """A share and its 95 % interval (Wilson 1927, JASA 22, page 209); None for n = 0."""
     if n == 0:
         return None
+    from scipy.stats import binomtest
+
     bounds = binomtest(successes, n).proportion_ci(0.95, "wilson")
     return Interval(successes / n, float(bounds.low), float(bounds.high), n)
 
@@ -79,6 +80,8 @@ def intervals(columns: ArrayLike, level: float = 1 - LEVEL) -> list[Interval]:
     means = values.mean(axis=0)
     if n == 1:
         return [Interval(float(mean), float(mean), float(mean), 1) for mean in means]
+    from scipy.special import ndtr, stdtrit
+
     tail = ndtr(stdtrit(n - 1, (1 - level) / 2) * math.sqrt(n / (n - 1)))
     resampled = np.concatenate([part @ values for part in _float_blocks(_resamples(n))]) / n
     low, high = np.quantile(resampled, [tail, 1 - tail], axis=0)
@@ -146,6 +149,8 @@ def minimum_detectable(differences: ArrayLike, power: float = POWER, level: floa
     values = _finite(differences)
     if len(values) < 2:
         raise ValueError("one difference has no standard deviation")
+    from scipy.special import ndtri
+
     return float((ndtri(1 - level / 2) + ndtri(power)) * values.std(ddof=1) / math.sqrt(len(values)))
 
 

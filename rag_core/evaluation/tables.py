@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..catalog import RECIPES
@@ -12,6 +12,7 @@ from ..values.errors import DataError
 from ..values.notice import NOTICE
 from ..values.unreadable import why_unreadable
 from ..values.visible import visible
+from .ablation import FORMS, RewriteEffect
 from .manifest import Manifest
 from .metrics import parse_metric
 from .results import Groups, MeanScore, Results
@@ -27,7 +28,7 @@ MARKUP = re.compile(r"[\\`*\[\]|~$&#]|<(?=[A-Za-z/!?])|(?<=<)!|(?<!\w)_|_(?!\w)|
 
 
 def markdown(results: Results) -> str:
-    """The tables of a result: all questions, by kind, by language, and the verdicts."""
+    """The tables of a result: all questions, by kind, by language, the rewrites, and the verdicts."""
     names = [name for name in SHOWN if all(name in row.metrics for row in results.strategies.values())]
     names = names or [results.primary]
     headers = [parse_metric(name).title for name in names]
@@ -49,6 +50,8 @@ def markdown(results: Results) -> str:
         for group, members in grouped.items()
         if any(row.comparisons for row in members.values())
     ]
+    if results.rewrites:
+        parts.append(_rewrites(results.rewrites))
     parts.append("\n".join(f"- {_text(pair.verdict)}" for pair in results.comparisons))
     return "\n\n".join(parts)
 
@@ -116,6 +119,36 @@ def _differences_by_group(group: str, members: Groups) -> str:
     ]
     headers = [f"{_code(pair.a)} − {_code(pair.b)}" for pair in pairs]
     return _table([f"difference by {_text(group)} (p corrected)", "n", *headers], rows)
+
+
+def _rewrites(effects: Mapping[str, Sequence[RewriteEffect]]) -> str:
+    """The error rate of every kind of query of a strategy with several, by the form of the question."""
+    rows = [
+        [
+            _code(label),
+            _code(row.origin),
+            f"{row.error_rate:.2f} ({row.questions})",
+            *(
+                f"{row.forms[form].error_rate:.2f} ({row.forms[form].questions})"
+                if form in row.forms
+                else "–"
+                for form in FORMS
+            ),
+            str(row.unique_relevant),
+        ]
+        for label, found in effects.items()
+        for row in found
+    ]
+    heads = ("all", "keywords", "sentences")
+    return _table(
+        [
+            "strategy",
+            "query",
+            *(f"error rate, {head} (questions)" for head in heads),
+            "relevant, unique to it",
+        ],
+        rows,
+    )
 
 
 def _difference(pair: Comparison) -> str:

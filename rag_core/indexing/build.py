@@ -66,6 +66,11 @@ class Report:
         return bool(self.failed) and not (self.added or self.changed or self.unchanged)
 
     @property
+    def embeddings(self) -> tuple[ModelCall, ...]:
+        """The embedding calls for both indexes."""
+        return (*self.calls, *(self.enriched.embeddings if self.enriched else ()))
+
+    @property
     def cost(self) -> Cost:
         """The cost of all calls for both indexes."""
         return Cost.of(self.calls) + (self.enriched.cost if self.enriched else Cost())

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from ..language.analysis import ANALYSER, MAIN_LANGUAGE, query_tokens
+from ..language.analysis import ANALYSER, MAIN_LANGUAGE, query_tokens, tokens
 from ..values.errors import ConfigError, IndexDamaged, IndexOutdated, ProviderError, StorageError
 from ..values.message import Message
 from ..values.profile import Profile
@@ -296,6 +296,26 @@ class CorpusIndex:
         found = zip((self._order[place] for place in places), scores.tolist(), strict=True)
         best = sorted(found, key=lambda hit: (-hit[1], hit[0]))[:k]
         return [Hit(self.passages[identity], score, "bm25") for identity, score in best]
+
+    def differs_from_rank_bm25(self, questions: Sequence[str]) -> list[str]:
+        """The questions whose scores are not those of `rank_bm25.BM25Okapi` on the passages, to the last bit.
+
+        They are compared without their gloss, which adds terms and takes a second to load.
+        """
+        from rank_bm25 import BM25Okapi  # for this check alone
+
+        passages = [tokens(one.indexed_text, one.language) for one in self.passages.values()]
+        okapi, known = BM25Okapi(passages), set().union(*passages)
+        # rank_bm25 does not read n as ñ in a term that no passage has
+        asked = {
+            question: [term for term in query_tokens(question, self._languages) if term in known]
+            for question in questions
+        }
+        return [
+            question
+            for question, terms in asked.items()
+            if not np.array_equal(self._bm25.scores(terms), okapi.get_scores(terms))
+        ]
 
     def reading(self, text: str) -> str:
         """What `lexical` searches for beside a text: its gloss, or the text itself."""

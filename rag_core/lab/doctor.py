@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ..catalog import RECIPES
+from ..data.benchmark import read_builtin
 from ..data.documents import BUILTIN
-from ..indexing import Progress, no_progress
+from ..indexing import CorpusIndex, Progress, no_progress
 from ..models.embedding import LlamaEmbedder
 from ..models.minilm import MINILM
-from ..values.errors import RagError
+from ..values.errors import DataError, RagError
 from ..values.settings import Role, Settings, read_settings
 from .engines import Engines
 from .opening import open_lab
@@ -28,6 +29,7 @@ WORK: Mapping[Role, str] = {
     "enrich": "passage contexts",
 }
 PAGE = 65_536  # bytes; enough for a full disk to refuse
+COMPARED = 10  # questions, evenly spaced
 PROBE = "When should I go to the hospital if I have contractions?"
 
 
@@ -78,6 +80,7 @@ def examine(settings: Settings | None = None, progress: Progress = no_progress) 
         engine = lab.engine
         lines.append(Finding(True, f"embedding model {engine['embedding']}, index {engine['index']}"))
         lines += _unwritable(settings.home)
+        lines.append(_lexical(settings, lab.index))
         lines.append(Finding(None, _gloss(settings, lab.engines.embedder)))
         lines.append(Finding(None, _labels(lab.engines)))
         trace = lab.run(PROBE, "hybrid_rrf")
@@ -109,6 +112,21 @@ def _unwritable(home: Path) -> Iterator[Finding]:
             "indexed, measured or cached",
             "Free disk space or set RAG_HOME to a writable folder.",
         )
+
+
+def _lexical(settings: Settings, index: CorpusIndex) -> Finding:
+    """Whether keyword search gives the scores of rank_bm25."""
+    try:
+        questions = [question.text for question in read_builtin(settings.data, "dev").measured]
+    except DataError as error:
+        return Finding(None, error.message, error.next_step)
+    asked = questions[:: max(len(questions) // COMPARED, 1)][:COMPARED]
+    other = index.differs_from_rank_bm25(asked)
+    by = f"rank_bm25 {version('rank-bm25')} on {len(asked)} questions"
+    if other:
+        remade = f"Delete {settings.home / 'corpora' / BUILTIN} and run `rag doctor` again."
+        return Finding(None, f"keyword search: {len(other)} scored otherwise than by {by}", remade)
+    return Finding(True, f"keyword search: scores equal those of {by} to the last bit")
 
 
 def _gloss(settings: Settings, embedder: LlamaEmbedder) -> str:

@@ -223,6 +223,7 @@ def index_path(
     overlap: int | None = None,
     settings: Settings | None = None,
     progress: Progress = no_progress,
+    consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
 ) -> Report:
     """Index files into a corpus: a file, a folder, or a BEIR folder.
@@ -238,7 +239,8 @@ def index_path(
         languages: ISO 639-1 codes of its documents; by default likewise, or those detected.
         chunk_size: the most word pieces of a passage, 0 for the default; by default as it is.
         overlap: the most word pieces that a passage repeats from the one before it; by default as it is.
-        announce: receives an estimate of the calls to the provider's model before they are made.
+        consent: as for `open_lab`; `announce` likewise, for the contexts that a provider's model writes, when the
+            passages are indexed already.
 
     Raises:
         RagError: the path cannot be used, the index is busy, or the disk is full; nothing is lost.
@@ -251,7 +253,9 @@ def index_path(
     Chunking(chunk_size or 0)
     reading = read_path(path, progress)
     engines = load_engines(settings, lambda what: progress(what, 0, 1))
-    store = CorpusStore(settings.home, corpus, engines.embedder, settings.data / "vectors")
+    store = CorpusStore(
+        settings.home, corpus, engines.embedder, settings.data / "vectors", asking(engines, consent)
+    )
     now = store.chunking
     reading.chunking = Chunking(
         now.size if chunk_size is None else chunk_size, now.overlap if overlap is None else overlap

@@ -2,6 +2,8 @@
 
 A block is opened by a tag whose name says so and closed by its matching tag, whatever the brackets: `<think>`,
 `[THINK]`, `◁think▷`, `<|begin_of_thought|>`. Only such names count: other tags, as `<b>` or `<answer>`, hold the answer.
+At its start, a reply can also have the forms below, which are no tag and its match. Reasoning in plain prose, with
+nothing that marks it, is not recognised.
 """
 
 from __future__ import annotations
@@ -15,19 +17,49 @@ LONGEST_TAG = 100  # characters
 SHOUTED = (
     r"[A-Z_]*(?:THINK|REASON)[A-Z_]*"  # in square brackets, where "[reason]" may be a word of the answer
 )
+UNSIGNED = "assistantfinal"  # begins the answer of gpt-oss where the signs of its channels are left out
+
+
+def _begun(word: str) -> str:
+    """A pattern of a word's beginnings."""
+    return rf"(?:{'|'.join(word[:end] for end in range(len(word), 0, -1))})"
+
 
 _NAME = r"[\w:.-]*(?:think|thought|reason|reflect|analysis|scratchpad)[\w:.-]*"
 _OPEN = re.compile(
     rf"(?:<\|?(?P<name>(?!(?i:end_))(?i:{_NAME}))(?:\s[^<>]*)?\|?>|\[(?P<shouted>{SHOUTED})\]|◁(?P<moon>{_NAME})▷)"
 )
-_CLOSE = re.compile(rf"(?:<\|?(?:/|(?=end_))(?i:{_NAME})\|?>|\[/{SHOUTED}\]|◁/{_NAME}▷)", re.IGNORECASE)
-_PARTLY = re.compile(
-    rf"(?:<[/|]?(?:[a-zA-Z_][^<>]{{0,{LONGEST_TAG}}})?|\[/?[A-Z_]*|◁[^▷]{{0,{LONGEST_TAG}}})\Z"
+_CLOSE = re.compile(
+    rf"(?:<\|?(?:/|(?=end_))(?i:{_NAME})\|?>|\[/{SHOUTED}\]|◁/{_NAME}▷|(?-i:{UNSIGNED}))", re.IGNORECASE
 )
-# two that are no tag and its match: the channels of gpt-oss, and the spare tokens that MedGemma uses
-_HARMONY = re.compile(r"(?=<\|channel\|>)")
-_FINAL = re.compile(r"<\|channel\|>final(?:\s*<\|constrain\|>\w+)?<\|message\|>")
-_SPARE = re.compile(r"<unused94>"), re.compile(r"<unused95>")
+_PARTLY = re.compile(
+    rf"(?:<[/|]?(?:[a-zA-Z_][^<>]{{0,{LONGEST_TAG}}})?|\[/?[A-Z_]*|◁[^▷]{{0,{LONGEST_TAG}}}|{_begun(UNSIGNED)})\Z"
+)
+_BY_FORM = (
+    # the channels of gpt-oss, with their signs and without
+    (
+        re.compile(r"(?=<\|channel\|>)"),
+        re.compile(r"<\|channel\|>final(?:\s*<\|constrain\|>\w+)?<\|message\|>"),
+    ),
+    (re.compile(r'analysis(?=[A-Z"“¿¡])'), re.compile(UNSIGNED)),
+    # the spare tokens that MedGemma uses
+    (re.compile(r"<unused94>"), re.compile(r"<unused95>")),
+    # a fold of Open WebUI or a proxy; other folds are the answer's
+    (
+        re.compile(
+            r"<details(?:\s[^<>]*)?(?:(?<=\s)(?:type|class)=[\"'](?:think|thinking|reasoning)[\"'][^<>]*>"
+            r"|>\s{0,9}<summary(?:\s[^<>]*)?>[^\w<]*(?:thinking|thought|reasoning)(?: process)?"
+            r"(?: for (?:\d|a )[^<]{0,40})?[^\w<]*</summary>)",
+            re.IGNORECASE,
+        ),
+        re.compile(r"</details>", re.IGNORECASE),
+    ),
+)
+_FORM_BEGUN = re.compile(  # at the start of a reply: the next piece tells
+    rf"\s{{0,9}}(?:{_begun('analysis')}|<details(?:\s[^<>]*)?>\s{{0,9}}(?:<(?:s[^<>]{{0,{LONGEST_TAG}}}"
+    rf"(?:>[^<]{{0,{LONGEST_TAG}}}(?:<(?:/[a-z]{{0,7}})?)?)?)?)?)\Z",
+    re.IGNORECASE,
+)
 
 
 class WithoutReasoning:
@@ -87,7 +119,7 @@ class WithoutReasoning:
                 said += self._text(self._held[:start])
                 self._held = self._held[end:]
                 continue
-            if self._begun and not last:
+            if not last and (self._begun or (self._at_start and _FORM_BEGUN.match(self._held))):
                 break
             partly = None if last else _PARTLY.search(self._held)
             cut = partly.start() if partly else len(self._held)
@@ -110,7 +142,7 @@ def _opening(text: str, *, at_start: bool) -> tuple[int, int, re.Pattern[str]] |
     """The first opening tag: where it starts and ends, and what closes it."""
     if at_start:
         start = len(text) - len(text.lstrip())
-        for opened, closes in ((_HARMONY, _FINAL), _SPARE):
+        for opened, closes in _BY_FORM:
             if found := opened.match(text, start):
                 return found.start(), found.end(), closes
     found = _OPEN.search(text)

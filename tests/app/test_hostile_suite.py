@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 from helpers.behaviours import Reply
-from helpers.hostile_suite import ASKED, NOTHING_HELD, QUESTIONS, REPLIES, structure, write_documents
+from helpers.hostile_suite import ASKED, NOTHING_HELD, QUESTIONS, REPLIES, SHOWN, structure, write_documents
 from helpers.in_process import ask, html, text
 from helpers.openai_server import TEMPLATES, OpenAIServer, Request, role_of, serve, template_of
 from helpers.source_files import without_corpus
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.engine import engine
 from rag_core.language.questions import check_question
 from rag_core.values.orders import GIVES_ORDERS
 from rag_core.values.profile import Profile
@@ -82,13 +83,21 @@ def passages_in_columns(shown: str) -> list[int]:
     return [count for count in columns if count]
 
 
-def test_no_hostile_question_changes_a_prompt(hostile: AppTest, provider: OpenAIServer) -> None:
-    hostile.query_params["s"] = ["simple_semantic"]
-    hostile.run()
+@pytest.mark.usefixtures("hostile")
+def test_no_hostile_question_changes_a_prompt(provider: OpenAIServer) -> None:
+    lab = engine().wait()
     for question in (HARMLESS, *ASKED):
         provider.requests.clear()
-        ask(hostile, question)
-        shown = html(hostile)
+        (trace,) = lab.compare(check_question(question), ["simple_semantic"])
+        assert assert_sound(provider.requests) == [len(trace.ranking)], question
+
+
+def test_a_hostile_question_is_shown_as_it_was_typed(hostile: AppTest, provider: OpenAIServer) -> None:
+    hostile.query_params["s"] = ["simple_semantic"]
+    hostile.run()
+    for question in SHOWN:
+        provider.requests.clear()
+        shown = html(ask(hostile, question))
         asked = " ".join(visible(check_question(question)).split())
         assert f"Results for: {asked}" in text(shown)
         assert sorted(assert_sound(provider.requests)) == sorted(passages_in_columns(shown)), question

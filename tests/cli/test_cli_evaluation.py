@@ -323,7 +323,7 @@ def test_ctrl_c_ends_indexing_while_the_server_is_silent(
     monkeypatch.setenv("RAG_LLM", "openai")
     monkeypatch.setenv("RAG_EMBEDDING", embedding)
     monkeypatch.setenv("RAG_TIMEOUT", "3600")
-    ran = rag("index", str(beir), "--corpus", "silent", *options)
+    ran = rag("index", str(beir), "--corpus", "silent", "--yes", *options)
     assert ran.code == 130
     assert "Traceback" not in ran.err
     assert server.gone.wait(SECONDS), "the connection is cut, not left to its timeout"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -341,6 +342,7 @@ def test_doctor_says_which_engines_answer(ready: Path, rag: Rag) -> None:
     assert report["engine"]["embedding"] == "all-MiniLM-L6-v2"
     assert {"python", "chromadb", "streamlit"} <= set(report["versions"])
     assert not [line for line in report["findings"] if line["ok"] is False]
+    assert "equal those of rank_bm25 0.2.2 on 10 questions to the last bit" in ran.out
     assert "no language model" in rag("doctor").out
 
 
@@ -399,11 +401,24 @@ def test_a_judged_question_shows_its_metrics_with_details(ready: Path, rag: Rag,
     shown = " ".join(ran.out.split())
     assert f"Recall@5 {len(relevant) / all_relevant:.3f}, Precision@5 {len(relevant) / 5:.3f}" in shown
     assert f"MRR@5 {1 / relevant[0] if relevant else 0:.3f}, nDCG@5 " in shown
-    for plain in (
-        rag("query", question.text, "--strategy", "bm25"),
-        rag("query", f"{question.text} Please?", "--strategy", "bm25", "--show-details"),
-    ):
-        assert "Recall@5" not in plain.out
+    assert "Recall@5" not in rag("query", question.text, "--strategy", "bm25").out
+    (quality,) = {
+        json.dumps(one["quality"])
+        for one in (
+            rag("query", question.text, "--strategy", "bm25", "--json").json,
+            rag("compare", question.text, "--strategies", "bm25", "--json").json["traces"][0],
+        )
+    }
+    values = json.loads(quality)
+    assert list(values) == ["recall@5", "precision@5", "mrr@5", "ndcg@5"]
+    assert values["recall@5"] == len(relevant) / all_relevant
+
+
+def test_a_question_without_judgements_says_so_with_details(ready: Path, rag: Rag) -> None:
+    command = ("query", QUESTION, "--strategy", "bm25")
+    assert "metrics: none, because this is not one of" in rag(*command, "--show-details").out
+    assert "metrics:" not in rag(*command).out
+    assert "quality" not in rag(*command, "--json").json
 
 
 def test_a_broken_file_leaves_no_line_of_a_library(

@@ -180,9 +180,17 @@ def test_text_is_read_in_the_encodings_of_office_programs(tmp_path: Path, encodi
     assert "Presión – 38 °C, “reposo”" in text
 
 
-@pytest.mark.parametrize("encoding", ["mac-roman", "cp850", "cp437", "cp1251"])
-def test_text_in_another_encoding_is_refused_and_not_misread(tmp_path: Path, encoding: str) -> None:
-    said = "Доза: по пять раз" if encoding == "cp1251" else "La señora está en la habitación."
+@pytest.mark.parametrize(
+    ("encoding", "said"),
+    [
+        *((name, "La señora está en la habitación.") for name in ("mac-roman", "cp850", "cp437")),
+        *((name, "Call us above 38 °C.") for name in ("mac-roman", "cp850", "cp437")),
+        ("cp1251", "Доза: по пять раз"),
+    ],
+)
+def test_text_in_another_encoding_is_refused_and_not_misread(
+    tmp_path: Path, encoding: str, said: str
+) -> None:
     reading = read_path(write(tmp_path, {"t.txt": said.encode(encoding)}), trusted=True)
     reason = "its encoding is none of UTF-8, UTF-16 and Windows-1252; save it as UTF-8"
     assert failures(reading) == {"t.txt": reason}

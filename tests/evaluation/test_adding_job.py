@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.behaviours import Reply, Status
 from helpers.openai_server import serve
 from pydantic import SecretStr
 
@@ -87,6 +88,28 @@ def test_a_stopped_job_adds_nothing(lab: Lab, settings: Settings) -> None:
     assert job.status.phase == "stopped"
     assert corpus_names(settings.home) == ["obstetrics"]
     assert UploadFolder(settings.home, "ward").names == []
+
+
+def test_texts_that_the_embedding_model_does_not_read_to_their_end_are_counted(
+    lab: Lab, settings: Settings
+) -> None:
+    long = Upload("long.txt", b"dogs bark " * 90)
+    with serve() as server:
+        server.choose = lambda body: (
+            Status(400, "maximum context length")
+            if any(len(text.split()) > 100 for text in body["input"])
+            else Reply()
+        )
+        local = settings.model_copy(
+            update={"embedding": "openai:my-local-model", "openai_base_url": server.url}
+        )
+        engines = dataclasses.replace(lab.engines, embedder=load_embedder(local, lab.engines.prices))
+        job = ev.start_adding(ev.Jobs(), lambda: engines, local, [VISITS, long], "ward")
+        until_asked(job)
+        job.agree(job.status.bill)
+        assert job.wait(SOON)
+    assert job.status.phase == "done", job.status
+    assert job.status.unread.startswith("1 of 2 texts were longer than the model reads")
 
 
 @pytest.mark.parametrize("agreed", [True, False])

@@ -34,7 +34,10 @@ def alias_bomb(levels: int = 9) -> str:
 def zip_bomb(part: str, megabytes: int) -> bytes:
     """An archive of one part of spaces, which shrink a thousandfold."""
     content = BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive, archive.open(part, "w") as file:
+    with (
+        zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open(part, "w") as file,
+    ):
         for _ in range(megabytes):
             file.write(b" " * 1_000_000)
     return content.getvalue()

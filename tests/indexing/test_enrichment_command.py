@@ -46,6 +46,17 @@ def server() -> OpenAIServer:
 
 
 class TestCommand:
+    def test_the_flags_of_contextual_search_a_corpus_without_contexts_as_it_is(
+        self, notes: Path, rag: Rag
+    ) -> None:
+        rag("index", str(notes), "--corpus", "tides")
+        query = ("query", "How often does the sea rise?", "--corpus", "tides", "--json")
+        ran = rag(*query, "--search-type", "vector")
+        assert ran.json["controls"]["enriched"] is False
+        assert "has no passage contexts" in ran.err
+        assert rag(*query, "--search-type", "vector", "--set", "enriched=true").code == 1
+        assert rag(*query, "--strategy", "contextual").code == 1
+
     def test_enrich_makes_both_indexes_and_a_later_plain_run_keeps_both_current(
         self, notes: Path, rag: Rag
     ) -> None:
@@ -75,7 +86,7 @@ class TestCommand:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("RAG_REWRITER_MODEL", "gpt-4o")
         server.script += [Reply("On the sea and the moon.", usage=(1000, 200))] * 2
-        ran = rag("index", str(notes), "--corpus", "tides", "--enrich")
+        ran = rag("index", str(notes), "--corpus", "tides", "--enrich", "--yes")
         assert ran.code == 0
         assert "Contexts by gpt-4o: 2 calls, about" in ran.err
         # gpt-4o: 2.50 and 10 dollars a million; twice 1000 in and 200 out = 0.0090
@@ -85,6 +96,23 @@ class TestCommand:
         assert "rag index PATH --corpus tides --enrich" in later.out
         assert len(server.requests) == 2
 
+    def test_nothing_is_paid_without_consent(
+        self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        asked = ("index", str(notes), "--corpus", "tides", "--enrich")
+        ran = rag(*asked)
+        assert ran.code == 1
+        assert "documents are indexed. Writing their contexts would cost at most about $" in ran.err
+        assert "Add --yes" in ran.err
+        assert rag(*asked[:-1], "--json").json["unchanged"] == ["moon.md", "tides.md"]
+        monkeypatch.setenv("RAG_EMBEDDING", "openai:text-embedding-3-small")
+        ran = rag(*asked)
+        assert ran.code == 1
+        assert "Embedding the documents would cost at most about $" in ran.err
+        assert server.requests == []
+
     def test_another_prompt_is_what_is_sent_and_writes_every_context_again(
         self, notes: Path, rag: Rag, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
@@ -93,7 +121,7 @@ class TestCommand:
         server.choose = lambda body: Reply("On the sea and the moon.")
         mine = tmp_path / "mine.txt"
         mine.write_text("Place this in {title}: {passage}\n")
-        asked = ("index", str(notes), "--corpus", "tides", "--enrich", "--json")
+        asked = ("index", str(notes), "--corpus", "tides", "--enrich", "--json", "--yes")
         usual = rag(*asked).json["enriched"]["enricher"]
         assert usual.endswith("/enrich")
         server.requests.clear()
@@ -115,7 +143,7 @@ class TestCommand:
         server.choose = lambda body: Reply("On the sea and the moon.")
         mine = tmp_path / "mine.txt"
         mine.write_text("Place this in {title}: {passage}\n")
-        asked = ("index", str(notes), "--corpus", "tides", "--enrich", "--json")
+        asked = ("index", str(notes), "--corpus", "tides", "--enrich", "--json", "--yes")
         first = rag(*asked, "--context-prompt", str(mine)).json
         assert first["notes"] == []
         mine.unlink()
@@ -156,7 +184,7 @@ class TestCommand:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("RAG_REWRITER_MODEL", "gpt-4o")
         server.script += [Status(401)] * 2
-        ran = rag("index", str(notes), "--corpus", "tides", "--enrich")
+        ran = rag("index", str(notes), "--corpus", "tides", "--enrich", "--yes")
         assert ran.code == 0
         assert "failed contexts: 2 of 2 passages have no context and stay plain" in ran.out
         assert "run the same command again" in ran.out

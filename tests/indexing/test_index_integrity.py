@@ -8,6 +8,7 @@ import pytest
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.indexing import CorpusStore, SourceFiles
+from rag_core.indexing.bm25 import Bm25Index
 from rag_core.indexing.chroma import chroma_client
 from rag_core.values.errors import IndexDamaged
 
@@ -48,3 +49,10 @@ def test_an_index_that_another_model_made_is_rebuilt_and_not_searched(store, ind
         again.open()
     again.update(SourceFiles("test", list(DOCUMENTS)))
     assert again.open().manifest.embedding == "words-1"
+
+
+def test_statistics_of_other_passages_score_otherwise_than_rank_bm25(index):
+    questions = ["When do cats purr?", "Do zebras swim?"]
+    assert index.differs_from_rank_bm25(questions) == []
+    index._bm25 = Bm25Index.fit([["cat"], *([["dog", "purr"]] * 9)][: len(index.passages)])
+    assert questions[0] in index.differs_from_rank_bm25(questions)

@@ -40,7 +40,20 @@ TAGS = {
         "<|channel|>analysis<|message|>",
         "<|end|><|start|>assistant<|channel|>final<|message|>",
     ),
+    "of gpt-oss without its signs": ("analysis", "assistantfinal"),
+    "of gpt-oss without its signs, several": ("analysisWe need to look.assistantanalysis", "assistantfinal"),
+    "of Open WebUI": (
+        '<details type="reasoning" done="true" duration="3">\n<summary>Thought for 3 seconds</summary>\n> ',
+        "\n</details>",
+    ),
+    "a fold": ("<details>\n<summary>Thinking…</summary>\n\n", "\n\n</details>"),
+    "a fold with a sign": ("<details open><summary>💭 Thought process</summary>", "</details>"),
+    "two folds": (
+        "<details><summary>Thinking...</summary>First.</details>\n<details class='thinking'>",
+        "</details>",
+    ),
     "not opened": ("", "</think>"),
+    "not opened, without signs": ("analysis ", "assistantfinal"),
     "two blocks": ("<think>First.</think>\n<think>", "</think>"),
     "nested": ("<think><think>", "</think></think>"),
 }
@@ -63,21 +76,27 @@ def thinking(tags: tuple[str, str], thought: str = THOUGHT):
     return choose
 
 
+def left_of(said: str, size: int) -> str:
+    """What is left of a reply that arrives in pieces of this size."""
+    taken, text = WithoutReasoning(), ""
+    pieces = [said[start : start + size] for start in range(0, len(said), size)]
+    for piece in [*(taken.take(one) for one in pieces), taken.take("", last=True)]:
+        text = piece if isinstance(piece, Restart) else text + piece
+    return text
+
+
 class TestReasoningInsideTheContent:
     def test_no_role_of_a_strategy_reads_it(self, base, animals):
         """Rewrites, judge and answer: the same as of a model that does not think aloud."""
         chosen = ("rag_msr", {"theta": 0})
         plain = animals.run(QUESTION, chosen)
         assert plain.answer.text == "Cats and dogs can live in one house [1]."
-        for kind, tags in TAGS.items():
-            base.choose = thinking(tags)
-            trace = animals.run(QUESTION, chosen)
-            assert trace.answer.text == plain.answer.text, kind
-            assert [one.text for one in trace.final.queries] == [one.text for one in plain.final.queries], (
-                kind
-            )
-            assert [hit.score for hit in trace.ranking] == [hit.score for hit in plain.ranking], kind
-            assert trace.warnings == plain.warnings, kind
+        base.choose = thinking(TAGS["think"])
+        trace = animals.run(QUESTION, chosen)
+        assert trace.answer.text == plain.answer.text
+        assert [one.text for one in trace.final.queries] == [one.text for one in plain.final.queries]
+        assert [hit.score for hit in trace.ranking] == [hit.score for hit in plain.ranking]
+        assert trace.warnings == plain.warnings
 
     def test_nor_does_hyde_nor_the_judge_of_answers_nor_enrichment(
         self, base, animals, llm, prices, tmp_path
@@ -135,6 +154,12 @@ class TestReasoningInsideTheContent:
         last = max(place for place, one in enumerate(events) if one.restart)
         assert "".join(one.text for one in events[last:]) == "Cats purr [1]."
 
+    @for_each("size", [1, 2, 7, 1000])
+    @for_each("tags", TAGS.values(), ids=TAGS)
+    def test_every_kind_is_taken_off_wherever_the_pieces_end(self, tags, size):
+        assert left_of(f"{tags[0]}{THOUGHT}{tags[1]} Cats purr.", size) == "Cats purr."
+
+    @for_each("size", [1, 2, 7, 1000])
     @for_each(
         "text",
         [
@@ -143,23 +168,29 @@ class TestReasoningInsideTheContent:
             "[Reasoning] is a word here, as is [THINK] later.",
             "< 5 weeks: rest. <think of it",
             "Rising pressure (<90) or [1] and <|x|> stay.",
+            "analysis of the urine finds protein [1].",
+            "Analysis: the assistant finally rests; an assistant",
+            "Analysis\n\nCats purr.",
+            "analysis",
+            "analysis: “Cats purr”",
+            "<details><summary>Doses by weight</summary>See [1].</details>",
+            "<details>\n<summary>Thinking about a second baby?</summary>\nWait a year [1].</details>",
+            "<details><summary>Thought for the night</summary>Rest.</details>",
+            '<details class="reasons">Cats purr [1].</details>',
+            "Cats purr. <details><summary>Thinking…</summary>is a title here.</details>",
+            "<details> is a tag",
+            "<details><summary>Thinking",
         ],
     )
-    def test_other_tags_hold_the_answer(self, base, llm, text):
-        base.script.append(Reply(text))
-        assert "".join(ask(llm)[0]) == text
+    def test_anything_else_is_the_answer(self, text, size):
+        assert left_of(text, size) == text
 
     @for_each(
-        ("said", "left"),
-        [(tags[0] + THOUGHT + tags[1] + " Cats purr.", "Cats purr.") for tags in TAGS.values()],
+        "cut", ["analysisThe cats come first", "<details><summary>Thinking…</summary>\nCats", "<think>Cats"]
     )
-    def test_it_makes_no_difference_where_the_pieces_end(self, said, left):
-        for size in (1, 2, 7, len(said)):
-            taken, text = WithoutReasoning(), ""
-            for start in range(0, len(said), size):
-                piece = taken.take(said[start : start + size])
-                text = piece if isinstance(piece, Restart) else text + piece
-            assert text + taken.take("", last=True) == left
+    def test_one_that_was_cut_off_is_no_answer(self, cut):
+        taken = WithoutReasoning()
+        assert (taken.take(cut) + taken.take("", last=True), taken.inside) == ("", True)
 
     def test_a_block_after_the_answer_is_taken_off_too(self, base, llm):
         base.script.append(Reply("Cats purr [1]. <reflection>Was that right?</reflection>"))

@@ -106,7 +106,8 @@ class TestQuoting:
     def test_it_stops_when_it_is_told_to(self, engine):
         prompt = ANSWER.fill(question=QUESTION, sources=Sources([hit("a", NEAR), hit("b", LEFT)]))
         llm = OfflineLlm(engine, PriceList({}))
-        assert [piece for piece in llm.stream(prompt, lambda: True) if isinstance(piece, str)] == ["**Alpha"]
+        (piece,) = [piece for piece in llm.stream(prompt, lambda: True) if isinstance(piece, str)]
+        assert piece == "**Alph"  # a last "a" waits for what follows: it could begin "assistantfinal"
 
 
 class TestBehindLlamaIndex:

@@ -159,7 +159,10 @@ def commanded(full: Services, monkeypatch: pytest.MonkeyPatch) -> list:
         services, run = replace(full, engine={"llm": "told"}), Run(stop=stop)
         return [one.run(question, services, run) for one in strategies]
 
-    monkeypatch.setattr("rag_core.cli.app._lab", lambda corpus, asked: SimpleNamespace(compare=compare))
+    monkeypatch.setattr(
+        "rag_core.cli.app._lab",
+        lambda corpus, asked: SimpleNamespace(compare=compare, enriched=full.enriched),
+    )
     return built
 
 
@@ -183,6 +186,20 @@ def test_the_flags_of_seed_003(rag, commanded: list, flags: list[str], values: d
     (built,) = commanded
     assert built == build(("contextual", values))
     assert ran.json["strategy"] == "contextual"
+
+
+def test_a_plain_query_is_hybrid_search_and_any_flag_makes_it_contextual(rag, commanded: list):
+    assert rag("query", QUESTION, "--json").json["strategy"] == "hybrid_rrf"
+    assert commanded == [build("hybrid_rrf")]
+    help_text = " ".join(rag("query", "--help").out.replace("│", " ").split())
+    assert "A plain query runs hybrid_rrf." in help_text
+
+
+def test_a_weight_that_one_search_does_not_use_is_named(rag, commanded: list):
+    alone = rag("query", QUESTION, "--search-type", "bm25", "--vector-weight", "0.7", "--json")
+    assert alone.code == 0
+    assert "vector_weight has no effect" in alone.err
+    assert rag("query", QUESTION, "--search-type", "hybrid", "--vector-weight", "0.7", "--json").err == ""
 
 
 def test_show_details_prints_every_stage_with_its_time(rag, commanded: list):
@@ -289,6 +306,45 @@ def test_the_four_methods_of_rag_msr_are_shown_with_its_figures_and_measured_bot
             score = results.strategies[label].metrics[metric]
             assert score is not None
             assert f"{score.mean:.3f}" in row
+
+
+def test_the_order_of_the_four_methods_is_told_as_published_and_as_measured():
+    results = claims.measured()
+    shown = claims.order(results)
+    assert "Origin RAG-MSR &gt; Raw Retrieval &gt; Reformulation Retrieval &gt; Reranking Retrieval" in shown
+    scores = {
+        name: results.strategies[label].metrics["ndcg@10"].mean
+        for label, (name, _) in claims.ABLATION.items()
+    }
+    assert " &gt; ".join(sorted(scores, key=scores.__getitem__, reverse=True)) in shown
+    assert "not reproduced with the offline engine" in shown
+    as_published = results.model_copy(
+        update={
+            "strategies": {
+                label: results.strategies[label].model_copy(
+                    update={
+                        "metrics": dict.fromkeys(("ndcg@10", "seed_ndcg@10"), SimpleNamespace(mean=figure))
+                    }
+                )
+                for label, (_, figure) in claims.ABLATION.items()
+            }
+        }
+    )
+    assert "not reproduced" not in claims.order(as_published)
+
+
+def test_the_time_and_cost_of_multi_query_stand_beside_what_was_measured():
+    results = claims.measured()
+    row = results.strategies["multi_query"]
+    writing, searching, answering, total = claims.spent(results).split("<tbody>")[1].split("</tr>")[:4]
+    assert "2–3 s" in writing
+    assert f"{1000 * row.stage_seconds['1 Rewrite']:.1f} ms" in writing
+    others = [taken for stage, taken in row.stage_seconds.items() if stage != "1 Rewrite"]
+    assert sum(others) == pytest.approx(row.seconds_per_query - row.stage_seconds["1 Rewrite"], rel=0.01)
+    assert f"{1000 * (row.seconds_per_query - row.stage_seconds['1 Rewrite']):.1f} ms" in searching
+    assert answering.count("not measured") == 2
+    assert "$0.004–0.008" in total
+    assert total.endswith("<td>$0</td>")  # the offline engine is free
 
 
 def test_a_beir_folder_is_measured_by_ndcg_at_1_3_5_and_10(tmp_path: Path):

@@ -1,6 +1,6 @@
 """Where a table's header is, and what its columns are called.
 
-A header is a guess: what the first rows are is told by how many cells they fill and by how they differ from the rows below.
+This is a guess, from how many cells the first rows fill and how they differ from the rows below.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-LOOK = 50  # rows at the beginning of a table from which its header is told
+LOOK = 50  # rows at the beginning of a table that are searched for its header
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _SENTENCE = re.compile(r".*\S\s.*[.!]", re.DOTALL)
 
@@ -21,8 +21,8 @@ class Header(NamedTuple):
     """The header of a table.
 
     Args:
-        above: how many rows stand above it.
-        names: of the columns, each different; empty if the table has no header.
+        above: the number of rows above it.
+        names: of the columns, all different; empty if the table has no header.
         below: the number of the first row below it.
     """
 
@@ -35,7 +35,7 @@ def find_header(rows: Sequence[Cells], *, grouped: bool = False) -> Header:
     """The header of the table that begins with these rows.
 
     Args:
-        grouped: whether the first row that fills several cells has a name that stands over several columns.
+        grouped: whether a cell of the first row with several filled cells spans several columns.
     """
     start = _start(rows)
     first, *rest = rows[start:] or [[]]
@@ -54,7 +54,7 @@ def _filled(row: Cells) -> int:
 
 
 def _start(rows: Sequence[Cells]) -> int:
-    """The first row below titles and remarks: these fill one cell, or are few, narrower than a table and a blank line apart."""
+    """The first row below titles and remarks: rows with one filled cell, or a narrower block above a blank line."""
     widths = [_filled(row) for row in rows]
     widest = max(widths, default=0)
     start = next((place for place, width in enumerate(widths) if width > (widest > 1)), 0)
@@ -64,16 +64,15 @@ def _start(rows: Sequence[Cells]) -> int:
 
 
 def _has_second_level(first: Cells, below: Sequence[Cells], *, grouped: bool) -> bool:
-    """Whether the row under the first is a part of the header: names under a name that stands over several columns."""
+    """Whether the second row belongs to the header: names below a name that spans several columns."""
     second, third = below[:2]
     named = [place for place, cell in enumerate(first) if cell]
     open_ = [place for place in range(len(second)) if second[place] and not _at(first, place)]
     if not named or not any(place > named[0] for place in open_) or any(map(_kind, second)):
         return False
     corner = not first[0] and bool(second[0])  # the name of the first column is on the second line
-    tall = (
-        bool(first[0]) and not second[0] and _filled(third) > _filled(second)
-    )  # or reaches from the first to it
+    # or that name spans both lines
+    tall = bool(first[0]) and not second[0] and _filled(third) > _filled(second)
     return grouped or corner or tall
 
 
@@ -87,7 +86,7 @@ def _joined(first: Cells, second: Cells) -> list[str]:
 
 
 def _numbered(names: Cells) -> list[str]:
-    """Names of which none is empty or repeated."""
+    """The names, with a number for those that are empty or repeated."""
     plain = [name.strip() for name in names]
     taken: set[str] = set()
     given = {name.lower() for name in plain}
@@ -104,9 +103,11 @@ def _numbered(names: Cells) -> list[str]:
 
 
 def _is_data(first: Cells, below: Sequence[Cells]) -> bool:
-    """Whether the first row is like those below it in some columns, and unlike them in none: then it is no header."""
+    """Whether the first row is data: its cells look like those below them in some columns, and differ in none."""
     numbers = [int(cell) for cell in first if cell.isdecimal() and len(cell) < 9]
-    if len(numbers) > 2 and numbers == [*range(numbers[0], numbers[0] + len(numbers))]:  # days or weeks
+    if len(numbers) > 2 and numbers == [
+        *range(numbers[0], numbers[0] + len(numbers))
+    ]:  # the header counts days or weeks
         return False
     like = unlike = 0
     for place, cell in enumerate(first):
@@ -120,7 +121,7 @@ def _is_data(first: Cells, below: Sequence[Cells]) -> bool:
 
 
 def _kind(cell: str) -> str:
-    """What a cell looks like, if it does not look like a name: "3 mg" as "0 mg", a question, a sentence."""
+    """What a cell looks like: a year, a question, a sentence, or a figure ("3 mg" as "0 mg"); empty for a name."""
     if _YEAR.fullmatch(cell):
         return "year"
     if cell.endswith("?"):

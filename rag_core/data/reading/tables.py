@@ -16,11 +16,11 @@ from ..hidden import reported
 from ..limits import MAX_TITLE
 from .headers import LOOK, find_header
 
-_OURS = ("id", "title", "language", "text")  # columns that say what a document is
+_OURS = ("id", "title", "language", "text")  # columns that are fields of a document
 _SEP = re.compile(r'"?sep=(.)"?\n', re.IGNORECASE)
-_SAMPLE = 1_000_000  # characters from which a delimiter is told
+_SAMPLE = 1_000_000  # characters in which the delimiter is looked for
 _NO_ROWS = "no rows below the header"
-_LONGEST_ABOVE = 200  # characters above a table that fit in the titles of its rows
+_LONGEST_ABOVE = 200  # characters of a heading above a table that go into the titles of its rows
 
 
 @dataclass(slots=True)
@@ -28,11 +28,11 @@ class Row:
     """A row of a table.
 
     Args:
-        cells: what stands in it.
-        covered: what a merged cell shows in others of this row: column from 0 -> text.
-        reports: what in it is not read, and why.
-        hidden: whether all of it is.
-        grouped: whether a cell of it stands over several columns.
+        cells: their texts.
+        covered: the text of a merged cell for the other columns it covers: column from 0 -> text.
+        reports: what in the row is not read, and why.
+        hidden: whether the whole row is hidden.
+        grouped: whether a cell of it spans several columns.
     """
 
     cells: list[str]
@@ -43,7 +43,7 @@ class Row:
 
 
 def csv_documents(table: str, stem: str, name: str) -> Iterator[Document]:
-    """One document per row: its `text` column and what has no other use, or all columns, as "name: value" lines."""
+    """One document per row: its `text` column, if there is one, and the other columns as "name: value" lines."""
     said = _SEP.match(table)
     table = table[said.end() :] if said else table
     lines = csv.reader(io.StringIO(table), delimiter=said[1] if said else _delimiter(table))
@@ -52,10 +52,10 @@ def csv_documents(table: str, stem: str, name: str) -> Iterator[Document]:
 
 
 def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Document | str]:
-    """The documents of a table, and reports of what is in none of them.
+    """The documents of a table, and reports of what is left out.
 
     Args:
-        stem: what a row without a title is called after, if nothing stands above the table.
+        stem: the title of rows without one, if there is nothing above the table.
         name: the beginning of the documents' ids.
     """
     rows = iter(rows)
@@ -92,7 +92,7 @@ def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Documen
 
 
 def with_reports(pieces: Iterable[Document | str], name: str) -> Iterator[Document]:
-    """Documents, each with the reports that stand before it; the last also with those behind it."""
+    """The documents, each with the reports before it; the last also with those after it."""
     held: Document | None = None
     waiting: list[str] = []
     try:
@@ -104,7 +104,7 @@ def with_reports(pieces: Iterable[Document | str], name: str) -> Iterator[Docume
                 yield held
             held = replace(piece, hidden=reported((*waiting, *piece.hidden)))
             waiting = []
-    except DataError:  # of one row; those above it are good
+    except DataError:  # in one row; the rows above it are good
         if held:
             yield held
         raise
@@ -118,7 +118,7 @@ def _document(row: Row, names: Sequence[str], title: str) -> Document:
     """A row as a document; its id is empty if the row has none."""
     cells = dict(enumerate(row.cells))
     across = row.grouped and not row.covered and sum(map(bool, row.cells)) == 1
-    if not across:  # a line across the table belongs to no column
+    if not across:  # a line across the whole table belongs to no column
         cells |= row.covered
     filled = [
         (names[at] if at < len(names) else f"column {at + 1}", cell)
@@ -151,10 +151,12 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _delimiter(table: str) -> str:
-    """The sign that cuts most rows into equally many columns; one that is in no table if none cuts most of them."""
+    """The delimiter that splits most rows into the same number of columns; one that no table has if none does."""
     best, sign = (0, 0), "\x1f"
     sample = table[:_SAMPLE]
-    if sample.partition("\n")[0].strip().strip('"').lower() == "text":  # the one column, and commas in it
+    if (
+        sample.partition("\n")[0].strip().strip('"').lower() == "text"
+    ):  # a single column, whose commas are text
         return sign
     for each in ",;\t|":
         widths = [len(row) for row in islice(csv.reader(io.StringIO(sample), delimiter=each), LOOK) if row]
