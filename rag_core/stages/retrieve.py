@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -108,19 +108,24 @@ class Retrieve(Stage):
     """Runs every query on every retriever, in parallel; one ranking each.
 
     Args:
-        deduplicate: passages of equal text are one candidate (`one_per_text`), and a search of an index goes deeper
-            for as many different ones as it was asked for.
+        deduplicate: passages of equal text are one candidate (`one_per_text`), so that a search that finds copies
+            gives fewer than it was asked for.
 
     Example:
         >>> from rag_core.testing import sample_context
         >>> after = Retrieve((Bm25(k=5), Dense(k=3)))(State.start("stable"), sample_context())
-        >>> [(ranking.retriever, len(ranking)) for ranking in after.rankings]
-        [('bm25', 2), ('dense', 3)]
+        >>> [(ranking.retriever, len(ranking)) for ranking in after.rankings]  # each found an equal text as well
+        [('bm25', 2), ('dense', 2)]
     """
 
     retrievers: tuple[Retriever, ...]
     deduplicate: bool = True
     kind: ClassVar[str] = "retrieve"
+
+    def __repr__(self) -> str:
+        # results stored before equal texts were one have the fingerprint without it
+        apart = "" if self.deduplicate else ", deduplicate=False"
+        return f"Retrieve(retrievers={self.retrievers}{apart})"
 
     @property
     def name(self) -> str:
@@ -152,35 +157,31 @@ class Retrieve(Stage):
         return replace(before, content="a ranking" if one else "rankings", scales=scales)
 
     def __call__(self, state: State, ctx: Context) -> State:
-        def search(one: tuple[Query, Retriever, str]) -> tuple[Sequence[Hit], float, float]:
-            query, retriever, _ = one
+        def search(one: tuple[Query, Retriever, str]) -> Ranking:
+            query, retriever, name = one
             ctx.run.check_stop()
             started = ctx.run.elapsed()
-            hits = retriever.search(query, ctx)
-            if self.deduplicate and isinstance(retriever, Dense | Bm25):
-                wanted = k = retriever.k
-                while len(hits) == k and len({hit.passage.text for hit in hits}) < wanted:
-                    k *= 2
-                    hits = replace(retriever, k=k).search(query, ctx)
-            return hits, ctx.run.elapsed() - started, started
+            hits = tuple(retriever.search(query, ctx))
+            return Ranking(query, hits, name, ctx.run.elapsed() - started, started)
 
         named = list(zip(self.retrievers, self.names, strict=True))
         searches = [(query, retriever, name) for query in state.queries for retriever, name in named]
         # those that wait for an embedding begin first; the others run meanwhile
         order = sorted(range(len(searches)), key=lambda place: not searches[place][1].waits)
         found = dict(zip(order, ctx.map(search, [searches[place] for place in order]), strict=True))
-        lists = [found[place][0] for place in range(len(searches))]
-        rankings = []
-        for place, hits in enumerate(one_per_text(lists) if self.deduplicate else lists):
-            query, retriever, name = searches[place]
-            _, seconds, started = found[place]
-            ranking = Ranking.sort(query, hits, type(retriever).__name__, name)
-            kept = ranking.hits[: retriever.most]
-            rankings.append(replace(ranking, hits=kept, seconds=seconds, started=started))
-        return replace(state, rankings=tuple(rankings))
+        rankings = [found[place] for place in range(len(searches))]
+        lists = one_per_text(rankings) if self.deduplicate else rankings
+        each = zip(searches, rankings, lists, strict=True)
+        return replace(
+            state,
+            rankings=tuple(
+                replace(ranking, hits=Ranking.sort(query, hits, type(retriever).__name__).hits)
+                for (query, retriever, _), ranking, hits in each
+            ),
+        )
 
 
-def one_per_text(lists: Sequence[Sequence[Hit]]) -> Sequence[Sequence[Hit]]:
+def one_per_text(lists: Sequence[Iterable[Hit]]) -> Sequence[Iterable[Hit]]:
     """Lists of hits in which passages of equal text are the one of the lowest id, which names the others.
 
     Multi-Query Rewriter RAG, Core Processing Function, compares the first 100 characters; here it is the whole text,
@@ -193,12 +194,12 @@ def one_per_text(lists: Sequence[Sequence[Hit]]) -> Sequence[Sequence[Hit]]:
         >>> [[(hit.id, len(hit.passage.copies)) for hit in found] for found in one_per_text([hits, hits[:1]])]
         [[('a', 1)], [('a', 1)]]
     """
-    passages = {hit.passage.id: hit.passage for hits in lists for hit in hits}
-    if len({passage.text for passage in passages.values()}) == len(passages):
-        return lists
+    passages = {hit.id: hit.passage for hits in lists for hit in hits}
     equal: dict[tuple[str, str], list[Passage]] = defaultdict(list)
     for _, passage in sorted(passages.items()):
         equal[passage.text, passage.patient].append(passage)
+    if len(equal) == len(passages):
+        return lists
     one = {
         copy.id: copies[0].with_copies(copies[1:]) if len(copies) > 1 else copy
         for copies in equal.values()
@@ -208,8 +209,8 @@ def one_per_text(lists: Sequence[Sequence[Hit]]) -> Sequence[Sequence[Hit]]:
     for hits in lists:
         best: dict[str, Hit] = {}
         for hit in hits:
-            kept = one[hit.id]
-            if kept.id not in best or hit.score > best[kept.id].score:
-                best[kept.id] = replace(hit, passage=kept)
-        merged.append(tuple(best.values()))
+            kept = replace(hit, passage=one[hit.id])
+            if kept.id not in best or kept.score > best[kept.id].score:
+                best[kept.id] = kept
+        merged.append(best.values())
     return merged

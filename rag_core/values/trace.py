@@ -191,7 +191,6 @@ def _context_json(rank: int, hit: Hit) -> dict[str, Any]:
         "title": passage.full_title,
         "text": passage.text,
         "source": passage.source,
-        "copies": [{"id": one.id, "doc_id": one.doc_id, "title": one.full_title} for one in passage.copies],
         "sources": [asdict(source) for source in passage.sources],
         "difference": passage.difference,
         "gives_orders": passage.gives_orders,

@@ -61,7 +61,6 @@ def test_a_trace_as_json_has_exactly_the_fields_of_the_design(trace: Trace):
             "title",
             "text",
             "source",
-            "copies",
             "sources",
             "difference",
             "gives_orders",
