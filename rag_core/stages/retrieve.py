@@ -200,11 +200,7 @@ def one_per_text(lists: Sequence[Iterable[Hit]]) -> Sequence[Iterable[Hit]]:
         equal[passage.text, passage.patient].append(passage)
     if len(equal) == len(passages):
         return lists
-    one = {
-        copy.id: copies[0].with_copies(copies[1:]) if len(copies) > 1 else copy
-        for copies in equal.values()
-        for copy in copies
-    }
+    one = {copy.id: copies[0].with_copies(copies[1:]) for copies in equal.values() for copy in copies}
     merged = []
     for hits in lists:
         best: dict[str, Hit] = {}

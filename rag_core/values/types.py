@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -66,7 +66,7 @@ class Passage:
     patient: str = ""
     copies: tuple[Passage, ...] = ()
 
-    def with_copies(self, copies: Iterable[Passage]) -> Passage:
+    def with_copies(self, copies: Sequence[Passage]) -> Passage:
         """The same passage for others of equal text, with the sources of all.
 
         Example:
@@ -74,7 +74,8 @@ class Passage:
             >>> Passage("a", "a", "Handbook", "Call us.").with_copies([leaflet]).source
             '“Handbook”. Also in “Ward leaflet” (Trust, 2024)'
         """
-        copies = tuple(copies)
+        if not copies:
+            return self
         also = "También en" if self.language == "es" else "Also in"
         own, *others = (f"“{one.full_title or one.doc_id}”" for one in (self, *copies))
         others = [
@@ -85,7 +86,7 @@ class Passage:
             source=f"{self.source or own}. {also} {', '.join(dict.fromkeys(others))}",
             sources=_all(one.sources for one in (self, *copies)),
             differs_from=_all(one.differs_from for one in (self, *copies)),
-            copies=copies,
+            copies=tuple(copies),
         )
 
     @property
