@@ -27,7 +27,7 @@ TOPICS = frozenset(
 PATIENTS = frozenset(["baby", "child", "partner"])  # besides the mother, who is not named
 TYPES = frozenset(["guideline", "leaflet", "consensus", "review", "drug label", "statistics", "law"])
 FIRST_YEAR = {"law": 1900}  # of a source, by type; otherwise 1990
-WORDS = (400, 750)  # shortest and longest body of a document
+WORDS = (400, 900)  # shortest and longest body of a document
 
 
 def check_collection(folder: Path) -> list[str]:

@@ -15,6 +15,11 @@ _MATERNITY = re.compile(
     r"salido de cuentas|[uú]ter\w*|ombligo|barriga|panza|vientre)(?!\w)",
     re.IGNORECASE,
 )
+# The words of these that nine in ten of our documents have; the next most frequent are in half of them.
+_EVERYWHERE = re.compile(
+    r"pregnan\w*|birth\w*|born|bab(?:y|ies)|e[mn]bara\w*|preñ\w*|partos?|naci(?:ó|do|miento)|beb[eé]s?",
+    re.IGNORECASE,
+)
 _OTHERS = re.compile(
     r"(?<!\w)(?:m[ae]n|males?|his|prostate|menopaus\w*|teenagers?|child|children|toddlers?|my son|school|"
     r"(?:at|age|aged|over) [3-9]\d|[3-9]\d-year-old|(?:[a-z]+|\d+)-(?:months?|years?)-old|dog|puppy|cat|hombres?|para [eé]l|"
@@ -60,6 +65,11 @@ def asks_apart(question: str, texts: Iterable[str]) -> bool:
 def names_maternity(text: str) -> bool:
     """Whether a question or passage names pregnancy, birth, feeding or a baby, in everyday or clinical words."""
     return _MATERNITY.search(text) is not None
+
+
+def says_little(word: str) -> bool:
+    """Whether a word of a question tells our documents apart as little as "pregnancy", "birth" and "baby" do."""
+    return _EVERYWHERE.fullmatch(word) is not None
 
 
 def about_others(question: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..language.analysis import tokens, words_of
-from ..language.maternity import names_maternity
+from ..language.maternity import names_maternity, says_little
 from ..language.thesaurus import Thesaurus
 from ..values.types import Hit
 from .medicines import drugs_in
@@ -95,20 +95,23 @@ class Naming:
         )
 
     def _words(self, read: str, language: str) -> list[_Word]:
-        """The words that count, each once."""
+        """The words that count, each once: "contractions" only where nothing more special is asked about."""
         mentions = self._thesaurus.find(read, language) if self._thesaurus else ()
         found: dict[str, _Word] = {}
+        general: set[str] = set()
         for word in words_of(read, language):
             form = read[word.start : word.end]
             short = len(word.form) < 2 or (len(form) < SHORTEST and not form.isupper())
-            general = word.stop or word.stem in framing_terms() or names_maternity(form)
-            if short or general or word.form.isdigit() or word.stem in found:
+            vague = word.stop or word.stem in framing_terms() or says_little(form)
+            if short or vague or word.form.isdigit() or word.stem in found:
                 continue
+            if names_maternity(form):
+                general.add(word.stem)
             concepts = frozenset(one.concept.id for one in mentions if one.start <= word.start < one.end)
             classes = drugs_in(form, language, self._thesaurus)
             rarity = self._scorer.pieces.rarity(form)
             found[word.stem] = _Word(word.start, word.end, word.stem, word.form, rarity, concepts | classes)
-        return [*found.values()]
+        return [found[stem] for stem in found if stem not in general] or [*found.values()]
 
     def _felt(self, read: str, language: str, words: Sequence[_Word], hit: Hit) -> float:
         without = [f"{read[: word.start]}{read[word.end :]}".strip() for word in words]

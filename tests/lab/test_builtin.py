@@ -170,7 +170,7 @@ def test_the_checker_finds_repeated_paragraphs_ids_and_wrong_lengths(tmp_path: P
     problems = "\n".join(check_collection(tmp_path))
     assert "is also used by" in problems
     assert "repeats a paragraph from" in problems
-    assert "words, not 400 to 750" in problems
+    assert "words, not 400 to 900" in problems
 
 
 def test_an_empty_or_missing_collection_is_an_error(tmp_path: Path) -> None:

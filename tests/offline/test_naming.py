@@ -68,11 +68,21 @@ def test_a_misspelt_word_is_named_as_far_as_its_letters_go(naming: Naming):
     assert best(naming, "bacteriuriia", "Bacteriuria") == 1
 
 
-def test_words_of_maternity_and_numbers_are_not_counted(naming: Naming):
+def test_words_of_every_document_and_numbers_are_not_counted(naming: Naming):
     hits = [hit("a", "A baby in pregnancy: 24/40")]
     found = naming.of("radon risk for my baby in pregnancy, 24/40", hits, 0)
     assert (found.best, found.any, found.words) == (0.0, 0.0, 2)
     assert naming.of("my baby", hits, 0) == (0.0, 0.0, 0.0, 0)
+
+
+def test_a_word_of_maternity_counts_where_nothing_else_is_asked_about(naming: Naming):
+    hits = [hit("a", "Contractions become longer and stronger.")]
+    found = naming.of("What should I do if I have contractions?", hits, 0)
+    assert (found.best, found.any, found.words) == (1.0, 1.0, 1)
+    assert found.felt > 0
+    assert naming.of("radon and contractions", hits, 0).words == 1  # radon alone
+    assert naming.of("¿Qué debo hacer si tengo contracciones?", hits, 0).best == 1.0
+    assert naming.of("What is a caesarean?", hits, 0).best == 0.0
 
 
 def test_short_words_count_only_as_abbreviations(naming: Naming):

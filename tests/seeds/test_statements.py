@@ -24,6 +24,7 @@ from rag_core.data.documents import builtin_profile
 from rag_core.evaluation.metrics import DEFAULT_METRICS, parse_metric
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.indexing.enrich import Enriched
+from rag_core.lab.lab import Lab
 from rag_core.language.analysis import language_of
 from rag_core.models import load_embedder, load_reranker
 from rag_core.offline.rewriting import Rewriter
@@ -402,6 +403,28 @@ def test_each_search_has_its_own_time(full: Services):
     assert seconds["bm25"] > 0
     assert seconds["dense"] >= 0.2
     assert sum(seconds.values()) <= step["seconds"]  # neither has the other's time in it
+
+
+@for_each(
+    ("question", "document"),
+    [
+        ("¿Qué debo hacer si tengo contracciones?", "es-contracciones-cuando-ir-al-hospital"),
+        ("¿Cuáles son los síntomas del parto prematuro?", "es-parto-prematuro-sintomas"),
+        ("¿Qué es la diabetes gestacional?", "es-diabetes-gestacional"),
+        ("¿Cuáles son los riesgos de la cesárea?", "es-cesarea-riesgos"),
+        ("¿Qué cuidados necesito en el embarazo?", "es-control-prenatal"),
+        ("¿Qué es la epidural?", "es-epidural-en-el-parto"),
+    ],
+)
+def test_the_sources_spanish_examples_are_answered_from_their_document(
+    lab: Lab, question: str, document: str
+) -> None:
+    """Read on 27 November: what is quoted is what a midwife would say."""
+    trace = lab.run(question, "hybrid_rrf")
+    assert trace.answer is not None
+    assert trace.answer.reason == ""
+    cited = {trace.ranking.hits[one.n - 1].passage.doc_id for one in trace.answer.citations}
+    assert cited == {document}
 
 
 def test_a_spanish_question_is_rewritten_in_spanish():
