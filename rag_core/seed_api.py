@@ -1,6 +1,7 @@
 """The functions of obstetrics-rag-benchmark's src.rag.rewriter and src.rag.hybrid_rrf, under their own names.
 
-Their arguments and result keys are kept; `query_for_evaluation` takes every strategy.
+Their arguments and result keys are kept; `query_for_evaluation` takes every strategy. What one returns another
+takes: documents are LlamaIndex nodes, with or without a score, or our own passages and hits.
 
     result = rag_core.query_for_evaluation("¿Qué es la preeclampsia?", strategy="hybrid_rrf", mmr_lambda=0.5)
     result["answer"], result["contexts"], result["metadata"]["total_cost"]
@@ -24,7 +25,7 @@ from .data.documents import BUILTIN
 from .lab.engines import Engines
 from .lab.lab import Lab
 from .lab.opening import open_lab
-from .llamaindex import as_hits, as_nodes
+from .llamaindex import Found, as_hits, as_nodes
 from .models import LlamaLlm, load_openai
 from .models.custom_llm import wrap_custom_llm
 from .offline import NAME as OFFLINE
@@ -33,6 +34,7 @@ from .prompts.prompt import Sources
 from .runtime.context import Context
 from .runtime.services import Llm
 from .stages import Mmr, ReciprocalRankFusion
+from .stages.retrieve import one_per_text
 from .values.errors import ConfigError
 from .values.pricing import PriceList
 from .values.settings import Role, Settings, read_settings
@@ -57,7 +59,7 @@ _opening = threading.Lock()  # two simultaneous first calls open one lab
 
 def query_for_evaluation(
     question: str,
-    *,
+    *unnamed: object,
     strategy: StrategySpec = "multi_query",
     llm_model: str | None = None,
     rewriter_model: str | None = None,
@@ -89,6 +91,7 @@ def query_for_evaluation(
     A lab is opened once per corpus and settings and reused by later calls with the same ones.
 
     Args:
+        unnamed: refused: the second place is the rewriting model in one module and the answering one in the other.
         strategy: a strategy's name.
         llm_model: model that writes the answer (src.rag.hybrid_rrf's name for it).
         answer_model: the same (src.rag.rewriter's name); takes precedence over `llm_model`.
@@ -106,6 +109,13 @@ def query_for_evaluation(
         ConfigError: a strategy, control or model is wrong; a named model has no provider.
         RagError: the run failed.
     """
+    if unnamed:
+        given = unnamed[0] if isinstance(unnamed[0], str) else type(unnamed[0]).__name__
+        raise ConfigError(
+            f"Only the question is given without a name; what {given!r} is for is not clear.",
+            "Write llm_model= for the model that answers, rewriter_model= for the one that rewrites, custom_llm= or "
+            "custom_rewriter_llm= for such an object, or strategy=.",
+        )
     models: dict[Role, Any] = {
         "answer": _first(custom_answer_llm, custom_llm, answer_model, llm_model),
         "rewrite": _first(custom_rewriter_llm, rewriter_model),
@@ -153,17 +163,18 @@ def process_hybrid_rrf_query(query: str, custom_llm: Any = None, *, lab: Lab | N
 
 
 def reciprocal_rank_fusion(
-    rankings: Sequence[Sequence[NodeWithScore]], k_constant: int = 60, top_k: int = 5
+    rankings: Sequence[Sequence[Found]], k_constant: int = 60, top_k: int = 5
 ) -> list[NodeWithScore]:
     """The function of src.rag.hybrid_rrf: the best `top_k` nodes by Σ 1 / (k_constant + rank), rank from 1.
 
     Args:
-        rankings: lists of nodes, best first; nodes with the same id count as one.
+        rankings: lists of documents, best first; those with the same id or the same text count as one.
 
     Raises:
         ConfigError: `k_constant` is negative.
     """
-    searched = [Ranking(Query(""), as_hits(nodes), str(place)) for place, nodes in enumerate(rankings)]
+    lists = one_per_text([as_hits(documents) for documents in rankings])
+    searched = [Ranking(Query(""), tuple(hits), str(place)) for place, hits in enumerate(lists)]
     found = {hit.id: hit for ranking in searched for hit in ranking}
     scores = ReciprocalRankFusion(k=k_constant).fuse(searched)
     hits = [found[identity].with_score(score, "rrf") for identity, score in scores.items()]
@@ -172,7 +183,7 @@ def reciprocal_rank_fusion(
 
 def mmr_select(
     query: str,
-    candidate_docs: Sequence[NodeWithScore],
+    candidate_docs: Sequence[Found],
     top_k: int,
     lambda_mult: float = 0.7,
     *,
@@ -181,7 +192,7 @@ def mmr_select(
     """The function of src.rag.hybrid_rrf: `top_k` nodes by maximal marginal relevance (`stages.Mmr`).
 
     Args:
-        candidate_docs: nodes of the lab's corpus, in any order.
+        candidate_docs: documents of the lab's corpus, in any order.
         lambda_mult: 1 for relevance alone, 0 for variety alone.
 
     Raises:
@@ -207,8 +218,8 @@ def retrieve_hybrid_rrf(query: str, *, lab: Lab | None = None) -> list[NodeWithS
     return (lab or _lab()).retriever("hybrid_rrf").retrieve(query)
 
 
-def format_docs(docs: Sequence[NodeWithScore]) -> str:
-    """The function of both modules: nodes as the answer prompt shows them, with title and relevance label."""
+def format_docs(docs: Sequence[Found]) -> str:
+    """The function of both modules: documents as the answer prompt shows them, with title and relevance label."""
     return str(Sources(as_hits(docs)))
 
 

@@ -34,7 +34,7 @@ from ..stages import (
     Top,
     WeightedFusion,
 )
-from .basic import K_FINAL, TEMPERATURE, TUNED, USED
+from .basic import DEDUPLICATE, K_FINAL, TEMPERATURE, TUNED, USED
 from .controls import Choice, Number, Switch, Weights, count, share
 from .prompt_controls import ANSWER_PROMPT, PromptText, Templates
 from .recipe import Preset, Recipe
@@ -94,11 +94,12 @@ MULTI_QUERY_REWRITER = Recipe(
             label="passages used",
             limit=USED,
         ),
+        DEDUPLICATE,
         ANSWER_PROMPT,
     ),
     stages=lambda c: (
         Rewrite(with_temperature(c["templates"], c["rewriter_temperature"])),
-        Retrieve((Dense(k=c["k_per_query"], control="k_per_query"),)),
+        Retrieve((Dense(k=c["k_per_query"], control="k_per_query"),), c["deduplicate"]),
         WeightedFusion(c["weighting"], *_weights(c), combine=c["merge"]),
         Top(c["k_final"], "k_final"),
         Generate(c["answer_prompt"]),
@@ -195,6 +196,7 @@ CONTEXTUAL = Recipe(
             label="reranking",
         ),
         K_FINAL,
+        DEDUPLICATE,
         PromptText(
             "transform_prompt",
             TRANSFORM,
@@ -307,6 +309,7 @@ RAG_MSR = Recipe(
         count(
             "k_final", 5, "Maximum number of passages given to the answer.", label="passages used", limit=USED
         ),
+        DEDUPLICATE,
         Templates(
             "original_templates",
             tuple(template.name for template in ORIGINAL),
@@ -388,11 +391,11 @@ def _contextual(c: Mapping[str, Any]) -> tuple[Stage, ...]:
     if c["search_type"] == "hybrid":
         weights = ((Bm25.name, c["bm25_weight"]), (Dense.name, c["vector_weight"]))
         stages += [
-            Retrieve((searches["bm25"], searches["vector"])),
+            Retrieve((searches["bm25"], searches["vector"]), c["deduplicate"]),
             ReciprocalRankFusion(k=c["rrf_k"], weights=weights),
         ]
     else:
-        stages.append(Retrieve((searches[c["search_type"]],)))
+        stages.append(Retrieve((searches[c["search_type"]],), c["deduplicate"]))
     if c["rerank"]:
         stages += [Top(k, "k_candidates"), Rerank()]
     return (*stages, Top(c["k_final"], "k_final"), Generate(c["answer_prompt"]))
@@ -410,7 +413,7 @@ def _rag_msr(c: Mapping[str, Any]) -> tuple[Stage, ...]:
         stages += analyses[c["dynamic_analysis"]]
         templates = c[f"{c['prompt_set']}_templates"]
         stages.append(Rewrite(with_temperature(templates, c["rewriter_temperature"])))
-    stages.append(Retrieve((Dense(k=c["k_per_query"], control="k_per_query"),)))
+    stages.append(Retrieve((Dense(k=c["k_per_query"], control="k_per_query"),), c["deduplicate"]))
     stages += [Rerank(), Top(c["m_per_query"], "m_per_query")] if c["rerank"] else []
     stages += [MaxFusion()] if several else []
     if c["judge"]:

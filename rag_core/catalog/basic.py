@@ -13,6 +13,13 @@ from .recipe import Preset, Recipe
 TUNED = "Chosen on the built-in dev questions at the same number of passages"
 USED = "the {value}-passage limit"  # what k_final is where it cuts
 K_FINAL = count("k_final", 5, "Passages given to the answer.", label="passages used", limit=USED)
+DEDUPLICATE = Switch(
+    "deduplicate",
+    True,
+    "Passages of equal text, as in two documents, are one candidate that names all its sources (Multi-Query Rewriter "
+    "RAG, Pipeline Steps: content-based); off keeps them apart.",
+    label="equal texts as one",
+)
 RRF_K = Number(
     "rrf_k",
     60,
@@ -39,8 +46,11 @@ SIMPLE_SEMANTIC = Recipe(
     title="Simple semantic",
     summary="Finds the passages whose embeddings are closest to the question's, by cosine similarity.",
     source="The baseline in Multi-Query Rewriter RAG, Comparison with Other Architectures (obstetrics-rag-benchmark documentation).",
-    controls=(K_FINAL, ANSWER_PROMPT),
-    stages=lambda c: (Retrieve((Dense(k=c["k_final"], control="k_final"),)), Generate(c["answer_prompt"])),
+    controls=(K_FINAL, DEDUPLICATE, ANSWER_PROMPT),
+    stages=lambda c: (
+        Retrieve((Dense(k=c["k_final"], control="k_final"),), c["deduplicate"]),
+        Generate(c["answer_prompt"]),
+    ),
     helps="Clear, full-sentence questions in the documents' language; the cheapest and fastest.",
     hurts="Rare names, abbreviations and numbers, which embeddings blur.",
     calls={"answer": 1},
@@ -71,10 +81,11 @@ BM25 = Recipe(
             label="length normalisation (BM25 b)",
             symbol="b",
         ),
+        DEDUPLICATE,
         ANSWER_PROMPT,
     ),
     stages=lambda c: (
-        Retrieve((Bm25(k=c["k_final"], k1=c["k1"], b=c["b"], control="k_final"),)),
+        Retrieve((Bm25(k=c["k_final"], k1=c["k1"], b=c["b"], control="k_final"),), c["deduplicate"]),
         Generate(c["answer_prompt"]),
     ),
     helps="Exact terms such as drug names, abbreviations and numbers; languages the embedding model does not know.",
@@ -108,6 +119,7 @@ HYDE = Recipe(
             label="hypothetical passages",
         ),
         TEMPERATURE,
+        DEDUPLICATE,
         PromptText(
             "hyde_prompt",
             HYPOTHETICAL,
@@ -123,7 +135,7 @@ HYDE = Recipe(
             template=replace(c["hyde_prompt"], temperature=c["rewriter_temperature"]),
             samples=c["hypotheses"],
         ),
-        Retrieve((Dense(k=c["k_final"], control="k_final"),)),
+        Retrieve((Dense(k=c["k_final"], control="k_final"),), c["deduplicate"]),
         Generate(c["answer_prompt"]),
     ),
     helps="Questions worded unlike the documents: a hypothetical answer resembles the right passage more than the question does.",
@@ -178,6 +190,7 @@ HYBRID_RRF = Recipe(
             label="variety (MMR λ)",
         ),
         K_FINAL,
+        DEDUPLICATE,
         ANSWER_PROMPT,
     ),
     stages=lambda c: (
@@ -185,7 +198,8 @@ HYBRID_RRF = Recipe(
             (
                 Bm25(k=c["k_bm25_candidates"], control="k_bm25_candidates"),
                 Dense(k=c["k_semantic_candidates"], control="k_semantic_candidates"),
-            )
+            ),
+            c["deduplicate"],
         ),
         ReciprocalRankFusion(k=c["rrf_k"]),
         Top(k=c["k_rrf_pool"], control="k_rrf_pool"),

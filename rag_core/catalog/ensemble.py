@@ -18,7 +18,7 @@ from ..stages import (
     Stage,
     Top,
 )
-from .basic import TUNED, USED
+from .basic import DEDUPLICATE, TUNED, USED
 from .controls import Number, Switch, count, share
 from .prompt_controls import ANSWER_PROMPT, Templates
 from .recipe import Preset, Recipe
@@ -78,6 +78,7 @@ ENSEMBLE = Recipe(
             label="weight of other languages",
         ),
         count("k_final", 8, "Passages given to the answer.", label="passages used", limit=USED),
+        DEDUPLICATE,
         ANSWER_PROMPT,
     ),
     stages=lambda c: _stages(c),
@@ -92,7 +93,7 @@ def _stages(c: Mapping[str, Any]) -> tuple[Stage, ...]:
     k = c["k_candidates"]
     stages: list[Stage] = [
         Rewrite(with_temperature(c["templates"], c["rewriter_temperature"]), keep_question=True),
-        Retrieve((Bm25(k=k, control="k_candidates"), Dense(k=k, control="k_candidates"))),
+        Retrieve((Bm25(k=k, control="k_candidates"), Dense(k=k, control="k_candidates")), c["deduplicate"]),
         ReciprocalRankFusion(k=c["rrf_k"], rewrites=c["rewrite_weight"]),
     ]
     if c["rerank"]:

@@ -16,6 +16,7 @@ from ..lab.opening import open_lab
 from ..values.errors import DataError
 from ..values.settings import Settings
 from ..values.trace import Trace
+from ..values.types import document_ids
 from .cost_estimate import CostEstimate
 from .manifest import BUILTIN_DATA
 from .metrics import parse_metric
@@ -55,7 +56,7 @@ def quality_of(trace: Trace, settings: Settings) -> dict[str, float] | None:
     grades = grades_of(trace.question, settings) if trace.corpus == BUILTIN else None
     if grades is None:
         return None
-    ranked = list(dict.fromkeys(hit.passage.doc_id for hit in trace.ranking))
+    ranked = document_ids(hit.passage for hit in trace.ranking)
     k = max(len(trace.ranking), 1)
     metrics = (parse_metric(f"{name}@{k}") for name in ("recall", "precision", "mrr", "ndcg"))
     return {metric.name: metric(ranked, grades) for metric in metrics}

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from ..values.errors import DataError, RagError
 from ..values.message import Message
 from ..values.trace import Step, Trace
-from ..values.types import Cost, ModelCall
+from ..values.types import Cost, ModelCall, document_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _stages(steps: Sequence[Step]) -> Iterator[StageRecord]:
                 ranking.query.origin,
                 ranking.retriever,
                 ranking.query.text,
-                tuple(dict.fromkeys(hit.passage.doc_id for hit in ranking)),
+                document_ids(hit.passage for hit in ranking),
             )
             for ranking in step.after.rankings
         )

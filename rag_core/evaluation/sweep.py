@@ -12,7 +12,7 @@ import itertools
 import math
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,7 @@ from ..runtime.run import Run
 from ..runtime.services import Services
 from ..values.errors import ConfigError, Stopped, attach_calls_to_errors
 from ..values.message import Message
-from ..values.types import Cost, ModelCall, Passage
+from ..values.types import Cost, ModelCall, document_ids
 from .metrics import Metric
 from .runner import services_for
 
@@ -200,7 +200,7 @@ def sweep(
             with attach_calls_to_errors(billed):
                 for settings in together:
                     outcome = settings.run(question.text, current, run)
-                    values = [metric(_documents(passages), grades) for passages in outcome.rankings]
+                    values = [metric(document_ids(passages), grades) for passages in outcome.rankings]
                     rows = list(settings.places)
                     scores[rows, column] = [values[place] for place in outcome.which]
                     cost[rows] += _price(outcome.calls, billed)
@@ -208,7 +208,7 @@ def sweep(
                     strategy = strategies[row]
                     trace = strategy.run(question.text, current, run)
                     passages = [hit.passage for hit in trace.ranking]
-                    scores[row, column] = metric(_documents(passages), grades)
+                    scores[row, column] = metric(document_ids(passages), grades)
                     cost[row] += _price(trace.calls, billed)
                     kept = 0 if following is None else _common_stages(strategy, strategies[following])
                     for position in range(kept, len(strategy.stages)):
@@ -235,7 +235,3 @@ def _price(calls: Sequence[ModelCall], billed: dict[ModelCall, None]) -> float:
     if price != 0:
         billed.update((call, None) for call in calls if call.cost_usd != 0)
     return np.nan if price is None else price
-
-
-def _documents(passages: Iterable[Passage]) -> list[str]:
-    return list(dict.fromkeys(passage.doc_id for passage in passages))

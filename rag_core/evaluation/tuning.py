@@ -19,7 +19,7 @@ from ..runtime.run import Run
 from ..runtime.services import Services
 from ..values.errors import Stopped, attach_calls_to_errors
 from ..values.message import Message
-from ..values.types import Cost, ModelCall
+from ..values.types import Cost, ModelCall, document_ids
 from .cost_estimate import Workload
 from .metrics import Metric
 from .pareto import on_front
@@ -225,7 +225,7 @@ class _Rerun:
             trace = strategy.run(question.text, current, Run(stop=self.stop))
             self.calls.extend(call for call in trace.calls if call.cost_usd != 0)
             seconds.append(trace.seconds)
-            ranked = list(dict.fromkeys(hit.passage.doc_id for hit in trace.ranking))
+            ranked = document_ids(hit.passage for hit in trace.ranking)
             score = self.metric(ranked, self.judged.qrels[question.id])
             same &= bool(score == self.swept.scores[row, self.swept.questions.index(question.id)])
             progress()

@@ -81,9 +81,10 @@ def _cites(judged: JudgedAnswer, trace: Trace, relevant: Collection[str]) -> boo
     """Whether the answer cites a tied passage or a relevant document."""
     cited = {citation.context_id for citation in trace.answer.citations} if trace.answer else set()
     return any(
-        passage_key(hit.id) in judged.passages or hit.passage.doc_id in relevant
+        passage_key(one.id) in judged.passages or one.doc_id in relevant
         for hit in trace.ranking
         if hit.id in cited
+        for one in (hit.passage, *hit.passage.copies)
     )
 
 

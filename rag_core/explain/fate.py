@@ -23,6 +23,7 @@ FateKind = Literal[
     "below",  # below the threshold
     "unscored",  # a reranker or judge gave it no score
     "weightless",  # found only by searches of weight 0
+    "merged",  # of equal text with another, which stands for it
     "dropped",  # by a stage that does not say why
 ]
 
@@ -39,7 +40,7 @@ class Fate:
         score: what the stage compared, where it compared scores; None where it went by rank.
         limit: what the rank or the score had to reach: k, θ, or the value of MMR's last pick; None for none.
         control: the control that sets the limit; may be empty.
-        near: id of the picked passage that it is most like, for MMR; otherwise empty.
+        near: id of the picked passage that it is most like, for MMR, or of the one of equal text; otherwise empty.
         similarity: the cosine to that passage, as MMR used it; None without one.
         text: all this as one line without a full stop.
         places: its places in every list, first to last.
@@ -107,6 +108,8 @@ def _ended(fate: Fate) -> str:
             return Message("cut by MMR")
         case "weightless":
             return Message("ignored by fusion")
+        case "merged":
+            return Message("of equal text with another")
         case "unscored":
             return Message("left out by {stage}", stage=stage_title(fate.stage))
         case _:
@@ -129,6 +132,7 @@ def fates(trace: Trace) -> tuple[Fate, ...]:
     final = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
     judge = _Judge(trace, listed, final, hits)
     found = [judge.fate(identity, where[identity]) for identity in where]
+    found += [judge.merged(hit, copy, where[hit.id]) for hit in hits.values() for copy in hit.passage.copies]
     return tuple(sorted(found, key=lambda fate: (not fate.used, -fate.position, fate.rank, fate.passage.id)))
 
 
@@ -163,6 +167,15 @@ class _Judge:
         lane = self.lanes[best.lane]
         told = self._told(step, seen, hit, best, lane)
         return Fate(hit.passage, position=seen + 1, stage=step.stage, rank=best.rank, of=lane.size, places=where, **told)  # fmt: skip
+
+    def merged(self, hit: Hit, copy: Passage, where: tuple[Place, ...]) -> Fate:
+        """The fate of a copy that `hit` stands for: it left with the search, at the other's places."""
+        first = self.lanes[where[0].lane].position
+        places = tuple(one for one in where if self.lanes[one.lane].position == first)
+        best = min(places, key=lambda one: one.rank)
+        text = Message("same text as {other}, and named there", other=self._called(hit.id))
+        stage, size = self.trace.steps[first].stage, self.lanes[best.lane].size
+        return Fate(copy, "merged", first, stage, best.rank, size, text, places, near=hit.id)
 
     def _told(self, step: Step, seen: int, hit: Hit, best: Place, lane: Lane) -> dict[str, Any]:
         """Kind, text and numbers of a fate that `step` decided."""
@@ -224,7 +237,7 @@ class _Judge:
         return {"kind": "less_relevant", "text": text, **nearest, **told}
 
     def _called(self, identity: str) -> str:
-        """A picked passage by its final rank, or by its title if a later stage cut it."""
+        """A passage by its final rank, or by its title if a later stage cut it."""
         if identity in self.final:
             return Message("passage {rank}", rank=self.final[identity])
         return f"“{self.hits[identity].passage.full_title}”"

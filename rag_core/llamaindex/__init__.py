@@ -3,13 +3,14 @@
 They work without a key and never touch LlamaIndex's global Settings.
 """
 
-from .nodes import PassageNode, as_hits, as_nodes
+from .nodes import Found, PassageNode, as_hits, as_nodes
 from .parts import LlamaIndexRetriever
 from .query_engine import StrategyQueryEngine, StrategyRetriever, SynthesizedQueryEngine, query_engine
 from .run import EventSource
 
 __all__ = [
     "EventSource",
+    "Found",
     "LlamaIndexRetriever",
     "PassageNode",
     "StrategyQueryEngine",

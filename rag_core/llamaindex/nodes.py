@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+    TextNode,
+)
 
 from ..language.analysis import language_of
 from ..runtime.context import Context
@@ -18,6 +25,7 @@ from ..values.errors import ConfigError
 from ..values.labels import LABELS
 from ..values.types import Hit, Passage, Ranking, Relevance, Scale, State, Vote
 
+Found = Hit | Passage | NodeWithScore | BaseNode  # a passage, in each form that a public function returns
 NOT_FOR_MODELS = [
     "doc_id",
     "language",
@@ -80,12 +88,30 @@ def _node(hit: Hit, rank: int) -> NodeWithScore:
     return NodeWithScore(node=node, score=score)
 
 
-def as_hits(nodes: Iterable[NodeWithScore]) -> tuple[Hit, ...]:
-    """LlamaIndex nodes as hits, in order; the nodes may come from any index."""
-    return tuple(_hit(found, rank) for rank, found in enumerate(nodes, start=1))
+def as_hits(found: Iterable[Found]) -> tuple[Hit, ...]:
+    """Passages in any form as hits, in order; nodes may come from any index, and one without a score gets 0.
+
+    Raises:
+        ConfigError: one is none of these, such as a text without its document.
+    """
+    return tuple(_hit(one, rank) for rank, one in enumerate(found, start=1))
 
 
-def _hit(found: NodeWithScore, rank: int) -> Hit:
+def _hit(found: Found, rank: int) -> Hit:
+    match found:
+        case Hit():
+            return found
+        case Passage():
+            return Hit(found, 0.0, "cosine")
+        case BaseNode():
+            found = NodeWithScore(node=found)
+        case NodeWithScore():
+            pass
+        case _:
+            raise ConfigError(
+                f"A document is a LlamaIndex node or a passage, not {type(found).__name__}.",
+                'Pass nodes, or result["source_documents"] or result["retrieved_documents"].',
+            )
     known = found.node.metadata
     label = known.get("label")
     given = Relevance(label, "rank", float(rank), "As given with the node.") if label in LABELS else None

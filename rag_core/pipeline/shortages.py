@@ -98,6 +98,8 @@ def _too_few(stages: Sequence[Stage], states: Sequence[State], last: int) -> tup
             left = (
                 _passed_on(full, _different_passages(got))
                 if full
+                else Message("equal texts count as one, which leaves {got}", got=got)
+                if any(hit.passage.copies for ranking in states[place].rankings for hit in ranking)
                 else Message("only one passage was found")
                 if got == 1
                 else Message("only {got} passages were found", got=got)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..runtime.context import Context
 from ..values.errors import ConfigError
-from ..values.types import Hit, Query, Ranking, Scale, State, Vectors
+from ..values.types import Hit, Passage, Query, Ranking, Scale, State, Vectors
 from .base import Flow, Retriever, Stage
 
 
@@ -83,9 +84,9 @@ class Bm25(_IndexRetriever):
         control: the name of k in messages to users.
 
     Example:
-        >>> from rag_core.testing import sample_context  # two of its passages have the word
+        >>> from rag_core.testing import sample_context  # three of its passages have the word
         >>> [(hit.id, hit.scale) for hit in Bm25(k=5).search(Query("stable"), sample_context())]
-        [('p11', 'bm25'), ('p12', 'bm25')]
+        [('p11', 'bm25'), ('p12', 'bm25'), ('p13', 'bm25')]
     """
 
     name: ClassVar[str] = "bm25"
@@ -106,15 +107,25 @@ class Bm25(_IndexRetriever):
 class Retrieve(Stage):
     """Runs every query on every retriever, in parallel; one ranking each.
 
+    Args:
+        deduplicate: passages of equal text are one candidate (`one_per_text`), so that a search that finds copies
+            gives fewer than it was asked for.
+
     Example:
         >>> from rag_core.testing import sample_context
         >>> after = Retrieve((Bm25(k=5), Dense(k=3)))(State.start("stable"), sample_context())
-        >>> [(ranking.retriever, len(ranking)) for ranking in after.rankings]
-        [('bm25', 2), ('dense', 3)]
+        >>> [(ranking.retriever, len(ranking)) for ranking in after.rankings]  # each found an equal text as well
+        [('bm25', 2), ('dense', 2)]
     """
 
     retrievers: tuple[Retriever, ...]
+    deduplicate: bool = True
     kind: ClassVar[str] = "retrieve"
+
+    def __repr__(self) -> str:
+        # results stored before equal texts were one have the fingerprint without it
+        apart = "" if self.deduplicate else ", deduplicate=False"
+        return f"Retrieve(retrievers={self.retrievers}{apart})"
 
     @property
     def name(self) -> str:
@@ -150,14 +161,52 @@ class Retrieve(Stage):
             query, retriever, name = one
             ctx.run.check_stop()
             started = ctx.run.elapsed()
-            hits = retriever.search(query, ctx)
-            seconds = ctx.run.elapsed() - started
-            ranking = Ranking.sort(query, hits, type(retriever).__name__, name)
-            return replace(ranking, seconds=seconds, started=started)
+            hits = tuple(retriever.search(query, ctx))
+            return Ranking(query, hits, name, ctx.run.elapsed() - started, started)
 
         named = list(zip(self.retrievers, self.names, strict=True))
         searches = [(query, retriever, name) for query in state.queries for retriever, name in named]
         # those that wait for an embedding begin first; the others run meanwhile
         order = sorted(range(len(searches)), key=lambda place: not searches[place][1].waits)
         found = dict(zip(order, ctx.map(search, [searches[place] for place in order]), strict=True))
-        return replace(state, rankings=tuple(found[place] for place in range(len(searches))))
+        rankings = [found[place] for place in range(len(searches))]
+        lists = one_per_text(rankings) if self.deduplicate else rankings
+        each = zip(searches, rankings, lists, strict=True)
+        return replace(
+            state,
+            rankings=tuple(
+                replace(ranking, hits=Ranking.sort(query, hits, type(retriever).__name__).hits)
+                for (query, retriever, _), ranking, hits in each
+            ),
+        )
+
+
+def one_per_text(lists: Sequence[Iterable[Hit]]) -> Sequence[Iterable[Hit]]:
+    """Lists of hits in which passages of equal text are the one of the lowest id, which names the others.
+
+    Multi-Query Rewriter RAG, Core Processing Function, compares the first 100 characters; here it is the whole text,
+    and the patient, since one sentence can be about a mother in one document and her baby in another. In each list
+    a passage has the best score of its copies.
+
+    Example:
+        >>> from rag_core.values.types import Passage
+        >>> hits = [Hit(Passage(one, one, "", "Call us."), 0.5, "cosine") for one in ("b", "a")]
+        >>> [[(hit.id, len(hit.passage.copies)) for hit in found] for found in one_per_text([hits, hits[:1]])]
+        [[('a', 1)], [('a', 1)]]
+    """
+    passages = {hit.id: hit.passage for hits in lists for hit in hits}
+    equal: dict[tuple[str, str], list[Passage]] = defaultdict(list)
+    for _, passage in sorted(passages.items()):
+        equal[passage.text, passage.patient].append(passage)
+    if len(equal) == len(passages):
+        return lists
+    one = {copy.id: copies[0].with_copies(copies[1:]) for copies in equal.values() for copy in copies}
+    merged = []
+    for hits in lists:
+        best: dict[str, Hit] = {}
+        for hit in hits:
+            kept = replace(hit, passage=one[hit.id])
+            if kept.id not in best or kept.score > best[kept.id].score:
+                best[kept.id] = kept
+        merged.append(best.values())
+    return merged

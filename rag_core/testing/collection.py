@@ -36,7 +36,8 @@ _TEXTS = (
     ("Fish", "Fish swim in schools and never close their eyes."),
     # two with the same words: every score of theirs is a tie
     ("Horses", "Horses sleep on their feet in the stable."),
-    ("Horses", "Horses sleep on their feet in the stable."),
+    ("Horses", "Horses sleep, on their feet, in the stable."),
+    ("Ponies", "Horses sleep on their feet in the stable."),  # the same text in another document
 )
 PASSAGES = tuple(
     Passage(f"p{n:02d}", f"{title.lower().replace(' ', '-')}", title, text)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .answers import Answer
@@ -49,6 +50,7 @@ class Passage:
         sources: the publications behind `source`; empty for passages of documents that list none.
         differs_from: those of them whose guidance differs from that of the others; usually empty.
         patient: "baby", "child" or "partner" if its document says that it is about them; otherwise empty.
+        copies: those of equal text that it stands for; `source`, `sources` and `differs_from` are theirs as well.
     """
 
     id: str
@@ -62,6 +64,30 @@ class Passage:
     sources: tuple[Source, ...] = ()
     differs_from: tuple[Source, ...] = ()
     patient: str = ""
+    copies: tuple[Passage, ...] = ()
+
+    def with_copies(self, copies: Sequence[Passage]) -> Passage:
+        """The same passage for others of equal text, with the sources of all.
+
+        Example:
+            >>> leaflet = Passage("b", "b", "Ward leaflet", "Call us.", source="Trust, 2024")
+            >>> Passage("a", "a", "Handbook", "Call us.").with_copies([leaflet]).source
+            '“Handbook”. Also in “Ward leaflet” (Trust, 2024)'
+        """
+        if not copies:
+            return self
+        also = "También en" if self.language == "es" else "Also in"
+        own, *others = (f"“{one.full_title or one.doc_id}”" for one in (self, *copies))
+        others = [
+            f"{name} ({one.source})" if one.source else name for name, one in zip(others, copies, strict=True)
+        ]
+        return replace(
+            self,
+            source=f"{self.source or own}. {also} {', '.join(dict.fromkeys(others))}",
+            sources=_all(one.sources for one in (self, *copies)),
+            differs_from=_all(one.differs_from for one in (self, *copies)),
+            copies=tuple(copies),
+        )
 
     @property
     def full_title(self) -> str:
@@ -95,6 +121,15 @@ class Passage:
     def indexed_text(self) -> str:
         """What is embedded and searched: title and headings, context if any, and text."""
         return "\n".join(part for part in (self.full_title, self.context, self.text) if part)
+
+
+def _all(sources: Iterable[Iterable[Source]]) -> tuple[Source, ...]:
+    return tuple(dict.fromkeys(itertools.chain.from_iterable(sources)))
+
+
+def document_ids(passages: Iterable[Passage]) -> tuple[str, ...]:
+    """The documents that passages are in, in their order, each once; a copy's as well."""
+    return tuple(dict.fromkeys(one.doc_id for passage in passages for one in (passage, *passage.copies)))
 
 
 @dataclass(frozen=True, slots=True)

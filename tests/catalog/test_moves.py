@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from helpers.controls import CONTROLS, DEFAULTS, every_control, run
 from helpers.fakes import KEYWORDS, QUESTION
@@ -11,6 +11,7 @@ from helpers.looping import for_each
 
 from rag_core.catalog import RECIPES, Control, Recipe, format_value
 from rag_core.runtime.services import Services
+from rag_core.testing.collection import PASSAGES, sample_services
 from rag_core.values.trace import Trace
 
 
@@ -22,6 +23,7 @@ class Move:
     differs: str
     question: str = QUESTION
     base: Mapping[str, object] = field(default_factory=dict)
+    copied: bool = False  # whether it takes passages that stand in two documents
 
 
 MOVES: dict[tuple[str, str], Move] = {
@@ -77,8 +79,10 @@ MOVES: dict[tuple[str, str], Move] = {
     ("ensemble", "foreign_weight"): Move(0.0, "order"),
     ("ensemble", "k_final"): Move(2, "membership"),
 }
+COPIES = [replace(one, id=f"{one.id}-copy", doc_id="leaflet", title="Leaflet") for one in PASSAGES]
 BRIEFLY = {"system": "Be brief.", "text": "{question}\n{sources}"}
 BRIEF_REWRITE = {"system": "Be brief.", "text": "Again: {question}"}
+MOVES |= {(name, "deduplicate"): Move(False, "membership", "stable horses", copied=True) for name in RECIPES}
 MOVES |= {(name, "answer_prompt"): Move(BRIEFLY, "sent") for name in RECIPES} | {
     ("hyde", "hyde_prompt"): Move(BRIEF_REWRITE, "sent"),
     ("contextual", "transform_prompt"): Move(BRIEF_REWRITE, "sent", base={"transform": True}),
@@ -150,11 +154,12 @@ def test_a_moved_control_acts(full: Services, recipe: Recipe, control: Control):
         f"add to MOVES a value of {'.'.join(case)} that changes a result, and what it changes"
     )
     move, default = MOVES[case], DEFAULTS[recipe.name][control.name]
-    before = run(full, recipe, move.question, **move.base)
-    after = run(full, recipe, move.question, **move.base, **{control.name: format_value(move.value)})
+    services = sample_services((*PASSAGES, *COPIES)) if move.copied else full
+    before = run(services, recipe, move.question, **move.base)
+    after = run(services, recipe, move.question, **move.base, **{control.name: format_value(move.value)})
     seen = SEEN[move.differs]
     assert seen(before) != seen(after)
-    assert seen(before) == seen(run(full, recipe, move.question, **move.base)), "the same twice"
+    assert seen(before) == seen(run(services, recipe, move.question, **move.base)), "the same twice"
     moved = after.controls[control.name]
     assert moved == move.value != default
     assert isinstance(moved, TYPES[control.type])

@@ -43,15 +43,15 @@ SETTINGS: list[tuple[str, dict[str, object]]] = [
 ]
 # The controls of the defaults that stand after everything a model does.
 FREE = {
-    "simple_semantic": {"k_final"},
-    "bm25": {"k_final", "k1", "b"},
-    "hyde": {"k_final"},
+    "simple_semantic": {"k_final", "deduplicate"},
+    "bm25": {"k_final", "k1", "b", "deduplicate"},
+    "hyde": {"k_final", "deduplicate"},
     "hybrid_rrf": {
-        "k_bm25_candidates", "k_semantic_candidates", "rrf_k", "k_rrf_pool", "mmr", "mmr_lambda", "k_final",
+        "k_bm25_candidates", "k_semantic_candidates", "rrf_k", "k_rrf_pool", "mmr", "mmr_lambda", "k_final", "deduplicate",
     },
-    "multi_query": {"k_per_query", "weighting", "weight_step", "merge", "k_final"},
+    "multi_query": {"k_per_query", "weighting", "weight_step", "merge", "k_final", "deduplicate"},
     "contextual": {
-        "search_type", "enriched", "k_candidates", "vector_weight", "bm25_weight", "rrf_k", "k_final",
+        "search_type", "enriched", "k_candidates", "vector_weight", "bm25_weight", "rrf_k", "k_final", "deduplicate",
     },
     "rag_msr": {"judge", "alpha", "theta", "k_final"},
     "ensemble": {"foreign_weight", "rerank", "k_final"},
@@ -65,7 +65,7 @@ BEFORE_A_MODEL = {
     "multi_query": {"templates", "rewriter_temperature", "answer_prompt"},
     "contextual": {"transform", "transform_prompt", "answer_prompt"},
     "rag_msr": {
-        "prompt_set", "dynamic_analysis", "rewriter_temperature", "k_per_query", "original_templates",
+        "prompt_set", "dynamic_analysis", "rewriter_temperature", "k_per_query", "deduplicate", "original_templates",
         "improved_templates", "analysis_prompt", "judge_prompt", "answer_prompt",
     },
     "ensemble": {"templates", "rewriter_temperature", "k_rerank", "answer_prompt"},

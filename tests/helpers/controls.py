@@ -19,13 +19,14 @@ from .looping import for_each
 MULTI_QUERY = ("standalone", "synonyms", "expanded")
 # Design 2.3: control -> default, as JSON has it. The counts that it leaves open are the seeds' or our own.
 DEFAULTS: Mapping[str, Mapping[str, object]] = {
-    "simple_semantic": {"k_final": 5, "answer_prompt": "answer"},
-    "bm25": {"k_final": 5, "k1": 1.5, "b": 0.75, "answer_prompt": "answer"},
+    "simple_semantic": {"k_final": 5, "deduplicate": True, "answer_prompt": "answer"},
+    "bm25": {"k_final": 5, "k1": 1.5, "b": 0.75, "deduplicate": True, "answer_prompt": "answer"},
     "hyde": {
         "k_final": 5,
         "include_question": True,
         "hypotheses": 1,
         "rewriter_temperature": 0.3,
+        "deduplicate": True,
         "hyde_prompt": "hypothetical",
         "answer_prompt": "answer",
     },
@@ -37,6 +38,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "mmr": True,
         "mmr_lambda": 0.7,
         "k_final": 5,
+        "deduplicate": True,
         "answer_prompt": "answer",
     },
     "multi_query": {
@@ -48,6 +50,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "query_weights": [1.0, 0.95, 0.9],
         "merge": "max",
         "k_final": 8,
+        "deduplicate": True,
         "answer_prompt": "answer",
     },
     "contextual": {
@@ -60,6 +63,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "rrf_k": 60,
         "rerank": False,
         "k_final": 5,
+        "deduplicate": True,
         "transform_prompt": "transform",
         "answer_prompt": "answer",
     },
@@ -74,6 +78,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "alpha": 0.4,
         "theta": 0.5,
         "k_final": 5,
+        "deduplicate": True,
         "original_templates": ["paraphrasing", "aspect_specific", "entity_aware"],
         "improved_templates": ["clarification", "entity_expansion", "retrieval_condense"],
         "analysis_prompt": "analysis",
@@ -90,10 +95,12 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
         "k_rerank": 100,
         "foreign_weight": 0.8,
         "k_final": 8,
+        "deduplicate": True,
         "answer_prompt": "answer",
     },
 }
 # Design 2.3's stages with its numbers, written out per stage; a template stands as (name, temperature).
+# Every search takes equal texts as one: the test adds that.
 STAGES: Mapping[str, list[tuple[str, str, Mapping[str, object]]]] = {
     "simple_semantic": [
         ("Dense", "retrieve", {"retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]}),

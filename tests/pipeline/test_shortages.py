@@ -123,7 +123,8 @@ def test_what_a_control_is_called_is_no_part_of_a_fingerprint():
     assert Top(5, "k_final") == Top(5)
     assert repr(Dense(control="k_final")) == repr(Dense())
     assert Strategy("a", (Retrieve((Dense(control="x"),)),)).stages[0].params == {
-        "retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}]
+        "retrievers": [{"retriever": "Dense", "k": 5, "enriched": False}],
+        "deduplicate": True,
     }
 
 

@@ -295,6 +295,7 @@ def test_every_parameter_of_every_stage_is_in_the_fingerprint():
     variants = [BASE, *changed(BASE)]
     bm25, dense = ("k", "k1", "b", "enriched"), ("k", "enriched")
     others = (
+        "Retrieve.deduplicate",
         "ReciprocalRankFusion.k",
         "ReciprocalRankFusion.weights",
         "ReciprocalRankFusion.weights",
@@ -430,7 +431,8 @@ def test_a_run_leaves_one_step_per_stage_with_its_parameters(services: Services)
                 "retrievers": [
                     {"retriever": "Bm25", "k": 4, "k1": 1.5, "b": 0.75, "enriched": False},
                     {"retriever": "Dense", "k": 4, "enriched": False},
-                ]
+                ],
+                "deduplicate": True,
             },
         ),
         ("ReciprocalRankFusion", "fuse", {"k": 60, "weights": [["bm25", 1.0], ["dense", 0.5]], "rewrites": 1.0}),

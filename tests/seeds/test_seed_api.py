@@ -144,7 +144,7 @@ class TestKeys:
     def test_hybrid_rrf_returns_what_seed_002_lists(self, animals):
         result = query_for_evaluation(QUESTION, strategy="hybrid_rrf", lab=animals)
         assert list(result) == RESULT
-        assert set(result["metadata"]) == HYBRID_RRF | OURS | {"mmr", "answer_prompt"}
+        assert set(result["metadata"]) == HYBRID_RRF | OURS | {"mmr", "deduplicate", "answer_prompt"}
 
     @pytest.mark.parametrize("strategy", ["simple_semantic", "bm25"])
     def test_a_strategy_whose_seed_lists_no_keys_tells_its_controls(self, animals, strategy):
@@ -274,6 +274,18 @@ class TestValues:
         with pytest.raises(ConfigError, match=message):
             query_for_evaluation(QUESTION, lab=animals, **arguments)
 
+    @pytest.mark.parametrize(
+        ("second", "named"), [("gpt-4o", "'gpt-4o'"), (None, "'NoneType'"), (MockLLM(), "'MockLLM'")]
+    )
+    def test_a_second_place_that_means_two_things_is_refused_by_name(self, server, animals, second, named):
+        """Seed 000 has the rewriting model there, seed 002 the answering one."""
+        with pytest.raises(ConfigError) as caught:
+            query_for_evaluation(QUESTION, second, lab=animals)
+        assert all(
+            word in str(caught.value) for word in (named, "llm_model=", "rewriter_model=", "strategy=")
+        )
+        assert server.requests == []
+
 
 class TestModels:
     @pytest.mark.parametrize(
@@ -373,10 +385,6 @@ class TestModels:
             "gpt-4o at openai, "
         )
         assert wrap_custom_llm(MockLLM(), prices).provider == "llama_index"
-
-    def test_a_model_in_the_strategys_place_is_refused(self, animals):
-        with pytest.raises(TypeError, match="positional"):
-            query_for_evaluation(QUESTION, "gpt-4o", lab=animals)
 
     @pytest.mark.parametrize(
         ("given", "judge"),
@@ -517,6 +525,30 @@ class TestHybridFunctions:
             '<source n="1" relevance="High" title="T">\nCats &lt;purr&gt;.\n</source>\n'
             '<source n="2" relevance="unknown" title="T">\nAbout b.\n</source>'
         )
+
+    def test_documents_are_taken_in_every_form_in_which_they_are_returned(self, animals):
+        trace = animals.run(QUESTION, "hybrid_rrf")
+        order = [hit.id for hit in trace.ranking]
+        nearest = ids(rag_core.mmr_select(QUESTION, trace.ranking.hits, 3, lab=animals))
+        forms = [
+            process_hybrid_rrf_query(QUESTION, lab=animals)["retrieved_documents"],
+            query_for_evaluation(QUESTION, strategy="hybrid_rrf", lab=animals)["source_documents"],
+            rag_core.retrieve_hybrid_rrf(QUESTION, lab=animals),
+            animals.query_engine("hybrid_rrf").query(QUESTION).source_nodes,
+            trace.ranking.hits,
+            [hit.passage for hit in trace.ranking],
+        ]
+        for documents in forms:
+            assert ids(rag_core.reciprocal_rank_fusion([documents, documents])) == order
+            assert ids(rag_core.mmr_select(QUESTION, documents, 3, lab=animals)) == nearest
+        labelled = str(Sources(trace.ranking.hits))
+        assert [rag_core.format_docs(documents) == labelled for documents in forms] == [True] * 5 + [False]
+        assert rag_core.format_docs(forms[-1]).count('relevance="unknown"') == 5  # a passage has no label
+
+    def test_a_text_is_no_document(self, animals):
+        found = query_for_evaluation(QUESTION, strategy="bm25", lab=animals)
+        with pytest.raises(ConfigError, match=r"not str\. .*source_documents"):
+            rag_core.format_docs(found["contexts"])
 
 
 class TestOpening:

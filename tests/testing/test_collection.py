@@ -30,13 +30,14 @@ NEEDED = {"Rewrite": (MULTI_QUERY,), "Retrieve": ((Bm25(), Dense()),), "EmbedBy"
 GOOD = RECIPES["bm25"]
 
 
-def test_the_collection_is_a_dozen_passages_two_of_them_alike():
-    assert len(PASSAGES) == len({one.id for one in PASSAGES}) == 12
+def test_the_collection_has_two_passages_that_tie_and_two_of_equal_text():
+    assert len(PASSAGES) == len({one.id for one in PASSAGES}) == 1 + len({one.text for one in PASSAGES}) == 13
+    assert PASSAGES[10].text == PASSAGES[12].text
     index, embedder = MemoryIndex(), BagOfWords()
     (vector,), _ = embedder.embed(("Horses sleep",))
     first, second, *_ = index.dense(vector, 12)
     assert (first.id, second.id, first.score) == ("p11", "p12", second.score)
-    assert [hit.id for hit in index.lexical("stable", 5, 1.5, 0.75)] == ["p11", "p12"]
+    assert [hit.id for hit in index.lexical("stable", 5, 1.5, 0.75)] == ["p11", "p12", "p13"]
     assert index.lexical("xylophone", 5, 1.5, 0.75) == []
     assert np.allclose(np.linalg.norm(index.vectors(list(index.passages)), axis=1), 1)
     with pytest.raises(KeyError):

@@ -130,7 +130,7 @@ def test_what_was_asked_and_set_is_in_the_trace(trace: Trace):
     assert (shown["question"], shown["strategy"]) == (QUESTION, "hybrid_rrf")
     assert shown["controls"] == {
         "k_bm25_candidates": 15, "k_semantic_candidates": 15, "rrf_k": 60, "k_rrf_pool": 10,
-        "mmr": True, "mmr_lambda": 0.7, "k_final": 3, "answer_prompt": "answer",
+        "mmr": True, "mmr_lambda": 0.7, "k_final": 3, "deduplicate": True, "answer_prompt": "answer",
     }  # fmt: skip
     assert shown["queries"] == [{"text": QUESTION, "origin": "question", "weight": 1.0, "read_as": None}]
     assert shown["fingerprint"] == build(("hybrid_rrf", {"k_final": 3})).fingerprint
