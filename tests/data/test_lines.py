@@ -57,9 +57,3 @@ def test_pdfs_and_texts_are_read_so(tmp_path: Path, name: str) -> None:
     lines = ("The midwife calls an anaesthe-", "tist for anti-", "D.")
     content = pdf(*lines) if name == "a.pdf" else "\n".join(lines)
     assert words(read_one(tmp_path, name, content)) == "The midwife calls an anaesthetist for anti-D."
-
-
-@pytest.mark.parametrize("text", ["a-\n" * 100_000, "a-" * 100_000 + "\n", "ab-\ncd " * 50_000])
-@pytest.mark.timeout(20)
-def test_a_text_of_hyphens_takes_no_long_time(text: str) -> None:
-    assert joined_lines(text).count("a") + joined_lines(text).count("b") == text.count("a") + text.count("b")

@@ -71,9 +71,3 @@ def test_notes_that_multiply_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     notes = "\n".join(f"[^{n}]: [^{n + 1}][^{n + 1}]" for n in range(20))
     with pytest.raises(LimitExceeded, match="characters"):
         take_markdown(f"Iron[^0].\n\n{notes}\n[^20]: iron")
-
-
-@pytest.mark.timeout(20)
-@pytest.mark.parametrize("text", ["~~a ", "[^a] ", "- [ ] ", "^[", "<sup>", "[^a]: b\n", "~~a~", "a^1 "])
-def test_a_text_of_signs_takes_no_long_time(text: str) -> None:
-    take_markdown(text * 30_000)

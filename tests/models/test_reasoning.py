@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -233,14 +232,6 @@ class TestReasoningInsideTheContent:
         taken = WithoutReasoning()
         pieces = [taken.take(cut[start : start + size]) for start in range(0, len(cut), size)]
         assert ("".join(pieces) + taken.take("", last=True), taken.inside) == ("", True)
-
-    @for_each("text", ["and yet " * 25_000, " " * 200_000], ids=["held back", "blank"])
-    def test_what_is_held_back_is_not_read_again_with_every_piece(self, text):
-        """Read again, it takes minutes; once, a second."""
-        taken, since = WithoutReasoning(begun=True), time.process_time()
-        for start in range(0, len(text), 4):
-            taken.take(text[start : start + 4])
-        assert time.process_time() - since < 15
 
     def test_a_block_after_the_answer_is_taken_off_too(self, base, llm):
         base.script.append(Reply("Cats purr [1]. <reflection>Was that right?</reflection>"))
