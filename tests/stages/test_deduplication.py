@@ -58,6 +58,9 @@ def test_the_passage_names_all_its_sources():
     assert context["source"] == BOTH
     assert as_nodes(trace.ranking)[0].metadata["source"] == BOTH
     assert unpack(pack(trace)).ranking == trace.ranking
+    plain = replace(HANDBOOK, source="", title="Help", heading="")
+    named = plain.with_copies([replace(plain, id="b", doc_id="leaflet")]).source
+    assert named == "“Help [handbook]”. Also in “Help [leaflet]”"
 
 
 def test_its_copy_met_a_fate_of_its_own():
