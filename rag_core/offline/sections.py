@@ -114,7 +114,8 @@ class Sections:
 
         The best for each part of the question; where that is one, also a second that is nearly as good, in the same
         language. A heading that names other weeks of pregnancy than the question's speaks against its section. For an
-        urgent question, none where no section names a sign of it.
+        urgent question, none where no section names a sign of it, and a second only if it says what to do now: of the
+        others, on dev, 26 of 44 were beside the question and 9 answered it.
 
         Args:
             relevance: of each source, 0 to 1; None if nobody rated them. Then MIN_COSINE decides.
@@ -148,6 +149,7 @@ class Sections:
                 if i not in chosen
                 and whole[i] >= whole[order[0]] - GAP
                 and _goes_with(sections[i], sections[chosen[0]])
+                and (sections[i].says.any() or not urgent.triage.urgent)
             ]
         return [sections[i] for i in chosen[:most]]
 
