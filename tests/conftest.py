@@ -59,8 +59,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-# What a file holds -> what it loads, for the whole run: a Chromium and a server of each kind, or torch.
-LOADED_ONCE = {"pytest.mark.browser": "browser", "helpers.tiny": "torch", "import torch": "torch"}
+# What a file holds -> what it loads, for the whole run: a Chromium and a server of each kind, torch, or vectors.
+LOADED_ONCE = {
+    "pytest.mark.browser": "browser",
+    "helpers.tiny": "torch",
+    "import torch": "torch",
+    "hostile_home": "hostile documents",
+}
 
 
 class Sharing(LoadFileScheduling):
@@ -257,6 +262,12 @@ def ready(lab: Lab, real_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     )
     yield real_home
     assert corpus_names(real_home) == [BUILTIN], "the corpora of real_home are every test's: index elsewhere"
+
+
+@pytest.fixture(scope="session")
+def hostile_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The state folder of all tests that index the hostile suite's documents: the first embeds them."""
+    return tmp_path_factory.mktemp("hostile-home")
 
 
 QUERIES = {"q1": "cats sleep", "q2": "dogs guard the house", "q3": "birds that swim"}

@@ -52,17 +52,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The state folder of all: the first test indexes the documents."""
-    return tmp_path_factory.mktemp("home")
-
-
 @pytest.fixture
-def hostile(start: Callable[..., AppTest], data: Path, home: Path, provider: OpenAIServer) -> AppTest:
+def hostile(start: Callable[..., AppTest], data: Path, hostile_home: Path, provider: OpenAIServer) -> AppTest:
     """The app in this process, on the suite's documents and with a hostile model."""
     provider.requests.clear()
-    return start(OPENAI_BASE_URL=provider.url, RAG_HOME=str(home), RAG_DATA=str(data), **NOTHING_HELD)
+    return start(OPENAI_BASE_URL=provider.url, RAG_HOME=str(hostile_home), RAG_DATA=str(data), **NOTHING_HELD)
 
 
 def assert_sound(requests: Sequence[Request]) -> list[int]:

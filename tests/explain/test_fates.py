@@ -21,7 +21,7 @@ from rag_core.stages import Bm25, Dense, Mmr, ReciprocalRankFusion, Retrieve, Se
 from rag_core.values.trace import Trace
 from rag_core.values.types import Hit, Ranking
 
-QUESTIONS = random_questions(100)
+QUESTIONS = random_questions(40)
 
 
 def retrieve(full: Services, name: str, question: str = QUESTION, **values: object) -> Trace:

@@ -137,7 +137,7 @@ def test_the_passages_change_at_the_value_and_not_before(
             assert {passage.id for _, passage in point.lost} == now - then
             assert used(full, trace, **moved(tips, point.beside, trace)) == now
             if isinstance(point.value, float):
-                between = np.linspace(tips.current, point.beside, 5)
+                between = np.linspace(tips.current, point.beside, 5)[1:-1]
                 assert all(used(full, trace, **moved(tips, float(one), trace)) == now for one in between)
             elif isinstance(point.value, int) and not isinstance(point.value, bool):
                 assert abs(point.value - point.beside) == 1
@@ -156,7 +156,7 @@ def test_a_side_without_a_point_has_no_effect(
             continue
         for bound, word in ((control.min, "own to"), (control.max, "p to")):
             if f"{word} {bound:g}" in tips.unmoved:
-                inner = np.linspace(tips.current, bound, 6)
+                inner = np.linspace(tips.current, bound, 6)[1:]
                 tried = np.unique(inner.round()).astype(int).tolist() if control.whole else inner.tolist()
                 for one in tried:
                     assert used(full, trace, **{control.name: one}) == now

@@ -26,8 +26,8 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def hostile(lab: Lab, documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    settings = Settings(home=tmp_path_factory.mktemp("home"), llm="offline")
+def hostile(lab: Lab, documents: Path, hostile_home: Path) -> Lab:
+    settings = Settings(home=hostile_home, llm="offline")
     return open_lab("hostile", settings=settings, documents=documents, engines=lab.engines)
 
 
