@@ -15,7 +15,7 @@ _MATERNITY = re.compile(
     r"salido de cuentas|[uú]ter\w*|ombligo|barriga|panza|vientre)(?!\w)",
     re.IGNORECASE,
 )
-# The words of these that nine in ten of our documents have; the next most frequent are in half of them.
+# Nine in ten of our documents name pregnancy, birth and babies; two in three "maternity", half of them labour.
 _EVERYWHERE = re.compile(
     r"pregnan\w*|birth\w*|born|bab(?:y|ies)|e[mn]bara\w*|preñ\w*|partos?|naci(?:ó|do|miento)|beb[eé]s?",
     re.IGNORECASE,

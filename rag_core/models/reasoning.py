@@ -68,7 +68,7 @@ class WithoutReasoning:
     def __init__(self, *, begun: bool = False) -> None:
         self.unopened = False
         self._held = ""
-        self._searched = 0  # of what is held
+        self._searched = 0  # characters held in which no tag begins
         self._begun = begun
         self._at_start = True
         self._stripping = False  # of the space between a block and the text after it

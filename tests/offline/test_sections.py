@@ -11,7 +11,7 @@ from helpers.guidance import ACOG, AMERICAN, BRITISH, RCOG
 from helpers.guidance import hit as differing
 
 from rag_core.offline.engine import OfflineEngine
-from rag_core.offline.sections import GAP, LANGUAGE, MEDICINE, NEAREST, PLACE
+from rag_core.offline.sections import GAP, LANGUAGE, MEDICINE, NEAREST, PLACE, SAYS
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
 from rag_core.values.types import Hit
 
@@ -40,6 +40,21 @@ def test_the_best_section_comes_first():
     apart = {**ANGLES, LEFT: (0.1, 0, 0.99**0.5, 0)}
     assert PLACE / 2 + GAP < NEAREST * (0.9 - 0.1)
     assert answer([hit("a", LEFT), hit("b", NEAR)], apart) == f"**{NEAR}** [2]"
+
+
+def test_a_second_section_follows_in_an_urgent_answer_only_if_it_says_what_to_do():
+    urgent = "I am 34 weeks and bleeding heavily"
+    call = "Heavy bleeding means calling your local emergency number at once."
+    also = "Call your local emergency number at once for heavy bleeding."
+    mild = "Light bleeding after sex comes from the cervix."
+    angles = {urgent: (1, 0, 0, 0), call: ANGLES[NEAR], also: ANGLES[LEFT], mild: ANGLES[LEFT]}
+    assert abs(PLACE / 2 + NEAREST * (0.8 - 0.9) - SAYS) < GAP  # near enough in worth to follow
+    alone = answer([hit("a", mild), hit("b", call)], angles, urgent)
+    assert alone.endswith(f"**{call}** [2]")
+    assert mild not in alone
+    assert answer([hit("a", call), hit("b", also)], angles, urgent).endswith(
+        f"**{call}** [1]\n\n**{also}** [2]"
+    )
 
 
 def test_no_two_sections_say_the_same():

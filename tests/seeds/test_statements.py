@@ -419,7 +419,7 @@ def test_each_search_has_its_own_time(full: Services):
 def test_the_sources_spanish_examples_are_answered_from_their_document(
     lab: Lab, question: str, document: str
 ) -> None:
-    """Read on 27 November: what is quoted is what a midwife would say."""
+    """And from it alone; two were declined, or answered beside the question."""
     trace = lab.run(question, "hybrid_rrf")
     assert trace.answer is not None
     assert trace.answer.reason == ""
