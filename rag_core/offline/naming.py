@@ -17,6 +17,7 @@ ALIKE = (
     0.4,
     0.8,
 )  # shares of letter pairs in common: up to the first, words are unrelated; from the second, the same
+SPECIAL = 0.65  # rarity from which a word says what is asked about; "already" and "started" have 0.6
 SHORTEST = 4  # letters of a word; shorter ones count only in capitals, as abbreviations
 CACHED = 8192
 
@@ -111,7 +112,8 @@ class Naming:
             classes = drugs_in(form, language, self._thesaurus)
             rarity = self._scorer.pieces.rarity(form)
             found[word.stem] = _Word(word.start, word.end, word.stem, word.form, rarity, concepts | classes)
-        return [found[stem] for stem in found if stem not in general] or [*found.values()]
+        special = [found[stem] for stem in found if stem not in general]
+        return special if any(word.rarity >= SPECIAL for word in special) else [*found.values()]
 
     def _felt(self, read: str, language: str, words: Sequence[_Word], hit: Hit) -> float:
         without = [f"{read[: word.start]}{read[word.end :]}".strip() for word in words]

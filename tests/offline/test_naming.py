@@ -85,5 +85,12 @@ def test_a_word_of_maternity_counts_where_nothing_else_is_asked_about(naming: Na
     assert naming.of("What is a caesarean?", hits, 0).best == 0.0
 
 
+def test_a_word_of_maternity_counts_beside_everyday_words(naming: Naming):
+    hits = [hit("a", "Labour begins with regular contractions.")]
+    found = naming.of("Is labour already under way?", hits, 0)
+    assert 0 < found.best < 1  # "labour" is named, "already" is not
+    assert naming.of("radon in labour", hits, 0).best == 0.0  # "radon" says what is asked about
+
+
 def test_short_words_count_only_as_abbreviations(naming: Naming):
     assert naming.of("wat TXA timing", [hit("a", "Timing")], 0).words == 2
