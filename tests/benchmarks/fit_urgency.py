@@ -1,4 +1,4 @@
-"""Fit the wording model of rag_core/urgency on data/urgency/*.jsonl, and say how often it is right.
+"""Fit the wording model of rag_core/urgency on data/urgency/train.jsonl, and say how often it is right.
 
     python tests/benchmarks/fit_urgency.py          # figures by cross-validation
     python tests/benchmarks/fit_urgency.py --write  # rag_core/urgency/wording.npz
@@ -38,12 +38,11 @@ LEVELS_OF = {sign.id: sign.level for sign in signs()}
 
 def examples() -> tuple[list[dict], np.ndarray]:
     """Labelled lines, and the group of each that a fold must not split."""
-    rows, groups = [], []
-    for path in sorted(DATA.glob("train-*.jsonl")):
-        for number, line in enumerate(path.read_text("utf-8").splitlines()):
-            rows.append(json.loads(line))
-            groups.append(f"{path.name} {number // 3 if 'contrast' in path.name else number}")
-    return rows, np.unique(groups, return_inverse=True)[1]
+    rows = [json.loads(line) for line in (DATA / "train.jsonl").read_text("utf-8").splitlines()]
+    contrast = [number for number, row in enumerate(rows) if row["set"] == "contrast"]
+    groups = np.arange(len(rows))
+    groups[contrast] = np.repeat(contrast[::3], 3)
+    return rows, groups
 
 
 def told(rows: Sequence[dict]) -> list[list[str]]:
