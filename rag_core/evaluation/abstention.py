@@ -95,7 +95,7 @@ def measure_abstention(
         if trace.answer is not None:
             declined = trace.answer.abstained
         else:
-            score = evidence.score(question.text, trace.ranking.hits, offline=False)
+            score = evidence.score(question.text, trace.ranking.hits, trace.triage, offline=False)
             declined = not trace.ranking.hits or (score is not None and not score.enough)
         for group in (question.language, "all"):
             counts.setdefault(group, Counter())[outside, declined] += 1

@@ -18,6 +18,7 @@ from ..offline import NAME as OFFLINE
 from ..pipeline.stream import Event, calls_of, collect, stream
 from ..runtime.run import Limits
 from ..runtime.services import Llm, Reader, Services
+from ..urgency.triage import triage_for
 from ..values.errors import IndexDamaged, MissingResource, RagError, attach_calls_to_errors
 from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
@@ -190,6 +191,7 @@ class Lab:
             reranker=engines.reranker,
             assessor=engines.assessor,
             evidence=engines.evidence,
+            triage=triage_for(index.profile.subject),
             grounder=engines.grounder,
             reader=self._question_reader(index),
             thesaurus=engines.thesaurus,
@@ -228,6 +230,7 @@ class Lab:
             labels=engines.labels,
             reranker=RehearsedReranker(engines.reranker),
             profile=self.index.profile,
+            triage=triage_for(self.index.profile.subject),
             workers=1,
         )
 
