@@ -82,7 +82,7 @@ def measure_abstention(
     """
     paid = {role: model for role, model in lab.engines.paid.items() if role != "answer"}
     asking = lab.with_engines(replace(lab.engines, paid=paid))
-    evidence = asking.engines.evidence
+    evidence = asking.services().evidence
     if evidence is None or not evidence.fitted:
         raise ConfigError(
             "This lab declines no question for weak evidence.",

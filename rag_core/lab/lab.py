@@ -172,12 +172,8 @@ class Lab:
         Raises:
             SettingsError: a model needs a provider, and there is none.
         """
-        engines, settings, index, enriched = (
-            self.engines.choosing(models),
-            self.settings,
-            self.index,
-            self.enriched,
-        )
+        settings, index, enriched = self.settings, self.index, self.enriched
+        engines = self._engines(index).choosing(models)
         llms = self._llms(index, engines.paid)
         chosen = (settings.country if country is None else country).upper()
         engine = engines.identity(llms, index, enriched)
@@ -234,11 +230,14 @@ class Lab:
             workers=1,
         )
 
+    def _engines(self, index: CorpusIndex) -> Engines:
+        return self.engines.about(index.profile.subject)
+
     def _question_reader(self, index: CorpusIndex) -> Reader:
         """How questions are read, kept with the words it counted in the index."""
         with self._lock:
             if self._reader is None or self._reader[0] is not index:
-                self._reader = (index, self.engines.reading(index))
+                self._reader = (index, self._engines(index).reading(index))
             return self._reader[1]
 
     def _llms(self, index: CorpusIndex, paid: Mapping[str, Llm]) -> Mapping[str, Llm]:
@@ -247,7 +246,7 @@ class Lab:
             return paid
         with self._lock:
             if self._offline is None or self._offline[0] is not index:
-                self._offline = (index, self.engines.offline(index))
+                self._offline = (index, self._engines(index).offline(index))
             return {**dict.fromkeys(ROLES, self._offline[1]), **paid}
 
     def run(self, question: str, strategy: SetupSpec, **values: object) -> Trace:
