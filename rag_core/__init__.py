@@ -144,7 +144,7 @@ if TYPE_CHECKING:
     )
     from .stages.messages import perhaps_you_meant
     from .urgency.helplines import Helplines, countries, helplines
-    from .urgency.triage import triage
+    from .urgency.triage import triage, triage_for
     from .urgency.words import UrgentNotice, urgent_notice
     from .values.answers import Answer, Citation, bold_as_html
     from .values.errors import RagError, StageError
@@ -360,6 +360,7 @@ __all__ = [
     "to_address",
     "token_counts",
     "triage",
+    "triage_for",
     "unregister",
     "urgent_notice",
     "vector_map",
@@ -399,7 +400,7 @@ _NAMES = {  # module: its names
     "seed_api": "format_docs mmr_select process_hybrid_rrf_query process_rewriter_query query_for_evaluation ragas_samples reciprocal_rank_fusion retrieve_hybrid_rrf",
     "stages.messages": "perhaps_you_meant",
     "urgency.helplines": "Helplines countries helplines",
-    "urgency.triage": "triage",
+    "urgency.triage": "triage triage_for",
     "urgency.words": "UrgentNotice urgent_notice",
     "values.answers": "Answer Citation bold_as_html",
     "values.errors": "RagError StageError",

@@ -79,7 +79,9 @@ def main() -> None:
     held = private.held()
     if held:
         with notices:
-            above.draw_urgent(held)  # what to do at once does not wait for the choice
+            above.draw_urgent(
+                held, [one.corpus for one in columns]
+            )  # what to do at once does not wait for the choice
             private.ask(held)
     if run is None or presenter.upcoming():
         places = [_place(spot) for spot in spots.all]
@@ -213,7 +215,7 @@ def _start(
 
 
 def _above(run: Comparison) -> None:
-    above.draw(run.question, run.corpus, "" if presenter.blind() else look_for(run.question, run.corpus))
+    above.draw(run, "" if presenter.blind() else look_for(run.question, run.corpus))
 
 
 def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, *, running: bool) -> None:
@@ -331,7 +333,7 @@ def _below(run: Comparison) -> None:
         st.caption(foreign.label(cost))
         return
     names = _names(run, len(run.columns))
-    if rag_core.triage(run.question).urgent:
+    if any(trace.triage.urgent for trace in traces):
         st.subheader(t("Did they say what to do now?"), anchor=False)
         checks = [
             (name, rag_core.check_safety(column.trace))

@@ -60,7 +60,7 @@ def main() -> None:
         above.draw_urgent(held)
         private.ask(held)
     if run:
-        above.draw(run.question, run.corpus)
+        above.draw(run)
     _workbench(running=running)
     _watch()
 

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import streamlit as st
 
 import rag_core
 from pages.shared import corpora, country, foreign
 from pages.shared.foreign import escape
 from pages.shared.i18n import said, t
+from pages.shared.live import Comparison
 
 
-def draw(question: str, corpus: str, look: str = "") -> None:
+def draw(run: Comparison, look: str = "") -> None:
     """What covers all results of a question; in one piece, so that what is below moves once.
 
     Args:
         look: what to look for in the results; may be empty.
     """
-    urgent = _urgent(rag_core.triage(question), country.numbers())
-    foreign.draw(f"{heading(question, look)}{urgent}")
-    known = corpora.profile(corpus)
-    if known and (notice := rag_core.question_notice(question, known.languages)):
+    urgent = _urgent(run.question, [column.corpus or run.corpus for column in run.columns] or [run.corpus])
+    foreign.draw(f"{heading(run.question, look)}{urgent}")
+    known = corpora.profile(run.corpus)
+    if known and (notice := rag_core.question_notice(run.question, known.languages)):
         st.warning(foreign.label(said(notice)))
 
 
-def draw_urgent(question: str) -> None:
-    """What to do at once about a question that waits for a choice."""
-    if urgent := _urgent(rag_core.triage(question), country.numbers()):
+def draw_urgent(question: str, searched: Iterable[str] = ("",)) -> None:
+    """What to do at once about a question that waits for a choice.
+
+    Args:
+        searched: the corpora of its columns; the chosen one if empty.
+    """
+    if urgent := _urgent(question, [name or corpora.chosen() for name in searched]):
         foreign.draw(urgent)
 
 
@@ -40,9 +47,14 @@ def heading(question: str, look: str = "") -> str:
     return f'<div class="rl-asked">{asked}{hint}</div>'
 
 
-def _urgent(triage: rag_core.Triage, lines: rag_core.Helplines | None) -> str:
-    """What to do about an urgent question; empty for a routine one."""
-    found = rag_core.urgent_notice(triage, lines)
+def _urgent(question: str, searched: Iterable[str]) -> str:
+    """What to do about an urgent question to these corpora; empty for a routine one."""
+    known = (
+        corpora.profile(name) for name in searched
+    )  # None while one is opened: it may be about maternity
+    read = [rag_core.triage_for(one.subject if one else "")(question) for one in set(known)]
+    triage = next((one for one in read if one.urgent), read[0])
+    found = rag_core.urgent_notice(triage, country.numbers())
     if found is None:
         return ""
     numbers = "".join(f"<li>{escape(number)}</li>" for number in found.numbers)

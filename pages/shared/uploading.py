@@ -43,6 +43,8 @@ def draw() -> None:
             subject = st.text_input(
                 t("What they are about (for prompts)"), max_chars=200, key="upload.subject",
                 placeholder=t("food and nutrition on the ward"),
+                help=t("Urgent signs are looked for in questions to them unless this names a subject other than "
+                "pregnancy, birth or babies."),
             )  # fmt: skip
             enrich = st.toggle(
                 t("Add a context to each passage"), key="upload.enrich",

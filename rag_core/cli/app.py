@@ -256,7 +256,8 @@ def compare(
         ]
         say_json(session)
     else:
-        show.urgent(traces[0].triage, lines)
+        read = [trace.triage for trace in traces]  # their corpora may differ in subject
+        show.urgent(next((one for one in read if one.urgent), read[0]), lines)
         for (label, (name, values)), trace in zip(chosen.items(), traces, strict=True):
             show.trace(
                 trace,

@@ -50,9 +50,8 @@ def forget(
         for one in found:
             if one.others:
                 engines = load_engines(settings, lambda what: stop.progress(what, 0, 1))
-                offline = indexing.OfflineEnricher(engines.thesaurus)
                 notes = indexing.forget_documents(
-                    settings.home, one, engines.embedder, offline, stop.progress
+                    settings.home, one, engines.embedder, engines.enricher, stop.progress
                 )
             else:
                 indexing.forget_corpus(settings.home, one.corpus)

@@ -42,7 +42,9 @@ def index(
     subject: Annotated[
         str | None,
         typer.Option(
-            metavar="PHRASE", help="What the documents are about, for prompts; or in PATH/profile.toml."
+            metavar="PHRASE",
+            help="What the documents are about, for prompts; or in PATH/profile.toml. Questions to documents about "
+            "another subject than pregnancy, birth or babies are not read for urgent signs.",
         ),
     ] = None,
     languages: Annotated[

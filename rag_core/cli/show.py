@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ..language.maternity import is_maternity
 from ..values.answers import without_bold
 from ..values.notice import NOTICE
 from ..values.orders import GIVES_ORDERS
@@ -223,6 +224,8 @@ def report(report: Report) -> None:
     )
     languages = language_list(profile.languages)
     paragraph(f"{about}; {f'in {languages}' if languages else 'language unknown'}")
+    if not is_maternity(profile.subject):
+        paragraph("questions are not read for urgent signs, which are those of pregnancy, birth and babies")
     if written := report.enriched:
         calls = f", {len(written.calls)} calls" if written.calls else ""
         paid = _cost_of((*written.calls, *written.embeddings))

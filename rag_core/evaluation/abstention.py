@@ -82,7 +82,7 @@ def measure_abstention(
     """
     paid = {role: model for role, model in lab.engines.paid.items() if role != "answer"}
     asking = lab.with_engines(replace(lab.engines, paid=paid))
-    evidence = asking.engines.evidence
+    evidence = asking.services().evidence
     if evidence is None or not evidence.fitted:
         raise ConfigError(
             "This lab declines no question for weak evidence.",
@@ -95,7 +95,7 @@ def measure_abstention(
         if trace.answer is not None:
             declined = trace.answer.abstained
         else:
-            score = evidence.score(question.text, trace.ranking.hits, offline=False)
+            score = evidence.score(question.text, trace.ranking.hits, trace.triage, offline=False)
             declined = not trace.ranking.hits or (score is not None and not score.enough)
         for group in (question.language, "all"):
             counts.setdefault(group, Counter())[outside, declined] += 1

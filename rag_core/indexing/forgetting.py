@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,10 +92,13 @@ def forget_documents(
     home: Path,
     what: Forgettable,
     embedder: Embedder,
-    offline: Enricher,
+    enricher: Callable[[str], Enricher],
     progress: Progress = no_progress,
 ) -> list[str]:
     """Remove documents from every generation of every index of a corpus; returns notes for the user.
+
+    Args:
+        enricher: of a corpus about a subject, without a language model.
 
     Raises:
         IndexBusy, StorageError: as for `forget_corpus`.
@@ -118,7 +121,7 @@ def forget_documents(
         store.forget(what.documents, progress)
         plain = store.open()
         assert plain is not None  # just written
-        store.enriched.sync_if_free(plain, offline, progress)
+        store.enriched.sync_if_free(plain, enricher(plain.profile.subject), progress)
         store.enriched.keep_only_current()
     if store.enriched.folder.is_dir() and _contains(store.enriched.folder, what.documents):
         _remove(store.enriched.folder)

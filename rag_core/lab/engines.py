@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..indexing import CorpusIndex, StoredVectors, shipped_files
+from ..indexing import CorpusIndex, OfflineEnricher, StoredVectors, shipped_files
 from ..language.analysis import warm_up
 from ..language.detector import unpack_in
+from ..language.maternity import is_maternity
 from ..language.spelling import Spelling, count_words
 from ..language.thesaurus import Thesaurus
 from ..language.writing_out import WrittenOut
@@ -63,6 +64,18 @@ class Engines:
     def billed(self) -> bool:
         """Whether a run can cost anything; if so, equal calls are shared where possible."""
         return bool(self.paid) or not self.embedder.local
+
+    def about(self, subject: str) -> Engines:
+        """The same for a corpus about this subject: without the thesaurus, which is of maternity, if it is another."""
+        return self if is_maternity(subject) else self._of_another
+
+    @functools.cached_property
+    def _of_another(self) -> Engines:
+        return replace(self, thesaurus=Thesaurus(()))
+
+    def enricher(self, subject: str) -> OfflineEnricher:
+        """What writes contexts for a corpus about this subject without a language model."""
+        return OfflineEnricher(self.about(subject).thesaurus)
 
     def choosing(self, models: ModelChoice) -> Engines:
         """The same with the models that a column chose.

@@ -18,6 +18,7 @@ from ..offline import NAME as OFFLINE
 from ..pipeline.stream import Event, calls_of, collect, stream
 from ..runtime.run import Limits
 from ..runtime.services import Llm, Reader, Services
+from ..urgency.triage import triage_for
 from ..values.errors import IndexDamaged, MissingResource, RagError, attach_calls_to_errors
 from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
@@ -171,12 +172,8 @@ class Lab:
         Raises:
             SettingsError: a model needs a provider, and there is none.
         """
-        engines, settings, index, enriched = (
-            self.engines.choosing(models),
-            self.settings,
-            self.index,
-            self.enriched,
-        )
+        settings, index, enriched = self.settings, self.index, self.enriched
+        engines = self._engines(index).choosing(models)
         llms = self._llms(index, engines.paid)
         chosen = (settings.country if country is None else country).upper()
         engine = engines.identity(llms, index, enriched)
@@ -190,6 +187,7 @@ class Lab:
             reranker=engines.reranker,
             assessor=engines.assessor,
             evidence=engines.evidence,
+            triage=triage_for(index.profile.subject),
             grounder=engines.grounder,
             reader=self._question_reader(index),
             thesaurus=engines.thesaurus,
@@ -228,14 +226,18 @@ class Lab:
             labels=engines.labels,
             reranker=RehearsedReranker(engines.reranker),
             profile=self.index.profile,
+            triage=triage_for(self.index.profile.subject),
             workers=1,
         )
+
+    def _engines(self, index: CorpusIndex) -> Engines:
+        return self.engines.about(index.profile.subject)
 
     def _question_reader(self, index: CorpusIndex) -> Reader:
         """How questions are read, kept with the words it counted in the index."""
         with self._lock:
             if self._reader is None or self._reader[0] is not index:
-                self._reader = (index, self.engines.reading(index))
+                self._reader = (index, self._engines(index).reading(index))
             return self._reader[1]
 
     def _llms(self, index: CorpusIndex, paid: Mapping[str, Llm]) -> Mapping[str, Llm]:
@@ -244,7 +246,7 @@ class Lab:
             return paid
         with self._lock:
             if self._offline is None or self._offline[0] is not index:
-                self._offline = (index, self.engines.offline(index))
+                self._offline = (index, self._engines(index).offline(index))
             return {**dict.fromkeys(ROLES, self._offline[1]), **paid}
 
     def run(self, question: str, strategy: SetupSpec, **values: object) -> Trace:

@@ -17,7 +17,6 @@ from ..indexing import (
     Enricher,
     EnrichmentEstimate,
     LlmEnricher,
-    OfflineEnricher,
     Progress,
     Report,
     SourceFiles,
@@ -155,7 +154,7 @@ def asking(
 def _enriched_too(store: CorpusStore, lab: Lab, engines: Engines, progress: Progress) -> list[str]:
     """Bring the enriched index up to date with the plain one; returns warnings for the user."""
     try:
-        written, note = _follow(store, lab.index, OfflineEnricher(engines.thesaurus), progress)
+        written, note = _follow(store, lab.index, engines.enricher(lab.profile.subject), progress)
     except (IndexBusy, StorageError) as error:
         return [error.message]
     lab.calls += written.embeddings if written else ()
@@ -327,7 +326,7 @@ def finish_indexing(
         assert index is not None  # written just now
         if report.added or report.changed or report.embedded:
             embed_sentences(index, engines, settings, progress)
-        offline = OfflineEnricher(engines.thesaurus)
+        offline = engines.enricher(index.profile.subject)
         if enrich and store.corpus != BUILTIN:
             model = engines.paid.get("enrich")
             kept = settings.home / "vectors" / CONTEXTS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..indexing import (
-    OfflineEnricher,
     Progress,
     UploadFolder,
     find_file,
@@ -38,8 +37,7 @@ def remove_file(
         if not found.others:
             forget_corpus(settings.home, corpus)
             return []
-        offline = OfflineEnricher(engines.thesaurus)
-        return forget_documents(settings.home, found, engines.embedder, offline, progress)
+        return forget_documents(settings.home, found, engines.embedder, engines.enricher, progress)
 
 
 def remove_corpus(corpus: str, settings: Settings, progress: Progress = no_progress) -> None:

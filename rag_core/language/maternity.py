@@ -15,6 +15,7 @@ _MATERNITY = re.compile(
     r"salido de cuentas|[uú]ter\w*|ombligo|barriga|panza|vientre)(?!\w)",
     re.IGNORECASE,
 )
+_NEAR = re.compile(r"perinat|neonat|gyna?ec|ginec|wom[ae]n|mujer", re.IGNORECASE)  # of a subject
 # Nine in ten of our documents name pregnancy, birth and babies; two in three "maternity", half of them labour.
 _EVERYWHERE = re.compile(
     r"pregnan\w*|birth\w*|born|bab(?:y|ies)|e[mn]bara\w*|preñ\w*|partos?|naci(?:ó|do|miento)|beb[eé]s?",
@@ -65,6 +66,17 @@ def asks_apart(question: str, texts: Iterable[str]) -> bool:
 def names_maternity(text: str) -> bool:
     """Whether a question or passage names pregnancy, birth, feeding or a baby, in everyday or clinical words."""
     return _MATERNITY.search(text) is not None
+
+
+def is_maternity(subject: str) -> bool:
+    """Whether documents on a subject are, or may be, about mothers and babies.
+
+    A subject that is not named may be: a sign that is missed does more harm than one that is out of place.
+
+    >>> is_maternity("perinatal care"), is_maternity(""), is_maternity("bicycles")
+    (True, True, False)
+    """
+    return not subject or names_maternity(subject) or _NEAR.search(subject) is not None
 
 
 def says_little(word: str) -> bool:

@@ -14,15 +14,17 @@ from typing import Any
 from ..language.analysis import detect_language, language_of, sentences
 from ..language.questions import form_of
 from ..language.thesaurus import Thesaurus
-from ..prompts.prompt import ANSWER, ENRICH, JUDGE_PASSAGE, NO_EVIDENCE, Sources
+from ..prompts.prompt import ANSWER, ENRICH, JUDGE_PASSAGE, NO_EVIDENCE, Sources, Urgency
 from ..prompts.templates import ANALYSIS, HYPOTHETICAL, Form
 from ..runtime.services import Embedder, Index
 from ..values.errors import ConfigError
+from ..values.triage import ROUTINE
 from ..values.types import ModelCall
 from .quotable import Sentence, read_sources, sentences_in
 from .rewriting import Rewriter, full_question
 from .scorer import OfflineScorer
 from .sections import MIN_COSINE, Sections
+from .urgent import Urgent
 
 BETWEEN = "\n\n"  # sections of an answer
 NO_ANSWER = "No answer was found in the context."
@@ -92,7 +94,7 @@ class OfflineEngine:
         sections, rewriter = self._sections.metered(bills), self._rewriter.metered(bills)
         match template:
             case ANSWER.name:
-                yield from self._answer(fields["question"], fields["sources"], sections)
+                yield from self._answer(_asked(fields), fields["sources"], sections)
             case JUDGE_PASSAGE.name:
                 yield self._judge(fields["question"], fields["sources"], sections)
             case ENRICH.name:
@@ -105,12 +107,12 @@ class OfflineEngine:
                 form: Form = fields.get("form", Form())
                 yield rewriter.rewrite(template, fields["question"], form.kind)
 
-    def _answer(self, question: str, sources: Sources, sections: Sections) -> Iterator[str]:
+    def _answer(self, asked: Urgent, sources: Sources, sections: Sections) -> Iterator[str]:
         """The sections that answer, each with its number."""
-        rated = self._scorer.relevance(question, sources.hits) if self._scorer else None
-        chosen = sections.choose(question, sources, rated)
+        rated = self._scorer.relevance(asked.question, sources.hits) if self._scorer else None
+        chosen = sections.choose(asked, sources, rated)
         if not chosen:
-            yield f"{NO_EVIDENCE}. {abstention_reason(question)}"
+            yield f"{NO_EVIDENCE}. {abstention_reason(asked.question)}"
         for i, section in enumerate(chosen):
             yield f"{BETWEEN if i else ''}{section.quotation}"
 
@@ -155,6 +157,12 @@ class OfflineEngine:
             sample * HYPOTHETICAL_SENTENCES,
         )
         return " ".join(one.text for one in found) or ("" if sample else question)
+
+
+def _asked(fields: Fields) -> Urgent:
+    """The question of an answer, with its triage; routine if the prompt says nothing of it."""
+    urgency = fields.get("urgency")
+    return Urgent(fields["question"], urgency.as_read if isinstance(urgency, Urgency) else ROUTINE)
 
 
 def abstention_reason(question: str) -> str:

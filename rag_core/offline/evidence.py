@@ -18,6 +18,7 @@ from ..runtime.services import Assessor
 from ..values.errors import DataError
 from ..values.evidence import EvidenceScore, Scope
 from ..values.message import Message
+from ..values.triage import Triage
 from ..values.types import Hit
 from .naming import Named, Naming
 from .quotable import read_sources
@@ -124,7 +125,9 @@ class PassageEvidence:
         """Whether the embedding model has thresholds; without, there is no score."""
         return self._fitted is not None
 
-    def score(self, question: str, hits: Sequence[Hit], *, offline: bool) -> EvidenceScore | None:
+    def score(
+        self, question: str, hits: Sequence[Hit], triage: Triage, *, offline: bool
+    ) -> EvidenceScore | None:
         """The evidence of passages for an answer; None when time ran out.
 
         An emergency for which a passage says what to do is always answered, by the offline engine unless that
@@ -132,6 +135,7 @@ class PassageEvidence:
         passage.
 
         Args:
+            triage: of the question.
             offline: whether the offline engine will answer.
 
         Raises:
@@ -143,7 +147,7 @@ class PassageEvidence:
         if relevance is None:
             return None
         best = max(relevance, default=0.0)
-        urgent = needed_in_emergency(question, hits)
+        urgent = needed_in_emergency(Urgent(question, triage), hits)
         if urgent is not None and (offline or urgent == URGENT_SUPPORT):
             return EvidenceScore(best, urgent if offline else 0.0)
         least = self._fitted.offline if offline else self._fitted.model
@@ -192,9 +196,8 @@ def _is_first(hit: Hit) -> bool:
     return hit.passage.id.removeprefix(hit.passage.doc_id).split(":")[1:2] in ([], ["0"])
 
 
-def needed_in_emergency(question: str, hits: Sequence[Hit]) -> float | None:
+def needed_in_emergency(urgent: Urgent, hits: Sequence[Hit]) -> float | None:
     """Lowest relevance of the best passage for an answer in an emergency; None if there is none."""
-    urgent = Urgent.of(question)
     if not urgent.triage.urgent:
         return None
     candidates = read_sources(Sources(hits))

@@ -108,7 +108,7 @@ class Sections:
         return own
 
     def choose(
-        self, question: str, sources: Sources, relevance: Sequence[float] | None = None
+        self, urgent: Urgent, sources: Sources, relevance: Sequence[float] | None = None
     ) -> list[Section]:
         """The sections to quote, best first; empty when none is good enough.
 
@@ -118,9 +118,10 @@ class Sections:
         others, on dev, 26 of 44 were beside the question and 9 answered it.
 
         Args:
+            urgent: the question.
             relevance: of each source, 0 to 1; None if nobody rated them. Then MIN_COSINE decides.
         """
-        urgent = Urgent.of(question)
+        question = urgent.question
         asked = [question] if urgent.triage.urgent else parts(question)
         sections = self.read(urgent, asked, sources)
         if relevance is None and max((one.near.max() for one in sections), default=0.0) < MIN_COSINE:

@@ -12,7 +12,6 @@ from ..urgency.frames import words
 from ..urgency.leading import calls_emergency, calls_for, is_conditional, urges_today
 from ..urgency.reading import plain
 from ..urgency.signs import signs, signs_of
-from ..urgency.triage import triage
 from ..values.triage import Triage
 from .quotable import Sentence
 
@@ -42,15 +41,10 @@ DELICATE = ("low-mood", "psychosis")  # besides the flagged signs
 
 @dataclass(frozen=True, slots=True)
 class Urgent:
-    """An urgent question, and what in the sources is about it."""
+    """A question, and what in the sources is about it if it is urgent."""
 
     question: str
     triage: Triage
-
-    @classmethod
-    def of(cls, question: str) -> Urgent:
-        """A question with its triage."""
-        return cls(question, triage(question))
 
     def names_sign(self, text: str) -> bool:
         """Whether a text names a sign to act on."""

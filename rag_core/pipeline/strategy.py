@@ -12,7 +12,6 @@ from ..runtime.context import Context, Meter
 from ..runtime.run import Run
 from ..runtime.services import Services
 from ..stages import Bm25, Flow, Generate, Retrieve, SelectStage, Stage, Top
-from ..urgency.triage import triage
 from ..values.errors import ConfigError, StageError, Stopped
 from ..values.message import Message
 from ..values.model_choice import ModelChoice
@@ -117,7 +116,10 @@ class Strategy:
             Stopped: the user stopped the run. Both carry the calls that were sent.
         """
         run = (run or Run()).with_new_budget()
-        state = State.start(question)
+        triage, _ = run.shared.get(
+            ("triage", services.identity, question), lambda: services.urgency(question)
+        )
+        state = State.start(question, triage)
         steps: list[Step] = []
         for position, stage in enumerate(self.stages):
             try:
@@ -138,7 +140,7 @@ class Strategy:
                 run.budget.add_reused(step.calls)
             steps.append(step if first else replace(step, reused=True))
             on_finish(position, steps[-1])
-            state = step.after
+            state = replace(step.after, triage=triage)  # a trace kept by an earlier version has none
         warnings = [warning for step in steps for warning in step.warnings]
         warnings += shortages(self.stages, [step.after for step in steps])
         once = tuple(dict.fromkeys(warnings))
@@ -150,7 +152,7 @@ class Strategy:
             tuple(steps),
             services.engine,
             once,
-            triage(question),
+            triage,
             services.models,
         )
 

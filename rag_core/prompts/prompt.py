@@ -245,9 +245,19 @@ def _given_by(passage: Passage) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Urgency:
-    """A question's triage in a prompt: what the answer must begin with; nothing for a routine question."""
+    """A question's triage in a prompt: what the answer must begin with; nothing for a routine question.
+
+    Args:
+        read: that of the question as read, which the offline engine answers; None if it is read as typed.
+    """
 
     triage: Triage
+    read: Triage | None = None
+
+    @property
+    def as_read(self) -> Triage:
+        """The triage of the question as read."""
+        return self.read or self.triage
 
     def __str__(self) -> str:
         found = self.triage

@@ -16,6 +16,7 @@ from ..values.labels import LabelRules
 from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
 from ..values.profile import Profile
+from ..values.triage import ROUTINE, Triage
 from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
 from .run import Limits
 
@@ -107,8 +108,22 @@ class Evidence(Protocol):
         """Whether it can decide."""
         ...
 
-    def score(self, question: str, hits: Sequence[Hit], *, offline: bool) -> EvidenceScore | None:
-        """The evidence of passages for an answer by the offline engine or a language model; None when time ran out."""
+    def score(
+        self, question: str, hits: Sequence[Hit], triage: Triage, *, offline: bool
+    ) -> EvidenceScore | None:
+        """The evidence of passages for an answer by the offline engine or a language model; None when time ran out.
+
+        Args:
+            triage: of the question.
+        """
+        ...
+
+
+class TriageReader(Protocol):
+    """Reads how urgent a question is, before anybody answers it."""
+
+    def __call__(self, question: str, /) -> Triage:
+        """The triage; never fails, and sends nothing."""
         ...
 
 
@@ -164,6 +179,7 @@ class Services:
         reranker: None when no strategy that runs needs one.
         assessor: the offline measure; labels passages that no better scorer has rated.
         evidence: decides whether an answer is written; None to write one from any passages.
+        triage: reads how urgent a question is; None where every question is routine.
         grounder: marks the sentences of answers; None to leave them unmarked.
         reader: reads questions for retrieval and the offline engine; None to read them as typed. A language model
             always gets the question as typed.
@@ -184,6 +200,7 @@ class Services:
     reranker: Reranker | None = None
     assessor: Assessor | None = None
     evidence: Evidence | None = None
+    triage: TriageReader | None = None
     grounder: Grounder | None = None
     reader: Reader | None = None
     thesaurus: Thesaurus | None = None
@@ -203,6 +220,10 @@ class Services:
     def identity(self) -> Hashable:
         """The engine as part of a cache key."""
         return tuple(sorted(self.engine.items()))
+
+    def urgency(self, question: str) -> Triage:
+        """How urgent a question is."""
+        return self.triage(question) if self.triage else ROUTINE
 
     def llm(self, purpose: str) -> Llm:
         """The language model for a purpose.

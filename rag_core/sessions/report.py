@@ -11,7 +11,7 @@ from pathlib import Path
 from ..catalog import RECIPES, describe_changes
 from ..language.highlight import highlight
 from ..urgency.helplines import Helplines, helplines
-from ..urgency.triage import triage
+from ..urgency.triage import triage_for
 from ..urgency.words import urgent_notice
 from ..values.answers import bold_as_html
 from ..values.errors import SettingsError
@@ -54,7 +54,7 @@ def report(traces: Sequence[Saved], when: datetime, failures: Sequence[str] = ()
         f"<title>{_text(question)}</title><style>{STYLE.read_text(encoding='utf-8')}</style></head><body><main>"
         f'<p class="notice">{_text(NOTICE)} <span lang="es">Demostración, no consejo médico.</span></p>'
         f'<p class="soft">Retrieval strategies compared · {when:%d %B %Y, %H:%M} {_text(when.tzname() or "")}{_country(traces[0])}</p>'
-        f"<h1>{_text(question)}</h1>{_urgent(traces[0])}<nav><ul>{contents}</ul></nav>"
+        f"<h1>{_text(question)}</h1>{_urgent(traces)}<nav><ul>{contents}</ul></nav>"
         f"{''.join(_warning(one) for one in failures)}{sections}{_engines(traces)}</main></body></html>\n"
     )
 
@@ -82,9 +82,10 @@ def _country(trace: Saved) -> str:
     return f" · guidance for {_text(lines.country['en'])} leads" if lines else ""
 
 
-def _urgent(trace: Saved) -> str:
-    found = triage(trace.question)
-    notice = urgent_notice(found, _lines(trace))
+def _urgent(traces: Sequence[Saved]) -> str:
+    read = [triage_for(trace.subject)(trace.question) for trace in traces]
+    found = next((one for one in read if one.urgent), read[0])
+    notice = urgent_notice(found, _lines(traces[0]))
     if notice is None:
         return ""
     numbers = "".join(f"<li>{_text(number)}</li>" for number in notice.numbers)

@@ -135,6 +135,11 @@ class Saved(_Part):
         return str(self.engine.get("index") or "").partition(",")[0]
 
     @property
+    def subject(self) -> str:
+        """What that corpus was about; empty where it was not said."""
+        return str(self.engine.get("profile") or "").partition(" · ")[0]
+
+    @property
     def model(self) -> str:
         """Name of the language model that wrote the answer, or of the offline engine."""
         return str(self.engine.get("llm") or "")

@@ -12,12 +12,12 @@ from ..prompts.prompt import ANSWER, NO_EVIDENCE, Fields, Sources, Template, Urg
 from ..prompts.replies import COMPLETE, unescaped
 from ..runtime.context import Context
 from ..urgency.leading import leads_with_action
-from ..urgency.triage import triage
 from ..values.answers import Answer
 from ..values.errors import ProviderError
 from ..values.evidence import EvidenceScore
 from ..values.message import Message
 from ..values.remarks import Remark, Suggestion
+from ..values.triage import Triage
 from ..values.types import Hit, Ranking, Relevance, Scorer, State
 from . import messages
 from .base import Flow, RerankStage, Stage, warn_if_unread
@@ -67,7 +67,8 @@ class Generate(Stage):
         return replace(before, content="an answer")
 
     def __call__(self, state: State, ctx: Context) -> State:
-        question = ctx.as_read(state.question.text)
+        question = ctx.as_read(typed := state.question.text)
+        urgency = Urgency(state.triage, None if question == typed else ctx.services.urgency(question))
         language, spoken = language_of(question), detect_language(question)
         hits = labelled(state, language, ctx)
         ranking = Ranking(state.question, hits)
@@ -75,20 +76,20 @@ class Generate(Stage):
             reason = state.shortfall or messages.none_found(spoken)
             near, _ = _rated(state.question.text, state.dropped, language, ctx)
             answer = _abstention(spoken, reason, suggestions(question, near))
-        elif (weak := _too_weak(question, hits, ctx)) is not None:
+        elif (weak := _too_weak(question, hits, urgency.as_read, ctx)) is not None:
             meant = () if weak.scope else suggestions(question, hits)
             answer = _abstention(spoken, messages.not_enough(spoken, weak), meant)
         else:
-            answer = self._answer(ranking, ctx)
-        return replace(state, rankings=(ranking,), answer=_led(answer, state.question.text, ctx))
+            answer = self._answer(ranking, urgency, ctx)
+        return replace(state, rankings=(ranking,), answer=_led(answer, state.triage, ctx))
 
-    def _answer(self, ranking: Ranking, ctx: Context) -> Answer:
+    def _answer(self, ranking: Ranking, urgency: Urgency, ctx: Context) -> Answer:
         warn_if_unread(self.template, ANSWER, ctx)
         question, read = ranking.query.text, ctx.as_read(ranking.query.text)
         prompt = self.template.fill(
             question=question,
             sources=Sources(ranking.hits, ctx.services.country),
-            urgency=Urgency(triage(question)),
+            urgency=urgency,
         )
         evidence = evidence_hash(contexts_in(prompt.render()))
         if evidence != shown_evidence(ranking.hits):
@@ -129,9 +130,8 @@ class Generate(Stage):
         )
 
 
-def _led(answer: Answer, question: str, ctx: Context) -> Answer:
+def _led(answer: Answer, asked: Triage, ctx: Context) -> Answer:
     """The answer to an urgent question, with our notice or a remark if it does not begin with what to do now."""
-    asked = triage(question)
     if leads_with_action(unmarked(answer.text), asked):
         return answer
     if answer.abstained or ctx.services.llms["answer"].offline:
@@ -205,11 +205,11 @@ def _scorers(question: str, ctx: Context) -> Iterator[tuple[Scorer, str, Measure
     )
 
 
-def _too_weak(question: str, hits: Sequence[Hit], ctx: Context) -> EvidenceScore | None:
+def _too_weak(question: str, hits: Sequence[Hit], triage: Triage, ctx: Context) -> EvidenceScore | None:
     """The evidence of these passages if it is not enough for an answer; None if it is, or nobody can tell.
 
     Args:
-        question: as read.
+        question: as read; so is its triage.
     """
     evidence = ctx.services.evidence
     if evidence is None:
@@ -217,7 +217,7 @@ def _too_weak(question: str, hits: Sequence[Hit], ctx: Context) -> EvidenceScore
     if not evidence.fitted:
         ctx.warn(messages.never_declined(evidence.model))
         return None
-    found = evidence.score(question, hits, offline=ctx.services.llm("answer").offline)
+    found = evidence.score(question, hits, triage, offline=ctx.services.llm("answer").offline)
     if found is None:
         ctx.warn(messages.EVIDENCE_OUT_OF_TIME)
     return None if found is None or found.enough else found

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ..language.analysis import language_of
+from ..language.maternity import is_maternity
 from ..privacy.find import impersonal
 from ..values.triage import LEVELS, Level, Triage
 from . import frames
@@ -26,7 +26,16 @@ MIN_URGENT_GENERAL = 0.5
 Span = tuple[int, int]
 
 
-@functools.lru_cache(maxsize=1024)
+def triage_for(subject: str) -> Callable[[str], Triage]:
+    """What reads the urgency of questions to a corpus, by the subject of its profile; see `is_maternity`."""
+    return triage if is_maternity(subject) else routine
+
+
+def routine(text: str) -> Triage:
+    """The triage of a question to documents about another subject."""
+    return Triage("routine", language="es" if language_of(text) == "es" else "en")
+
+
 def triage(text: str) -> Triage:
     """How urgent a question is, in English or Spanish.
 

@@ -12,7 +12,7 @@ from .model_choice import AS_SET, ModelChoice
 from .notice import NOTICE
 from .remarks import Remark
 from .sources import OLD_YEARS, age_years, is_old
-from .triage import Triage
+from .triage import ROUTINE, Triage
 from .types import Cost, Hit, ModelCall, Outranked, Ranking, State, token_counts
 
 _OLD = {
@@ -77,7 +77,7 @@ class Trace:
     steps: tuple[Step, ...]
     engine: Mapping[str, str | None] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    triage: Triage = field(default_factory=lambda: Triage("routine"))
+    triage: Triage = ROUTINE
     models: ModelChoice = AS_SET
 
     @property

@@ -43,3 +43,6 @@ class Triage:
             "action": self.action,
             "language": self.language,
         }
+
+
+ROUTINE = Triage("routine")

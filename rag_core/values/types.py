@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from .answers import Answer
 from .orders import any_gives_orders
 from .sources import Source, difference, leading
+from .triage import ROUTINE, Triage
 
 if TYPE_CHECKING:  # loading numpy takes longer than the rest of a command that needs no model
     import numpy as np
@@ -422,6 +423,7 @@ class State:
     """A strategy's state between two stages.
 
     Args:
+        triage: how urgent the question is, as typed.
         shortfall: why no passage is left, for the abstention; may be empty.
         dropped: the passages that a threshold dropped when it dropped all of them.
     """
@@ -432,6 +434,7 @@ class State:
     answer: Answer | None = None
     shortfall: str = ""
     dropped: tuple[Hit, ...] = ()
+    triage: Triage = ROUTINE
 
     @property
     def passage_count(self) -> int:
@@ -439,10 +442,10 @@ class State:
         return len({hit.id for ranking in self.rankings for hit in ranking})
 
     @classmethod
-    def start(cls, question: str) -> State:
+    def start(cls, question: str, triage: Triage = ROUTINE) -> State:
         """The state before the first stage, with the question as the only query."""
         query = Query(question)
-        return cls(question=query, queries=(query,))
+        return cls(question=query, queries=(query,), triage=triage)
 
     def scoring_query(self, ranking: Ranking) -> Query:
         """The query to rescore a ranking of this state against; see `stages.RerankStage`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 import streamlit as st
@@ -23,11 +24,11 @@ def test_stop_is_off_after_a_run_that_ended_between_its_button_and_its_results(
         assert ending.wait(60)
         raise MissingResource("no models in this test.")
 
-    def triage_while_the_run_ends(question: str) -> rag_core.Triage:
+    def triage_while_the_run_ends(subject: str) -> Callable[[str], rag_core.Triage]:
         """Called after the buttons are drawn and before the results."""
         ending.set()
         assert shown[-1].wait(60)
-        return rag_core.Triage("routine")
+        return lambda question: rag_core.Triage("routine")
 
     class Seen(LiveRun):
         def __init__(self, *given: object) -> None:
@@ -35,7 +36,7 @@ def test_stop_is_off_after_a_run_that_ended_between_its_button_and_its_results(
             shown.append(self)
 
     monkeypatch.setattr("rag_core.open_lab", open_no_lab, raising=False)
-    monkeypatch.setattr("rag_core.triage", triage_while_the_run_ends, raising=False)
+    monkeypatch.setattr("rag_core.triage_for", triage_while_the_run_ends, raising=False)
     monkeypatch.setattr("pages.shared.asking.LiveRun", Seen)
     st.cache_resource.clear()
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()

@@ -28,6 +28,7 @@ from rag_core.language.analysis import LANGUAGES, language_of
 from rag_core.offline.sections import NAMES, NEAREST, PLACE, RELEVANCE, SAYS, Sections, log_odds
 from rag_core.offline.urgent import Urgent
 from rag_core.prompts.prompt import Sources
+from rag_core.urgency.triage import triage
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 STRATEGIES = ("simple_semantic", "bm25", "hybrid_rrf", "ensemble")
@@ -58,7 +59,7 @@ def read(lab: Lab, *, urgent: bool) -> Iterator[Found]:
     """What each strategy finds for the questions that are urgent, or not, where some but not all of it answers."""
     sections, graded = Sections(lab.engines.scorer.embedder), grades()
     for question in read_builtin(DATA, "dev").questions:
-        asked = Urgent.of(question.text)
+        asked = Urgent(question.text, triage(question.text))
         if asked.triage.urgent is not urgent:
             continue
         for strategy in STRATEGIES:

@@ -315,6 +315,7 @@ def test_a_corpus_gets_its_profile_from_options_or_from_the_file_beside_its_docu
     assert profile() == given
     said = rag(*index).out
     assert "about the sea; in French and English" in said
+    assert "questions are not read for urgent signs" in said
     (notes / "profile.toml").write_text('subject = "the sea"\ntopic = "tides"\n')
     assert_one_line(rag(*index), "profile.toml, line 2: topic is not a profile key.", "subject, audience")
     assert "English" in rag(*index, "--languages", "English").err

@@ -73,7 +73,7 @@ def test_the_documents_of_a_moved_folder_go_with_their_text_and_the_others_stay(
     assert files_with(home)
     (found,) = find_forgettable(home, str(ward))
     assert (found.corpus, found.documents, found.others) == ("animals", {"a.md", "sub/b.md"}, 6)
-    assert forget_documents(home, found, WordEmbedder(), OFFLINE) == []
+    assert forget_documents(home, found, WordEmbedder(), lambda subject: OFFLINE) == []
     assert files_with(home) == []
     kept = {document.id for document in DOCUMENTS}
     for index in (open_store(home).open(), open_store(home).enriched.open()):
@@ -89,7 +89,7 @@ def test_a_moved_folder_can_be_indexed_again_after_it_was_forgotten(
         store.update(moved)
     assert f"rag forget {ward}" in clash.value.next_step
     (found,) = find_forgettable(tmp_path / "home", str(ward))
-    forget_documents(tmp_path / "home", found, WordEmbedder(), OFFLINE)
+    forget_documents(tmp_path / "home", found, WordEmbedder(), lambda subject: OFFLINE)
     assert store.update(moved).added == ["a.md"]
 
 
@@ -102,7 +102,7 @@ def test_a_file_or_folder_below_the_one_that_was_indexed_can_be_forgotten(
 ) -> None:
     (found,) = find_forgettable(tmp_path / "home", f"{tmp_path}/{target}")
     assert found.documents == documents
-    forget_documents(tmp_path / "home", found, WordEmbedder(), OFFLINE)
+    forget_documents(tmp_path / "home", found, WordEmbedder(), lambda subject: OFFLINE)
     index = open_store(tmp_path / "home").open()
     assert index is not None
     assert not documents & set(index.manifest.documents)
@@ -143,7 +143,7 @@ def test_contexts_that_a_model_wrote_go_and_those_of_other_documents_stay(
            f"It is about {SECRET}.", "It is about soap.", "Last.")  # fmt: skip
     assert "vectors/contexts.sqlite" in files_with(home, "about cats")
     (found,) = find_forgettable(home, str(ward))
-    (note,) = forget_documents(home, found, WordEmbedder(), OFFLINE)
+    (note,) = forget_documents(home, found, WordEmbedder(), lambda subject: OFFLINE)
     assert "--enrich" in note
     assert files_with(home) == []
     assert "vectors/contexts.sqlite" in files_with(home, "about")
@@ -155,7 +155,7 @@ def test_the_index_for_another_model_goes_with_a_note(store: CorpusStore, tmp_pa
         reading(ward, ("a.md", f"Give {SECRET} daily."), ("c.md", "Rest."))
     )
     (found,) = find_forgettable(home, str(ward / "a.md"))
-    (note,) = forget_documents(home, found, WordEmbedder(), OFFLINE)
+    (note,) = forget_documents(home, found, WordEmbedder(), lambda subject: OFFLINE)
     assert "words-2" in note
     assert files_with(home) == []
 
@@ -177,7 +177,7 @@ def test_text_that_a_reader_has_open_is_forgotten_and_the_reader_finds_the_new_i
     reader = open_store(home)
     before = reader.open()
     (found,) = find_forgettable(home, str(ward))
-    forget_documents(home, found, WordEmbedder(), OFFLINE)
+    forget_documents(home, found, WordEmbedder(), lambda subject: OFFLINE)
     assert files_with(home) == []
     after = reader.open()
     assert after is not before

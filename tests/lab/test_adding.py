@@ -10,7 +10,6 @@ from helpers.source_files import docx, locked_pdf, pdf, xlsx
 
 from rag_core.indexing import (
     CorpusStore,
-    OfflineEnricher,
     Upload,
     UploadFolder,
     find_file,
@@ -203,7 +202,7 @@ def test_a_forgotten_file_goes_with_its_rows_and_its_upload(lab: Lab, settings: 
     add(lab, settings, VISITS, Upload("staff.csv", b"name\nRosa\nLiam\n"))
     found = find_file(settings.home, WARD, "uploads", "staff.csv")
     assert (found.documents, found.others) == ({"staff.csv#1", "staff.csv#2"}, 1)
-    forget_documents(settings.home, found, lab.engines.embedder, OfflineEnricher(lab.engines.thesaurus))
+    forget_documents(settings.home, found, lab.engines.embedder, lab.engines.enricher)
     assert UploadFolder(settings.home, WARD).names == ["visits.md"]
     add(lab, settings, MEALS)
     assert documents(lab, settings) == {"visits.md", "meals.txt"}

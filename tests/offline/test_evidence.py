@@ -20,6 +20,7 @@ from rag_core.offline.evidence import (
 )
 from rag_core.offline.naming import Named
 from rag_core.offline.scorer import Calibration
+from rag_core.urgency.triage import triage
 from rag_core.values.errors import DataError
 from rag_core.values.evidence import EvidenceScore
 from rag_core.values.types import Hit, Passage, Relevance
@@ -55,7 +56,9 @@ def evidence(scorer: object, model: str = "m+gloss@12ab", **named: float) -> Pas
 
 
 def scored(relevance: float, question: str = CALM, text: str = "Itching", **named: float) -> EvidenceScore:
-    found = evidence(Fixed(a=relevance), **named).score(question, [hit("a", text)], offline=True)
+    found = evidence(Fixed(a=relevance), **named).score(
+        question, [hit("a", text)], triage(question), offline=True
+    )
     assert found is not None
     return found
 
@@ -74,14 +77,14 @@ class TestScore:
 
     def test_the_best_of_several_passages_counts(self):
         hits = [hit("a", "Soles"), hit("b", "Itching"), hit("c", "Palms")]
-        found = evidence(Fixed(a=0.1, b=0.8, c=0.3)).score(CALM, hits, offline=True)
+        found = evidence(Fixed(a=0.1, b=0.8, c=0.3)).score(CALM, hits, triage(CALM), offline=True)
         assert found is not None
         assert found.score == pytest.approx(0.8)
 
     def test_passages_of_many_documents_are_weaker_evidence(self):
         ids = ("a:1:x", "b:0:x", "a:2:x", "c:1:x")
         hits = [placed(one) for one in ids]
-        found = evidence(Fixed(**dict.fromkeys(ids, 0.8))).score(CALM, hits, offline=True)
+        found = evidence(Fixed(**dict.fromkeys(ids, 0.8))).score(CALM, hits, triage(CALM), offline=True)
         assert found is not None
         # 3 documents, 4 passages: spread 2 / 3; odds 4 / e^(2/3) = 2.0537; 2.0537 / 3.0537
         assert found.score == pytest.approx(0.67253, abs=1e-5)
@@ -108,7 +111,9 @@ class TestScore:
         ],
     )
     def test_what_is_needed_depends_on_the_language_and_on_who_answers(self, question, offline, needed):
-        found = evidence(Fixed(a=0.9)).score(question, [hit("a", "Itching")], offline=offline)
+        found = evidence(Fixed(a=0.9)).score(
+            question, [hit("a", "Itching")], triage(question), offline=offline
+        )
         assert found is not None
         assert found.needed == needed
 
@@ -119,7 +124,7 @@ class TestScore:
     @pytest.mark.parametrize("scorer", ["judge", "offline_scorer"])
     def test_labels_do_not_count(self, scorer):
         rated = replace(hit("a", "Itching"), relevance=Relevance("High", scorer, 0.9, ""))
-        found = evidence(Fixed(a=0.2)).score(CALM, [rated], offline=True)
+        found = evidence(Fixed(a=0.2)).score(CALM, [rated], triage(CALM), offline=True)
         assert found is not None
         assert found.score == pytest.approx(0.2)
 
@@ -128,7 +133,7 @@ class TestScore:
             def relevance(self, question: str, hits: Sequence[Hit]) -> None:
                 return None
 
-        assert evidence(Slow()).score(CALM, [hit("a", "Itching")], offline=False) is None
+        assert evidence(Slow()).score(CALM, [hit("a", "Itching")], triage(CALM), offline=False) is None
 
 
 @pytest.mark.parametrize(
@@ -168,7 +173,9 @@ def test_the_continuation_of_another_question_is_not_answered_from_passages_that
         ("And in the second trimester?", together, ""),  # of one document: they agree on what it is about
         ("In the second trimester?", apart, ""),
     ):
-        found = evidence(Fixed(**{one.id: 0.9 for one in hits})).score(question, hits, offline=True)
+        found = evidence(Fixed(**{one.id: 0.9 for one in hits})).score(
+            question, hits, triage(question), offline=True
+        )
         assert found is not None
         assert (found.scope, found.enough) == (scope, scope == "")
 
@@ -182,16 +189,17 @@ class TestEmergencies:
         assert scored(0.2, CALM, self.HELP).needed == 0.6
 
     def test_a_language_model_is_always_asked_when_a_passage_calls_for_help(self):
-        found = evidence(Fixed(a=0.01)).score(self.BLEEDING, [hit("a", self.HELP)], offline=False)
+        found = evidence(Fixed(a=0.01)).score(
+            self.BLEEDING, [hit("a", self.HELP)], triage(self.BLEEDING), offline=False
+        )
         assert found is not None
         assert found.enough
 
     def test_the_offline_engine_needs_much_when_no_passage_does(self):
         gums = "Bleeding gums are common in pregnancy."
         assert scored(0.6, "I am pregnant and bleeding badly", gums) == EvidenceScore(0.6, HELPLESS_SUPPORT)
-        found = evidence(Fixed(a=0.6)).score(
-            "I am pregnant and bleeding badly", [hit("a", gums)], offline=False
-        )
+        asked = "I am pregnant and bleeding badly"
+        found = evidence(Fixed(a=0.6)).score(asked, [hit("a", gums)], triage(asked), offline=False)
         assert found is not None
         assert found.needed == 0.2
 
@@ -205,7 +213,7 @@ class TestThresholds:
         other = evidence(Fixed(a=0.9), model="m@12ab")
         assert (other.fitted, other.key) == (False, "unfitted")
         with pytest.raises(ValueError, match="no thresholds for m"):
-            other.score(CALM, [hit("a", "Itching")], offline=True)
+            other.score(CALM, [hit("a", "Itching")], triage(CALM), offline=True)
 
     def test_other_thresholds_have_another_key(self):
         stricter = replace(FITTED, offline={"en": 0.7, "es": 0.5})

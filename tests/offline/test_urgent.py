@@ -11,6 +11,7 @@ from rag_core.offline.engine import OfflineEngine
 from rag_core.offline.quotable import read_sources
 from rag_core.offline.urgent import Urgent
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
+from rag_core.urgency.triage import triage
 from rag_core.values.types import Hit
 
 DESPAIR = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
@@ -28,7 +29,7 @@ def answer(question: str, hits: list[Hit]) -> str:
 
 
 def rank(question: str, *hits: Hit) -> int | None:
-    return Urgent.of(question).rank_in(read_sources(Sources(hits)))
+    return Urgent(question, triage(question)).rank_in(read_sources(Sources(hits)))
 
 
 def test_despair_is_never_answered_with_why_newborns_cry():

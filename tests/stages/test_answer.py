@@ -18,10 +18,12 @@ from rag_core.runtime.run import Run
 from rag_core.runtime.services import Services
 from rag_core.stages import Dense, Generate, Retrieve, TransformStage
 from rag_core.stages.citations import evidence_hash, shown_evidence
+from rag_core.urgency.triage import triage
 from rag_core.values.answers import Citation
 from rag_core.values.errors import StageError
 from rag_core.values.evidence import EvidenceScore, Scope
 from rag_core.values.labels import LabelRules, Thresholds
+from rag_core.values.triage import Triage
 from rag_core.values.types import Hit, ModelCall, Passage, Query, Ranking, State, Vectors
 
 COSINES = {"near": 0.8, "middle": 0.5, "far": 0.1}
@@ -82,7 +84,9 @@ class Weighed:
         self.fitted = fitted
         self.offline: list[bool] = []
 
-    def score(self, question: str, hits: Sequence[Hit], *, offline: bool) -> EvidenceScore | None:
+    def score(
+        self, question: str, hits: Sequence[Hit], triage: Triage, *, offline: bool
+    ) -> EvidenceScore | None:
         self.offline.append(offline)
         return self.found
 
@@ -93,7 +97,7 @@ def weighing(llm: ScriptedLlm, evidence: Weighed) -> Context:
 
 
 def written(ctx: Context, *hits: Hit, question: str = "How do the cats sleep?") -> State:
-    state = State.start(question)
+    state = State.start(question, triage(question))
     return Generate()(replace(state, rankings=(Ranking(state.question, hits),)), ctx)
 
 

@@ -1,0 +1,110 @@
+"""A corpus about bicycles meets no word of pregnancy, from indexing to the report."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+from rag_core.catalog import RECIPES
+from rag_core.lab.lab import Lab
+from rag_core.lab.opening import index_path, open_lab
+from rag_core.sessions import parse_session, report, session_json
+from rag_core.values.packed import pack
+from rag_core.values.settings import Settings
+from rag_core.values.trace import Trace
+from rag_core.values.visible import as_json
+
+# What these say of bicycles, maternity care says of birth: waters, delivery, labour, tears, contractions.
+ENGLISH = """# Care of brakes and chain
+
+## When the brake leaks
+
+If brake fluid is leaking or gushing out, do not ride: close the valve and take the bike to the shop the same day.
+
+## Delivery and labour
+
+On delivery of a new bike, check that no cord is torn. The shop charges an hour of labour for it.
+
+## How tight the brake should be
+
+The lever should stop three centimetres before the handlebar. Turn the screw until the cord is tight.
+"""
+SPANISH = """# Cuidado de los frenos
+
+## Pérdida de líquido del freno
+
+Si el freno pierde líquido, no monte: cierre la válvula y lleve la bicicleta al taller el mismo día.
+
+## Cuánto aprieta el freno
+
+La palanca se detiene a tres centímetros del manillar. El cordón no debe tener desgarros tras la entrega.
+"""
+LEAK = "My brake is leaking fluid and it is gushing out, what now?"
+QUESTIONS = [
+    LEAK,
+    "my chain is bleeding oil, what now?",
+    "how tight should the brake be on delivery?",
+    "El freno pierde líquido desde hace una hora, ¿qué hago?",
+]
+OF_PREGNANCY = re.compile(
+    r"matern|pregnan|midwi|obstetr|gestat|\bbirth|newborn|\bbab(?:y|ies)\b|amnio|f[oe]*tus|womb|postpart|perine|"
+    r"embaraz|matrona|partera|\bpartos?\b|\bbeb[eé]|reci[eé]n nacid|gestaci|[uú]tero|posparto",
+    re.IGNORECASE,
+)
+
+
+@pytest.fixture(scope="module")
+def indexed(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Lab, str]:
+    """The bicycles, opened, and all that indexing wrote and said."""
+    folder, settings = (
+        tmp_path_factory.mktemp("bicycles"),
+        Settings(home=tmp_path_factory.mktemp("home"), llm="offline"),
+    )
+    (folder / "en.md").write_text(ENGLISH, encoding="utf-8")
+    (folder / "es.md").write_text(SPANISH, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rag_core.lab.opening.load_engines", lambda settings, tell=None: lab.engines)
+        said = index_path(
+            folder, "bicycles", subject="bicycles and their repair", enrich=True, settings=settings
+        )
+    opened = open_lab("bicycles", settings=settings, engines=lab.engines)
+    written = [path.read_bytes() for path in (settings.home / "corpora").rglob("*") if path.is_file()]
+    return opened, f"{said}" + b"\n".join(written).decode("utf-8", "replace")
+
+
+def compared(lab: Lab, question: str) -> list[Trace]:
+    everything = {"transform": True, "rerank": True}
+    return lab.compare(question, [(name, everything if name == "contextual" else {}) for name in RECIPES])
+
+
+def of_pregnancy(text: str) -> list[str]:
+    """The words of pregnancy in a text, each with what stands around it."""
+    return [text[max(0, one.start() - 60) : one.end() + 40] for one in OF_PREGNANCY.finditer(text)]
+
+
+def test_indexing_writes_none(indexed: tuple[Lab, str]):
+    _, written = indexed
+    assert "handlebar" in written
+    assert of_pregnancy(written) == []
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_no_strategy_s_record_or_report_has_one(indexed: tuple[Lab, str], question: str):
+    opened, _ = indexed
+    traces = compared(opened, question)
+    session = session_json(traces)
+    page = report(parse_session(session), datetime.now(UTC))
+    kept = "".join(map(pack, traces))
+    assert (
+        sum(
+            "Care of brakes and chain" in one.ranking.hits[0].passage.full_title
+            or "frenos" in one.ranking.hits[0].passage.full_title
+            for one in traces
+            if one.ranking.hits
+        )
+        > 5
+    )
+    assert of_pregnancy(as_json(session)) == of_pregnancy(kept) == of_pregnancy(page) == []
+    assert not any(trace.triage.urgent or trace.answer.notice for trace in traces if trace.answer)

@@ -1,0 +1,59 @@
+"""How urgent a question is: read once for all strategies, by the services they run on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rag_core.catalog import build
+from rag_core.language.maternity import is_maternity
+from rag_core.pipeline.stream import collect, stream
+from rag_core.testing import sample_services
+from rag_core.values.trace import Step, Trace
+from rag_core.values.triage import ROUTINE, Triage
+
+QUESTION = "Do cats purr at night?"
+URGENT = Triage("emergency", ("a silent cat",), "Call the vet now.")
+
+
+class Counting:
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, question: str, /) -> Triage:
+        self.asked.append(question)
+        return URGENT
+
+
+def test_it_is_read_once_however_many_strategies_run():
+    reader = Counting()
+    services = replace(sample_services(), triage=reader)
+    strategies = [build(name) for name in ("bm25", "simple_semantic", "hybrid_rrf")]
+    traces = collect(stream(QUESTION, strategies, services))
+    assert reader.asked == [QUESTION]
+    assert [trace.triage for trace in traces if isinstance(trace, Trace)] == [URGENT] * 3
+
+
+def test_without_a_reader_every_question_is_routine():
+    trace = build("bm25").run("I am bleeding heavily", sample_services())
+    assert trace.triage == ROUTINE
+    assert not trace.remarks()
+
+
+def test_an_answer_from_the_steps_of_an_earlier_version_which_kept_no_triage_is_still_led():
+    def as_before(step: Step) -> Step:
+        return replace(step, after=replace(step.after, triage=ROUTINE))
+
+    services = replace(sample_services(), triage=Counting())
+    kept = build("bm25").without_answer().run(QUESTION, services)
+    kept = replace(kept, steps=tuple(map(as_before, kept.steps)))
+    (trace,) = collect(stream(QUESTION, [build("bm25")], services, reuse=[kept]))
+    assert isinstance(trace, Trace)
+    assert trace.answer is not None
+    assert (trace.steps[0].reused, [one.kind for one in trace.answer.remarks]) == (True, ["buried"])
+
+
+def test_a_subject_that_may_be_maternity_is_taken_for_it():
+    for subject in ("", "pregnancy and birth", "Women's health", "cuidados neonatales", "obstetricia"):
+        assert is_maternity(subject), subject
+    for subject in ("bicycles and their repair", "food and nutrition", "tides"):
+        assert not is_maternity(subject), subject
