@@ -98,9 +98,11 @@ class Bm25(_IndexRetriever):
     control: str = field(default="k of bm25", compare=False, repr=False)
 
     def search(self, query: Query, ctx: Context) -> Sequence[Hit]:
-        """The k best hits for the query as read, on the scale "bm25"; the index also searches for its gloss."""
+        """The k best hits for the query as searched, on the scale "bm25"; the index also searches for its gloss."""
         ctx.note_readings((query.text,))
-        return ctx.index_for(enriched=self.enriched).lexical(ctx.as_read(query.text), self.k, self.k1, self.b)
+        return ctx.index_for(enriched=self.enriched).lexical(
+            ctx.as_searched(query.text), self.k, self.k1, self.b
+        )
 
 
 @dataclass(frozen=True)
