@@ -5,7 +5,7 @@
 Writes data/abstention.toml. A logistic regression on `Facts` tells questions whose passages include a relevant one
 from those that the collection cannot answer, over several strategies and both languages, both sorts weighted equally.
 The latter are those of the dev questions, the dev half of data/abstention, its questions to fit, and OTHER; emergencies with a rule of
-their own are left out. Thresholds are chosen on scores of questions left out of the fit (ten folds), in each language:
+their own are left out. Thresholds are chosen on scores of questions left out of the fit (ten folds, ten times), in each language:
 
 - offline: the lowest that declines OUTSIDE of the questions that the collection cannot answer, but none that declines more
   than DECLINED of those that it can;
@@ -41,7 +41,7 @@ STRATEGIES = ("hybrid_rrf", "simple_semantic", "bm25", "ensemble")
 REPORTED = ("hybrid_rrf", "simple_semantic")
 OUTSIDE, DECLINED = 0.90, 0.25  # shares of the unanswerable and of the answerable questions
 MODEL_DECLINED = 0.03  # the latter before a language model is asked
-RIDGE, FOLDS = 0.003, 10
+RIDGE, FOLDS, DIVISIONS = 0.003, 10, 10
 OTHER = {
     "en": [
         "What is the capital of Australia?",
@@ -190,15 +190,16 @@ def scores(rows: list[Case], weights: np.ndarray) -> np.ndarray:
 
 
 def unseen(rows: list[Case]) -> np.ndarray:
-    """The score of each case by a fit without its question."""
+    """The mean score of each case by fits without its question, which each division into folds gives one of."""
     texts = sorted({row.text for row in rows})
-    fold = {text: i % FOLDS for i, text in enumerate(np.random.default_rng(0).permutation(texts))}
-    found = np.zeros(len(rows))
-    for k in range(FOLDS):
-        left_out = np.array([fold[row.text] == k for row in rows])
-        weights = fit([row for row in rows if fold[row.text] != k])
-        found[left_out] = scores([row for row in rows if fold[row.text] == k], weights)
-    return found
+    found = np.zeros((DIVISIONS, len(rows)))
+    for seed in range(DIVISIONS):
+        fold = {text: i % FOLDS for i, text in enumerate(np.random.default_rng(seed).permutation(texts))}
+        for k in range(FOLDS):
+            left_out = np.array([fold[row.text] == k for row in rows])
+            weights = fit([row for row in rows if fold[row.text] != k])
+            found[seed, left_out] = scores([row for row in rows if fold[row.text] == k], weights)
+    return found.mean(axis=0)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from rag_core.prompts.prompt import ANSWER, Sources
 from rag_core.runtime.context import Context
 from rag_core.stages import Bm25, Dense, Retrieve
 from rag_core.testing import ScriptedLlm, sample_services
+from rag_core.values.triage import ROUTINE, Triage
 from rag_core.values.types import Query, State
 
 
@@ -25,6 +26,19 @@ def test_both_searches_find_what_is_meant_and_note_how_they_read_it():
         assert [hit.id for hit in found] == [hit.id for hit in retriever.search(Query("stable"), right)]
         assert ctx.meter.readings == {"stabel": "stable"}
         assert right.meter.readings == {}
+
+
+def test_an_urgent_question_is_searched_for_with_its_signs_and_answered_as_asked():
+    fit = Triage("emergency", ("a fit",), "Call now.")
+    services = replace(
+        sample_services(), triage=lambda text: fit if "jerking" in text else ROUTINE, reader=_Stabel()
+    )
+    for retriever in (Bm25(k=2), Dense(k=2)):
+        ctx = Context(services)
+        retriever.search(Query("jerking, not stabel"), ctx)
+        retriever.search(Query("stable"), ctx)
+        assert ctx.meter.readings == {"jerking, not stabel": "jerking, not stable a fit"}
+        assert ctx.as_read("jerking, not stabel") == "jerking, not stable"
 
 
 def test_searches_that_run_at_the_same_time_read_a_question_once():
