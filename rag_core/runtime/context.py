@@ -14,6 +14,7 @@ from ..prompts.replies import COMPLETE, INCOMPLETE_STEP, Restart, excerpt
 from ..values.errors import ConfigError, LimitReached, MissingResource, ProviderError, RagError, Stopped
 from ..values.exchanges import Exchange
 from ..values.message import Message
+from ..values.triage import ROUTINE, Triage
 from ..values.types import Hit, ModelCall, Outranked, Scale, Vectors
 from .run import Run, using_stop_flag
 from .services import Index, Llm, Services, TextKind
@@ -85,6 +86,14 @@ class Context:
             return text
         # searches and strategies that begin together wait for one reading instead of making one each
         read, _ = self.run.shared.get(("read", reader, text), lambda: reader.read(text))
+        return read
+
+    def urgency(self, question: str) -> Triage:
+        """How urgent a question is, read once for all strategies that run together."""
+        reader = self.services.triage
+        if reader is None:
+            return ROUTINE
+        read, _ = self.run.shared.get(("triage", self.services.identity, question), lambda: reader(question))
         return read
 
     def leave_out(self, outranked: Outranked) -> None:
