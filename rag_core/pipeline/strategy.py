@@ -116,9 +116,7 @@ class Strategy:
             Stopped: the user stopped the run. Both carry the calls that were sent.
         """
         run = (run or Run()).with_new_budget()
-        triage, _ = run.shared.get(
-            ("triage", services.identity, question), lambda: services.urgency(question)
-        )
+        triage = Context(services, run).urgency(question)
         state = State.start(question, triage)
         steps: list[Step] = []
         for position, stage in enumerate(self.stages):

@@ -14,6 +14,7 @@ from ..prompts.replies import COMPLETE, INCOMPLETE_STEP, Restart, excerpt
 from ..values.errors import ConfigError, LimitReached, MissingResource, ProviderError, RagError, Stopped
 from ..values.exchanges import Exchange
 from ..values.message import Message
+from ..values.triage import ROUTINE, Triage
 from ..values.types import Hit, ModelCall, Outranked, Scale, Vectors
 from .run import Run, using_stop_flag
 from .services import Index, Llm, Services, TextKind
@@ -87,6 +88,14 @@ class Context:
         read, _ = self.run.shared.get(("read", reader, text), lambda: reader.read(text))
         return read
 
+    def urgency(self, question: str) -> Triage:
+        """How urgent a question is, read once for all strategies that run together."""
+        reader = self.services.triage
+        if reader is None:
+            return ROUTINE
+        read, _ = self.run.shared.get(("triage", self.services.identity, question), lambda: reader(question))
+        return read
+
     def as_searched(self, text: str) -> str:
         """A query as read and, if it is urgent, with the names of its signs, which its own words may be far from.
 
@@ -94,7 +103,7 @@ class Context:
         `simple_semantic`, `bm25`, `hybrid_rrf` and `ensemble` is 0.551, 0.432, 0.500 and 0.697; as read, it is 0.477, 0.330,
         0.451 and 0.649.
         """
-        return " ".join((self.as_read(text), *self.services.urgency(text).signs))
+        return " ".join((self.as_read(text), *self.urgency(text).signs))
 
     def leave_out(self, outranked: Outranked) -> None:
         """Note the hits that a selection leaves out of its next list, for their fates."""

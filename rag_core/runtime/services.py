@@ -16,7 +16,7 @@ from ..values.labels import LabelRules
 from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice
 from ..values.profile import Profile
-from ..values.triage import ROUTINE, Triage
+from ..values.triage import Triage
 from ..values.types import Hit, ModelCall, Passage, Scale, Vectors
 from .run import Limits
 
@@ -220,10 +220,6 @@ class Services:
     def identity(self) -> Hashable:
         """The engine as part of a cache key."""
         return tuple(sorted(self.engine.items()))
-
-    def urgency(self, question: str) -> Triage:
-        """How urgent a question is."""
-        return self.triage(question) if self.triage else ROUTINE
 
     def llm(self, purpose: str) -> Llm:
         """The language model for a purpose.

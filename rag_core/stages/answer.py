@@ -68,7 +68,7 @@ class Generate(Stage):
 
     def __call__(self, state: State, ctx: Context) -> State:
         question = ctx.as_read(typed := state.question.text)
-        urgency = Urgency(state.triage, None if question == typed else ctx.services.urgency(question))
+        urgency = Urgency(state.triage, None if question == typed else ctx.urgency(question))
         language, spoken = language_of(question), detect_language(question)
         hits = labelled(state, language, ctx)
         ranking = Ranking(state.question, hits)

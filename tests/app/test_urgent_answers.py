@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from helpers.behaviours import Reply
 from helpers.in_process import ask, html, text
 from helpers.openai_server import OpenAIServer
 from streamlit.testing.v1 import AppTest
+
+import rag_core
 
 DESPAIR = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
 BREATHING = "I am struggling to breathe at rest, 30 weeks"
@@ -44,3 +47,12 @@ def test_a_model_that_buries_the_action_is_outlined_and_counted(
     assert shown.count("rl-buried") == 3
     assert shown.count("This answer does not begin with what to do now.") == 3
     assert did_they_say(shown) == ["no"] * 3
+
+
+def test_documents_about_another_subject_have_no_notice_above_the_results(
+    drawn: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages.shared.corpora.profile", lambda name: rag_core.Profile("bicycles"))
+    ask(drawn.run(), BREATHING)
+    assert "Results for:" in html(drawn)
+    assert "rl-urgent" not in html(drawn)

@@ -33,6 +33,17 @@ def test_it_is_read_once_however_many_strategies_run():
     assert [trace.triage for trace in traces if isinstance(trace, Trace)] == [URGENT] * 3
 
 
+def test_a_question_that_is_read_in_other_words_is_read_twice():
+    class Spelt:
+        def read(self, question: str) -> str:
+            return question.replace("prr", "purr")
+
+    reader = Counting()
+    services = replace(sample_services(), triage=reader, reader=Spelt())
+    collect(stream("Do cats prr?", [build(name) for name in ("bm25", "simple_semantic")], services))
+    assert reader.asked == ["Do cats prr?", "Do cats purr?"]
+
+
 def test_without_a_reader_every_question_is_routine():
     trace = build("bm25").run("I am bleeding heavily", sample_services())
     assert trace.triage == ROUTINE
