@@ -35,8 +35,8 @@ HOURS = "from 2 to 8 in the afternoon"
         ("ask/tune", {"s": ["bm25", "hyde"]}, "2 strategies are named; only the first is used."),
         ("ask/documents", {"document": "none"}, "There is no document 'none' here."),
         ("ask/documents", {"corpus": "nowhere"}, "There is no collection 'nowhere' here."),
-        ("measure/results", {"run": "gone"}, "There is no measured run 'gone' here."),
-        ("measure/sweep", {"sweep": "gone"}, "There is no sweep 'gone' here."),
+        ("measure/evaluate", {"view": "results", "run": "gone"}, "There is no measured run 'gone' here."),
+        ("measure/evaluate", {"view": "search-settings", "sweep": "gone"}, "There is no sweep 'gone' here."),
     ],
 )
 def test_an_address_that_names_what_is_not_here_is_told_so(

@@ -117,7 +117,7 @@ def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: B
     page = context.new_page()
     page.goto(f"{app}/documents")
     expect(page.get_by_role("heading", name="Los documentos tras las respuestas")).to_be_visible()
-    tab(page, "Medir").click()
+    tab(page, "Evaluar").click()
     expect(page.get_by_role("heading", name="Medir estrategias con preguntas juzgadas")).to_be_visible()
     assert "lang=" not in page.url
 
@@ -131,8 +131,8 @@ def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: B
     page.reload()
     expect(page.get_by_role("heading", name="How each strategy works")).to_be_visible()
     other = browser.new_context(locale="en-GB").new_page()  # a visit at the same time keeps its own
-    other.goto(f"{app}/results?lang=es")
-    expect(other.get_by_role("heading", name="Resultados")).to_be_visible()
+    other.goto(f"{app}/history?lang=es")
+    expect(other.get_by_role("heading", name="Preguntas hechas")).to_be_visible()
     switch.get_by_role("radio", name="Español").click()
     expect(page.get_by_role("heading", name="Cómo funciona cada estrategia")).to_be_visible()
     expect(page).not_to_have_url(re.compile("lang="))

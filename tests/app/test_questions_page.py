@@ -39,7 +39,7 @@ def kept(database: dict[str, str]) -> History:
 
 
 def questions(app: AppTest) -> AppTest:
-    app.switch_page("pages/ask/questions.py").run()
+    app.switch_page("pages/ask/history.py").run()
     assert not app.exception
     return app
 
