@@ -104,6 +104,15 @@ def test_questions_are_found_opened_and_deleted(
     assert rows.count("Open again") == 2
     app.text_input(key="questions.words").set_value("riesgos CESAREA").run()
     assert [one.label for one in app.button].count("Open again") == 1
+    assert 'class="rl-answer"' not in html(app)  # nothing is read before somebody wants it
+    app.session_state[f"answers.{first}"] = True
+    answers = text(html(app.run()))
+    record = kept.find(first)
+    assert record
+    for column in record.columns:
+        assert column.trace
+        assert column.trace.answer
+        assert text(column.trace.answer.written.replace("**", "")) in answers
     press(app, "Open again")
     assert f"Results for: {SPANISH}" in text(html(app))
     assert app.query_params["run"] == first
