@@ -82,7 +82,7 @@ def test_the_browser_goes_back_to_the_setting_before_and_a_typed_question_surviv
     visit.assert_clean()
 
     page.goto(f"{app}/tune?sweep=gone")  # where sweeps were before
-    expect(page.get_by_role("heading", name="Search settings", exact=True)).to_be_visible(timeout=ANSWER_MS)
+    expect(page.get_by_text("There is no sweep 'gone' here.")).to_be_visible(timeout=ANSWER_MS)
     visit.context.close()
 
 

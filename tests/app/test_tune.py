@@ -198,6 +198,7 @@ def test_a_column_of_compare_is_tuned_with_what_was_run(
     assert len(server.requests) == sent + 1
     assert server.requests[-1].body["model"] == "gpt-4o-mini"
 
+    tuned.query_params.clear()
     back = tuned.switch_page("pages/ask/compare.py").run()
     assert [back.selectbox(key=f"strategy.{place}").value for place in range(3)] == [
         "bm25", "hybrid_rrf", "hybrid_rrf",
