@@ -113,7 +113,11 @@ def _row(kept: History, entry: Entry) -> None:
 
 def _answers(kept: History, identity: str) -> None:
     """What each strategy answered, or why it did not; the same words once."""
-    asked = kept.find(identity)
+    try:
+        asked = kept.find(identity)
+    except rag_core.RagError as error:  # a damaged record leaves the others as they are
+        st.error(foreign.label(problem(error)))
+        return
     columns: dict[str, list[str]] = {}
     for letter, column in zip(LETTERS, asked.columns if asked else (), strict=False):
         answer = column.trace.answer if column.trace else None

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 
 import rag_core
-from pages.shared import controls, corpora, keeping, permalink, setups
+from pages.shared import controls, corpora, foreign, keeping, permalink, setups
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
-from pages.shared.i18n import t
+from pages.shared.i18n import problem, t
 from pages.shared.live import LETTERS, Column, Comparison
 
 STRATEGY, RUN, BENCH, KEPT, PINNED = "tune.strategy", "tune.run", "tune.bench", "tune.kept", "tune.pinned"
@@ -247,7 +247,11 @@ def restore() -> None:
 def _carried(name: str) -> Comparison | None:
     """A column of a comparison as a run of its own, as `link` names it: nothing is asked again."""
     identity, _, letter = name.rpartition(".")
-    whole = keeping.find(identity) if identity else None
+    try:
+        whole = keeping.find(identity) if identity else None
+    except rag_core.RagError as error:  # the history cannot be asked
+        st.warning(foreign.label(problem(error)))
+        return None
     columns = dict(zip(LETTERS, whole.columns, strict=False)) if whole else {}
     if whole is None or letter not in columns:
         return None

@@ -29,6 +29,7 @@ def heading_of(script: str) -> str:
 
 
 HEADINGS = {path: heading_of(script) for path, script, _ in PAGES}
+VIEWS = ("evaluate?view=results", "evaluate?view=search-settings", "evaluate?view=runs", "documents?view=add")
 
 
 def violations(page: Page) -> list[str]:
@@ -66,7 +67,8 @@ def test_every_page_at_its_address_in_both_sizes(browser: Browser, app: str) -> 
     page = context.new_page()
     errors = errors_of(page)
     faults = {}
-    for path, heading in HEADINGS.items():
+    for path in (*HEADINGS, *VIEWS):
+        heading = HEADINGS[path.partition("?")[0]]
         page.goto(f"{app}/{path}")
         expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible(timeout=ANSWER_MS)
         expect(page.locator(".rl-dot")).to_be_attached(timeout=ANSWER_MS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import string
+from datetime import UTC, datetime
 
 import pytest
 from babel.messages.catalog import Catalog
@@ -103,6 +104,13 @@ def test_spanish_fills_in_the_fields_and_a_missing_message_stays_english(
     assert i18n.plural("{count:,} passage", "{count:,} passages", 1) == "1 pasaje"
     assert i18n.plural("{count:,} passage", "{count:,} passages", 3) == "3 pasajes"
     assert i18n.said("a text that nobody translated") == "a text that nobody translated"
+
+
+@for_each(("code", "written"), [("en", "5 November 2026, 09:05"), ("es", "5 de noviembre de 2026, 09:05")])
+def test_a_date_is_written_as_the_language_writes_it(code: str, written: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(i18n, "language", lambda: code)
+        assert i18n.when(datetime(2026, 11, 5, 9, 5, tzinfo=UTC)) == written
 
 
 def test_what_is_changed_is_called_in_spanish(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from sqlite3 import connect
 
 import pytest
 from helpers.behaviours import Hang
@@ -16,7 +18,7 @@ from playwright.sync_api import expect
 from pydantic import SecretStr
 from streamlit.testing.v1 import AppTest
 
-from rag_core.history import History, open_history
+from rag_core.history import Asked, AskedColumn, History, open_history
 from rag_core.prompts.prompt import ANSWER
 from rag_core.values.settings import Settings
 
@@ -126,6 +128,23 @@ def test_questions_are_found_opened_and_deleted(
     press(app, "Delete 1 question")
     assert kept.count() == 0
     assert [one.value for one in app.info] == ["No question has been asked yet."]
+
+
+def test_a_damaged_record_says_so_and_leaves_the_list(
+    start: Start, database: dict[str, str], kept: History, tmp_path: Path
+) -> None:
+    for name in ("whole", "bad"):
+        kept.add(Asked(name, datetime.now(UTC), f"The {name} one?", (AskedColumn("bm25", {}, text="Yes."),)))
+    with connect(tmp_path / "history.db") as connection:
+        connection.execute("UPDATE rag_questions SET record = x'00' WHERE id = 'bad'")
+    connection.close()
+    app = questions(start(**database).run())
+    for name in ("whole", "bad"):
+        app.session_state[f"answers.{name}"] = True
+    app.run()
+    assert ["cannot be opened" in one.value for one in app.error] == [True]
+    assert "A · BM25 keywords" in text(html(app))
+    assert [one.label for one in app.button].count("Open again") == 2
 
 
 def test_switched_off_it_keeps_nothing(start: Start, database: dict[str, str], kept: History) -> None:
