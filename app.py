@@ -7,7 +7,7 @@ from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
 from pages.shared import permalink
-from pages.shared.addresses import PAGES, PATHS
+from pages.shared.addresses import MOVED, PAGES, PATHS, UNLISTED, moved
 from pages.shared.engine import engine
 from pages.shared.frame import frame
 from pages.shared.i18n import said, settle
@@ -18,7 +18,13 @@ if __name__ == "__main__":  # runs in every browser session
     settle()
     page = st.navigation(
         [
-            st.Page(script, title=said(title), url_path=path, default=not path)
+            st.Page(
+                script,
+                title=said(title),
+                url_path=path,
+                default=not path,
+                visibility="hidden" if path in UNLISTED else "visible",
+            )
             for path, script, title in PAGES
         ],
         position="top",
@@ -34,12 +40,18 @@ else:  # imported once by the server, before the first session
     # a deep link's page directly in pages/ and opens a "Page not found" dialog over the right page.
     PagesManager.uses_pages_directory = False
 
-    def compare(request: Request) -> RedirectResponse:
-        """Redirect /compare to "/", the only address of the default page."""
-        return RedirectResponse(f"./?{request.url.query}".removesuffix("?"))
+    def lead(request: Request) -> RedirectResponse:
+        """Redirect an address of earlier versions to where its page is now."""
+        return RedirectResponse(moved(request.url.path.rpartition("/")[2], request.url.query))
 
     def shell(_: Request) -> HTMLResponse:
         """The document of a page."""
         return HTMLResponse(document(), headers={"Cache-Control": "no-cache"})
 
-    app = st.App(__file__, routes=[Route("/compare", compare), *(Route(f"/{path}", shell) for path in PATHS)])
+    app = st.App(
+        __file__,
+        routes=[
+            *(Route(f"/{path}", lead) for path in MOVED),
+            *(Route(f"/{path}", shell) for path in PATHS),
+        ],
+    )

@@ -33,6 +33,7 @@ from pages.shared import (
     queries,
     safety,
     setups,
+    tuning,
     waterfall,
 )
 from pages.shared.comparisons import comparisons
@@ -276,6 +277,10 @@ class _ColumnView:
         self._places: dict[str, DeltaGenerator] = {}
         self._shown: dict[str, str] = {}
         with place:
+            self._draw_status()
+            if not presenter.on():
+                with st.container(key=f"tune-this{position}"):
+                    tuning.link(run, column, position)
             self._draw_results()
             if presenter.blind():
                 return
@@ -289,6 +294,7 @@ class _ColumnView:
 
     def draw(self) -> None:
         """Bring the column up to date."""
+        self._draw_status()
         self._draw_results()
         if "stages" in self._places:
             self._draw_stages()
@@ -297,13 +303,16 @@ class _ColumnView:
         self._put("stages", column_parts.stages(self._column))
         self._put("rewrites", queries.rewrites(self._column))
 
-    def _draw_results(self) -> None:
-        column, position, blind = self._column, self._position, presenter.blind()
-        shown, setup = "" if blind else setups.title(column.setup), self._chosen
+    def _draw_status(self) -> None:
+        column, setup = self._column, self._chosen
+        shown = "" if presenter.blind() else setups.title(column.setup)
         status = column_parts.status(
-            column, position, shown, _changes(setup), changed=self._changed, runs_on=_runs_on(setup)
+            column, self._position, shown, _changes(setup), changed=self._changed, runs_on=_runs_on(setup)
         )
         self._put("status", status)
+
+    def _draw_results(self) -> None:
+        column, position, blind = self._column, self._position, presenter.blind()
         self._put("read", queries.read_as(column, self._question))
         self._put("answer", column_parts.answer(column, position, engine().state))
         self._put("warnings", column_parts.warnings(column))

@@ -27,6 +27,7 @@ from pages.shared import (
     permalink,
     private,
     queries,
+    setups,
     tuning,
     tuning_notes,
 )
@@ -43,13 +44,16 @@ WATCH_S = 0.7  # between two looks at whether the tipping points are known
 def main() -> None:
     """Draw the page."""
     if "sweep" in st.query_params:  # this address was the sweep page's
-        st.switch_page("pages/measure/sweep.py", query_params={"sweep": st.query_params["sweep"]})
+        wanted = {"view": "search-settings", "sweep": st.query_params["sweep"]}
+        st.switch_page("pages/measure/evaluate.py", query_params=wanted)
     with st.container(key="unseen"):
         st.header(label(t("Tune one strategy, live")), anchor=False)
     tuning.restore()
     run: Comparison | None = st.session_state.get(tuning.RUN)
     if run is None and "run" in st.query_params:
         st.info(permalink.gone())
+    if on := setups.runs_on(st.session_state[tuning.SETUP]) if tuning.SETUP in st.session_state else "":
+        st.caption(foreign.label(on))
     running = run is not None and not run.over
     pressed = _ask(run, running=running) or st.session_state.pop("tune.again", False)
     permalink.warn()
@@ -86,15 +90,15 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
 def _start(question: str, earlier: Comparison | None) -> None:
     """Run the setting on the sliders; stages that an earlier result of the question has are not run again."""
     try:
-        strategy = rag_core.build((tuning.strategy(), tuning.values()))
+        setup = tuning.setup()
     except rag_core.RagError as error:
         st.error(foreign.label(problem(error)))
         return
-    run = asking.start(question, [strategy], earlier)
+    run = asking.start(question, [setup], earlier)
     if run is None:
         return
     st.session_state[tuning.RUN] = run
-    tuning.put_address(run, strategy, st.session_state.get(tuning.PINNED))
+    tuning.put_address(run, setup, st.session_state.get(tuning.PINNED))
     st.rerun()
 
 
@@ -118,12 +122,12 @@ def _workbench(*, running: bool) -> None:
     """The controls, and the result or how far it is: all that a moving control redraws."""
     recipe = rag_core.RECIPES[tuning.strategy()]
     run: Comparison | None = st.session_state.get(tuning.RUN)
-    bench, move, strategy, failure = None, None, None, ""
+    bench, move, setup, failure = None, None, None, ""
     try:
-        strategy = rag_core.build((recipe.name, tuning.values()))
+        setup = tuning.setup()
         if run and not running and run.columns[0].strategy.name == recipe.name:
             bench = tuning.bench(run)
-            move = bench.move(strategy) if bench else None
+            move = bench.move(setup.strategy) if bench else None
             if bench:
                 bench.answered()
     except rag_core.RagError as error:
@@ -143,8 +147,8 @@ def _workbench(*, running: bool) -> None:
             _warn(run.columns[0])
         else:
             foreign.draw(f'<p class="rl-hint">{escape(said(recipe.summary))}</p>')
-    if run and strategy and bench:
-        tuning.put_address(run, strategy, bench.pinned)
+    if run and setup and bench:
+        tuning.put_address(run, setup, bench.pinned)
 
 
 def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
@@ -193,7 +197,7 @@ def _summary(
             label(t("Pin as baseline")), key="tune.pin", on_click=bench.pin if bench else None,
             disabled=move is None or move.trace is None,
         )  # fmt: skip
-        full = len(tuning.kept()) >= controls.MOST_COLUMNS
+        full = tuning.is_full()
         st.button(
             label(t("Keep as a column")), key="tune.keep", on_click=tuning.keep,
             disabled=full or waits or tuning.is_kept(),
@@ -202,13 +206,19 @@ def _summary(
                 else t("Compare gets a column with this strategy and setting, and the question.")
             ),
         )  # fmt: skip
-        if tuning.kept():
-            st.page_link("pages/ask/compare.py", label=label(_columns(len(tuning.kept()))))
+        if tuning.kept() or tuning.FROM in st.session_state:
+            st.page_link(
+                "pages/ask/compare.py",
+                label=label(_way_back(len(tuning.kept()))),
+                icon=":material/compare_arrows:",
+            )
     return line
 
 
-def _columns(count: int) -> str:
-    return plural("Open Compare ({count} column kept)", "Open Compare ({count} columns kept)", count)
+def _way_back(kept: int) -> str:
+    if not kept:
+        return t("Back to the comparison")
+    return plural("Open Compare ({count} column kept)", "Open Compare ({count} columns kept)", kept)
 
 
 def _again() -> None:

@@ -31,13 +31,12 @@ EFFECTS = {
 }
 
 
-def main() -> None:
-    """Draw the page."""
-    st.header(t("Results"), anchor=False)
+def draw() -> None:
+    """Draw the view."""
     run = _choose_run()
     if run is None:
         st.info(t("Nothing has been measured yet."))
-        st.page_link("pages/measure/run.py", label=t("Measure strategies"), icon=":material/play_arrow:")
+        st.page_link("pages/measure/evaluate.py", label=t("Measure strategies"), icon=":material/play_arrow:")
         return
     results = ev.stored_results(run)
     if results is None:
@@ -46,16 +45,22 @@ def main() -> None:
     names = runs.strategies(run.manifest)
     _head(results, names)
     figures, groups, stages, questions = st.tabs(
-        [t("Figures"), t("Kinds of questions"), t("Stage by stage"), t("Question by question")]
+        [t("Figures"), t("Kinds of questions"), t("Stage by stage"), t("Question by question")],
+        key="results.part",
+        on_change="rerun",  # only the open one is drawn
     )
-    with figures:
-        _figures(results, names)
-    with groups:
-        _groups(results, names)
-    with stages:
-        _stages(run, results, names)
-    with questions:
-        _questions(run, results, names)
+    if figures.open:
+        with figures:
+            _figures(results, names)
+    if groups.open:
+        with groups:
+            _groups(results, names)
+    if stages.open:
+        with stages:
+            _stages(run, results, names)
+    if questions.open:
+        with questions:
+            _questions(run, results, names)
 
 
 def _choose_run() -> ev.RunFolder | None:
@@ -386,6 +391,3 @@ def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str])
             if record.error:
                 st.error(foreign.label(record.error))
             foreign.draw(rankings.stages(record, run.judged.qrels[question], titles))
-
-
-main()

@@ -21,9 +21,8 @@ KEPT = {
 }  # the choice survives leaving the page and a reload
 
 
-def main() -> None:
-    """Draw the page."""
-    st.header(t("Measure strategies on judged questions"), anchor=False)
+def draw() -> None:
+    """Draw the view."""
     st.markdown(
         t(
             "Every question has documents judged relevant. This measures retrieval only: no answers are written "
@@ -106,6 +105,3 @@ def _compared() -> dict[str, tuple[str, Mapping[str, object]]]:
         f"{column.strategy.name}.{position}": (column.strategy.name, column.strategy.controls)
         for position, column in enumerate(run.columns if run else (), start=1)
     }
-
-
-main()

@@ -19,9 +19,8 @@ TUNED_FIRST = ("rrf_k", "mmr_lambda", "k1", "b", "weighting", "merge", "vector_w
 KEPT = {"persist_state": "session"}
 
 
-def main() -> None:
-    """Draw the page."""
-    st.header(t("Search settings"), anchor=False)
+def draw() -> None:
+    """Draw the view."""
     st.markdown(
         t(
             "Every setting is measured on every dev question; the best one is then reported on the test questions, which "
@@ -282,6 +281,3 @@ def _column(strategy: str, values: Mapping[str, object]) -> rag_core.Setup:
     """A column with settings of a sweep; without those that this version does not have."""
     known = {control.name for control in rag_core.RECIPES[strategy].controls}
     return rag_core.set_up((strategy, {name: value for name, value in values.items() if name in known}))
-
-
-main()

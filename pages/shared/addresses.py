@@ -1,4 +1,4 @@
-"""The pages of the app: address, script and title, in the order of the navigation."""
+"""The pages of the app: address, script and title, in the order of the navigation; and where older addresses lead."""
 
 from __future__ import annotations
 
@@ -7,12 +7,24 @@ from pages.shared.i18n import declared
 PAGES = (
     ("", "pages/ask/compare.py", declared("Compare")),
     ("tune", "pages/ask/tune.py", declared("Tune")),
-    ("questions", "pages/ask/questions.py", declared("Questions")),
     ("strategies", "pages/learn/guide.py", declared("Strategies")),
     ("documents", "pages/ask/documents.py", declared("Documents")),
-    ("measure", "pages/measure/run.py", declared("Measure")),
-    ("results", "pages/measure/results.py", declared("Results")),
-    ("search-settings", "pages/measure/sweep.py", declared("Search settings")),
-    ("history", "pages/measure/history.py", declared("History")),
+    ("evaluate", "pages/measure/evaluate.py", declared("Evaluate")),
+    ("history", "pages/ask/history.py", declared("History")),
 )
 PATHS = tuple(path for path, _, _ in PAGES)
+UNLISTED = ("tune",)  # opened from a column of Compare
+MOVED = {  # an address of earlier versions -> where its page is now
+    "compare": "",
+    "measure": "evaluate",
+    "results": "evaluate?view=results",
+    "search-settings": "evaluate?view=search-settings",
+    "questions": "history",
+}
+
+
+def moved(path: str, query: str) -> str:
+    """Where an address of earlier versions leads, relative to it: what it asked for, in the place where that is now."""
+    page, _, view = MOVED[path].partition("?")
+    parameters = "&".join(filter(None, (view, query)))
+    return f"./{page}?{parameters}".removesuffix("?")

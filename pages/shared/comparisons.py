@@ -47,9 +47,10 @@ class Comparisons:
             return run
 
     def forget(self, name: str) -> None:
-        """Drop a comparison that was deleted."""
+        """Drop a comparison that was deleted, and what Tune has of its columns."""
         with self._lock:
-            self._kept.pop(name, None)
+            for known in [one for one in self._kept if one == name or one.startswith(f"{name}.")]:
+                del self._kept[known]
 
     def _expire(self) -> None:
         oldest = self._clock() - self._seconds

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 import streamlit as st
-from babel.dates import format_datetime
+from babel.dates import format_date
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -23,6 +23,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 import rag_core
 
 LANGUAGES = {"en": "English", "es": "Español"}  # each by its own name
+LOCALES = {"en": "en_GB", "es": "es"}  # how each writes a date
 KEY, PARAMETER = "language", "lang"
 CATALOGUES = Path(__file__).parents[2] / "data" / "locale"
 
@@ -84,7 +85,7 @@ def declared(message: str, /) -> str:
 
 def when(moment: datetime) -> str:
     """A day and time of day, as the language of the visit writes it."""
-    return format_datetime(moment, "d MMMM y, HH:mm", locale=language())
+    return f"{format_date(moment, 'long', locale=LOCALES[language()])}, {moment:%H:%M}"
 
 
 def _said(fields: Mapping[str, object]) -> dict[str, object]:

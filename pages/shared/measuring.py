@@ -169,13 +169,13 @@ def _ended(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if status.result and job.kind == "run":
             st.page_link(
-                "pages/measure/results.py", label=t("See the results"), icon="📊",
-                query_params={"run": status.result.name},
+                "pages/measure/evaluate.py", label=t("See the results"), icon="📊",
+                query_params={"view": "results", "run": status.result.name},
             )  # fmt: skip
         elif status.result and job.kind == "sweep":
             st.page_link(
-                "pages/measure/sweep.py", label=t("See the sweep"), icon="📊",
-                query_params={"sweep": status.result.stem},
+                "pages/measure/evaluate.py", label=t("See the sweep"), icon="📊",
+                query_params={"view": "search-settings", "sweep": status.result.stem},
             )  # fmt: skip
         st.button(t("Clear away"), on_click=jobs().clear, args=(job,), key=f"{key}.clear",
                   help=t("Removes this line from every session. Results stay on disk."))  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the Tune page works on: one result, the setting it was moved to, the baseline, and the kept settings."""
+"""What Tune works on: one result, the setting it was moved to, the baseline, and the kept settings."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 
 import rag_core
-from pages.shared import controls, corpora, permalink
+from pages.shared import controls, corpora, foreign, keeping, permalink, setups
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
-from pages.shared.live import Comparison
+from pages.shared.i18n import problem, t
+from pages.shared.live import LETTERS, Column, Comparison
 
 STRATEGY, RUN, BENCH, KEPT, PINNED = "tune.strategy", "tune.run", "tune.bench", "tune.kept", "tune.pinned"
+SETUP, FROM = "tune.setup", "tune.from"  # what it runs on; the column of Compare that it was opened from
 DEFAULT = "hybrid_rrf"  # most of its controls stand after retrieval
 REST_S = 0.4  # that a setting stands before its tipping points are worked out
 MOST_ANSWERS = 50  # of the offline engine that are remembered for a result
 
-Setting = tuple[str, dict[str, object]]  # a strategy and the values of its controls
 Tips = Mapping[str, tuple[rag_core.ControlTips, ...]]
 
 
@@ -166,22 +167,54 @@ def values() -> dict[str, object]:
     return controls.current_values(rag_core.RECIPES[strategy()], prefix(strategy()))
 
 
+def setup() -> rag_core.Setup:
+    """The setting on the sliders, on what the column that it came from runs on.
+
+    Raises:
+        RagError: the values do not go together.
+    """
+    chosen = rag_core.build((strategy(), values()))
+    earlier: rag_core.Setup | None = st.session_state.get(SETUP)
+    return replace(earlier, strategy=chosen) if earlier else rag_core.set_up(chosen)
+
+
+def link(run: Comparison, column: Column, position: int) -> None:
+    """Draw the link from a column of Compare to Tune, with what was run; a column without a result has none yet."""
+    corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
+    wanted = rag_core.to_address(run.question, [column.setup], run.country, corpus)
+    st.page_link(
+        "pages/ask/tune.py", label=t("Tune this"), icon=":material/tune:", disabled=column.trace is None,
+        query_params={**wanted, "run": [f"{run.id}.{LETTERS[position]}"]},
+    )  # fmt: skip
+
+
 def keep() -> None:
-    """Make the setting on the sliders the next column of Compare, unless it is one: a click may count twice."""
+    """Make the setting on the sliders a column of Compare, unless it is one: a click may count twice.
+
+    The first one, then the next; after the columns that are there if Tune was opened from one of them, and in the place of
+    that one where no other fits.
+    """
     if is_kept():
         return
-    kept: list[Setting] = st.session_state.setdefault(KEPT, [])
-    controls.preset_column(len(kept), strategy(), values())
-    kept.append((strategy(), values()))
-    st.session_state["columns"] = max(len(kept), 2)
+    kept: list[rag_core.Setup] = st.session_state.setdefault(KEPT, [])
+    origin, shown = st.session_state.get(FROM), controls.columns()
+    position = len(kept) if origin is None else origin if shown == controls.MOST_COLUMNS else shown
+    setups.put(position, setup())
+    kept.append(setup())
+    st.session_state["columns"] = max(position + 1, 2 if origin is None else shown)
+
+
+def is_full() -> bool:
+    """Whether Compare has no place for another column."""
+    return FROM not in st.session_state and len(kept()) >= controls.MOST_COLUMNS
 
 
 def is_kept() -> bool:
     """Whether the setting on the sliders is a column already."""
-    return (strategy(), values()) in kept()
+    return setup() in kept()
 
 
-def kept() -> Sequence[Setting]:
+def kept() -> Sequence[rag_core.Setup]:
     """What was kept, in the order of the columns."""
     return st.session_state.get(KEPT, ())
 
@@ -193,15 +226,17 @@ def restore() -> None:
         return
     found = rag_core.from_address(parameters, (DEFAULT,), fewest=1)
     if found:
-        chosen = found.strategies[0]
+        (column, *_) = found.columns
+        chosen = column.strategy
         problems = [*found.problems, *permalink.unknown(found.corpus)]
         corpora.set_to(found.corpus)
         st.session_state.update(question=found.question, country=found.country, misread=problems)
-        st.session_state[STRATEGY] = chosen.name
+        st.session_state[STRATEGY], st.session_state[SETUP] = chosen.name, column
         recipe = rag_core.RECIPES[chosen.name]
         defaults = {control.name: control.default for control in recipe.controls}
         controls.put(recipe, prefix(chosen.name), {**defaults, **chosen.controls})
-    run = comparisons().find(st.query_params.get("run", ""))
+    name = st.query_params.get("run", "")
+    run = comparisons().find(name) or _carried(name)
     if run and len(run.columns) == 1:
         st.session_state[RUN] = run
         st.session_state[PINNED] = run.settings.get(PINNED)
@@ -209,7 +244,22 @@ def restore() -> None:
         st.session_state.pop(RUN, None)
 
 
-def put_address(run: Comparison, chosen: rag_core.Strategy, pinned: rag_core.Trace | None) -> None:
+def _carried(name: str) -> Comparison | None:
+    """A column of a comparison as a run of its own, as `link` names it: nothing is asked again."""
+    identity, _, letter = name.rpartition(".")
+    try:
+        whole = keeping.find(identity) if identity else None
+    except rag_core.RagError as error:  # the history cannot be asked
+        st.warning(foreign.label(problem(error)))
+        return None
+    columns = dict(zip(LETTERS, whole.columns, strict=False)) if whole else {}
+    if whole is None or letter not in columns:
+        return None
+    st.session_state.update({"run": whole, FROM: LETTERS.index(letter), KEPT: []})
+    return Comparison(name, whole.asked, whole.question, [columns[letter]], whole.country, whole.corpus)
+
+
+def put_address(run: Comparison, chosen: rag_core.Setup, pinned: rag_core.Trace | None) -> None:
     """Write the setting and the run into the address, and keep both for a reload."""
     comparisons().keep(run)
     run.settings = {PINNED: pinned}

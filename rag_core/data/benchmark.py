@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import os
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -136,7 +137,7 @@ def read_beir(folder: Path, split: str) -> Benchmark:
         DataError: a row is malformed, or a document or question repeated (the message names file and line); or no
             document is judged relevant.
     """
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # Path.is_dir raises an OSError for a name that is too long
         raise DataError(Message("There is no folder {folder}.", folder=folder), Message("Check the path."))
     corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
     for path in (corpus, queries):
@@ -342,8 +343,8 @@ def _by_question(judgements: Iterable[_Judgement]) -> dict[str, dict[str, int]]:
 
 def _qrels_file(folder: Path, split: str) -> Path:
     path = folder / "qrels" / f"{split}.tsv"
-    if not path.is_file():
-        splits = sorted(file.stem for file in path.parent.glob("*.tsv"))
+    splits = sorted(file.stem for file in path.parent.glob("*.tsv"))
+    if split not in splits:  # asking the disk for a name that is too long raises an OSError
         raise DataError(
             Message("There is no {path}.", path=path),
             Message("The splits here: {splits}.", splits=", ".join(splits))

@@ -11,10 +11,10 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from helpers.browser import errors_of
+from helpers.browser import errors_of, tab
 from helpers.in_process import press, visitor
 from helpers.small import DOCUMENTS
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import plots
@@ -68,11 +68,16 @@ def page_at(browser: Browser, address: str, width: int = 1440) -> tuple[Page, li
     return page, errors
 
 
+def view(page: Page, name: str) -> Locator:
+    """What shows a view of Evaluate."""
+    return page.locator(".st-key-evaluate-view").get_by_text(name, exact=True)
+
+
 @pytest.mark.browser
 def test_results_fit_a_phone_and_a_row_of_a_table_opens_what_it_names(browser: Browser, app: str) -> None:
-    page, errors = page_at(browser, f"{app}/results")
+    page, errors = page_at(browser, f"{app}/evaluate?view=results")
     charts = page.locator(".js-plotly-plot")
-    expect(charts).to_have_count(4, timeout=MEASURED_MS)  # intervals, pairs, by language, front
+    expect(charts).to_have_count(3, timeout=MEASURED_MS)  # intervals, pairs, front
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1440, "height": 1000})
@@ -89,11 +94,12 @@ def test_results_fit_a_phone_and_a_row_of_a_table_opens_what_it_names(browser: B
     expect(page.locator(".rl-stage").first).to_be_visible()
     expect(page.locator(".rl-label", has_text="grade").first).to_be_visible()
 
-    page.get_by_role("link", name="History").click()
-    history = page.get_by_test_id("stDataFrame").first
-    expect(history).to_be_visible()
-    history.click(position={"x": 15, "y": 55})
-    expect(page.get_by_role("button", name="See its results")).to_be_visible()
+    view(page, "Runs").click()
+    expect(page.get_by_text("Choose one run to see its results")).to_be_visible()
+    page.get_by_test_id("stDataFrame").first.click(position={"x": 15, "y": 55})
+    page.get_by_role("button", name="See its results").click()
+    expect(page.get_by_role("tab", name="Figures")).to_be_visible()
+    expect(page).to_have_url(re.compile("view=results&run="))
     assert errors == []
     page.context.close()
 
@@ -110,7 +116,7 @@ def progress_of(page: Page) -> int:
 @pytest.mark.browser
 def test_a_measurement_belongs_to_the_server(browser: Browser, app: str) -> None:
     """Found again after a reload and from another browser, stopped there, continued here."""
-    page, errors = page_at(browser, f"{app}/measure")
+    page, errors = page_at(browser, f"{app}/evaluate")
     measure = page.get_by_role("button", name="Measure", exact=True)
     expect(measure).to_be_visible(timeout=MEASURED_MS)
     measure.click()
@@ -119,7 +125,7 @@ def test_a_measurement_belongs_to_the_server(browser: Browser, app: str) -> None
     before = progress_of(page)
     expect(page.get_by_role("button", name="Stop")).to_be_enabled()
 
-    other, other_errors = page_at(browser, f"{app}/measure", width=390)
+    other, other_errors = page_at(browser, f"{app}/evaluate", width=390)
     assert progress_of(other) >= before
     other.get_by_role("button", name="Measure", exact=True).click()
     expect(other.get_by_text("already running on this server")).to_be_visible()
@@ -141,8 +147,12 @@ def test_a_measurement_belongs_to_the_server(browser: Browser, app: str) -> None
     other.context.close()
 
 
-def at(app: AppTest, page: str) -> AppTest:
-    app.switch_page(f"pages/measure/{page}.py").run()
+def at(app: AppTest, view: str, **parameters: list[str]) -> AppTest:
+    app.switch_page("pages/measure/evaluate.py")
+    app.query_params["view"] = view
+    for name, values in parameters.items():
+        app.query_params[name] = values
+    app.run()
     assert not app.exception
     return app
 
@@ -162,8 +172,8 @@ def in_folder(app: AppTest, key: str, folder: Path) -> AppTest:
 def test_measuring_from_nothing_to_single_questions(measuring: AppTest, folder: Path) -> None:
     app = at(measuring, "results")
     assert [one.value for one in app.info] == ["Nothing has been measured yet."]
-    assert [one.proto.page for one in app.get("page_link")] == ["measure"]
-    app = in_folder(at(app, "run"), "run", folder / "missing")
+    assert [one.proto.page for one in app.get("page_link")] == ["evaluate"]
+    app = in_folder(at(app, "measure"), "run", folder / "missing")
     press(app, "Measure")
     assert [str(folder / "missing") in one.value for one in app.error] == [True]
     press(in_folder(app, "run", folder), "Measure")
@@ -173,19 +183,20 @@ def test_measuring_from_nothing_to_single_questions(measuring: AppTest, folder: 
     assert any("done." in one.value for one in app.success)
     assert any("Judged by the set's authors" in one.value for one in app.caption)
     (link,) = (one.proto for one in app.get("page_link") if one.proto.label == "See the results")
-    app.query_params["run"] = parse_qs(link.query_string)["run"]
-    app = at(app, "results")
+    app = at(app, "results", run=parse_qs(link.query_string)["run"])
     assert any("**16 questions**" in one.value for one in app.markdown)
-    assert len(app.get("plotly_chart")) == 4
-    stages = next(tab for tab in app.tabs if tab.label == "Stage by stage")
-    assert len(stages.dataframe) == 3  # one a strategy
+    assert len(app.get("plotly_chart")) == 3  # only the open tab is drawn
+    app.session_state["results.part"] = "Kinds of questions"
+    assert len(app.run().get("plotly_chart")) == 1
+    app.session_state["results.part"] = "Stage by stage"
+    assert len(app.run().dataframe) == 3  # one a strategy
     cells = [str(cell) for table in app.dataframe for cell in table.value.to_numpy().ravel()]
     assert any(re.fullmatch(r"\([+-]\d\.\d{3} to [+-]\d\.\d{3}\)", cell) for cell in cells)
     assert not [cell for cell in cells if cell.startswith("'")]  # no figure needs the guard against formulas
 
 
 def test_tuning_ends_in_the_compare_page(measuring: AppTest, folder: Path) -> None:
-    app = in_folder(at(measuring, "sweep"), "sweep", folder)
+    app = in_folder(at(measuring, "search-settings"), "sweep", folder)
     assert "Nothing has been searched yet." in [one.value for one in app.info]
     app.selectbox(key="sweep.strategy").set_value("bm25").run()
     assert not [one for one in app.slider if "k_final" in one.label]  # counts are kept unless they are added
@@ -211,7 +222,7 @@ def test_tuning_ends_in_the_compare_page(measuring: AppTest, folder: Path) -> No
 
 @pytest.mark.browser
 def test_the_choice_to_measure_survives_other_pages_and_a_reload(browser: Browser, app: str) -> None:
-    page, errors = page_at(browser, f"{app}/measure")
+    page, errors = page_at(browser, f"{app}/evaluate")
     chosen = page.get_by_test_id("stMultiSelect").filter(has_text="Strategies")
     expect(chosen.get_by_text("Simple semantic")).to_be_visible(timeout=MEASURED_MS)
     chosen.get_by_role("button", name="Remove Simple semantic").or_(
@@ -222,9 +233,14 @@ def test_the_choice_to_measure_survives_other_pages_and_a_reload(browser: Browse
     split.fill("dev")
     split.press("Enter")
     page.wait_for_url("**split=dev**")  # the server knows it; who leaves sooner leaves it behind
-    page.get_by_role("link", name="History").click()
-    expect(page.get_by_role("heading", name="History of runs")).to_be_visible()
-    page.get_by_role("link", name="Measure", exact=True).first.click()
+    tab(page, "History").click()
+    expect(page.get_by_role("heading", name="Questions asked")).to_be_visible()
+    tab(page, "Evaluate").click()
+    expect(split).to_have_value("dev")
+    view(page, "Runs").click()
+    expect(page.get_by_text("Choose one run to see its results")).to_be_visible()
+    expect(page).to_have_url(f"{app}/evaluate?view=runs")  # nothing of the other view's
+    view(page, "Measure").click()
     expect(split).to_have_value("dev")
     expect(chosen.get_by_text("BM25 keywords")).to_be_visible()
     expect(chosen.get_by_text("Simple semantic")).to_have_count(0)

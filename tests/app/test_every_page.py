@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from helpers.browser import ANSWER_MS, ENGLISH, Visit, errors_of, tab
+from helpers.browser import ANSWER_MS, ENGLISH, errors_of, tab
 from helpers.in_process import fresh, html, text, visitor
 from helpers.small import ROOT
 from playwright.sync_api import Browser, Page, expect
@@ -29,6 +29,7 @@ def heading_of(script: str) -> str:
 
 
 HEADINGS = {path: heading_of(script) for path, script, _ in PAGES}
+VIEWS = ("evaluate?view=results", "evaluate?view=search-settings", "evaluate?view=runs", "documents?view=add")
 
 
 def violations(page: Page) -> list[str]:
@@ -66,7 +67,8 @@ def test_every_page_at_its_address_in_both_sizes(browser: Browser, app: str) -> 
     page = context.new_page()
     errors = errors_of(page)
     faults = {}
-    for path, heading in HEADINGS.items():
+    for path in (*HEADINGS, *VIEWS):
+        heading = HEADINGS[path.partition("?")[0]]
         page.goto(f"{app}/{path}")
         expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible(timeout=ANSWER_MS)
         expect(page.locator(".rl-dot")).to_be_attached(timeout=ANSWER_MS)
@@ -119,12 +121,30 @@ def test_a_comparison_and_tune_have_no_grave_violation(browser: Browser, app: st
 
 
 @pytest.mark.browser
-def test_compare_by_its_name_is_the_page_with_its_tab(browser: Browser, app: str) -> None:
-    visit = Visit(browser, f"{app}/compare")
-    expect(visit.page).to_have_url(f"{app}/")
-    expect(tab(visit.page, "Compare")).to_have_attribute("aria-current", "page")
-    visit.assert_clean()
-    visit.context.close()
+def test_five_entries_and_the_addresses_of_earlier_versions(browser: Browser, app: str) -> None:
+    """Each leads to the page that it was, with what it asked for."""
+    page = browser.new_page()
+    errors = errors_of(page)
+    page.goto(f"{app}/compare?q=anti-D&s=bm25&s=hyde")
+    expect(page.get_by_label("Question", exact=True)).to_have_value("anti-D")
+    expect(tab(page, "Compare")).to_have_attribute("aria-current", "page")
+    named = page.get_by_test_id("stTopNavLink")
+    expect(named).to_have_text(["Compare", "Strategies", "Documents", "Evaluate", "History"])
+    for old, leads, shown in (
+        ("measure?split=dev", "evaluate?split=dev", "Every question has documents judged relevant."),
+        ("results?run=gone", "evaluate?view=results&run=gone", "There is no measured run 'gone' here."),
+        (
+            "search-settings?sweep=gone",
+            "evaluate?view=search-settings&sweep=gone",
+            "There is no sweep 'gone' here.",
+        ),
+        ("questions?lang=es", "history?lang=es", "Preguntas hechas"),
+    ):
+        page.goto(f"{app}/{old}")
+        expect(page.get_by_text(shown)).to_be_visible()
+        expect(page).to_have_url(f"{app}/{leads}")
+    assert errors == []
+    page.close()
 
 
 def test_the_first_visit_of_a_fresh_server_may_be_to_any_page(

@@ -35,8 +35,8 @@ HOURS = "from 2 to 8 in the afternoon"
         ("ask/tune", {"s": ["bm25", "hyde"]}, "2 strategies are named; only the first is used."),
         ("ask/documents", {"document": "none"}, "There is no document 'none' here."),
         ("ask/documents", {"corpus": "nowhere"}, "There is no collection 'nowhere' here."),
-        ("measure/results", {"run": "gone"}, "There is no measured run 'gone' here."),
-        ("measure/sweep", {"sweep": "gone"}, "There is no sweep 'gone' here."),
+        ("measure/evaluate", {"view": "results", "run": "gone"}, "There is no measured run 'gone' here."),
+        ("measure/evaluate", {"view": "search-settings", "sweep": "gone"}, "There is no sweep 'gone' here."),
     ],
 )
 def test_an_address_that_names_what_is_not_here_is_told_so(
@@ -82,7 +82,7 @@ def test_the_browser_goes_back_to_the_setting_before_and_a_typed_question_surviv
     visit.assert_clean()
 
     page.goto(f"{app}/tune?sweep=gone")  # where sweeps were before
-    expect(page.get_by_role("heading", name="Search settings", exact=True)).to_be_visible(timeout=ANSWER_MS)
+    expect(page.get_by_text("There is no sweep 'gone' here.")).to_be_visible(timeout=ANSWER_MS)
     visit.context.close()
 
 

@@ -211,7 +211,7 @@ def test_hostile_documents_folders_and_measurements(
         expect(main.get_by_role("listitem").last).to_contain_text(joined(shown))
     watched.assert_alone(beacon[1])
 
-    tab(page, "Measure").click()
+    tab(page, "Evaluate").click()
     choose_folder(page, f"/nowhere/{one_line(tricks[0])}")
     page.get_by_role("button", name="Measure", exact=True).click()
     complaint = page.get_by_role("alert").filter(has_text="nowhere")
@@ -229,7 +229,8 @@ def test_hostile_documents_folders_and_measurements(
     page.get_by_role("tab", name="Question by question").click()
     expect(page.get_by_test_id("stDataFrame").last).to_be_visible(timeout=ANSWER_MS)
     watched.assert_alone(beacon[1])
-    tab(page, "History").click()
+    page.locator(".st-key-evaluate-view").get_by_text("Runs", exact=True).click()
+    expect(page.get_by_text("Choose one run to see its results")).to_be_visible(timeout=ANSWER_MS)
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible(timeout=ANSWER_MS)
     watched.assert_alone(beacon[1])
     page.context.close()

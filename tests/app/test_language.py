@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import string
+from datetime import UTC, datetime
 
 import pytest
 from babel.messages.catalog import Catalog
@@ -105,6 +106,13 @@ def test_spanish_fills_in_the_fields_and_a_missing_message_stays_english(
     assert i18n.said("a text that nobody translated") == "a text that nobody translated"
 
 
+@for_each(("code", "written"), [("en", "5 November 2026, 09:05"), ("es", "5 de noviembre de 2026, 09:05")])
+def test_a_date_is_written_as_the_language_writes_it(code: str, written: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(i18n, "language", lambda: code)
+        assert i18n.when(datetime(2026, 11, 5, 9, 5, tzinfo=UTC)) == written
+
+
 def test_what_is_changed_is_called_in_spanish(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(i18n, "language", lambda: "es")
     changed = rag_core.describe_changes(("hybrid_rrf", {"k_rrf_pool": 20, "mmr": False}))
@@ -117,7 +125,7 @@ def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: B
     page = context.new_page()
     page.goto(f"{app}/documents")
     expect(page.get_by_role("heading", name="Los documentos tras las respuestas")).to_be_visible()
-    tab(page, "Medir").click()
+    tab(page, "Evaluar").click()
     expect(page.get_by_role("heading", name="Medir estrategias con preguntas juzgadas")).to_be_visible()
     assert "lang=" not in page.url
 
@@ -131,8 +139,8 @@ def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: B
     page.reload()
     expect(page.get_by_role("heading", name="How each strategy works")).to_be_visible()
     other = browser.new_context(locale="en-GB").new_page()  # a visit at the same time keeps its own
-    other.goto(f"{app}/results?lang=es")
-    expect(other.get_by_role("heading", name="Resultados")).to_be_visible()
+    other.goto(f"{app}/history?lang=es")
+    expect(other.get_by_role("heading", name="Preguntas hechas")).to_be_visible()
     switch.get_by_role("radio", name="Español").click()
     expect(page.get_by_role("heading", name="Cómo funciona cada estrategia")).to_be_visible()
     expect(page).not_to_have_url(re.compile("lang="))

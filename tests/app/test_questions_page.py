@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from sqlite3 import connect
 
 import pytest
 from helpers.behaviours import Hang
@@ -16,7 +18,7 @@ from playwright.sync_api import expect
 from pydantic import SecretStr
 from streamlit.testing.v1 import AppTest
 
-from rag_core.history import History, open_history
+from rag_core.history import Asked, AskedColumn, History, open_history
 from rag_core.prompts.prompt import ANSWER
 from rag_core.values.settings import Settings
 
@@ -39,7 +41,7 @@ def kept(database: dict[str, str]) -> History:
 
 
 def questions(app: AppTest) -> AppTest:
-    app.switch_page("pages/ask/questions.py").run()
+    app.switch_page("pages/ask/history.py").run()
     assert not app.exception
     return app
 
@@ -104,6 +106,15 @@ def test_questions_are_found_opened_and_deleted(
     assert rows.count("Open again") == 2
     app.text_input(key="questions.words").set_value("riesgos CESAREA").run()
     assert [one.label for one in app.button].count("Open again") == 1
+    assert 'class="rl-answer"' not in html(app)  # nothing is read before somebody wants it
+    app.session_state[f"answers.{first}"] = True
+    answers = text(html(app.run()))
+    record = kept.find(first)
+    assert record
+    for column in record.columns:
+        assert column.trace
+        assert column.trace.answer
+        assert text(column.trace.answer.written.replace("**", "")) in answers
     press(app, "Open again")
     assert f"Results for: {SPANISH}" in text(html(app))
     assert app.query_params["run"] == first
@@ -117,6 +128,23 @@ def test_questions_are_found_opened_and_deleted(
     press(app, "Delete 1 question")
     assert kept.count() == 0
     assert [one.value for one in app.info] == ["No question has been asked yet."]
+
+
+def test_a_damaged_record_says_so_and_leaves_the_list(
+    start: Start, database: dict[str, str], kept: History, tmp_path: Path
+) -> None:
+    for name in ("whole", "bad"):
+        kept.add(Asked(name, datetime.now(UTC), f"The {name} one?", (AskedColumn("bm25", {}, text="Yes."),)))
+    with connect(tmp_path / "history.db") as connection:
+        connection.execute("UPDATE rag_questions SET record = x'00' WHERE id = 'bad'")
+    connection.close()
+    app = questions(start(**database).run())
+    for name in ("whole", "bad"):
+        app.session_state[f"answers.{name}"] = True
+    app.run()
+    assert ["cannot be opened" in one.value for one in app.error] == [True]
+    assert "A · BM25 keywords" in text(html(app))
+    assert [one.label for one in app.button].count("Open again") == 2
 
 
 def test_switched_off_it_keeps_nothing(start: Start, database: dict[str, str], kept: History) -> None:

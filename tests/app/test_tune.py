@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -171,6 +172,65 @@ def test_with_a_language_model_nothing_is_sent_before_run(
     assert "Call your midwife now" in text(html(app))
     assert FREE.match(counted(app))
     assert len(server.requests) == sent + 3 + 1
+
+
+def test_a_column_of_compare_is_tuned_with_what_was_run(
+    start: Callable[..., AppTest], server: OpenAIServer
+) -> None:
+    app = start(OPENAI_BASE_URL=server.url, RAG_MODELS="gpt-4o-mini").run()
+    for name, values in {
+        "s": ["bm25", "hybrid_rrf"],
+        "2.mmr_lambda": "0.5",
+        "2.model": "gpt-4o-mini",
+    }.items():
+        app.query_params[name] = values
+    ask(app.run(), ENGLISH)
+    sent = len(server.requests)
+    assert sent == 2  # an answer each
+    tuned = tune_this(app, 1, app)
+    assert tuned.slider(key="tune.hybrid_rrf.mmr_lambda").value == 0.5
+    assert counted(tuned).startswith("0 model calls")
+    assert [one.value for one in tuned.caption if "gpt-4o-mini" in one.value] == ["model: gpt-4o-mini"]
+    tuned.slider(key="tune.hybrid_rrf.mmr_lambda").set_value(0.6).run()
+    press(tuned, "Keep as a column")
+    assert len(server.requests) == sent
+    press(tuned, "Run this setting")
+    assert len(server.requests) == sent + 1
+    assert server.requests[-1].body["model"] == "gpt-4o-mini"
+
+    tuned.query_params.clear()
+    back = tuned.switch_page("pages/ask/compare.py").run()
+    assert [back.selectbox(key=f"strategy.{place}").value for place in range(3)] == [
+        "bm25", "hybrid_rrf", "hybrid_rrf",
+    ]  # fmt: skip
+    assert [back.session_state[f"{place}.hybrid_rrf.mmr_lambda"] for place in (1, 2)] == [0.5, 0.6]
+    assert html(back).count('class="rl-passages"') == 2  # the comparison as it was
+
+
+def test_a_link_to_a_tuned_column_is_opened_by_another_server(
+    start: Callable[..., AppTest], tmp_path: Path
+) -> None:
+    database = {"RAG_HISTORY": "on", "RAG_DATABASE_URL": f"sqlite:///{tmp_path / 'history.db'}"}
+    app = ask(start(**database).run(), ENGLISH)
+    other = tune_this(app, 2, start(**database).run())
+    assert counted(other).startswith("0 model calls")
+    assert f"Results for: {ENGLISH}" in text(html(other))
+    history = other.switch_page("pages/ask/history.py").run()
+    press(history, "Delete")
+    gone = tune_this(app, 2, history)
+    assert ["no longer stored" in one.value for one in gone.info] == [True]
+
+
+def tune_this(compared: AppTest, column: int, app: AppTest) -> AppTest:
+    """Follow the link of a column of `compared` in a visit."""
+    links = [one.proto for one in compared.get("page_link") if one.proto.label == "Tune this"]
+    parameters = parse_qs(links[column].query_string)
+    app.switch_page("pages/ask/tune.py")
+    for name, values in parameters.items():
+        app.query_params[name] = values
+    app.run()
+    assert not app.exception
+    return app
 
 
 def on_tune(app: AppTest) -> AppTest:

@@ -223,6 +223,10 @@ class TestAFolderThatIsNotWhole:
         assert error.message == f"There is no {tmp_path / 'qrels' / 'train.tsv'}."
         assert error.next_step == "The splits here: dev, test."
 
+    def test_a_name_longer_than_the_disk_allows_is_missing_too(self, tmp_path):
+        assert refusal(beir(tmp_path), "x" * 3000).next_step == "The splits here: test."
+        assert refusal(tmp_path / ("x" * 3000)).next_step == "Check the path."
+
     def test_there_is_no_split(self, tmp_path):
         assert "has no judgements" in refusal(beir(tmp_path, qrels=None)).next_step
 

@@ -287,13 +287,13 @@ def ready(sets: Path, leaflets: Path) -> States:
         leaflets: a folder of files to upload.
     """
     return {
-        "questions-empty": ("questions", _still),
-        "results-empty": ("results", _still),
         "history-empty": ("history", _still),
-        "search-settings-empty": ("search-settings", _still),
-        "measure-empty": ("measure", _still),
-        "measure-failed": ("measure", _unmeasurable),
-        "search-settings-failed": ("search-settings", _unsearchable(sets)),
+        "results-empty": ("evaluate?view=results", _still),
+        "runs-empty": ("evaluate?view=runs", _still),
+        "search-settings-empty": ("evaluate?view=search-settings", _still),
+        "measure-empty": ("evaluate", _still),
+        "measure-failed": ("evaluate", _unmeasurable),
+        "search-settings-failed": ("evaluate?view=search-settings", _unsearchable(sets)),
         "compare-empty": ("", _still),
         "compare-address": ("?q=hi&s=nonsense&s=hybrid_rrf&2.mmr_lambda=9", _still),
         "compare-settings": ("", _panel),
@@ -311,7 +311,7 @@ def ready(sets: Path, leaflets: Path) -> States:
         "presenter-empty": ("", _presenting),
         "presenter-done": ("", _presented),
         "presenter-revealed": ("", _revealed),
-        "questions-done": ("questions", _still),
+        "history-done": ("history", _still),
         "tune-empty": ("tune", _still),
         "tune-done": ("tune", _tuned),
         "tune-moved": ("tune", _moved),
@@ -326,15 +326,15 @@ def ready(sets: Path, leaflets: Path) -> States:
         "documents-add-running": ("documents?view=add", _upload(leaflets)),
         "documents-add-done": ("documents?view=add", _added),
         "documents-own": (f"documents?corpus={CORPUS}", _library),
-        "search-settings-running": ("search-settings", _searching(sets)),
-        "search-settings-done": ("search-settings", _searched),
-        "measure-running": ("measure", _measuring),
-        "measure-done": ("measure", _measured),
-        "results-done": ("results", _still),
-        "results-kinds": ("results", _results(1)),
-        "results-stages": ("results", _results(2)),
-        "results-questions": ("results", _results(3)),
-        "history-done": ("history", _picked),
+        "search-settings-running": ("evaluate?view=search-settings", _searching(sets)),
+        "search-settings-done": ("evaluate?view=search-settings", _searched),
+        "measure-running": ("evaluate", _measuring),
+        "measure-done": ("evaluate", _measured),
+        "results-done": ("evaluate?view=results", _still),
+        "results-kinds": ("evaluate?view=results", _results(1)),
+        "results-stages": ("evaluate?view=results", _results(2)),
+        "results-questions": ("evaluate?view=results", _results(3)),
+        "runs-done": ("evaluate?view=runs", _picked),
     }
 
 
@@ -343,7 +343,7 @@ BROKEN: States = {"compare-failed": ("", _failed), "tune-failed": ("tune", _fail
 OUTSIDE: States = {"compare-private": ("", _private)}
 UNREADY: States = {
     f"{path or 'compare'}-unready": (path, _still)
-    for path in ("", "tune", "questions", "documents", "measure", "results", "search-settings", "history")
+    for path in ("", "tune", "documents", "evaluate", "history")
 }
 
 

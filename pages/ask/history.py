@@ -1,4 +1,4 @@
-"""The questions asked in this app: found again, opened again, deleted."""
+"""The questions asked in this app and their answers: found again, opened again, deleted."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from datetime import date
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.shared import foreign, tuning
 from pages.shared.comparisons import comparisons
 from pages.shared.i18n import plural, problem, said, t, when
 from pages.shared.keeping import history
+from pages.shared.live import LETTERS
 from rag_core.history import Entry, History
 
 AT_ONCE = 20
@@ -80,35 +81,61 @@ def _filters() -> tuple[str, str, tuple[date, ...]]:
 
 
 def _row(kept: History, entry: Entry) -> None:
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"row.{entry.id}"):
-        with st.container(gap=None):
-            st.markdown(foreign.label(entry.question))
-            st.caption(
-                foreign.label(
-                    t(
-                        "{when} UTC · {strategies}",
-                        when=when(entry.asked),
-                        strategies=_strategies(entry),
+    with st.container(border=True, key=f"row.{entry.id}"):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"asked.{entry.id}"):
+            with st.container(gap=None):
+                st.markdown(foreign.label(entry.question))
+                st.caption(
+                    foreign.label(
+                        t(
+                            "{when} UTC · {strategies}",
+                            when=when(entry.asked),
+                            strategies=_strategies(entry),
+                        )
                     )
                 )
-            )
-        with st.container(horizontal=True, width="content"):
-            if st.button(
-                t("Open again"),
-                key=f"open.{entry.id}",
-                help=foreign.label(t("Open “{question}”", question=entry.question)),
-            ):
-                st.switch_page("pages/ask/compare.py", query_params={"run": entry.id})
-            st.button(
-                t("Delete"), key=f"delete.{entry.id}", help=foreign.label(t("Delete “{question}”", question=entry.question)),
-                type="tertiary", on_click=_delete, args=(kept, entry.id),
-            )  # fmt: skip
+            with st.container(horizontal=True, width="content"):
+                if st.button(
+                    t("Open again"),
+                    key=f"open.{entry.id}",
+                    help=foreign.label(t("Open “{question}”", question=entry.question)),
+                ):
+                    st.switch_page("pages/ask/compare.py", query_params={"run": entry.id})
+                st.button(
+                    t("Delete"), key=f"delete.{entry.id}", help=foreign.label(t("Delete “{question}”", question=entry.question)),
+                    type="tertiary", on_click=_delete, args=(kept, entry.id),
+                )  # fmt: skip
+        answers = st.expander(t("What was answered"), key=f"answers.{entry.id}", on_change="rerun")
+        if answers.open:  # a record is read when somebody wants it
+            with answers:
+                _answers(kept, entry.id)
+
+
+def _answers(kept: History, identity: str) -> None:
+    """What each strategy answered, or why it did not; the same words once."""
+    try:
+        asked = kept.find(identity)
+    except rag_core.RagError as error:  # a damaged record leaves the others as they are
+        st.error(foreign.label(problem(error)))
+        return
+    columns: dict[str, list[str]] = {}
+    for letter, column in zip(LETTERS, asked.columns if asked else (), strict=False):
+        answer = column.trace.answer if column.trace else None
+        words = answer.written if answer else column.text or said(column.error) or said(column.stopped)
+        columns.setdefault(words, []).append(f"{letter} · {_title(column.strategy)}")
+    for words, names in columns.items():
+        foreign.draw(
+            f'<div class="rl-answered"><h3>{foreign.escape(", ".join(names))}</h3>'
+            f'<div class="rl-answer">{foreign.bold(words)}</div></div>'
+        )
+
+
+def _title(strategy: str) -> str:
+    return said(rag_core.RECIPES[strategy].title) if strategy in rag_core.RECIPES else strategy
 
 
 def _strategies(entry: Entry) -> str:
-    titles = [
-        said(rag_core.RECIPES[name].title) if name in rag_core.RECIPES else name for name in entry.strategies
-    ]
+    titles = [_title(name) for name in entry.strategies]
     missing = len(titles) - entry.finished
     return ", ".join(titles) + (t(" · {count} without a result", count=missing) if missing else "")
 
@@ -140,10 +167,11 @@ def _delete_all(kept: History) -> None:
 def _forget(identity: str) -> None:
     """Drop a deleted comparison from the server's memory, and from this session."""
     comparisons().forget(identity)
-    run = st.session_state.get("run")
-    if run is not None and run.id == identity:
-        run.stop()
-        del st.session_state["run"]
+    for key in ("run", tuning.RUN):
+        run = st.session_state.get(key)
+        if run is not None and run.id.partition(".")[0] == identity:
+            run.stop()
+            del st.session_state[key]
 
 
 main()

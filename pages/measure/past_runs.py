@@ -12,13 +12,12 @@ from pages.shared.i18n import problem, said, t
 from rag_core import evaluation as ev
 
 
-def main() -> None:
-    """Draw the page."""
-    st.header(t("History of runs"), anchor=False)
+def draw() -> None:
+    """Draw the view."""
     folders = ev.past_runs(rag_core.read_settings())
     if not folders:
         st.info(t("Nothing has been measured yet."))
-        st.page_link("pages/measure/run.py", label=t("Measure strategies"), icon=":material/play_arrow:")
+        st.page_link("pages/measure/evaluate.py", label=t("Measure strategies"), icon=":material/play_arrow:")
         return
     runs = []
     for folder in folders:
@@ -34,12 +33,16 @@ def main() -> None:
     )  # fmt: skip
     picked = [runs[row] for row in event["selection"]["rows"] if row < len(runs)]
     if len(picked) == 1:
-        if st.button(t("See its results"), type="primary"):
-            st.switch_page("pages/measure/results.py", query_params={"run": picked[0].folder.name})
+        name = picked[0].folder.name
+        st.button(t("See its results"), type="primary", on_click=_see_results, args=(name,))
     elif len(picked) == 2:
         _compare(picked[1], picked[0])
     elif picked:
         st.info(t("Choose two runs."))
+
+
+def _see_results(name: str) -> None:
+    st.query_params.update(view="results", run=name)
 
 
 def _row(run: ev.RunFolder) -> dict[str, object]:
@@ -127,6 +130,3 @@ def _compare(older: ev.RunFolder, newer: ev.RunFolder) -> None:
     for title, pair in compared:
         names = {pair.a: t("{title} (newer)", title=title), pair.b: t("{title} (older)", title=title)}
         st.markdown(f"- {label(said(ev.verdict(pair, names)))}")
-
-
-main()

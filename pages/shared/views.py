@@ -1,0 +1,34 @@
+"""The views of a page, of which only the chosen one is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from pages.shared import foreign
+from pages.shared.i18n import said, t
+
+
+def choose(views: Mapping[str, str], key: str) -> str:
+    """Draw what chooses a view; returns its name, which the address keeps unless it is the first.
+
+    Args:
+        views: names in the address, the same in every language -> titles.
+        key: where the session keeps the choice.
+    """
+    first, asked = next(iter(views)), st.query_params.get("view")
+    if key not in st.session_state or asked != st.session_state.get(f"{key}.asked"):
+        st.session_state[key] = asked if asked in views else first
+    st.segmented_control(
+        t("View"), list(views), key=key, format_func=lambda name: foreign.label(said(views[name])), required=True,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    chosen: str = st.session_state[key]
+    wanted = chosen if chosen != first else None
+    if wanted:
+        st.query_params["view"] = wanted
+    else:
+        st.query_params.pop("view", None)
+    st.session_state[f"{key}.asked"] = wanted
+    return chosen
