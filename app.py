@@ -2,7 +2,7 @@
 
 import streamlit as st
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
@@ -42,4 +42,19 @@ else:  # imported once by the server, before the first session
         """The document of a page."""
         return HTMLResponse(document(), headers={"Cache-Control": "no-cache"})
 
-    app = st.App(__file__, routes=[Route("/compare", compare), *(Route(f"/{path}", shell) for path in PATHS)])
+    def readiness(_: Request) -> PlainTextResponse:
+        """Whether questions can be answered, for who starts and watches the app; the first call opens the lab."""
+        opening = engine()
+        opening.start()
+        if opening.lab:
+            return PlainTextResponse("ready")
+        return PlainTextResponse("failed: run `rag doctor`" if opening.error else opening.state, 503)
+
+    app = st.App(
+        __file__,
+        routes=[
+            Route("/compare", compare),
+            Route("/readyz", readiness),
+            *(Route(f"/{path}", shell) for path in PATHS),
+        ],
+    )

@@ -95,6 +95,7 @@ class CorpusStore(IndexFolder):
         shipped: folder of precomputed vectors.
         before: see `VectorCache`.
         vectors_later: see `CorpusIndex.open`.
+        waiting: see `IndexFolder`.
     """
 
     def __init__(
@@ -106,12 +107,17 @@ class CorpusStore(IndexFolder):
         before: BeforeEmbedding = lambda requests: None,
         *,
         vectors_later: bool = False,
+        waiting: Callable[[], None] | None = None,
     ) -> None:
         prebuilt = shipped_files(shipped, embedder.weights)[:1] if shipped else ()
         cache = VectorCache(home / "vectors" / f"{embedder.weights}.sqlite", embedder, prebuilt, before)
         folder = home / "corpora" / corpus / embedder.weights
-        super().__init__(home, folder, corpus, "index", embedder, cache, vectors_later=vectors_later)
-        self.enriched = EnrichedStore(home, folder, corpus, embedder, cache, vectors_later=vectors_later)
+        super().__init__(
+            home, folder, corpus, "index", embedder, cache, vectors_later=vectors_later, waiting=waiting
+        )
+        self.enriched = EnrichedStore(
+            home, folder, corpus, embedder, cache, vectors_later=vectors_later, waiting=waiting
+        )
 
     @property
     def other_models(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ from ..values.types import ModelCall
 from .chunking import DEFAULT, Chunking
 from .enrich import Enricher
 from .old_generations import drop_old
+from .locking import held
 from .progress import Progress
 from .store import CorpusIndex, Manifest, current_generation, current_name, generations, next_number
 from .vectors import VectorCache
@@ -43,6 +44,7 @@ class IndexFolder:
         home: the state folder, which `folder` is in.
         what: the index's name in messages.
         vectors_later: see `CorpusIndex.open`.
+        waiting: called while another process writes, which is then waited for; None raises IndexBusy.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class IndexFolder:
         cache: VectorCache,
         *,
         vectors_later: bool = False,
+        waiting: Callable[[], None] | None = None,
     ) -> None:
         self._home = home
         self.corpus = corpus
@@ -63,6 +66,7 @@ class IndexFolder:
         self._embedder = embedder
         self._cache = cache
         self._vectors_later = vectors_later
+        self._waiting = waiting
         self._opened: CorpusIndex | None = None
 
     def open(self) -> CorpusIndex | None:
@@ -126,7 +130,7 @@ class IndexFolder:
             private_home(self._home)
             for folder in (self.folder.parents[1], self.folder.parent, self.folder):
                 private_folder(folder)
-            with lock, attach_calls_to_errors(bills):
+            with held(lock, self._waiting), attach_calls_to_errors(bills):
                 tighten(self.folder)
                 yield bills
         except Timeout as error:

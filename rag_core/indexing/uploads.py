@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from ..data.files import is_utf8
 from ..data.limits import megabytes
@@ -20,6 +19,7 @@ from ..data.reading.reasons import EMPTY
 from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.private import FILE, private_folder, private_home, tighten
+from .locking import held
 from .progress import Progress, no_progress
 from .readers import SourceFiles, add_documents, read_path
 
@@ -28,7 +28,6 @@ MAX_FILE = 20_000_000  # bytes; `rag index` takes larger ones
 MAX_FILES = 200  # at once
 MAX_NAME = 150  # bytes of a file's name
 _BEIR = "corpus.jsonl"  # makes the folder a BEIR folder
-_POLL = 0.1  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +74,8 @@ class UploadFolder:
         with self._writable():
             private_home(self._home)
             private_folder(self._home / UPLOADS)
-        while True:
-            try:
-                lock.acquire()
-                break
-            except Timeout:
-                waiting()
-                time.sleep(_POLL)
-        try:
-            with self._writable():
-                yield
-        finally:
-            lock.release()
+        with held(lock, waiting), self._writable():
+            yield
 
     @contextmanager
     def staged(self, uploads: Sequence[Upload]) -> Iterator[Path]:

@@ -64,6 +64,7 @@ def open_lab(
     progress: Progress = no_progress,
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
     vectors_later: bool = False,
+    wait: bool = False,
 ) -> Lab:
     """Open a corpus: load the models, and build, renew or repair the index where needed.
 
@@ -75,6 +76,7 @@ def open_lab(
             raising an error keeps them from being made.
         vectors_later: open and check the vector stores when first searched; damage found then is not repaired
             until the corpus is opened again without this. For questions that search words only.
+        wait: while another process writes the index, wait until it has, in place of an error or an older index.
 
     Raises:
         RagError: what is missing, and the command that mends it.
@@ -90,6 +92,7 @@ def open_lab(
         settings.data / "vectors",
         asking(engines, consent),
         vectors_later=vectors_later,
+        waiting=(lambda: progress("waiting for another process to write the index", 0, 1)) if wait else None,
     )
     lab = Lab(settings, corpus, engines, store)
     lab.others = LabPool(lambda name: open_lab(name, settings=settings, engines=engines, consent=consent)).get
