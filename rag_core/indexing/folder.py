@@ -26,8 +26,8 @@ from ..values.profile import Profile
 from ..values.types import ModelCall
 from .chunking import DEFAULT, Chunking
 from .enrich import Enricher
-from .old_generations import drop_old
 from .locking import held
+from .old_generations import drop_old
 from .progress import Progress
 from .store import CorpusIndex, Manifest, current_generation, current_name, generations, next_number
 from .vectors import VectorCache
