@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -40,9 +40,10 @@ from ..values.message import Message
 from ..values.private import private_file, private_folder, private_home
 from ..values.settings import Settings
 from ..values.visible import valid
-from .record import Asked, from_bytes, to_bytes
+from .record import Asked, from_bytes, shows, to_bytes
 
 FILE = Path("history", "questions.sqlite")  # in the state folder
+BATCH = 100  # questions at a time, where all are gone through
 OFF = Message("Or set RAG_HISTORY=off to keep no history.")
 
 _QUESTIONS = Table(
@@ -174,6 +175,28 @@ class History:
         with self._begin() as connection:
             return connection.execute(delete(_QUESTIONS)).rowcount
 
+    def showing(self, corpus: str, documents: Collection[str] | None = None) -> list[str]:
+        """The ids of the questions whose results have text of these documents of a corpus, or of any of it.
+
+        One that cannot be read is among them.
+        """
+        if self._file and not self._file.exists():
+            return []  # and none is created
+        with self._begin() as connection:
+            rows = connection.execute(
+                select(_QUESTIONS.c.id, _QUESTIONS.c.record).execution_options(yield_per=BATCH)
+            )
+            return [row.id for row in rows if shows(row.record, corpus, documents)]
+
+    def forget(self, identities: Sequence[str]) -> int:
+        """Delete these questions and their results; returns how many there were."""
+        batches = [identities[start : start + BATCH] for start in range(0, len(identities), BATCH)]
+        with self._begin() as connection:
+            return sum(
+                connection.execute(delete(_QUESTIONS).where(_QUESTIONS.c.id.in_(batch))).rowcount
+                for batch in batches
+            )
+
     @contextmanager
     def _begin(self) -> Iterator[Connection]:
         """A transaction; rolled back on any error."""
@@ -192,12 +215,18 @@ class History:
 
     def _make_private(self) -> None:
         """Create the file of an SQLite database, which only its owner can read."""
-        url = self._engine.url
-        if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
+        if self._file:
             if self._home:
                 private_home(self._home)
                 private_folder(self._home / FILE.parent)
-            private_file(Path(url.database))
+            private_file(self._file)
+
+    @property
+    def _file(self) -> Path | None:
+        """The file of an SQLite database."""
+        url = self._engine.url
+        named = url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:"
+        return Path(str(url.database)) if named else None
 
 
 def open_history(settings: Settings) -> History | None:
