@@ -194,6 +194,7 @@ class IndexFolder:
         enricher: Enricher | None = None,
         profile: Profile = Profile(),
         chunking: Chunking = DEFAULT,
+        alongside: Callable[[], None] = lambda: None,
     ) -> WriteReport:
         from chromadb.errors import ChromaError
 
@@ -208,7 +209,7 @@ class IndexFolder:
             checked = CorpusIndex.open(target, self._embedder.read)
             progress("commit", 0, 1)
             tighten(target)
-            _set_current(self.folder, target.name)
+            _set_current(self.folder, target.name, alongside)
         except ChromaError as error:  # how Chroma reports a full disk
             raise StorageError(
                 Message(
@@ -228,12 +229,13 @@ class IndexFolder:
         return written
 
 
-def _set_current(folder: Path, name: str) -> None:
-    """Point CURRENT to a generation, atomically and durably."""
+def _set_current(folder: Path, name: str, alongside: Callable[[], None]) -> None:
+    """Point CURRENT to a generation, atomically and durably, after what must change with it."""
     draft = folder / "CURRENT.new"
     private_file(draft)
     with draft.open("w", encoding="utf-8") as file:
         file.write(name)
         file.flush()
         os.fsync(file.fileno())
+    alongside()
     draft.replace(folder / "CURRENT")

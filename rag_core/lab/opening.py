@@ -23,6 +23,7 @@ from ..indexing import (
     SourceFiles,
     VectorCache,
     WriteReport,
+    clear_staged,
     context_template,
     no_progress,
     read_path,
@@ -83,6 +84,7 @@ def open_lab(
     """
     settings = settings or read_settings()
     check_corpus_name(corpus)
+    clear_staged(settings.home)
     reading = _reading(settings, corpus, documents, progress)  # before the models, which take much longer
     engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
     store = CorpusStore(
@@ -294,9 +296,14 @@ def index_files(
     context_prompt: str | None = None,
     progress: Progress = no_progress,
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
+    alongside: Callable[[], None] = lambda: None,
 ) -> Report:
-    """Bring both indexes of a corpus up to date with files that were read; as `index_path`."""
-    report = store.update(reading, progress)
+    """Bring both indexes of a corpus up to date with files that were read; as `index_path`.
+
+    Args:
+        alongside: as for `CorpusStore.update`.
+    """
+    report = store.update(reading, progress, alongside)
     report.orders = [
         one.id for one in reading.documents if any(map(gives_orders, (one.id, one.title, one.text)))
     ]

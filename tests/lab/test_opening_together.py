@@ -6,16 +6,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
-from helpers.fakes import Unfitted, WordReranker
-from helpers.processes import processes
-from helpers.small import ScriptedLlm, WordEmbedder
+from helpers.processes import processes, word_engines
 
 from rag_core.data.documents import BUILTIN
-from rag_core.lab.engines import Engines
 from rag_core.lab.opening import open_lab
-from rag_core.language.thesaurus import Thesaurus
-from rag_core.values.labels import LabelRules
-from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings
 
 LEAFLET = "---\nid: visits\ntitle: Visits\nlanguage: en\n---\n\nVisiting hours on the ward are from 2 to 8.\n"
@@ -32,10 +26,9 @@ def open_and_tell(sender: Connection, go: Connection, home: Path, data: Path, wr
             sender.send(what)
             go.recv()
 
-    engines = Engines(
-        PriceList({}), LabelRules({}), WordEmbedder(), Unfitted(), WordReranker(), Thesaurus(()), {"answer": ScriptedLlm()},
-    )  # fmt: skip
-    lab = open_lab(settings=Settings(home=home, data=data), engines=engines, progress=progress, wait=True)
+    lab = open_lab(
+        settings=Settings(home=home, data=data), engines=word_engines(), progress=progress, wait=True
+    )
     enriched = lab.enriched
     assert enriched is not None
     sender.send((sorted(lab.index.manifest.documents), sorted(enriched.manifest.documents), lab.warnings))
