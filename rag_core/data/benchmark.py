@@ -342,10 +342,10 @@ def _by_question(judgements: Iterable[_Judgement]) -> dict[str, dict[str, int]]:
 
 def _qrels_file(folder: Path, split: str) -> Path:
     path = folder / "qrels" / f"{split}.tsv"
-    if not path.is_file():
-        splits = sorted(file.stem for file in path.parent.glob("*.tsv"))
+    splits = sorted(file.stem for file in (folder / "qrels").glob("*.tsv"))
+    if split not in splits:  # by its name: a visitor's "../" is no split
         raise DataError(
-            Message("There is no {path}.", path=path),
+            Message("There is no {path}.", path=f"qrels/{split}.tsv"),
             Message("The splits here: {splits}.", splits=", ".join(splits))
             if splits
             else Message("{folder} has no judgements.", folder=path.parent),
