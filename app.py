@@ -34,6 +34,10 @@ else:  # imported once by the server, before the first session
     # a deep link's page directly in pages/ and opens a "Page not found" dialog over the right page.
     PagesManager.uses_pages_directory = False
 
+    below = f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip(
+        "/"
+    )  # which Streamlit puts before its own only
+
     def compare(request: Request) -> RedirectResponse:
         """Redirect /compare to "/", the only address of the default page."""
         return RedirectResponse(f"./?{request.url.query}".removesuffix("?"))
@@ -53,8 +57,8 @@ else:  # imported once by the server, before the first session
     app = st.App(
         __file__,
         routes=[
-            Route("/compare", compare),
-            Route("/readyz", readiness),
-            *(Route(f"/{path}", shell) for path in PATHS),
+            Route(f"{below}/compare", compare),
+            Route(f"{below}/readyz", readiness),
+            *(Route(f"{below}/{path}", shell) for path in PATHS),
         ],
     )
