@@ -34,9 +34,8 @@ else:  # imported once by the server, before the first session
     # a deep link's page directly in pages/ and opens a "Page not found" dialog over the right page.
     PagesManager.uses_pages_directory = False
 
-    below = f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip(
-        "/"
-    )  # which Streamlit puts before its own only
+    # Streamlit puts it before its own addresses only
+    below = f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
 
     def compare(request: Request) -> RedirectResponse:
         """Redirect /compare to "/", the only address of the default page."""
