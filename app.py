@@ -51,7 +51,9 @@ else:  # imported once by the server, before the first session
         opening.start()
         if opening.lab:
             return PlainTextResponse("ready")
-        return PlainTextResponse("failed: run `rag doctor`" if opening.error else opening.state, 503)
+        return PlainTextResponse(
+            "failed: run `rag doctor`" if opening.error else f"not yet: {opening.state}", 503
+        )
 
     app = st.App(
         __file__,
