@@ -2,7 +2,7 @@
 
 import streamlit as st
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
@@ -40,6 +40,9 @@ else:  # imported once by the server, before the first session
     # a deep link's page directly in pages/ and opens a "Page not found" dialog over the right page.
     PagesManager.uses_pages_directory = False
 
+    # Streamlit puts it before its own addresses only
+    below = f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
+
     def lead(request: Request) -> RedirectResponse:
         """Redirect an address of earlier versions to where its page is now."""
         return RedirectResponse(moved(request.url.path.rpartition("/")[2], request.url.query))
@@ -48,10 +51,21 @@ else:  # imported once by the server, before the first session
         """The document of a page."""
         return HTMLResponse(document(), headers={"Cache-Control": "no-cache"})
 
+    def readiness(_: Request) -> PlainTextResponse:
+        """Whether questions can be answered, for who starts and watches the app; the first call opens the lab."""
+        opening = engine()
+        opening.start()
+        if opening.lab:
+            return PlainTextResponse("ready")
+        return PlainTextResponse(
+            "failed: run `rag doctor`" if opening.error else f"not yet: {opening.state}", 503
+        )
+
     app = st.App(
         __file__,
         routes=[
-            *(Route(f"/{path}", lead) for path in MOVED),
-            *(Route(f"/{path}", shell) for path in PATHS),
+            *(Route(f"{below}/{path}", lead) for path in MOVED),
+            Route(f"{below}/readyz", readiness),
+            *(Route(f"{below}/{path}", shell) for path in PATHS),
         ],
     )

@@ -39,7 +39,7 @@ from pages.shared import (
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.foreign import escape
-from pages.shared.i18n import said, t
+from pages.shared.i18n import problem, said, t
 from pages.shared.live import LETTERS, Column, Comparison
 from pages.shared.prompts import before_failure
 from pages.shared.question import look_for, offer_demos, pick_demo
@@ -169,7 +169,13 @@ def _current() -> Comparison | None:
     requested = st.query_params.get("run")
     wished = permalink.is_wish()
     if requested and (current is None or (wished and current.id != requested)):
-        found = keeping.find(requested)
+        try:
+            found = keeping.find(requested)
+        except (
+            rag_core.RagError
+        ) as error:  # the address stays: the history may be there again at the next look
+            st.warning(foreign.label(problem(error)))
+            return current
         if found:
             _show(found)
             current = found

@@ -80,7 +80,8 @@ class Engine:
 
     def _open(self) -> None:
         try:
-            lab = rag_core.open_lab(settings=self.settings, progress=self._report)
+            # another app of this state folder may be writing the index: then there is nothing to answer from yet
+            lab = rag_core.open_lab(settings=self.settings, progress=self._report, wait=True)
             rag_core.warm_up(lab, "en")
             self.lab, lab.others = lab, self.wait
             gc.freeze()  # models and indexes stay: else every full collection walks them, in the middle of a slider's move

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -11,7 +12,7 @@ import rag_core
 from pages.shared import corpora, foreign, setups
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
-from pages.shared.i18n import declared, problem, said, t, when
+from pages.shared.i18n import declared, said, t, when
 from pages.shared.live import Column, Comparison, LiveRun
 from rag_core.history import Asked, AskedColumn
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rag_core.history import History
 
 KEPT_S = 2.0  # to wait for the history when a comparison is over; a slow database must not stop the page
+AGAIN_S = (2, 5, 15, 60, 300, 900)  # pauses before a comparison that is over and not kept is tried again
 UPDATE_S = 2.0  # between two looks at which columns have settled
 CUT_SHORT = declared("No result was kept: this strategy was still running, or the app ended first.")
 
@@ -42,33 +44,47 @@ def remember(run: LiveRun) -> LiveRun:
 
 
 def _remember(run: LiveRun) -> None:
+    """Store a comparison as it goes on; what the database did not take is tried again, also after its end."""
     try:
         kept = history()
-        if kept:
-            kept.add(_asked(run))
-            settled = 0
-            while not run.wait(UPDATE_S):
-                if settled != (settled := sum(column.settled for column in run.columns)):
-                    kept.update(_asked(run))
-            kept.update(_asked(run))
     except rag_core.RagError as error:
-        run.unkept = error.sentence
-    finally:
-        run.kept.set()
+        kept, run.unkept = None, error.sentence
+    stored, tried, pauses = -1, False, iter(AGAIN_S)
+    while kept:
+        over, settled = run.over, sum(column.settled for column in run.columns)
+        if over or settled != stored:
+            try:
+                asked = _asked(run)
+                # a try that failed may have been stored nevertheless; one that was stored and deleted stays deleted
+                if not (tried and kept.update(asked)) and stored < 0:
+                    kept.add(asked)
+                stored, run.unkept = settled, ""
+            except rag_core.RagError as error:
+                run.unkept = error.sentence
+            tried = True
+        if over:
+            run.kept.set()
+            pause = next(pauses, None)
+            if not run.unkept or pause is None:
+                return
+            time.sleep(pause)
+        else:
+            run.wait(UPDATE_S)
+    run.kept.set()
 
 
 def find(name: str) -> Comparison | None:
-    """The comparison with this id, from memory or else from the history; sets the page's widgets as they were."""
+    """The comparison with this id, from memory or else from the history; sets the page's widgets as they were.
+
+    Raises:
+        RagError: the history cannot be asked, or what it has cannot be read.
+    """
     found = comparisons().find(name)
     if found:
         st.session_state.update(found.settings)
         return found
-    try:
-        kept = history()
-        asked = kept.find(name) if kept else None
-    except rag_core.RagError as error:
-        st.warning(foreign.label(problem(error)))
-        return None
+    kept = history()
+    asked = kept.find(name) if kept else None
     return _reopened(asked) if asked else None
 
 
@@ -90,11 +106,13 @@ def opened(run: Comparison) -> None:
 def unkept(run: Comparison) -> None:
     """Warn that a comparison which is over is not in the history."""
     if isinstance(run, LiveRun):
-        run.kept.wait(KEPT_S)
+        answered = run.kept.wait(KEPT_S)
         if run.unkept:
             st.warning(
                 foreign.label(t("This question is not in the history. {unkept}", unkept=said(run.unkept)))
             )
+        elif not answered:
+            st.warning(t("This question is not in the history yet: its database has not answered."))
 
 
 def _asked(run: LiveRun) -> Asked:

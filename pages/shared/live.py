@@ -92,7 +92,7 @@ class Comparison:
 
     Attributes:
         settings: the latest values of the page's widgets, restored when the page is reloaded.
-        kept: set once its storing in the history has succeeded or failed.
+        kept: set once its storing in the history has succeeded, or failed for the first time after its end.
         unkept: why it failed; empty otherwise.
     """
 

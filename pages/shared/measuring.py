@@ -14,7 +14,7 @@ from pages.shared.foreign import label
 from pages.shared.i18n import declared, problem, said, t
 from rag_core import evaluation as ev
 
-BUILTIN_LABEL, FOLDER_LABEL = declared("Built-in questions"), declared("A BEIR folder")
+BUILTIN_LABEL = declared("Built-in questions")
 TICK = 1.0  # seconds between updates
 STOPPED = {
     "run": declared("Stopped. What was measured is kept: start the same measurement again to resume it."),
@@ -187,26 +187,22 @@ def _minutes(seconds: float) -> str:
 
 
 def choose_data(key: str, *, in_address: bool = False) -> str:
-    """Widgets to choose the built-in questions or a BEIR folder; returns "builtin" or the folder's path.
+    """A widget to choose the built-in questions or a folder of RAG_BENCHMARKS; returns "builtin" or the folder's path.
 
     Args:
         in_address: put the choice in the page's address, so that it survives a reload. Not for a page that
             calls `st.switch_page`, which cannot leave such an address.
     """
-    bind = "query-params" if in_address else None
-    kind = st.segmented_control(
-        t("Questions"), [BUILTIN_LABEL, FOLDER_LABEL], default=BUILTIN_LABEL, key=f"{key}.kind", format_func=said, required=True,
-        persist_state="session", bind=bind,
+    # named by the operator: a visitor's path would tell which folders exist, and index them
+    folders = {**rag_core.read_settings().benchmark_folders, ev.BUILTIN_DATA: ev.BUILTIN_DATA}
+    chosen = st.selectbox(
+        t("Questions"), sorted(folders, key=lambda name: (name != ev.BUILTIN_DATA, name)), key=f"{key}.data",
+        format_func=lambda name: said(BUILTIN_LABEL) if name == ev.BUILTIN_DATA else foreign.plain(name),
+        persist_state="session", bind="query-params" if in_address else None,
         help=t("Measuring needs questions with judgements. To measure on your own documents, put them and your "
-        "judged questions into a BEIR folder."),
+        "judged questions into a BEIR folder, and name it in RAG_BENCHMARKS or run `rag eval --data FOLDER`."),
     )  # fmt: skip
-    if kind == BUILTIN_LABEL:
-        return ev.BUILTIN_DATA
-    return st.text_input(
-        t("Folder"), key=f"{key}.folder", placeholder="/path/to/nfcorpus", persist_state="session",
-        bind=bind,
-        help=t("A folder with corpus.jsonl, queries.jsonl and qrels/<split>.tsv. Its documents are embedded once."),
-    )  # fmt: skip
+    return str(folders[chosen])
 
 
 def judged_by(data: str, split: str) -> None:

@@ -8,6 +8,8 @@ import rag_core
 from pages.shared import chunking_form, contexts, corpora, foreign, library
 from pages.shared.engine import engine
 from pages.shared.i18n import problem, said, t
+from pages.shared.keeping import history
+from rag_core.indexing import find_file
 
 NOTES = "documents.notes"  # what to say about the last deletion, until a run of the page has ended
 
@@ -67,7 +69,8 @@ def _delete_file(corpus: str, one: rag_core.IndexedDocument) -> None:
         st.markdown(
             foreign.label(
                 t(
-                    "{file} and everything read from it leave every index of {corpus}.{kept}",
+                    "{file} and everything read from it leave every index of {corpus}. Questions of the "
+                    "history that show its text are deleted.{kept}",
                     file=one.file,
                     corpus=corpus,
                     kept=kept,
@@ -86,7 +89,8 @@ def _delete_all(corpus: str, count: int) -> None:
         st.markdown(
             foreign.label(
                 t(
-                    "All {count} documents of {corpus}, with its uploaded files, are deleted.",
+                    "All {count} documents of {corpus} are deleted, with its uploaded files and the questions of the "
+                    "history that show their text.",
                     count=count,
                     corpus=corpus,
                 )
@@ -104,14 +108,25 @@ def _remove(corpus: str, root: str = "", file: str = "") -> None:
     opened = engine()
     assert opened.settings is not None  # a corpus is on screen
     try:
+        questions = _forget_questions(corpus, root, file)
         if file:
             notes = rag_core.remove_file(corpus, root, file, opened.settings, opened.wait().engines)
-            notes = [rag_core.Message("{file} was deleted.", file=file), *notes]
+            notes = [rag_core.Message("{file} was deleted.", file=file), *questions, *notes]
         else:
             rag_core.remove_corpus(corpus, opened.settings)
-            notes = [rag_core.Message("The collection {corpus} was deleted.", corpus=corpus)]
+            notes = [rag_core.Message("The collection {corpus} was deleted.", corpus=corpus), *questions]
     except rag_core.RagError as error:
         notes = [problem(error)]
     if corpus not in corpora.names():
         opened.others.drop(corpus)
     st.session_state[NOTES] = notes
+
+
+def _forget_questions(corpus: str, root: str, file: str) -> list[rag_core.Message]:
+    """Delete the questions whose results have text of what is about to be deleted; says how many there were."""
+    kept, settings = history(), engine().settings
+    if kept is None or settings is None:
+        return []
+    documents = find_file(settings.home, corpus, root, file).documents if file else None
+    count = kept.forget(kept.showing(corpus, documents))
+    return [rag_core.Message("Questions with its text deleted from the history: {count}.", count=count)]

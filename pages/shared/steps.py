@@ -14,6 +14,9 @@ TITLES = {
     "waiting for your consent": declared("waiting for your consent"),
     "waiting for the earlier one to stop": declared("waiting for the earlier one to stop"),
     "waiting for an earlier change to end": declared("waiting for an earlier change to end"),
+    "waiting for another process to write the index": declared(
+        "waiting for another process to write the index"
+    ),
     "waiting for the models": declared("waiting for the models"),
     "waiting": declared("waiting"),
     "reading files": declared("reading files"),

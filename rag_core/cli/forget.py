@@ -9,7 +9,7 @@ import typer
 
 from ..values.errors import RagError
 from .interrupt import at_a_prompt, interruptible
-from .layout import agreed, say
+from .layout import agreed, questions, say
 
 Target = Annotated[
     str,
@@ -25,20 +25,27 @@ def forget(
     target: Target,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing.")] = False,
 ) -> None:
-    """Remove documents and their text from every index. The files themselves are not touched.
+    """Remove documents and their text from every index and from the history. The files themselves are not touched.
 
-    Vectors stay, under a hash of their text, and so do evaluation runs, which keep document ids and rewritten
-    questions.
+    Questions whose results have their text are deleted; with RAG_HISTORY=off the history stays as it is. Vectors
+    stay, under a hash of their text, and so do evaluation runs, which keep document ids and rewritten questions.
     """
     from .. import indexing
+    from ..history import open_history
     from ..lab.engines import load_engines
     from ..values.settings import read_settings
 
     settings = read_settings()
+    kept = open_history(settings)
+    shown: set[str] = set()
     found = indexing.find_forgettable(settings.home, target)
     for one in found:
         stay = f"{one.others} stay" if one.others else "the corpus goes with them"
         say(f"{one.corpus}: {len(one.documents)} documents to forget; {stay}.")
+        if kept:
+            shown.update(kept.showing(one.corpus, one.documents if one.others else None))
+    if shown:
+        say(f"history: {questions(len(shown))} with their text to delete.")
     if not yes:
         if not sys.stdin.isatty():
             raise RagError("Nothing was removed.", "Add --yes to remove them.")
@@ -46,6 +53,10 @@ def forget(
             yes = agreed("Remove them?")
         if not yes:
             raise RagError("Nothing was removed.")
+    if (
+        kept and shown
+    ):  # first: once the documents are forgotten, nothing tells which questions have their text
+        say(f"history: {questions(kept.forget(sorted(shown)))} deleted.")
     with interruptible() as stop:
         for one in found:
             if one.others:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..values.errors import InputError
-from .layout import agreed, paragraph, say, say_json
+from .layout import agreed, paragraph, questions, say, say_json
 
 ALL = "all"
 Day = Annotated[str | None, typer.Option(metavar="YYYY-MM-DD", show_default=False)]
@@ -36,13 +36,13 @@ def history(
         raise InputError("No history is kept: RAG_HISTORY is off.", "Set RAG_HISTORY=on.")
     if delete == ALL:
         count = kept.count()
-        if not yes and not agreed(f"Delete {_questions(count)} from {kept.where}?"):
+        if not yes and not agreed(f"Delete {questions(count)} from {kept.where}?"):
             raise typer.Exit(1)
-        say(f"{_questions(kept.delete_all())} deleted.")
+        say(f"{questions(kept.delete_all())} deleted.")
     elif delete is not None:
         if not kept.delete(delete):
             raise InputError(f"No question has the id {delete!r}.", "`rag history` lists them.")
-        say(f"{_questions(1)} deleted.")
+        say(f"{questions(1)} deleted.")
     else:
         found = kept.search(words, strategy, _day("--since", since), _day("--until", until))
         if as_json:
@@ -62,7 +62,3 @@ def _day(option: str, written: str | None) -> date | None:
         return date.fromisoformat(written) if written else None
     except ValueError as error:
         raise typer.BadParameter(f"{written!r} is not a day such as 2026-05-04", param_hint=option) from error
-
-
-def _questions(count: int) -> str:
-    return f"{count:,} question{'' if count == 1 else 's'}"

@@ -84,6 +84,11 @@ def agreed(question: str) -> bool:
     return typer.confirm(" ".join(visible(question).split()), err=True)
 
 
+def questions(count: int) -> str:
+    """A number of questions."""
+    return f"{count:,} question{'' if count == 1 else 's'}"
+
+
 def wrapped(line: str, columns: int, hang: int = 0) -> list[str]:
     """Wrap a line between words, in columns as a terminal counts them; words that are too long are split.
 

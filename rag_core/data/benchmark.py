@@ -344,9 +344,9 @@ def _by_question(judgements: Iterable[_Judgement]) -> dict[str, dict[str, int]]:
 def _qrels_file(folder: Path, split: str) -> Path:
     path = folder / "qrels" / f"{split}.tsv"
     splits = sorted(file.stem for file in path.parent.glob("*.tsv"))
-    if split not in splits:  # asking the disk for a name that is too long raises an OSError
+    if split not in splits:  # by its name: "../" is no split, and the disk refuses a long one
         raise DataError(
-            Message("There is no {path}.", path=path),
+            Message("There is no {path}.", path=f"qrels/{split}.tsv"),
             Message("The splits here: {splits}.", splits=", ".join(splits))
             if splits
             else Message("{folder} has no judgements.", folder=path.parent),

@@ -14,6 +14,7 @@ from ..lab.engines import Engines
 from ..lab.lab import Lab
 from ..lab.opening import open_lab
 from ..values.errors import DataError
+from ..values.message import Message
 from ..values.settings import Settings
 from ..values.trace import Trace
 from ..values.types import document_ids
@@ -29,7 +30,13 @@ def read_judged(data: str, split: str, settings: Settings) -> Benchmark:
     Raises:
         DataError: naming file and line of what is malformed.
     """
-    return read_builtin(settings.data, split) if data == BUILTIN_DATA else read_beir(Path(data), split)
+    try:
+        return read_builtin(settings.data, split) if data == BUILTIN_DATA else read_beir(Path(data), split)
+    except OSError as error:  # no access, or a name too long to be one
+        raise DataError(
+            Message("The questions cannot be read: {reason}.", reason=error.strerror or error),
+            Message("Check the path and its permissions."),
+        ) from error
 
 
 def read_answers(data: str, judged: Benchmark, settings: Settings) -> AnswerSet | None:

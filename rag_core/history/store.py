@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -27,11 +27,12 @@ from sqlalchemy import (
     event,
     func,
     insert,
+    inspect,
     select,
     update,
 )
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, NoSuchTableError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import CreateIndex, CreateTable
 
@@ -40,9 +41,11 @@ from ..values.message import Message
 from ..values.private import private_file, private_folder, private_home
 from ..values.settings import Settings
 from ..values.visible import valid
-from .record import Asked, from_bytes, to_bytes
+from .record import Asked, from_bytes, shows, to_bytes
 
 FILE = Path("history", "questions.sqlite")  # in the state folder
+CONNECT_S, ANSWER_S = 3, 5  # whole seconds that a PostgreSQL server may take to connect, and for a statement
+BATCH = 100  # questions at a time, where all are gone through
 OFF = Message("Or set RAG_HISTORY=off to keep no history.")
 
 _QUESTIONS = Table(
@@ -91,7 +94,7 @@ class History:
 
     Args:
         engine: connected to when it is used; missing tables are created then.
-        where: names the database in messages, without secrets.
+        where: names the database to its operator, without secrets.
         home: the state folder if the database is in it; it is created, and closed to others.
 
     Raises:
@@ -174,30 +177,84 @@ class History:
         with self._begin() as connection:
             return connection.execute(delete(_QUESTIONS)).rowcount
 
+    def showing(self, corpus: str, documents: Collection[str] | None = None) -> list[str]:
+        """The ids of the questions whose results have text of these documents of a corpus, or of any of it.
+
+        One that cannot be read is among them.
+        """
+        if self._file and not self._file.exists():
+            return []  # and none is created
+        with self._begin() as connection:
+            rows = connection.execute(
+                select(_QUESTIONS.c.id, _QUESTIONS.c.record).execution_options(yield_per=BATCH)
+            )
+            return [row.id for row in rows if shows(row.record, corpus, documents)]
+
+    def forget(self, identities: Sequence[str]) -> int:
+        """Delete these questions and their results; returns how many there were."""
+        batches = [identities[start : start + BATCH] for start in range(0, len(identities), BATCH)]
+        with self._begin() as connection:
+            return sum(
+                connection.execute(delete(_QUESTIONS).where(_QUESTIONS.c.id.in_(batch))).rowcount
+                for batch in batches
+            )
+
     @contextmanager
     def _begin(self) -> Iterator[Connection]:
         """A transaction; rolled back on any error."""
+        connected = False
         try:
             self._make_private()
             with self._engine.begin() as connection:
-                connection.execute(CreateTable(_QUESTIONS, if_not_exists=True))
-                connection.execute(CreateIndex(_BY_TIME, if_not_exists=True))
+                connected = True
+                if connection.dialect.name == "postgresql":
+                    connection.exec_driver_sql(f"SET LOCAL statement_timeout = '{ANSWER_S}s'")
+                self._make_table(connection)
                 yield connection
         except (SQLAlchemyError, OSError) as error:
-            why = str(getattr(error, "orig", None) or error)
             raise StorageError(
-                Message("The history in {where} cannot be used: {why}.", where=self.where, why=why),
+                Message(
+                    "The history in {where} cannot be used: {why}.",
+                    where=self._named,
+                    why=_reason(error, connected=connected),
+                ),
                 Message("Check the folder, the disk or the database. {off}", off=OFF),
             ) from error
 
+    def _make_table(self, connection: Connection) -> None:
+        """Create what is missing, and nothing else: a role that may only read or write needs no other right."""
+        try:
+            found = {one["name"] for one in inspect(connection).get_columns(_QUESTIONS.name)}
+        except NoSuchTableError:
+            connection.execute(CreateTable(_QUESTIONS, if_not_exists=True))
+            connection.execute(CreateIndex(_BY_TIME, if_not_exists=True))
+            return
+        if not found.issuperset(_QUESTIONS.c.keys()):
+            raise StorageError(
+                Message("The history in {where} was written by another version.", where=self._named),
+                Message("Use that version, or name another database. {off}", off=OFF),
+            )
+
     def _make_private(self) -> None:
         """Create the file of an SQLite database, which only its owner can read."""
-        url = self._engine.url
-        if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
+        if self._file:
             if self._home:
                 private_home(self._home)
                 private_folder(self._home / FILE.parent)
-            private_file(Path(url.database))
+            private_file(self._file)
+
+    @property
+    def _named(self) -> str:
+        """What messages call it, which visitors read: no server is named to them."""
+        return str(self._file) if self._file else Message("the database of RAG_DATABASE_URL")
+
+    @property
+    def _file(self) -> Path | None:
+        """The file of an SQLite database."""
+        url = self._engine.url
+        named = str(url.database or "")
+        is_file = url.get_backend_name() == "sqlite" and named and not named.startswith((":memory:", "file:"))
+        return Path(named) if is_file else None
 
 
 def open_history(settings: Settings) -> History | None:
@@ -233,7 +290,10 @@ def open_history(settings: Settings) -> History | None:
 
 def _engine(url: URL) -> Engine:
     """A connection a transaction: questions are few, and any thread may ask."""
-    engine = create_engine(url, poolclass=NullPool)
+    timed = url.get_backend_name() == "postgresql" and "connect_timeout" not in url.query
+    timeout = {"connect_timeout": CONNECT_S} if timed else {}
+    # errors without the parameters, which are questions
+    engine = create_engine(url, poolclass=NullPool, connect_args=timeout, hide_parameters=True)
     if url.get_backend_name() == "sqlite":
         event.listen(engine, "connect", _overwrite_deleted)
     return engine
@@ -242,6 +302,14 @@ def _engine(url: URL) -> Engine:
 def _overwrite_deleted(connection: Any, _record: Any) -> None:
     """SQLite leaves deleted rows in the file otherwise."""
     connection.execute("PRAGMA secure_delete = ON")
+
+
+def _reason(error: SQLAlchemyError | OSError, *, connected: bool) -> str:
+    """What went wrong, without the server's address and without values of a row, which may be a question."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    line = str(getattr(error, "orig", None) or error).partition("\n")[0]
+    return line.partition(": ")[0] if connected else line.rpartition(": ")[2]
 
 
 def _row(asked: Asked) -> dict[str, Any]:

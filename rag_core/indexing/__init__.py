@@ -17,7 +17,7 @@ from .key_value_cache import text_key
 from .progress import Progress, no_progress
 from .readers import SourceFiles, read_path
 from .store import CorpusIndex
-from .uploads import UPLOADS, Upload, UploadFolder, why_refused
+from .uploads import UPLOADS, Upload, UploadFolder, clear_staged, why_refused
 from .vectors import LanguageText, StoredVectors, VectorCache, read_shipped, shipped_files, write_shipped
 from .write_report import WriteReport
 
@@ -44,6 +44,7 @@ __all__ = [
     "VectorCache",
     "WriteReport",
     "chunked",
+    "clear_staged",
     "context_template",
     "find_file",
     "find_forgettable",

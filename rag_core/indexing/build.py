@@ -95,6 +95,7 @@ class CorpusStore(IndexFolder):
         shipped: folder of precomputed vectors.
         before: see `VectorCache`.
         vectors_later: see `CorpusIndex.open`.
+        waiting: see `IndexFolder`.
     """
 
     def __init__(
@@ -106,12 +107,17 @@ class CorpusStore(IndexFolder):
         before: BeforeEmbedding = lambda requests: None,
         *,
         vectors_later: bool = False,
+        waiting: Callable[[], None] | None = None,
     ) -> None:
         prebuilt = shipped_files(shipped, embedder.weights)[:1] if shipped else ()
         cache = VectorCache(home / "vectors" / f"{embedder.weights}.sqlite", embedder, prebuilt, before)
         folder = home / "corpora" / corpus / embedder.weights
-        super().__init__(home, folder, corpus, "index", embedder, cache, vectors_later=vectors_later)
-        self.enriched = EnrichedStore(home, folder, corpus, embedder, cache, vectors_later=vectors_later)
+        super().__init__(
+            home, folder, corpus, "index", embedder, cache, vectors_later=vectors_later, waiting=waiting
+        )
+        self.enriched = EnrichedStore(
+            home, folder, corpus, embedder, cache, vectors_later=vectors_later, waiting=waiting
+        )
 
     @property
     def other_models(self) -> list[str]:
@@ -121,10 +127,18 @@ class CorpusStore(IndexFolder):
         ]
         return sorted(one.parent.name for one in indexes if one.parent != self.folder)
 
-    def update(self, reading: SourceFiles, progress: Progress = no_progress) -> Report:
+    def update(
+        self,
+        reading: SourceFiles,
+        progress: Progress = no_progress,
+        alongside: Callable[[], None] = lambda: None,
+    ) -> Report:
         """Update the index from the files that were read; documents from other roots are kept.
 
         Writes nothing if neither documents nor profile changed. On failure the current index stays in use.
+
+        Args:
+            alongside: called once the index is written, right before it is put in place; or when it stays as it is.
 
         Raises:
             IndexBusy: another process is writing this index.
@@ -133,12 +147,16 @@ class CorpusStore(IndexFolder):
         """
         change = self._change(reading)
         if not change.needed:  # without the lock, so that a folder that cannot be written serves what it has
+            alongside()
             return change.report
         with self._writing() as bills:
             change = self._change(reading)
             if not change.needed:  # another process has just done it
+                alongside()
                 return change.report
-            return self._write_report(change.report, change.documents, change.chunking, progress, bills)
+            return self._write_report(
+                change.report, change.documents, change.chunking, progress, bills, alongside
+            )
 
     def _change(self, reading: SourceFiles) -> _Change:
         """What the files that were read change in the index as it is now."""
@@ -229,8 +247,11 @@ class CorpusStore(IndexFolder):
         chunking: Chunking,
         progress: Progress,
         bills: list[ModelCall],
+        alongside: Callable[[], None] = lambda: None,
     ) -> Report:
-        written = self._write(documents, progress, bills, profile=report.profile, chunking=chunking)
+        written = self._write(
+            documents, progress, bills, profile=report.profile, chunking=chunking, alongside=alongside
+        )
         report.passages, report.embedded = written.passages, written.embedded
         report.calls = written.embeddings
         index = self.open()

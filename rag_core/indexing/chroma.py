@@ -53,7 +53,7 @@ def chroma_reader(folder: Path, resources: ExitStack) -> Any:
     Raises:
         StorageError: there is no room for the copy.
     """
-    clear_leftovers()
+    clear_leftovers(places())
     try:
         client = chroma_client(folder)
     except Exception as error:  # Chroma raises many types

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +25,7 @@ class EnrichedStore(IndexFolder):
         home: the state folder.
         plain: folder of the plain index.
         vectors_later: see `CorpusIndex.open`.
+        waiting: see `IndexFolder`.
     """
 
     def __init__(
@@ -35,9 +37,19 @@ class EnrichedStore(IndexFolder):
         cache: VectorCache,
         *,
         vectors_later: bool = False,
+        waiting: Callable[[], None] | None = None,
     ) -> None:
         folder = plain.with_name(f"{plain.name}+enriched")
-        super().__init__(home, folder, corpus, "enriched index", embedder, cache, vectors_later=vectors_later)
+        super().__init__(
+            home,
+            folder,
+            corpus,
+            "enriched index",
+            embedder,
+            cache,
+            vectors_later=vectors_later,
+            waiting=waiting,
+        )
 
     def follow(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from ..values.profile import Profile
 from ..values.types import ModelCall
 from .chunking import DEFAULT, Chunking
 from .enrich import Enricher
+from .locking import held
 from .old_generations import drop_old
 from .progress import Progress
 from .store import CorpusIndex, Manifest, current_generation, current_name, generations, next_number
@@ -43,6 +44,7 @@ class IndexFolder:
         home: the state folder, which `folder` is in.
         what: the index's name in messages.
         vectors_later: see `CorpusIndex.open`.
+        waiting: called while another process writes, which is then waited for; None raises IndexBusy.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class IndexFolder:
         cache: VectorCache,
         *,
         vectors_later: bool = False,
+        waiting: Callable[[], None] | None = None,
     ) -> None:
         self._home = home
         self.corpus = corpus
@@ -63,6 +66,7 @@ class IndexFolder:
         self._embedder = embedder
         self._cache = cache
         self._vectors_later = vectors_later
+        self._waiting = waiting
         self._opened: CorpusIndex | None = None
 
     def open(self) -> CorpusIndex | None:
@@ -126,7 +130,7 @@ class IndexFolder:
             private_home(self._home)
             for folder in (self.folder.parents[1], self.folder.parent, self.folder):
                 private_folder(folder)
-            with lock, attach_calls_to_errors(bills):
+            with held(lock, self._waiting), attach_calls_to_errors(bills):
                 tighten(self.folder)
                 yield bills
         except Timeout as error:
@@ -190,6 +194,7 @@ class IndexFolder:
         enricher: Enricher | None = None,
         profile: Profile = Profile(),
         chunking: Chunking = DEFAULT,
+        alongside: Callable[[], None] = lambda: None,
     ) -> WriteReport:
         from chromadb.errors import ChromaError
 
@@ -204,7 +209,7 @@ class IndexFolder:
             checked = CorpusIndex.open(target, self._embedder.read)
             progress("commit", 0, 1)
             tighten(target)
-            _set_current(self.folder, target.name)
+            _set_current(self.folder, target.name, alongside)
         except ChromaError as error:  # how Chroma reports a full disk
             raise StorageError(
                 Message(
@@ -224,12 +229,13 @@ class IndexFolder:
         return written
 
 
-def _set_current(folder: Path, name: str) -> None:
-    """Point CURRENT to a generation, atomically and durably."""
+def _set_current(folder: Path, name: str, alongside: Callable[[], None]) -> None:
+    """Point CURRENT to a generation, atomically and durably, after what must change with it."""
     draft = folder / "CURRENT.new"
     private_file(draft)
     with draft.open("w", encoding="utf-8") as file:
         file.write(name)
         file.flush()
         os.fsync(file.fileno())
+    alongside()
     draft.replace(folder / "CURRENT")

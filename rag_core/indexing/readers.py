@@ -99,10 +99,18 @@ def read_path(
         read = read_unguarded if trusted else reader.read
         for done, (name, file) in enumerate(known):
             progress("reading files", done, len(known))
-            add_documents(reading, name, *read(file, name))
+            documents, reason = read(file, name)
+            add_documents(reading, name, documents, _without_folder(reason, file))
     reading.skipped.sort()
     reading.documents.sort(key=lambda document: document.id)
     return reading
+
+
+def _without_folder(reason: str, file: Path) -> str:
+    """A reason that names the file by its name alone: an upload is read from a folder that nobody knows."""
+    if not isinstance(reason, Message):
+        return reason
+    return reason.cleaned(lambda text: text.replace(str(file), file.name))
 
 
 def add_documents(reading: SourceFiles, name: str, documents: list[Document], reason: str = "") -> None:

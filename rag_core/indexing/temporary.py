@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def places() -> list[Path]:
     return [*found, SHARED_MEMORY]
 
 
-def temporary_folder(place: Path, resources: ExitStack) -> Path:
+def temporary_folder(place: Path, resources: ExitStack, prefix: str = PREFIX) -> Path:
     """A private folder that is removed when `resources` is closed, or by the next process if this one is killed.
 
     Its lock ends with this process, whichever way that ends.
@@ -29,7 +30,7 @@ def temporary_folder(place: Path, resources: ExitStack) -> Path:
     Raises:
         OSError: it cannot be made.
     """
-    made = tempfile.TemporaryDirectory(prefix=PREFIX, dir=place)
+    made = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
     resources.callback(made.cleanup)
     lock = os.open(made.name, os.O_RDONLY)
     resources.callback(os.close, lock)
@@ -38,11 +39,11 @@ def temporary_folder(place: Path, resources: ExitStack) -> Path:
     return Path(made.name)
 
 
-def clear_leftovers() -> None:
+def clear_leftovers(where: Sequence[Path], prefix: str = PREFIX) -> None:
     """Remove our folders whose process is gone."""
-    for place in places():
+    for place in where:
         with suppress(OSError):
-            for folder in place.glob(f"{PREFIX}*"):
+            for folder in place.glob(f"{prefix}*"):
                 with suppress(OSError):
                     _remove_if_left(folder)
 

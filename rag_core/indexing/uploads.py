@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from ..data.files import is_utf8
 from ..data.limits import megabytes
@@ -20,15 +18,17 @@ from ..data.reading.reasons import EMPTY
 from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.private import FILE, private_folder, private_home, tighten
+from .locking import held
 from .progress import Progress, no_progress
 from .readers import SourceFiles, add_documents, read_path
+from .temporary import clear_leftovers, temporary_folder
 
 UPLOADS = "uploads"  # folder in the state folder, and the root of these documents in every index
 MAX_FILE = 20_000_000  # bytes; `rag index` takes larger ones
 MAX_FILES = 200  # at once
 MAX_NAME = 150  # bytes of a file's name
+_STAGED = ".new-"  # begins the name of a folder of files that are being indexed
 _BEIR = "corpus.jsonl"  # makes the folder a BEIR folder
-_POLL = 0.1  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +75,18 @@ class UploadFolder:
         with self._writable():
             private_home(self._home)
             private_folder(self._home / UPLOADS)
-        while True:
-            try:
-                lock.acquire()
-                break
-            except Timeout:
-                waiting()
-                time.sleep(_POLL)
-        try:
-            with self._writable():
-                yield
-        finally:
-            lock.release()
+        clear_staged(self._home)
+        with held(lock, waiting), self._writable():
+            yield
 
     @contextmanager
     def staged(self, uploads: Sequence[Upload]) -> Iterator[Path]:
         """A folder with these files, which goes when the block ends."""
-        with tempfile.TemporaryDirectory(prefix=".new-", dir=self.folder.parent) as name:
+        with ExitStack() as resources:
+            stage = temporary_folder(self.folder.parent, resources, _STAGED)
             for upload in uploads:
-                (Path(name) / upload.name).write_bytes(upload.content)
-            yield Path(name)
+                (stage / upload.name).write_bytes(upload.content)
+            yield stage
 
     def store(self, stage: Path, names: Collection[str]) -> None:
         """Move these files from a staged folder to the stored ones; each replaces the one with its name."""
@@ -105,6 +97,7 @@ class UploadFolder:
 
     def remove(self, names: Collection[str]) -> None:
         """Delete these files, and the folder with the last one."""
+        clear_staged(self._home)
         for name in names:
             (self.folder / name).unlink(missing_ok=True)
         if not self.names:
@@ -141,6 +134,11 @@ class UploadFolder:
                 ),
                 Message("Free disk space or set RAG_HOME to a writable folder."),
             ) from error
+
+
+def clear_staged(home: Path) -> None:
+    """Remove what an upload left whose process was killed."""
+    clear_leftovers([home / UPLOADS], _STAGED)
 
 
 def why_refused(upload: Upload, before: Collection[str] = ()) -> str:

@@ -86,8 +86,8 @@ def add_files(
 ) -> Added:
     """Store uploaded files in the state folder and index them, with those stored before.
 
-    A file that is refused or has nothing to read is not stored, and an earlier one of its name stays. Nothing is
-    stored before it is indexed: whatever fails, files and index are as they were.
+    A file that is refused or has nothing to read is not stored, and an earlier one of its name stays. Files are
+    stored when their index is put in place: whatever fails before, both are as they were.
 
     Args:
         enrich: as for `index_path`.
@@ -128,9 +128,10 @@ def add_files(
                     if subject:
                         reading.profile = replace(store.profile, subject=subject)
                     report = index_files(
-                        reading, store, engines, settings, enrich=enrich, progress=progress, announce=announce
-                    )
-                    folder.store(stage, readable)
+                        reading, store, engines, settings, enrich=enrich, progress=progress, announce=announce,
+                        # with the switch: the next upload would remove what the index has and the folder has not
+                        alongside=lambda: folder.store(stage, readable),
+                    )  # fmt: skip
         for one in good:
             if one not in new:
                 status: FileStatus = "unchanged"

@@ -22,6 +22,7 @@ from ..indexing import (
     SourceFiles,
     VectorCache,
     WriteReport,
+    clear_staged,
     context_template,
     no_progress,
     read_path,
@@ -63,6 +64,7 @@ def open_lab(
     progress: Progress = no_progress,
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
     vectors_later: bool = False,
+    wait: bool = False,
 ) -> Lab:
     """Open a corpus: load the models, and build, renew or repair the index where needed.
 
@@ -74,12 +76,14 @@ def open_lab(
             raising an error keeps them from being made.
         vectors_later: open and check the vector stores when first searched; damage found then is not repaired
             until the corpus is opened again without this. For questions that search words only.
+        wait: while another process writes the index, wait until it has, in place of an error or an older index.
 
     Raises:
         RagError: what is missing, and the command that mends it.
     """
     settings = settings or read_settings()
     check_corpus_name(corpus)
+    clear_staged(settings.home)
     reading = _reading(settings, corpus, documents, progress)  # before the models, which take much longer
     engines = engines or load_engines(settings, lambda what: progress(what, 0, 1))
     store = CorpusStore(
@@ -89,6 +93,7 @@ def open_lab(
         settings.data / "vectors",
         asking(engines, consent),
         vectors_later=vectors_later,
+        waiting=(lambda: progress("waiting for another process to write the index", 0, 1)) if wait else None,
     )
     lab = Lab(settings, corpus, engines, store)
     lab.others = LabPool(lambda name: open_lab(name, settings=settings, engines=engines, consent=consent)).get
@@ -290,9 +295,14 @@ def index_files(
     context_prompt: str | None = None,
     progress: Progress = no_progress,
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
+    alongside: Callable[[], None] = lambda: None,
 ) -> Report:
-    """Bring both indexes of a corpus up to date with files that were read; as `index_path`."""
-    report = store.update(reading, progress)
+    """Bring both indexes of a corpus up to date with files that were read; as `index_path`.
+
+    Args:
+        alongside: as for `CorpusStore.update`.
+    """
+    report = store.update(reading, progress, alongside)
     report.orders = [
         one.id for one in reading.documents if any(map(gives_orders, (one.id, one.title, one.text)))
     ]

@@ -72,6 +72,18 @@ def pack(value: Any) -> str:
     return json.dumps({"objects": objects, "value": root}, ensure_ascii=False, separators=(",", ":"))
 
 
+def values_of(text: str | bytes, kind: type, field: str) -> set[str]:
+    """A text field of every object of a class in what `pack` wrote, whichever version did.
+
+    Raises:
+        DataError: the text is damaged.
+    """
+    try:
+        return {fields[field] for name, fields in json.loads(text)["objects"] if name == kind.__name__}
+    except (ValueError, KeyError, TypeError) as error:
+        raise _unreadable(error) from error
+
+
 def unpack(text: str | bytes) -> Any:
     """The value that `pack` wrote; fields that a class no longer has are left out, new ones get their default.
 
@@ -104,9 +116,11 @@ def unpack(text: str | bytes) -> Any:
             made.append(kind(**{key: take(part) for key, part in fields.items() if key in known}))
         return take(data["value"])
     except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
-        raise DataError(
-            Message(
-                "What was stored cannot be read: {kind}: {reason}.", kind=type(error).__name__, reason=error
-            ),
-            Message("It is damaged, or another version wrote it."),
-        ) from error
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> DataError:
+    return DataError(
+        Message("What was stored cannot be read: {kind}: {reason}.", kind=type(error).__name__, reason=error),
+        Message("It is damaged, or another version wrote it."),
+    )

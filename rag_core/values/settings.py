@@ -187,6 +187,10 @@ class Settings(BaseSettings):
         ROOT / "data",
         description="Folder of the built-in documents, prices and label thresholds.",
     )
+    benchmarks: str = Field(
+        "",
+        description="BEIR folders that the app offers to measure on, separated by commas; visitors can name no others.",
+    )
     timeout: float = Field(
         30.0,
         gt=0,
@@ -226,6 +230,12 @@ class Settings(BaseSettings):
         if "\0" in name or not _is_utf8(name):
             raise ValueError("the name of this folder must be valid UTF-8")
         return folder
+
+    @property
+    def benchmark_folders(self) -> dict[str, Path]:
+        """The folders to measure on, by their names; of two with one name, the first."""
+        folders = [Path(one.strip()) for one in self.benchmarks.split(",") if one.strip()]
+        return {folder.name: folder for folder in reversed(folders)}
 
     @property
     def uses_openai(self) -> bool:

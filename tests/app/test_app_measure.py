@@ -18,11 +18,12 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import plots
-from pages.shared.measuring import FOLDER_LABEL, jobs
+from pages.shared.measuring import jobs
 from rag_core import evaluation as ev
 from rag_core.lab.lab import Lab
 from rag_core.values.settings import Settings
 
+LONG = "a" * 300  # longer than a file's name can be
 MEASURED_S = 120  # the machine may be busy
 MEASURED_MS = 1000 * MEASURED_S
 
@@ -158,15 +159,16 @@ def at(app: AppTest, view: str, **parameters: list[str]) -> AppTest:
 
 
 @pytest.fixture
-def measuring(start: Callable[..., AppTest], real_home: Path, tmp_path: Path) -> AppTest:
-    """The app in this process, on a state folder of its own."""
+def measuring(start: Callable[..., AppTest], real_home: Path, tmp_path: Path, folder: Path) -> AppTest:
+    """The app in this process, on a state folder of its own; its operator named the small folder and a missing one."""
     shutil.copytree(real_home / "corpora", tmp_path / "home" / "corpora")
-    return start(RAG_HOME=str(tmp_path / "home")).run()
+    return start(
+        RAG_HOME=str(tmp_path / "home"), RAG_BENCHMARKS=f"{folder}, {folder / 'missing'}, {folder / LONG}"
+    ).run()
 
 
 def in_folder(app: AppTest, key: str, folder: Path) -> AppTest:
-    app.button_group(key=f"{key}.kind").set_value(FOLDER_LABEL).run()
-    return app.text_input(key=f"{key}.folder").set_value(str(folder)).run()
+    return app.selectbox(key=f"{key}.data").set_value(folder.name).run()
 
 
 def test_measuring_from_nothing_to_single_questions(measuring: AppTest, folder: Path) -> None:
@@ -176,6 +178,8 @@ def test_measuring_from_nothing_to_single_questions(measuring: AppTest, folder: 
     app = in_folder(at(app, "measure"), "run", folder / "missing")
     press(app, "Measure")
     assert [str(folder / "missing") in one.value for one in app.error] == [True]
+    press(in_folder(app, "run", folder / LONG), "Measure")
+    assert ["The questions cannot be read: File name too long." in one.value for one in app.error] == [True]
     press(in_folder(app, "run", folder), "Measure")
     (job,) = jobs().all("run")
     assert job.wait(MEASURED_S)

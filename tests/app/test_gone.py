@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from helpers.browser import ANSWER_MS, ENGLISH, Visit
-from helpers.in_process import ask, fresh, html, visitor
+from helpers.in_process import ask, fresh, html, press, visitor
 from helpers.source_files import write
 from playwright.sync_api import Browser, expect
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.engine import engine
 from rag_core import Settings, remove_corpus
+from rag_core.history import Asked, AskedColumn, open_history
 from rag_core.indexing import CorpusStore, read_path
 from rag_core.lab.lab import Lab
 
@@ -125,3 +128,44 @@ def test_documents_deleted_elsewhere_are_missed_by_name(
     assert not tune.exception
     assert ["Corpus 'ward' has no index." in one.value for one in tune.error] == [True]
     fresh()
+
+
+def test_deleting_on_the_page_takes_the_questions_with_the_text_out_of_the_history(
+    lab: Lab, real_home: Path, tmp_path: Path, start: Callable[..., AppTest]
+) -> None:
+    home = tmp_path / "own"
+    shutil.copytree(real_home / "corpora", home / "corpora")
+    files = write(
+        tmp_path / "files",
+        {
+            "visits.md": f"# Visits\n\nVisiting hours on the ward are {HOURS}.",
+            "meals.txt": "Lunch is at noon.",
+        },
+    )
+    CorpusStore(home, "ward", lab.engines.embedder).update(read_path(files))
+    app = start(RAG_HOME=str(home), RAG_HISTORY="on")
+    history = open_history(Settings(home=home))
+    assert history
+    for identity, words in (("visits", "visiting"), ("meals", "lunch")):
+        trace = engine().wait("ward").run(words, "bm25")
+        assert {hit.passage.doc_id for hit in trace.ranking} == {
+            f"{identity}.{'md' if identity == 'visits' else 'txt'}"
+        }
+        asked = Asked(
+            identity, datetime.now(UTC), words, (AskedColumn("bm25", {}, trace=trace),), corpus="ward"
+        )
+        history.add(asked)
+    app.query_params["corpus"] = "ward"
+    app.run().switch_page("pages/ask/documents.py").run()
+    for left in ({"meals"}, set()):
+        confirm = [one for one in app.text_input if one.key == "own.sure"]
+        if left:
+            app.query_params["document"] = "visits.md"
+            press(app.run(), "Delete it for good")
+        else:
+            confirm[0].set_value("ward").run()
+            press(app, "Delete the collection for good")
+        assert {one.id for one in history.search()} == left
+        assert [
+            "Questions with its text deleted from the history: 1." in one.value for one in app.info
+        ].count(True) == 1

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from sqlite3 import connect
+from urllib.parse import urlsplit
 
 import pytest
 from helpers.behaviours import Hang
 from helpers.browser import ANSWER_MS, ENGLISH, SPANISH, Visit
 from helpers.in_process import ask, html, press, text, visitor
 from helpers.openai_server import OpenAIServer, role_of
+from helpers.postgres import binaries, postgres
 from helpers.provider_lab import obliging
+from helpers.relay import relayed
 from playwright.sync_api import expect
 from pydantic import SecretStr
 from streamlit.testing.v1 import AppTest
 
+from pages.shared import keeping
+from pages.shared.comparisons import comparisons
 from rag_core.history import Asked, AskedColumn, History, open_history
 from rag_core.prompts.prompt import ANSWER
 from rag_core.values.settings import Settings
@@ -162,6 +169,45 @@ def test_a_history_that_cannot_be_written_costs_a_warning_and_no_answer(start: S
     assert "This question is not in the history." in warning.value
     assert "RAG_HISTORY=off" in warning.value
     assert html(app).count('class="rl-answer"') == 3
+
+
+@pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server is installed")
+def test_what_is_asked_while_the_database_is_away_is_kept_when_it_is_back_and_its_address_stays(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("psycopg", reason="psycopg, which connects to PostgreSQL, is not installed")
+    monkeypatch.setattr(keeping, "AGAIN_S", itertools.repeat(0.05))
+    with postgres() as address, relayed(address) as relay:
+        history = open_history(Settings(database_url=SecretStr(address)))
+        assert history
+        port = urlsplit(relay.address).port
+        through = {
+            "RAG_HISTORY": "on",
+            "RAG_DATABASE_URL": f"postgresql+psycopg://owner@127.0.0.1:{port}/postgres",
+        }
+        app = start(**through).run()
+        relay.cut()
+        ask(app, ENGLISH)
+        (warning,) = app.warning
+        assert "This question is not in the history." in warning.value
+        assert "127.0.0.1" not in warning.value
+        run = app.query_params["run"]
+        assert history.count() == 0
+        relay.mend()
+        asked = comparisons().find(run)
+        assert asked
+        while asked.unkept:  # until the test's time is over
+            time.sleep(0.01)
+        assert [one.finished for one in history.search()] == [3]
+        relay.cut()
+        after = opened(start(**through), run)
+        assert [
+            "The history in the database of RAG_DATABASE_URL cannot be used" in one.value
+            for one in after.warning
+        ] == [True]
+        assert after.query_params["run"] in (run, [run])
+        relay.mend()
+        assert f"Results for: {ENGLISH}" in text(html(after.run()))
 
 
 def test_a_private_question_is_kept_only_as_it_was_sent(

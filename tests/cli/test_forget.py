@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from helpers.fakes import Unfitted, WordReranker
 from helpers.processes import open_store
-from helpers.small import Rag, ScriptedLlm, WordEmbedder
+from helpers.small import ROOT, Rag, ScriptedLlm, WordEmbedder
 
+import rag_core
+from rag_core.history import Asked, AskedColumn, History, open_history
 from rag_core.indexing import read_path
 from rag_core.lab.engines import Engines
 from rag_core.language.thesaurus import Thesaurus
+from rag_core.runtime.services import Services
 from rag_core.values.labels import LabelRules
 from rag_core.values.pricing import PriceList
+from rag_core.values.settings import Settings
 
 
 class Terminal(io.StringIO):
@@ -54,6 +62,62 @@ def ward(tmp_path: Path, home: Path, labels: LabelRules, monkeypatch: pytest.Mon
 def documents(home: Path) -> set[str]:
     index = open_store(home, "notes").open()
     return set(index.manifest.documents) if index else set()
+
+
+@pytest.fixture
+def history(ward: Path, home: Path, labels: LabelRules) -> History:
+    """Two questions of "notes" whose results have a passage each, one of the same words asked of another corpus."""
+    index = open_store(home, "notes").open()
+    assert index is not None
+    kept = open_history(Settings(home=home))
+    assert kept is not None
+    services = Services(
+        index=index, embedder=WordEmbedder(), llms={"answer": ScriptedLlm("Yes [1].")}, labels=labels
+    )
+    for identity, words, corpus in (
+        ("a", "anti-D", "notes"),
+        ("b", "hands", "notes"),
+        ("c", "anti-D", "other"),
+    ):
+        trace = rag_core.build("bm25", k_final=1).run(words, services)
+        (hit,) = trace.ranking.hits
+        assert hit.passage.doc_id == ("b.txt" if identity == "b" else "a.txt")
+        column = AskedColumn("bm25", {}, trace.steps, trace=trace)
+        kept.add(Asked(identity, datetime(2026, 5, 4, tzinfo=UTC), words, (column,), corpus=corpus))
+    return kept
+
+
+def asked(history: History) -> set[str]:
+    return {one.id for one in history.search()}
+
+
+def test_questions_with_the_text_of_a_forgotten_file_are_counted_and_deleted(
+    ward: Path, rag: Rag, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    ran = rag("forget", str(ward / "a.txt"))
+    assert "history: 1 question with their text to delete." in ran.out
+    assert asked(history) == {"a", "b", "c"}
+    ran = rag("forget", str(ward / "a.txt"), "--yes")
+    assert (ran.code, ran.err) == (0, "")
+    assert "history: 1 question deleted." in ran.out
+    assert asked(history) == {"b", "c"}
+
+
+def test_another_process_forgets_a_corpus_and_every_question_with_its_text(
+    home: Path, history: History
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "rag_core", "forget", "notes", "--yes"],
+        cwd=ROOT,
+        env={**os.environ, "RAG_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "history: 2 questions deleted." in ran.stdout
+    assert asked(history) == {"c"}
 
 
 @pytest.mark.parametrize(("typed", "left"), [("n\n", 2), ("\n", 2), ("", 2), ("y\n", 0)])

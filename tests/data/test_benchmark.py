@@ -219,9 +219,11 @@ class TestAFolderThatIsNotWhole:
     def test_the_split_is_missing_and_the_others_are_named(self, tmp_path):
         beir(tmp_path)
         (tmp_path / "qrels" / "dev.tsv").write_text(QRELS, encoding="utf-8")
-        error = refusal(tmp_path, "train")
-        assert error.message == f"There is no {tmp_path / 'qrels' / 'train.tsv'}."
-        assert error.next_step == "The splits here: dev, test."
+        (tmp_path / "elsewhere.tsv").write_text(QRELS, encoding="utf-8")
+        for split in ("train", "../elsewhere", f"{tmp_path}/elsewhere"):
+            error = refusal(tmp_path, split)
+            assert error.message == f"There is no qrels/{split}.tsv."
+            assert error.next_step == "The splits here: dev, test."
 
     def test_a_name_longer_than_the_disk_allows_is_missing_too(self, tmp_path):
         assert refusal(beir(tmp_path), "x" * 3000).next_step == "The splits here: test."

@@ -47,11 +47,12 @@ APART_S, WINDOW_S = 1.0, 5.0  # what parts the bursts of shifts, of which the la
 
 
 @contextmanager
-def serving(log: Path | None = None, **environment: str) -> Iterator[str]:
+def serving(log: Path | None = None, below: str = "", **environment: str) -> Iterator[str]:
     """The app on a free port; its address.
 
     Args:
         log: where its output goes.
+        below: the path that it is served below, such as "/lab".
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -61,11 +62,11 @@ def serving(log: Path | None = None, **environment: str) -> Iterator[str]:
         process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)],
             cwd=ROOT,
-            env={**os.environ, **environment},
+            env={**os.environ, "STREAMLIT_SERVER_BASE_URL_PATH": below.strip("/"), **environment},
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-    address = f"http://127.0.0.1:{port}"
+    address = f"http://127.0.0.1:{port}{below}"
     try:
         deadline = time.monotonic() + SERVED_S
         while not _healthy(address):

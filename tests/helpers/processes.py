@@ -10,8 +10,13 @@ from typing import Any
 
 from rag_core.data.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
+from rag_core.lab.engines import Engines
+from rag_core.language.thesaurus import Thesaurus
+from rag_core.values.labels import LabelRules
+from rag_core.values.pricing import PriceList
 
-from .small import WordEmbedder
+from .fakes import Unfitted, WordReranker
+from .small import ScriptedLlm, WordEmbedder
 
 processes = multiprocessing.get_context(
     "forkserver"
@@ -27,6 +32,19 @@ processes.set_forkserver_preload(
         "tests.helpers.preloaded",  # named from the root: that process lacks pytest's module path
     ]
 )
+
+
+def word_engines() -> Engines:
+    """The engines of a lab, without a model."""
+    return Engines(
+        PriceList({}),
+        LabelRules({}),
+        WordEmbedder(),
+        Unfitted(),
+        WordReranker(),
+        Thesaurus(()),
+        {"answer": ScriptedLlm()},
+    )
 
 
 def open_store(home: Path, corpus: str = "animals") -> CorpusStore:

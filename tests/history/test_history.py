@@ -228,6 +228,26 @@ class TestFaults:
         with pytest.raises(StorageError, match="RAG_HISTORY=off"):
             history.add(question("a"))
 
+    def test_a_database_that_can_only_be_read_is_read(self, history: History, tmp_path: Path) -> None:
+        history.add(question("a"))
+        file = history.where.removeprefix("sqlite:///")
+        kept = open_history(Settings(database_url=SecretStr(f"sqlite:///file:{file}?mode=ro&uri=true")))
+        assert kept
+        assert ids(kept) == ["a"]
+        assert kept.find("a") == question("a")
+        with pytest.raises(StorageError, match="readonly"):
+            kept.add(question("b"))
+
+    def test_a_table_of_another_version_is_said_in_one_sentence(
+        self, history: History, tmp_path: Path
+    ) -> None:
+        history.add(question("a"))
+        file = history.where.removeprefix("sqlite:///")
+        with create_engine(f"sqlite:///{file}").begin() as connection:
+            connection.execute(text("ALTER TABLE rag_questions RENAME COLUMN folded TO searched"))
+        with pytest.raises(StorageError, match="written by another version"):
+            history.search()
+
     def test_a_file_that_is_no_database_is_a_storage_error(self, tmp_path: Path) -> None:
         (tmp_path / "history").mkdir()
         (tmp_path / "history" / "questions.sqlite").write_text("hello " * 1000)

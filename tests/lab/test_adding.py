@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from helpers.processes import word_engines
 from helpers.source_files import docx, locked_pdf, pdf, xlsx
 
 from rag_core.indexing import (
@@ -165,6 +166,23 @@ def test_stopping_leaves_files_and_index_as_they_were(lab: Lab, settings: Settin
         add(lab, settings, MEALS, progress=stop)
     assert UploadFolder(settings.home, WARD).names == ["visits.md"]
     assert documents(lab, settings) == {"visits.md"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("rows.jsonl", b'{"_id": "a"\n', "rows.jsonl, line 1: not JSON"),
+        ("rows.json", b'{"a":', "rows.json, line 1: not JSON"),
+        ("front.md", b"---\nid: 5\nsources: x\n---\nbody", "front.md: a front matter field is missing"),
+    ],
+)
+def test_a_reason_names_the_file_and_no_folder_of_the_server(
+    settings: Settings, name: str, content: bytes, reason: str
+) -> None:
+    (outcome,) = add_files([Upload(name, content)], WARD, settings, word_engines()).files
+    assert outcome.status == "failed"
+    assert outcome.reason.startswith(reason)
+    assert str(settings.home) not in outcome.reason
 
 
 def test_two_uploads_at_once_wait_for_each_other(lab: Lab, settings: Settings) -> None:

@@ -104,9 +104,11 @@ def main(pattern: str = "") -> int:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as scratch:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         home = Path(scratch, "home")
-        offline = ready(small_set(Path(scratch, "animals")), files_to_add(Path(scratch, "leaflets")))
+        animals = small_set(Path(scratch, "animals"))
+        offline = ready(animals, files_to_add(Path(scratch, "leaflets")))
+        measured = f"{animals},{animals / 'missing'}"
         served = [
-            (offline, lambda: _served(home, RAG_LLM="offline")),
+            (offline, lambda: _served(home, RAG_LLM="offline", RAG_BENCHMARKS=measured)),
             (SLOW, lambda: _provider(Hang(), home)),
             (BROKEN, lambda: _provider(Status(500), home)),
             (OUTSIDE, lambda: _provider(Hang(), home, host="0.0.0.0")),  # no loopback address

@@ -188,10 +188,8 @@ def _picked(page: Page, _: str) -> None:
 
 
 def _choose_folder(page: Page, folder: Path) -> None:
-    page.get_by_text(re.compile("^(A BEIR folder|Una carpeta BEIR)$")).first.click()
-    box = page.get_by_role("textbox", name=re.compile("^(Folder|Carpeta)"))
-    box.fill(str(folder))
-    box.press("Enter")
+    page.get_by_role("combobox", name=re.compile("^(Questions|Preguntas)")).first.click()
+    page.get_by_role("option", name=folder.name, exact=True).click()
     page.wait_for_timeout(1_000)
 
 

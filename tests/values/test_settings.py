@@ -37,6 +37,7 @@ FIELDS = {
     "private": ("RAG_PRIVATE", "ask", "redact", "send", "redact"),
     "history": ("RAG_HISTORY", "on", "on", "off", "on"),
     "home": ("RAG_HOME", Path(".rag"), Path("a"), Path("e"), Path("t")),
+    "benchmarks": ("RAG_BENCHMARKS", "", "a, b", "e", "t"),
     "data": ("RAG_DATA", Settings().data, Path("a"), Path("e"), Path("t")),
     "timeout": ("RAG_TIMEOUT", 30.0, 1.0, 2.0, 3.0),
     "max_calls": ("RAG_MAX_CALLS", 60, 1, 2, 3),

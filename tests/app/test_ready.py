@@ -1,0 +1,56 @@
+"""The addresses of the server below a path of a proxy; one tells whether the app can answer.
+
+It says so also while another process writes the index that the app needs.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from urllib.error import HTTPError
+
+from filelock import FileLock
+from helpers.browser import serving
+
+from pages.shared.addresses import PATHS
+from pages.shared.shell import LIVE
+from rag_core.lab.lab import Lab
+
+READY_S = 60
+
+
+def told(address: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(f"{address}/readyz", timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except HTTPError as refused:
+        return refused.code, refused.read().decode()
+
+
+def once(holds: Callable[[tuple[int, str]], bool], address: str) -> tuple[int, str]:
+    deadline = time.monotonic() + READY_S
+    while not holds(now := told(address)):
+        assert time.monotonic() < deadline, now
+        time.sleep(0.05)
+    return now
+
+
+def test_an_app_waits_for_the_index_that_another_process_writes_and_says_so(
+    lab: Lab, real_home: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    built = lab.index.generation.parent.relative_to(real_home)
+    (home / built).mkdir(parents=True)
+    with serving(below="/lab", RAG_HOME=str(home), RAG_LLM="offline") as address:
+        with FileLock(home / built / "LOCK"):
+            assert once(lambda now: "another process" in now[1], address)[0] == 503
+            shutil.copytree(real_home / "corpora", home / "corpora", dirs_exist_ok=True)
+        assert once(lambda now: now[0] == 200, address) == (200, "ready")
+        with urllib.request.urlopen(f"{address}/compare?q=anti-D", timeout=10) as answer:
+            assert answer.url == f"{address}/?q=anti-D"
+        for page in ("", *PATHS):
+            with urllib.request.urlopen(f"{address}/{page}", timeout=10) as answer:
+                assert LIVE in answer.read().decode(), page

@@ -1,0 +1,73 @@
+"""Two processes that open the built-in corpus of an empty state folder: one writes, the other waits, both can answer."""
+
+from __future__ import annotations
+
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+from helpers.processes import processes, word_engines
+
+from rag_core.data.documents import BUILTIN
+from rag_core.lab.opening import open_lab
+from rag_core.values.settings import Settings
+
+LEAFLET = "---\nid: visits\ntitle: Visits\nlanguage: en\n---\n\nVisiting hours on the ward are from 2 to 8.\n"
+
+
+def open_and_tell(sender: Connection, go: Connection, home: Path, data: Path, writes: str) -> None:
+    """Open the lab, and stop at the first `writes` until told: with the index's lock, or when it is waited for."""
+    met = False
+
+    def progress(what: str, done: int, total: int) -> None:
+        nonlocal met
+        if what == writes and not met:
+            met = True
+            sender.send(what)
+            go.recv()
+
+    lab = open_lab(
+        settings=Settings(home=home, data=data), engines=word_engines(), progress=progress, wait=True
+    )
+    enriched = lab.enriched
+    assert enriched is not None
+    sender.send((sorted(lab.index.manifest.documents), sorted(enriched.manifest.documents), lab.warnings))
+
+
+class Opening:
+    """A process that opens the lab."""
+
+    def __init__(self, home: Path, data: Path, stops_at: str) -> None:
+        self._told, sender = processes.Pipe(duplex=False)
+        go, self._go = processes.Pipe(duplex=False)
+        self.process = processes.Process(
+            target=open_and_tell, args=(sender, go, home, data, stops_at), daemon=True
+        )
+        self.process.start()
+        sender.close()
+        go.close()
+
+    def hear(self) -> object:
+        return self._told.recv()
+
+    def go_on(self) -> None:
+        self._go.send("go on")
+
+
+@pytest.mark.parametrize("kept_waiting_by", ["store", "enrich"])
+def test_the_second_waits_for_the_first_and_both_have_both_indexes(
+    tmp_path: Path, kept_waiting_by: str
+) -> None:
+    data, home = tmp_path / "data", tmp_path / "home"
+    (data / "corpus").mkdir(parents=True)
+    (data / "corpus" / "visits.md").write_text(LEAFLET)
+    first = Opening(home, data, kept_waiting_by)
+    assert first.hear() == kept_waiting_by
+    second = Opening(home, data, "waiting for another process to write the index")
+    assert second.hear() == "waiting for another process to write the index"
+    first.go_on()
+    second.go_on()
+    for one in (first, second):
+        assert one.hear() == (["visits.md"], ["visits.md"], [])
+        one.process.join()
+    assert BUILTIN in {path.name for path in (home / "corpora").iterdir()}
