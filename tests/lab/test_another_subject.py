@@ -58,10 +58,8 @@ OF_PREGNANCY = re.compile(
 @pytest.fixture(scope="module")
 def indexed(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Lab, str]:
     """The bicycles, opened, and all that indexing wrote and said."""
-    folder, settings = (
-        tmp_path_factory.mktemp("bicycles"),
-        Settings(home=tmp_path_factory.mktemp("home"), llm="offline"),
-    )
+    folder = tmp_path_factory.mktemp("bicycles")
+    settings = Settings(home=tmp_path_factory.mktemp("home"), llm="offline")
     (folder / "en.md").write_text(ENGLISH, encoding="utf-8")
     (folder / "es.md").write_text(SPANISH, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
@@ -91,20 +89,12 @@ def test_indexing_writes_none(indexed: tuple[Lab, str]):
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_no_strategy_s_record_or_report_has_one(indexed: tuple[Lab, str], question: str):
+def test_neither_a_record_nor_a_report_has_one(indexed: tuple[Lab, str], question: str):
     opened, _ = indexed
     traces = compared(opened, question)
     session = session_json(traces)
     page = report(parse_session(session), datetime.now(UTC))
     kept = "".join(map(pack, traces))
-    assert (
-        sum(
-            "Care of brakes and chain" in one.ranking.hits[0].passage.full_title
-            or "frenos" in one.ranking.hits[0].passage.full_title
-            for one in traces
-            if one.ranking.hits
-        )
-        > 5
-    )
+    assert sum(bool(one.ranking.hits) for one in traces) > len(RECIPES) // 2
     assert of_pregnancy(as_json(session)) == of_pregnancy(kept) == of_pregnancy(page) == []
     assert not any(trace.triage.urgent or trace.answer.notice for trace in traces if trace.answer)
