@@ -15,7 +15,10 @@ _MATERNITY = re.compile(
     r"salido de cuentas|[uú]ter\w*|ombligo|barriga|panza|vientre)(?!\w)",
     re.IGNORECASE,
 )
-_NEAR = re.compile(r"perinat|neonat|gyna?ec|ginec|wom[ae]n|mujer", re.IGNORECASE)  # of a subject
+_NEAR = re.compile(  # subjects that may take it in
+    r"perinat|neonat|gyna?ec|ginec|wom[ae]n|mujer|health|salud|hospital|cl[ií]nic|m[eé]dic|nurs|enferm",
+    re.IGNORECASE,
+)
 # Nine in ten of our documents name pregnancy, birth and babies; two in three "maternity", half of them labour.
 _EVERYWHERE = re.compile(
     r"pregnan\w*|birth\w*|born|bab(?:y|ies)|e[mn]bara\w*|preñ\w*|partos?|naci(?:ó|do|miento)|beb[eé]s?",
@@ -73,8 +76,8 @@ def is_maternity(subject: str) -> bool:
 
     A subject that is not named may be: a sign that is missed does more harm than one that is out of place.
 
-    >>> is_maternity("perinatal care"), is_maternity(""), is_maternity("bicycles")
-    (True, True, False)
+    >>> is_maternity("perinatal care"), is_maternity("our hospital"), is_maternity(""), is_maternity("bicycles")
+    (True, True, True, False)
     """
     return not subject or names_maternity(subject) or _NEAR.search(subject) is not None
 

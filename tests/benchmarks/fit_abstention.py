@@ -39,7 +39,10 @@ from rag_core.values.settings import Settings
 DATA = Path(__file__).resolve().parents[2] / "data"
 STRATEGIES = ("hybrid_rrf", "simple_semantic", "bm25", "ensemble")
 REPORTED = ("hybrid_rrf", "simple_semantic")
-OUTSIDE, DECLINED = 0.90, 0.25  # shares of the unanswerable and of the answerable questions
+OUTSIDE, DECLINED = (
+    0.89,
+    0.25,
+)  # shares of the unanswerable and of the answerable questions; 0.01 more costs 0.03 of these in English
 MODEL_DECLINED = 0.03  # the latter before a language model is asked
 RIDGE, FOLDS, DIVISIONS = 0.003, 10, 10
 OTHER = {
