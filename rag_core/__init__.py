@@ -21,21 +21,6 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 if TYPE_CHECKING:
-    from .bill import (
-        TYPED,
-        Bill,
-        BillLine,
-        Projection,
-        Quote,
-        Span,
-        bill_of,
-        cost_at,
-        of_offline_engine,
-        project,
-        quotes,
-        spans,
-        texts_of,
-    )
     from .catalog import (
         RECIPES,
         Choice,
@@ -87,6 +72,21 @@ if TYPE_CHECKING:
         tipping_points,
     )
     from .explain import summary as summary_of_fates
+    from .explain.bill import (
+        TYPED,
+        Bill,
+        BillLine,
+        Projection,
+        Quote,
+        Span,
+        bill_of,
+        cost_at,
+        of_offline_engine,
+        project,
+        quotes,
+        spans,
+        texts_of,
+    )
     from .indexing.chunking import SIZES as CHUNK_SIZES
     from .indexing.chunking import Chunking
     from .indexing.store import CorpusIndex
@@ -369,7 +369,7 @@ __all__ = [
 ]
 
 _NAMES = {  # module: its names
-    "bill": "TYPED Bill BillLine Projection Quote Span bill_of cost_at of_offline_engine project quotes spans texts_of",
+    "explain.bill": "TYPED Bill BillLine Projection Quote Span bill_of cost_at of_offline_engine project quotes spans texts_of",
     "catalog": "RECIPES Choice Control Number Preset PromptText Recipe StrategySpec Switch Templates Weights build describe describe_changes format_value register unregister",
     "catalog.address": "Configuration from_address to_address",
     "catalog.outline": "OutlinedStage outline",

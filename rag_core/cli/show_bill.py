@@ -8,14 +8,14 @@ from ..values.trace import Step, Trace
 from .layout import say
 
 if TYPE_CHECKING:
-    from ..bill import Bill, BillLine
+    from ..explain.bill import Bill, BillLine
 
 NAME = 22  # columns
 
 
 def show_bill(trace: Trace) -> None:
     """One line a stage with its searches below it, their total, and the prices with their dates."""
-    from ..bill import bill_of
+    from ..explain.bill import bill_of
 
     found = bill_of(trace)
     for step, line in zip(trace.steps, found.lines, strict=True):

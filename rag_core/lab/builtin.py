@@ -17,7 +17,6 @@ from ..data.action_table import read_actions
 from ..data.benchmark import GRADES, KINDS, SPLITS, URGENCY, Question, read_qrels, read_questions
 from ..data.collection import check_collection
 from ..data.documents import Document, read_collection
-from ..gloss import list_problems, read_entries, redundant
 from ..indexing import (
     DocumentPassages,
     Enricher,
@@ -29,6 +28,7 @@ from ..indexing import (
     write_shipped,
 )
 from ..language.analysis import LANGUAGES
+from ..language.spanish import list_problems, read_entries, redundant
 from ..offline.memory import compared_texts
 from ..runtime.services import Embedder
 from ..values.errors import DataError, StorageError

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ..gloss import Gloss
 from ..language.analysis import language_of
+from ..language.spanish import Gloss
 from ..language.thesaurus import Thesaurus
 from ..runtime.run import stop_flag
 from ..runtime.services import TextKind

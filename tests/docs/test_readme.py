@@ -48,7 +48,7 @@ def test_its_figures_are_for_every_strategy() -> None:
 def test_the_house_it_draws_is_the_one_that_is_checked() -> None:
     table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     layers = [set(re.split(r" \| ", row)) for row in table["contracts"][0]["layers"]]
-    drawing = README.partition("## The house")[2].partition("```")[2].partition("```")[0]
+    drawing = README.partition("## Architecture")[2].partition("```")[2].partition("```")[0]
     rooms = [set(line.partition("   ")[0].split()) for line in drawing.strip().splitlines()]
     assert [row for row in rooms if not row & {"app.py"}] == [row for row in layers if row != {"__main__"}]
 

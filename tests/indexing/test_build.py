@@ -16,11 +16,11 @@ from llama_index.core.schema import Document as LlamaDocument
 from tokenizers import Tokenizer
 
 from rag_core.data.documents import Document, read_collection
-from rag_core.gloss import Gloss
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path
 from rag_core.indexing.passage_parser import PassageParser
 from rag_core.indexing.passages import passage_of
 from rag_core.language.analysis import sentences
+from rag_core.language.spanish import Gloss
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models.minilm import minilm_folder
 from rag_core.values.errors import DataError

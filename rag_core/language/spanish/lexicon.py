@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 
-from ..language.spelling import in_dictionary
+from ..spelling import in_dictionary
 from .lemmas import lemma
 from .rules import cognate, readings
 from .spelling import plain, respelt, sound, typed_plain, with_accents

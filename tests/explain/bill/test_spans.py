@@ -8,8 +8,8 @@ from dataclasses import replace
 from helpers.controls import every_recipe
 from helpers.fakes import QUESTION
 
-from rag_core.bill import Span, spans
 from rag_core.catalog import Recipe, build
+from rag_core.explain.bill import Span, spans
 from rag_core.pipeline.stream import run_all
 from rag_core.runtime.services import Services
 from rag_core.values.packed import pack, unpack

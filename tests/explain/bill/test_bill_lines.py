@@ -11,8 +11,8 @@ from helpers.fakes import QUESTION
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.bill import bill_of
 from rag_core.catalog import Recipe, build
+from rag_core.explain.bill import bill_of
 from rag_core.pipeline.stream import calls_of, run_all
 from rag_core.runtime.services import Services
 from rag_core.values.trace import Step, Trace

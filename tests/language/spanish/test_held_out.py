@@ -12,9 +12,9 @@ from helpers.small import ROOT
 from rag_core.data.benchmark import Benchmark, read_beir
 from rag_core.data.documents import beir_documents
 from rag_core.evaluation.metrics import ndcg
-from rag_core.gloss import Gloss
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
 from rag_core.lab.lab import Lab
+from rag_core.language.spanish import Gloss
 from rag_core.language.thesaurus import Thesaurus
 
 HELD_OUT = ROOT / "tests" / "data" / "held_out_es"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from helpers.small import ROOT
 
-from rag_core.gloss import Gloss, list_problems
+from rag_core.language.spanish import Gloss, list_problems
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.values.errors import DataError
 

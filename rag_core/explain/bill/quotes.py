@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..models.tokenizer import FALLBACK, count_tokens, encoding_name
-from ..offline import NAME as OFFLINE
-from ..values.pricing import Price
-from ..values.trace import Trace
-from ..values.types import Cost, ModelCall, token_counts
+from ...models.tokenizer import FALLBACK, count_tokens, encoding_name
+from ...offline import NAME as OFFLINE
+from ...values.pricing import Price
+from ...values.trace import Trace
+from ...values.types import Cost, ModelCall, token_counts
 
 TYPED = "your price"  # in place of a model's name
 Tokeniser = Literal["same", "counted again", "another", "unknown"]

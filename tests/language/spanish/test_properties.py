@@ -9,9 +9,9 @@ from helpers.small import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.gloss import Gloss, read_entries
-from rag_core.gloss.reader import _INSIDE, _is_inside
 from rag_core.language.facts import DRUGS
+from rag_core.language.spanish import Gloss, read_entries
+from rag_core.language.spanish.reader import _INSIDE, _is_inside
 from rag_core.language.thesaurus import Thesaurus
 
 LIST = ROOT / "data" / "gloss" / "es.tsv"

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rag_core.bill import TYPED, project, quotes, texts_of
 from rag_core.catalog import build
+from rag_core.explain.bill import TYPED, project, quotes, texts_of
 from rag_core.runtime.services import Services
 from rag_core.values.pricing import Price, PriceList
 from rag_core.values.types import ModelCall

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ..values.trace import Step, Trace
+from ...values.trace import Step, Trace
 
 Level = Literal["stage", "search", "call"]
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..language.thesaurus import Thesaurus
-from ..values.errors import DataError
-from ..values.message import Message
+from ...values.errors import DataError
+from ...values.message import Message
+from ..thesaurus import Thesaurus
 from .lexicon import Lexicon
 from .rules import RULES
 from .spelling import composed, typed_plain

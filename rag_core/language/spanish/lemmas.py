@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..language.spelling import dictionaries, in_dictionary
+from ..spelling import dictionaries, in_dictionary
 
 
 def lemma(word: str) -> str | None:

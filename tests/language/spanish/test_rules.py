@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from helpers.looping import for_each
 
-from rag_core.gloss import Gloss
+from rag_core.language.spanish import Gloss
 
 ENTRIES = {
     "tomar": "take", "dar": "give", "acostar": "lie down", "decir": "say", "llamar": "call", "acercar": "approach",

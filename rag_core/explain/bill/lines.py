@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..values.trace import Step, Trace
-from ..values.types import Cost, ModelCall, token_counts
+from ...values.trace import Step, Trace
+from ...values.types import Cost, ModelCall, token_counts
 
 Counting = Literal["", "measured", "estimated", "partly estimated"]
 
