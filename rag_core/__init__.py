@@ -146,10 +146,9 @@ if TYPE_CHECKING:
     from .urgency.helplines import Helplines, countries, helplines
     from .urgency.triage import triage, triage_for
     from .urgency.words import UrgentNotice, urgent_notice
-    from .values.answers import Answer, Citation, bold_as_html
+    from .values.answers import HOW_GROUNDED, Answer, Citation, Grounded, Remark, Suggestion, bold_as_html
     from .values.errors import RagError, StageError
     from .values.exchanges import Exchange
-    from .values.grounding import HOW_GROUNDED, Grounded
     from .values.message import Message
     from .values.model_choice import OFFLINE_MODEL, ModelChoice
     from .values.notice import NOTICE
@@ -157,7 +156,6 @@ if TYPE_CHECKING:
     from .values.pricing import Price, PriceList
     from .values.profile import Profile
     from .values.provenance import QueryResults, SharedPassage, only_in, results_by_query, shared_passages
-    from .values.remarks import Remark, Suggestion
     from .values.settings import Settings, read_settings
     from .values.sources import Source, age_note, age_years, is_old
     from .values.sources import names as source_names
@@ -402,10 +400,9 @@ _NAMES = {  # module: its names
     "urgency.helplines": "Helplines countries helplines",
     "urgency.triage": "triage triage_for",
     "urgency.words": "UrgentNotice urgent_notice",
-    "values.answers": "Answer Citation bold_as_html",
+    "values.answers": "Answer Citation Grounded HOW_GROUNDED Remark Suggestion bold_as_html",
     "values.errors": "RagError StageError",
     "values.exchanges": "Exchange",
-    "values.grounding": "HOW_GROUNDED Grounded",
     "values.orders": "GIVES_ORDERS gives_orders",
     "values.message": "Message",
     "values.model_choice": "OFFLINE_MODEL ModelChoice",
@@ -413,7 +410,6 @@ _NAMES = {  # module: its names
     "values.pricing": "Price PriceList",
     "values.profile": "Profile",
     "values.provenance": "QueryResults SharedPassage only_in results_by_query shared_passages",
-    "values.remarks": "Remark Suggestion",
     "values.settings": "Settings read_settings",
     "values.sources": "Source age_note age_years is_old source_names",
     "values.trace": "Step Trace",

@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from ..data.benchmark import Benchmark, Question
 from ..values.errors import ConfigError, DataError, StorageError
 from ..values.message import Message
-from ..values.private import FILE, private_file, private_folder
+from ..values.owner_only import FILE, private_file, private_folder
 from ..values.settings import Settings
 from ..values.visible import as_json
 from .manifest import Manifest

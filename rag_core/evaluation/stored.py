@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ..values.errors import DataError, StorageError
 from ..values.message import Message
 from ..values.notice import NOTICE
-from ..values.private import private_file, private_folder
+from ..values.owner_only import private_file, private_folder
 from ..values.unreadable import why_unreadable
 from ..values.visible import valid
 

@@ -15,8 +15,8 @@ from ..lab.lab import Lab
 from ..privacy.find import find_private
 from ..runtime.services import Grounder
 from ..urgency.triage import triage
+from ..values.answers import Claim
 from ..values.errors import DataError
-from ..values.grounding import Claim
 from ..values.types import Passage
 from .abstention import AbstentionFigures, Writer, measure_abstention, outside_of
 from .answers import evenly_spaced

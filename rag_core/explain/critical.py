@@ -29,7 +29,7 @@ from ..stages import (
 )
 from ..stages.select import similarities
 from ..values.types import Hit, Ranking
-from .replay import Replay, Values
+from .without_models import Replay, Values
 
 Line: TypeAlias = tuple[float, float]  # intercept and slope
 Assign: TypeAlias = Callable[[float], Values]  # a number -> control values

@@ -17,7 +17,7 @@ from ..values.trace import Trace
 from ..values.types import Passage, Ranking
 from .fate import Fate, at_least_apart, fates
 from .flow import query_title, stage_title
-from .replay import Replay
+from .without_models import Replay
 
 MOST_RANKED = 20_000  # passages of a corpus whose vectors are all read to tell a dense rank; a second or so
 

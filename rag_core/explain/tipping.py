@@ -16,7 +16,7 @@ from ..values.message import Message
 from ..values.trace import Trace
 from ..values.types import Passage
 from .critical import NUDGE, Assign, critical_values
-from .replay import NeedsModel, Replay, Values
+from .without_models import NeedsModel, Replay, Values
 
 CALLS = Message("Moving it calls a model.")
 ANSWER_ONLY = Message("It changes only the answer, not the passages.")

@@ -14,8 +14,8 @@ from ..runtime.run import Run
 from ..runtime.services import Services
 from ..values.errors import ConfigError
 from ..values.trace import Trace
-from .replay import NeedsModel, Replay, Values
 from .tipping import ControlTips, control_tips
+from .without_models import NeedsModel, Replay, Values
 
 MOST_KEPT = 200  # settings whose results are remembered
 

@@ -38,7 +38,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from ..values.errors import MissingResource, SettingsError, StorageError
 from ..values.message import Message
-from ..values.private import private_file, private_folder, private_home
+from ..values.owner_only import private_file, private_folder, private_home
 from ..values.settings import Settings
 from ..values.visible import valid
 from .record import Asked, from_bytes, shows, to_bytes

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..values.errors import StorageError
 from ..values.message import Message
-from ..values.private import FOLDER
+from ..values.owner_only import FOLDER
 from .temporary import clear_leftovers, places, temporary_folder
 
 HEADER = struct.Struct(

@@ -21,7 +21,7 @@ from ..values.errors import (
     attach_calls_to_errors,
 )
 from ..values.message import Message
-from ..values.private import FILE, private_file, private_folder, private_home, tighten
+from ..values.owner_only import FILE, private_file, private_folder, private_home, tighten
 from ..values.profile import Profile
 from ..values.types import ModelCall
 from .chunking import DEFAULT, Chunking

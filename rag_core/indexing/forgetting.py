@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 from ..runtime.services import Embedder
 from ..values.errors import DataError, IndexBusy, IndexDamaged, StorageError
 from ..values.message import Message
-from ..values.private import FILE
+from ..values.owner_only import FILE
 from .build import CorpusStore
 from .enrich import CACHE, OFFLINE, Enricher
 from .key_value_cache import KeyValueCache

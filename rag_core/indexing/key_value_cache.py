@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..values.errors import StorageError
 from ..values.message import Message
-from ..values.private import private_file, private_folder
+from ..values.owner_only import private_file, private_folder
 
 
 def text_key(text: str) -> bytes:

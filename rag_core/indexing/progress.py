@@ -1,4 +1,4 @@
-"""How long work says how far it is."""
+"""The callback by which indexing reports its progress."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ..data.reading.formats import READERS
 from ..data.reading.reasons import EMPTY
 from ..values.errors import StorageError
 from ..values.message import Message
-from ..values.private import FILE, private_folder, private_home, tighten
+from ..values.owner_only import FILE, private_folder, private_home, tighten
 from .locking import held
 from .progress import Progress, no_progress
 from .readers import SourceFiles, add_documents, read_path

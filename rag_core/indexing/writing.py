@@ -13,7 +13,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from ..language.analysis import ANALYSER, languages_of, tokens
 from ..runtime.services import Embedder
-from ..values.private import FOLDER
+from ..values.owner_only import FOLDER
 from ..values.profile import Profile
 from ..values.types import ModelCall
 from .bm25 import Bm25Index

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..values.private import private_folder, private_home, tighten
+from ..values.owner_only import private_folder, private_home, tighten
 
 PARTS = (
     "weights",

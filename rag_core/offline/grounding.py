@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..language.thesaurus import Thesaurus
-from ..values.grounding import Claim, Grounded, Support
+from ..values.answers import Claim, Grounded, Support
 from ..values.markers import references_after_words, without_references
 from ..values.types import Passage, Vectors
 from .amounts import contains

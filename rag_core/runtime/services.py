@@ -9,9 +9,9 @@ from typing import Literal, Protocol
 
 from ..language.thesaurus import Thesaurus
 from ..prompts.prompt import Prompt
+from ..values.answers import Claim, Grounded
 from ..values.errors import ConfigError
 from ..values.evidence import EvidenceScore
-from ..values.grounding import Claim, Grounded
 from ..values.labels import LabelRules
 from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice

@@ -13,11 +13,10 @@ from ..language.highlight import highlight
 from ..urgency.helplines import Helplines, helplines
 from ..urgency.triage import triage_for
 from ..urgency.words import urgent_notice
-from ..values.answers import bold_as_html
+from ..values.answers import LEADING, bold_as_html
 from ..values.errors import SettingsError
 from ..values.notice import NOTICE
 from ..values.orders import GIVES_ORDERS
-from ..values.remarks import LEADING
 from ..values.visible import visible
 from .saved import Saved, SavedAnswer, SavedContext, SavedStep
 

@@ -12,11 +12,10 @@ from ..prompts.prompt import ANSWER, NO_EVIDENCE, Fields, Sources, Template, Urg
 from ..prompts.replies import COMPLETE, unescaped
 from ..runtime.context import Context
 from ..urgency.leading import leads_with_action
-from ..values.answers import Answer
+from ..values.answers import Answer, Remark, Suggestion
 from ..values.errors import ProviderError
 from ..values.evidence import EvidenceScore
 from ..values.message import Message
-from ..values.remarks import Remark, Suggestion
 from ..values.triage import Triage
 from ..values.types import Hit, Ranking, Relevance, Scorer, State
 from . import messages

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..language.analysis import language_of, sentence_spans, sentences, tokens
-from ..values.answers import BOLD, Citation, without_bold
-from ..values.grounding import Claim
+from ..values.answers import BOLD, Citation, Claim, without_bold
 from ..values.invisible import without_invisible
 from ..values.markers import SPELT, without_markers
 from ..values.types import Hit

@@ -7,9 +7,7 @@ from dataclasses import replace
 
 from ..language.analysis import SHORT_QUESTION, detect_language, language_of
 from ..runtime.context import Context
-from ..values.answers import Citation
-from ..values.grounding import Grounded
-from ..values.remarks import Remark
+from ..values.answers import Citation, Grounded, Remark
 from ..values.types import Hit
 from . import messages
 from .citations import MARKER, claims, unmarked

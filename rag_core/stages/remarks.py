@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..language.analysis import detect_language, language_of
+from ..values.answers import Remark, Suggestion
 from ..values.labels import LABELS
-from ..values.remarks import Remark, Suggestion
 from ..values.sources import Source
 from ..values.types import Hit
 from . import messages

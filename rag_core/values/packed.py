@@ -12,13 +12,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from .answers import Answer, Citation
+from .answers import Answer, Citation, Grounded, Remark, Suggestion
 from .errors import DataError
 from .exchanges import Exchange
-from .grounding import Grounded
 from .message import Message, from_parts, parts_of
 from .model_choice import ModelChoice
-from .remarks import Remark, Suggestion
 from .sources import Source
 from .trace import Step, Trace
 from .triage import Triage

@@ -6,11 +6,10 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .answers import Answer
+from .answers import Answer, Remark
 from .exchanges import Exchange
 from .model_choice import AS_SET, ModelChoice
 from .notice import NOTICE
-from .remarks import Remark
 from .sources import OLD_YEARS, age_years, is_old
 from .triage import ROUTINE, Triage
 from .types import Cost, Hit, ModelCall, Outranked, Ranking, State, token_counts

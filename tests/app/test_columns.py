@@ -17,8 +17,8 @@ from pages.shared.comparisons import Comparisons
 from pages.shared.engine import Engine
 from pages.shared.live import Column, LiveRun
 from rag_core.runtime.services import Services
+from rag_core.values.answers import Remark, Suggestion
 from rag_core.values.errors import ProviderError, StageError
-from rag_core.values.remarks import Remark, Suggestion
 from rag_core.values.types import ModelCall, Passage
 
 QUESTION = "Where do cats sleep?"

@@ -8,8 +8,7 @@ import pytest
 from helpers.answers import answered, passage
 
 from rag_core.cli import show
-from rag_core.values.answers import Answer
-from rag_core.values.remarks import Remark, Suggestion
+from rag_core.values.answers import Answer, Remark, Suggestion
 from rag_core.values.trace import Trace
 
 

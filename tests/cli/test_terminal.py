@@ -21,9 +21,8 @@ from hypothesis import strategies as st
 
 from rag_core.catalog import RECIPES
 from rag_core.cli import layout, show
-from rag_core.values.answers import Answer, Citation
+from rag_core.values.answers import Answer, Citation, Remark, Suggestion
 from rag_core.values.errors import RagError
-from rag_core.values.remarks import Remark, Suggestion
 from rag_core.values.visible import as_json, valid, visible
 
 HOSTILE = (

@@ -31,8 +31,8 @@ from rag_core.lab.lab import Lab
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models.llm import load_openai
 from rag_core.prompts.prompt import NO_EVIDENCE
+from rag_core.values.answers import Claim, Grounded
 from rag_core.values.errors import ConfigError, InputError, ProviderError, StorageError
-from rag_core.values.grounding import Claim, Grounded
 from rag_core.values.notice import NOTICE
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings

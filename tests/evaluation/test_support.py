@@ -6,7 +6,7 @@ import pytest
 from helpers.answers import answered, passage
 
 from rag_core.evaluation.support import AnswerCheck, check
-from rag_core.values.grounding import Grounded
+from rag_core.values.answers import Grounded
 from rag_core.values.trace import Step, Trace
 from rag_core.values.types import State
 

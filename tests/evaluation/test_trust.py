@@ -11,8 +11,8 @@ from helpers.small import Rag
 from rag_core.evaluation import trust
 from rag_core.evaluation.statistics import wilson
 from rag_core.runtime.services import Grounder
+from rag_core.values.answers import HOW_GROUNDED, Claim, Grounded
 from rag_core.values.errors import DataError
-from rag_core.values.grounding import HOW_GROUNDED, Claim, Grounded
 from rag_core.values.types import Passage
 
 

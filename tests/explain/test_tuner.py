@@ -16,8 +16,7 @@ from rag_core.explain.tipping import CALLS
 from rag_core.lab.lab import Lab
 from rag_core.pipeline.stream import run_all
 from rag_core.runtime.services import Services
-from rag_core.values.answers import Answer
-from rag_core.values.grounding import Grounded
+from rag_core.values.answers import Answer, Grounded
 from rag_core.values.trace import Trace
 
 

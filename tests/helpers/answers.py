@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rag_core.values.answers import Answer
-from rag_core.values.grounding import Grounded
+from rag_core.values.answers import Answer, Grounded
 from rag_core.values.trace import Step, Trace
 from rag_core.values.types import Hit, Passage, Query, Ranking, State
 

@@ -12,7 +12,7 @@ from rag_core.offline.amounts import contains, quantities
 from rag_core.offline.clauses import read
 from rag_core.offline.grounding import MOST, OfflineGrounder
 from rag_core.offline.loading import load_scorer
-from rag_core.values.grounding import Claim, Grounded
+from rag_core.values.answers import Claim, Grounded
 from rag_core.values.markers import without_markers
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings

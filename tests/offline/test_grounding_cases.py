@@ -13,7 +13,7 @@ from rag_core.data.documents import read_document
 from rag_core.lab.lab import Lab
 from rag_core.language.analysis import sentences
 from rag_core.offline.grounding import MOST
-from rag_core.values.grounding import Claim, Support
+from rag_core.values.answers import Claim, Support
 from rag_core.values.types import Passage
 
 # (what was corrupted, document, a sentence of it, the corruption, whether it is caught)

@@ -19,8 +19,7 @@ from rag_core.runtime.services import Services
 from rag_core.stages import Bm25, Dense, Generate, Retrieve
 from rag_core.stages.citations import MARKER, claims, resolve_citations
 from rag_core.stages.grounding import reconciled
-from rag_core.values.answers import Answer, Citation
-from rag_core.values.grounding import Grounded
+from rag_core.values.answers import Answer, Citation, Grounded
 from rag_core.values.markers import without_markers, without_references
 from rag_core.values.trace import Trace
 from rag_core.values.types import Hit, Passage

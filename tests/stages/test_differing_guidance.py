@@ -14,7 +14,7 @@ from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages.answer import Generate
 from rag_core.stages.remarks import remarks_on
-from rag_core.values.remarks import Remark
+from rag_core.values.answers import Remark
 from rag_core.values.types import Query, Ranking, State
 
 ENGLISH = "Who is offered a swab?"

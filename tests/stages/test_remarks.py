@@ -8,8 +8,8 @@ import pytest
 
 from rag_core.stages.messages import perhaps_you_meant
 from rag_core.stages.remarks import remarks_on, suggestions
+from rag_core.values.answers import Suggestion
 from rag_core.values.labels import LABELS
-from rag_core.values.remarks import Suggestion
 from rag_core.values.types import Hit, Label, Passage, Relevance, Scorer
 
 ENGLISH = "When is anti-D given in pregnancy?"
