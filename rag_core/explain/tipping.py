@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..catalog import Choice, Control, Number, Switch, Weights, format_value
 from ..runtime.services import Services
@@ -15,8 +15,9 @@ from ..values.errors import ConfigError
 from ..values.message import Message
 from ..values.trace import Trace
 from ..values.types import Passage
-from .critical import NUDGE, Assign, critical_values
 from .without_models import NeedsModel, Replay, Values
+
+Assign: TypeAlias = Callable[[float], Values]  # a number -> control values
 
 CALLS = Message("Moving it calls a model.")
 ANSWER_ONLY = Message("It changes only the answer, not the passages.")
@@ -89,8 +90,9 @@ class ControlTips:
 def tipping_points(trace: Trace, services: Services) -> tuple[ControlTips, ...]:
     """For each control of a trace's strategy: the nearest values at which the used passages change.
 
-    Nothing calls a model. Whole numbers are tried one by one; θ, α, λ and weights by their critical values
-    (`critical_values`); any other number on its steps, and between two of them by bisection to 1e-9.
+    Nothing calls a model. Whole numbers are tried one by one; any other number on its steps, and between two of them by
+    bisection to 1e-9. A change that is undone within a step is missed: of 405 points of five strategies on 16 dev
+    questions, one (λ), compared with the values at which scores cross, in closed form.
 
     Args:
         services: those the trace was made with.
@@ -230,19 +232,8 @@ class _Move:
 
     def _real(self, bound: float) -> tuple[float, float] | None:
         """A short changing value and its neighbour."""
-        critical = critical_values(self.replay, self.assign, self.current, bound)
-        tip = self._first(critical, bound) if critical is not None else self._bisected(bound)
+        tip = self._bisected(bound)
         return None if tip is None else self._short(tip, bound)
-
-    def _first(self, critical: Iterator[float], bound: float) -> float | None:
-        """The first changing value: a critical one, one just beyond it, or the bound."""
-        sign = 1 if bound > self.current else -1
-        for one in critical:
-            beyond = sign * min(sign * (one + sign * NUDGE), sign * bound)
-            for value in (one, beyond):
-                if not self._same(value):
-                    return value
-        return None if self._same(bound) else bound
 
     def _bisected(self, bound: float) -> float | None:
         """The first changing value on the steps of the control, brought nearer by bisection."""
@@ -273,7 +264,7 @@ class _Move:
                 continue
             if self.replay.used(self.assign(value)) == changed:
                 return value, beside
-        return tip, tip - sign * NUDGE
+        return tip, tip - sign * PRECISION
 
 
 def _decimals(step: float) -> int:
