@@ -343,7 +343,7 @@ def _by_question(judgements: Iterable[_Judgement]) -> dict[str, dict[str, int]]:
 
 def _qrels_file(folder: Path, split: str) -> Path:
     path = folder / "qrels" / f"{split}.tsv"
-    splits = sorted(file.stem for file in path.parent.glob("*.tsv"))
+    splits = sorted(file.stem for file in (folder / "qrels").glob("*.tsv"))
     if split not in splits:  # by its name: "../" is no split, and the disk refuses a long one
         raise DataError(
             Message("There is no {path}.", path=f"qrels/{split}.tsv"),

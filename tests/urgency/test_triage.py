@@ -26,17 +26,17 @@ EXAMPLES = sorted((Settings().data / "urgency").glob("*.jsonl"))
 # The urgent maternal warning signs of the CDC (Hear Her, 2020), and those of labour, of the baby and of violence:
 # a question, and the sign in its language.
 SIGNS = [
-    ("34 weeks, the worst headache of my life and it won't go away", "severe headache or changed vision"),
-    ("Since this morning I see flashing lights, I'm 36 weeks", "severe headache or changed vision"),
-    ("veo lucecitas y me duele muchísimo la cabeza, 35 semanas", "dolor de cabeza intenso o cambios en la visión"),
-    ("Se me nubla la vista y me duele la cabeza, 34 semanas", "dolor de cabeza intenso o cambios en la visión"),
+    ("34 weeks, the worst headache of my life and it won't go away", "severe headache or changed vision (possible pre-eclampsia)"),
+    ("Since this morning I see flashing lights, I'm 36 weeks", "severe headache or changed vision (possible pre-eclampsia)"),
+    ("veo lucecitas y me duele muchísimo la cabeza, 35 semanas", "dolor de cabeza intenso o cambios en la visión (posible preeclampsia)"),
+    ("Se me nubla la vista y me duele la cabeza, 34 semanas", "dolor de cabeza intenso o cambios en la visión (posible preeclampsia)"),
     ("me mareo y se me nubla todo, 30 semanas", "desmayo o colapso"),
     ("I fainted twice today and I'm six months pregnant", "collapse or fainting"),
     ("me desmayé en la ducha, di a luz hace tres días", "desmayo o colapso"),
     ("I have a fever of 38.9 and I'm 24 weeks", "fever of 38 °C or more"),
     ("parí hace cinco días y tengo 39 de fiebre", "fiebre de 38 °C o más"),
-    ("My face and hands are suddenly very swollen, 33 weeks", "sudden swelling of face or hands"),
-    ("amanecí con la cara muy hinchada, tengo 34 semanas", "hinchazón súbita de cara o manos"),
+    ("My face and hands are suddenly very swollen, 33 weeks", "sudden swelling of face or hands (possible pre-eclampsia)"),
+    ("amanecí con la cara muy hinchada, tengo 34 semanas", "hinchazón súbita de cara o manos (posible preeclampsia)"),
     ("I can't breathe when I lie down since last night, ten days after the birth", "trouble breathing"),
     ("no puedo respirar bien y tuve a mi bebé hace una semana", "dificultad para respirar"),
     ("chest pain and a racing heart, 2 weeks postpartum", "chest pain"),
@@ -50,8 +50,8 @@ SIGNS = [
     ("I gave birth 3 days ago and soak a pad every half hour", "heavy bleeding"),
     ("my waters broke and they are green, 38 weeks", "waters breaking early, green or bloody"),
     ("se me rompió la fuente y tengo 33 semanas", "rotura de aguas temprana, verde o con sangre"),
-    ("My left calf is swollen, hot and sore, 12 days after the birth", "one leg swollen, hot or painful"),
-    ("una pierna hinchada y caliente, me duele la pantorrilla, 20 semanas", "una pierna hinchada, caliente o dolorida"),
+    ("My left calf is swollen, hot and sore, 12 days after the birth", "one leg swollen, hot or painful (possible thrombosis)"),
+    ("una pierna hinchada y caliente, me duele la pantorrilla, 20 semanas", "una pierna hinchada, caliente o dolorida (posible trombosis)"),
     ("I keep thinking about ending my life since the baby came", "thoughts of suicide or of harming the baby"),
     ("Desde que nació mi bebé lloro todo el día y no quiero vivir", "ideas de suicidio o de hacer daño al bebé"),
     ("my wife is having a seizure, 35 weeks pregnant", "a fit"),
@@ -363,4 +363,4 @@ def test_yellow_fluid_from_an_eye_is_no_jaundice() -> None:
 
 def test_a_sign_that_is_denied_is_not_named_by_the_wording() -> None:
     text = "Di a luz hace 3 semanas y me quema al orinar, no tengo fiebre, ni tiritona"
-    assert triage(text).signs == ("ardor al orinar",)
+    assert triage(text).signs == ("ardor al orinar (posible infección de orina)",)
