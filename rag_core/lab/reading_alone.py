@@ -9,20 +9,11 @@ from itertools import pairwise
 from ..data.documents import Document
 from ..language.analysis import sentences, tokens
 from ..urgency.advice import calls_for_help, points_back
-from ..urgency.signs import names_sign
+from ..urgency.reading import plain
+from ..urgency.signs import clause_words, named, names_sign
 from ..values.types import Passage
 
 _SECTIONS = re.compile(r"^#{1,6}[ \t]+.*$", re.MULTILINE)
-# Words for signs and conditions, besides those of the table
-_SIGN = re.compile(
-    r"(?<!\w)(?:pain\w*|ach(?:e|es|ing)|hurt\w*|bleed\w*|blood\w*|swell\w*|swollen|fever\w*|temperature|vomit\w*|itch\w*|rash\w*|jaundice\w*|"
-    r"yellow\w*|breath\w*|dizz\w*|confus\w*|weak\w*|numb\w*|discharge|pus|wound\w*|fluids?|waters?|movements?|headache\w*|vision|fits?|"
-    r"seizures?|thoughts?|sad\w*|self-harm\w*|reaction\w*|pale|blue|floppy|sleepy|drowsy|feed\w*|cry\w*|contractions?|tighten\w*|red|hot|"
-    r"dolor\w*|duel\w*|sangr\w*|hincha\w*|fiebre|temperatura|v[oó]mit\w*|pic(?:or|az[oó]n)\w*|comez[oó]n|erupci\w+|ictericia|amarill\w+|"
-    r"respir\w*|aire|mare\w*|confus\w*|debilidad|flujo|herida\w*|l[ií]quido|aguas|movimientos?|mueve\w*|visi[oó]n|convuls\w*|ideas|"
-    r"tristeza|reacci[oó]n\w*|p[aá]lid\w*|azul\w*|fl[aá]cid\w*|floj\w*|dormid\w*|mam\w*|llor\w*|contracci\w*|roj\w*|caliente\w*)(?!\w)",
-    re.IGNORECASE,
-)
 _ACTION_ONLY = {  # words of an instruction that say nothing of what it is for
     "en": "go come call ring phone get seek see contact take tell ask need needs must should local emergency number "
     "emergencies hospital maternity unit ward midwife doctor team clinic department ambulance service help care urgent "
@@ -33,13 +24,6 @@ _ACTION_ONLY = {  # words of an instruction that say nothing of what it is for
     "equipo centro salud servicio ambulancia ayuda atención inmediata inmediato inmediatamente enseguida ya demora "
     "esperar sin cita mismo día noche también siempre entonces de día o",
 }
-_CARE = re.compile(
-    r"(?<!\w)(?:call\w*|go|goes|ring|phone|contact\w*|seek\w*|see|seen|tell\w*|told|ask\w*|hospital\w*|midwi\w+|doctor\w*|team\w*|emergenc\w+|"
-    r"ambulance|help|urgent\w*|at once|same day|treat\w*|review\w*|assess\w*|check\w*|stop\w*|care|"
-    r"llam\w+|acud\w+|vay\w+|ir|va|avis\w+|consult\w+|ped\w+|pid\w+|busc\w+|hospital\w*|matrona\w*|partera\w*|m[eé]dic\w+|equipo\w*|"
-    r"emergencia\w*|urgen\w+|ambulancia\w*|ayuda|inmediat\w+|mismo d[ií]a|trat\w+|valor\w+|revis\w+|atenci[oó]n|suspend\w+)(?!\w)",
-    re.IGNORECASE,
-)
 _SIGNS_LISTED = re.compile(
     r"(?<!\w)(?:signs?|symptoms?|warning\w*|danger\w*|signos?|s[ií]ntomas?|señales|alarmas?|avisos?|peligro)(?!\w)",
     re.IGNORECASE,
@@ -89,19 +73,16 @@ def advice_problems(text: str, heading: str, language: str) -> Iterator[str]:
         ):
             yield f"an urgent instruction without its signs: {sentence}"
     listed = [line for line, item in zip(lines, items, strict=True) if item and names_sign(line)]
-    if len(listed) > 1 and any(map(_SIGNS_LISTED.search, [*leads, heading])) and not _CARE.search(text):
+    told = clause_words("advice")[language].search(plain(text))
+    if len(listed) > 1 and not told and any(map(_SIGNS_LISTED.search, [*leads, heading])):
         yield f"a list of signs without what to do: {listed[0].strip()}"
 
 
 def _lacks_signs(said: Sequence[str], place: int, heading: str, language: str) -> bool:
     """Whether neither this sentence nor one before it names a sign or a subject."""
-    before = any(map(_names_sign, said[:place]))
+    before = any(map(named, said[:place]))
     if before or points_back(said[place]):
         return not before
     generic = {*tokens(_ACTION_ONLY.get(language, ""), language)}
     own = [term for term in tokens(said[place], language) if term not in generic]
-    return not own and not _names_sign(heading)
-
-
-def _names_sign(text: str) -> bool:
-    return bool(_SIGN.search(text) or names_sign(text))
+    return not own and not named(heading)
