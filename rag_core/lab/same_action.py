@@ -47,8 +47,8 @@ def signs_advised(passage: Passage) -> list[tuple[Sign, Advice]]:
         (sign, advice)
         for advice in dict.fromkeys(advices(passage))
         if not clause_words("general")[language].search(advice.clause)
-        for sign in _named(advice, language)
-        if not sign.unless[language].search(advice.clause) and not sign.topic[language].search(title)
+        for sign in _named(advice)
+        if not sign.unless.search(advice.clause) and not sign.topic.search(title)
     ]
 
 
@@ -84,7 +84,7 @@ def advices(passage: Passage) -> Iterator[Advice]:
             yield from (advice for advice in own if advice.action >= 0)
             found = max(advice.action for advice in own)
             if found >= 0 and not item:
-                bare = found > 0 and not any(_named(advice, language) for advice in own)
+                bare = found > 0 and not any(_named(advice) for advice in own)
                 others = before if points_back(sentence) else last if bare else []
                 yield from (replace(advice, action=found) for advice in others if advice.action < found)
                 before = []
@@ -126,8 +126,8 @@ def _action(text: str, language: str) -> int:
     return max(found, default=-1)
 
 
-def _named(advice: Advice, language: str) -> list[Sign]:
-    return [sign for sign in signs() if language in sign.advised and _stated(sign.advised[language], advice)]
+def _named(advice: Advice) -> list[Sign]:
+    return [sign for sign in signs() if sign.advised and _stated(sign.advised, advice)]
 
 
 def _stated(find: Sequence[re.Pattern[str]], advice: Advice) -> bool:

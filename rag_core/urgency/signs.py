@@ -49,9 +49,9 @@ class Sign:
         denied: whether the sign is itself a denial ("does not move").
         flag: "self_harm", "violence" or empty.
         passages: how a passage names it.
-        advised: how a clause of our documents names it, by language.
-        unless: what excuses a clause, by language.
-        topic: what excuses a whole passage, in its title and headings, by language.
+        advised: how a clause of our documents names it; none: the check does not look for it.
+        unless: what excuses a clause.
+        topic: what excuses a whole passage, in its title and headings.
     """
 
     id: str
@@ -65,9 +65,9 @@ class Sign:
     denied: bool
     flag: str
     passages: re.Pattern[str]
-    advised: Mapping[str, Parts]
-    unless: Mapping[str, re.Pattern[str]]
-    topic: Mapping[str, re.Pattern[str]]
+    advised: Parts
+    unless: re.Pattern[str]
+    topic: re.Pattern[str]
 
     @property
     def needs_number(self) -> bool:
@@ -153,14 +153,14 @@ def _sign(row: Mapping[str, Any], places: Mapping[str, int]) -> Sign:
         row.get("denied", False),
         row.get("flag", ""),
         _pattern(row.get("passages", _NOTHING)),
-        {language: _parts(text) for language, text in row.get("advised", {}).items()},
-        _by_language(row.get("unless", {})),
-        _by_language(row.get("topic", {})),
+        _parts(row["advised"]) if "advised" in row else (),
+        _pattern(row.get("unless", _NOTHING)),
+        _pattern(row.get("topic", _NOTHING)),
     )
 
 
 def _by_language(row: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
-    return {language: _pattern(row.get(language, _NOTHING)) for language in LANGUAGES}
+    return {language: _pattern(row[language]) for language in LANGUAGES}
 
 
 def _parts(text: str) -> Parts:
