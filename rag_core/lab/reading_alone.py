@@ -73,7 +73,7 @@ def advice_problems(text: str, heading: str, language: str) -> Iterator[str]:
         ):
             yield f"an urgent instruction without its signs: {sentence}"
     listed = [line for line, item in zip(lines, items, strict=True) if item and names_sign(line)]
-    told = clause_words("advice")[language].search(plain(text))
+    told = clause_words("advice").search(plain(text))
     if len(listed) > 1 and not told and any(map(_SIGNS_LISTED.search, [*leads, heading])):
         yield f"a list of signs without what to do: {listed[0].strip()}"
 

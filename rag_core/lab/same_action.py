@@ -42,11 +42,11 @@ class Advice:
 
 def signs_advised(passage: Passage) -> list[tuple[Sign, Advice]]:
     """The signs for which a passage gives an action, neither denied nor excused."""
-    title, language = plain(passage.full_title), passage.language
+    title = plain(passage.full_title)
     return [
         (sign, advice)
         for advice in dict.fromkeys(advices(passage))
-        if not clause_words("general")[language].search(advice.clause)
+        if not clause_words("general").search(advice.clause)
         for sign in _named(advice)
         if not sign.unless.search(advice.clause) and not sign.topic.search(title)
     ]
@@ -103,7 +103,7 @@ def _under(lead: Advice, advice: Advice) -> Advice:
 
 def _clauses(sentence: str, language: str) -> list[Advice]:
     """A sentence cut so that each clause has one action: that after its signs, or that before them in an order."""
-    if not clause_words("advice")[language].search(sentence):
+    if not clause_words("advice").search(sentence):
         return [Advice(sentence, -1)]
     parts = _BETWEEN.split(_REASON.sub("", sentence))
     acts = [_action(part, language) for part in parts[::2]]

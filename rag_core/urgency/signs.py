@@ -25,7 +25,7 @@ class Step:
     """How urgently a document tells its reader to get help.
 
     Args:
-        words: what finds it in a clause, by language.
+        words: what finds it in a clause, by language: "hospital" alone is enough in English, and not in Spanish.
         open: whether another clause of the same passage may ask for more.
     """
 
@@ -112,7 +112,7 @@ def signs_of(triage: Triage) -> tuple[Sign, ...]:
 
 @functools.cache
 def signs() -> tuple[Sign, ...]:
-    """All signs, the most urgent first."""
+    """All signs; of those of questions, the most urgent first."""
     places = {row["id"]: place for place, row in enumerate(_table()["documents"]["step"])}
     return tuple(_sign(row, places) for row in _table()["sign"])
 
@@ -121,15 +121,20 @@ def signs() -> tuple[Sign, ...]:
 def steps() -> tuple[Step, ...]:
     """What documents tell their reader to do, from the least urgent to the most."""
     return tuple(
-        Step(row["en"], row["level"], _by_language(row["words"]), row.get("open", False))
+        Step(
+            row["en"],
+            row["level"],
+            {language: _pattern(row["words"][language]) for language in LANGUAGES},
+            row.get("open", False),
+        )
         for row in _table()["documents"]["step"]
     )
 
 
 @functools.cache
-def clause_words(kind: Literal["advice", "general"]) -> Mapping[str, re.Pattern[str]]:
-    """What finds a clause of a document, by language: one that tells a reader to do something, or one that excuses every sign."""
-    return _by_language(_table()["documents"][kind])
+def clause_words(kind: Literal["advice", "general"]) -> re.Pattern[str]:
+    """What finds a clause of a document that tells a reader to do something, or one that excuses every sign."""
+    return _pattern(_table()["documents"][kind])
 
 
 @functools.cache
@@ -157,10 +162,6 @@ def _sign(row: Mapping[str, Any], places: Mapping[str, int]) -> Sign:
         _pattern(row.get("unless", _NOTHING)),
         _pattern(row.get("topic", _NOTHING)),
     )
-
-
-def _by_language(row: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
-    return {language: _pattern(row[language]) for language in LANGUAGES}
 
 
 def _parts(text: str) -> Parts:
