@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from ..language.advice import points_back
 from ..language.analysis import sentence_spans
-from ..language.urgency import calls_for_help, signs_in
+from ..urgency.advice import calls_for_help, points_back
+from ..urgency.signs import names_sign
 
 LONGEST = 2_000  # characters of a part; a tokenizer may count a word of any length as one word piece
 SHORTEST = 20  # characters; shorter pieces are not cut, however many word pieces they have
@@ -132,9 +132,9 @@ def _glued(units: Sequence[Unit]) -> list[Unit]:
         if before and (unit.item or before.item):
             glued[place] = replace(glued[place], glued=True)
         back = points_back(unit.text)
-        if unit.item or not (back or (calls_for_help(unit.text) and not signs_in(unit.text))):
+        if unit.item or not (back or (calls_for_help(unit.text) and not names_sign(unit.text))):
             continue
-        if not back and after and signs_in(after.text) and not (before and signs_in(before.text)):
+        if not back and after and names_sign(after.text) and not (before and names_sign(before.text)):
             glued[place + 1] = replace(glued[place + 1], glued=True)
         elif before:
             glued[place] = replace(glued[place], glued=True)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ..data.action_table import read_actions
 from ..data.benchmark import GRADES, KINDS, SPLITS, URGENCY, Question, read_qrels, read_questions
 from ..data.collection import check_collection
 from ..data.documents import Document, read_collection
@@ -31,6 +30,7 @@ from ..language.analysis import LANGUAGES
 from ..language.spanish import list_problems, read_entries, redundant
 from ..offline.memory import compared_texts
 from ..runtime.services import Embedder
+from ..urgency.signs import steps
 from ..values.errors import DataError, StorageError
 from ..values.message import Message
 from ..values.notice import NOTICE
@@ -49,7 +49,7 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
     """Count the collection and list what is wrong with it.
 
     Args:
-        data: the folder with corpus, table of actions, questions, thesaurus, word list and vectors.
+        data: the folder with corpus, questions, thesaurus, word list and vectors.
 
     Returns:
         Counts, and one line per problem.
@@ -61,12 +61,11 @@ def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str,
     passages = {passage_key(passage.id): passage for passage in plain}
     for document, own in groupby(passages.values(), lambda passage: passage.doc_id):
         problems += passage_problems(by_id[document], own)
-    table = read_actions(data / "actions.toml")
     compared: Counter[str] = Counter()
     for passage in passages.values():
-        advised = signs_advised(passage, table)
-        compared.update(table.actions[advice.action].name for _, advice in advised)
-        problems += action_problems(passage, advised, table)
+        advised = signs_advised(passage)
+        compared.update(steps()[advice.action].name for _, advice in advised)
+        problems += action_problems(passage, advised)
     counts: dict[str, Any] = {
         "documents": Counter(document.language for document in documents),
         "old": Counter(document.language for document in documents if is_old(document.sources)),

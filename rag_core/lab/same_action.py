@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..data.action_table import ActionTable, Sign
-from ..language.advice import points_back
 from ..language.analysis import sentences
+from ..urgency.advice import points_back
 from ..urgency.reading import plain
+from ..urgency.signs import Sign, clause_words, signs, steps
 from ..values.types import Passage
 
 _ITEM = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
@@ -40,37 +40,35 @@ class Advice:
     about: str = ""
 
 
-def signs_advised(passage: Passage, table: ActionTable) -> list[tuple[Sign, Advice]]:
+def signs_advised(passage: Passage) -> list[tuple[Sign, Advice]]:
     """The signs for which a passage gives an action, neither denied nor excused."""
-    title, language = plain(passage.full_title), passage.language
+    title = plain(passage.full_title)
     return [
         (sign, advice)
-        for advice in dict.fromkeys(advices(passage, table))
-        if not table.general[language].search(advice.clause)
-        for sign in _named(advice, language, table)
-        if not sign.unless[language].search(advice.clause) and not sign.topic[language].search(title)
+        for advice in dict.fromkeys(advices(passage))
+        if not clause_words("general").search(advice.clause)
+        for sign in _named(advice)
+        if not sign.unless.search(advice.clause) and not sign.topic.search(title)
     ]
 
 
-def action_problems(
-    passage: Passage, advised: Iterable[tuple[Sign, Advice]], table: ActionTable
-) -> Iterator[str]:
+def action_problems(passage: Passage, advised: Iterable[tuple[Sign, Advice]]) -> Iterator[str]:
     """The signs for which a passage gives a laxer action than the table, one line each, with the clause."""
     strictest: dict[Sign, int] = {}
     for sign, advice in (advised := list(advised)):
         strictest[sign] = max(advice.action, strictest.get(sign, -1))
     for sign, advice in advised:
-        given = strictest[sign] if table.actions[advice.action].open else advice.action
+        given = strictest[sign] if steps()[advice.action].open else advice.action
         if given < sign.least:
-            found, wanted = table.actions[given].name, table.actions[sign.least].name
+            found, wanted = steps()[given].name, steps()[sign.least].name
             where = f"{passage.doc_id}: {passage.heading or passage.title}"
-            yield f"{where}: {sign.name}: {found}, not {wanted}: {advice.clause}"
+            yield f"{where}: {sign.names['en']}: {found}, not {wanted}: {advice.clause}"
 
 
-def advices(passage: Passage, table: ActionTable) -> Iterator[Advice]:
+def advices(passage: Passage) -> Iterator[Advice]:
     """The clauses of a passage that come with an action, once more with a stricter one that follows."""
     language = passage.language
-    heading = _action(plain(passage.heading), language, table) or -1  # one that says no time is a mere title
+    heading = _action(plain(passage.heading), language) or -1  # one that says no time is a mere title
     lead = Advice("", heading)
     before: list[Advice] = []  # since the last action: what "any of these" may be about
     last: list[
@@ -80,13 +78,13 @@ def advices(passage: Passage, table: ActionTable) -> Iterator[Advice]:
     for line in filter(str.strip, passage.text.splitlines()):
         item = _ITEM.match(line) is not None
         for sentence in sentences(line, language):
-            own = _clauses(plain(sentence), language, table)
+            own = _clauses(plain(sentence), language)
             if item:
                 own = [_under(lead, advice) for advice in own]
             yield from (advice for advice in own if advice.action >= 0)
             found = max(advice.action for advice in own)
             if found >= 0 and not item:
-                bare = found > 0 and not any(_named(advice, language, table) for advice in own)
+                bare = found > 0 and not any(_named(advice) for advice in own)
                 others = before if points_back(sentence) else last if bare else []
                 yield from (replace(advice, action=found) for advice in others if advice.action < found)
                 before = []
@@ -103,13 +101,13 @@ def _under(lead: Advice, advice: Advice) -> Advice:
     return Advice(advice.clause, action, f"{lead.clause} {advice.about}")
 
 
-def _clauses(sentence: str, language: str, table: ActionTable) -> list[Advice]:
+def _clauses(sentence: str, language: str) -> list[Advice]:
     """A sentence cut so that each clause has one action: that after its signs, or that before them in an order."""
-    if not table.advice[language].search(sentence):
+    if not clause_words("advice").search(sentence):
         return [Advice(sentence, -1)]
     parts = _BETWEEN.split(_REASON.sub("", sentence))
-    acts = [_action(part, language, table) for part in parts[::2]]
-    starts = [action.words[language].search(parts[0]) for action in table.actions]
+    acts = [_action(part, language) for part in parts[::2]]
+    starts = [action.words[language].search(parts[0]) for action in steps()]
     order = any(match and match.start() < len(parts[0]) / 3 for match in starts)
     clauses = [Advice(parts[0], acts[0])]
     for place, act in enumerate(acts[1:], 1):
@@ -122,14 +120,14 @@ def _clauses(sentence: str, language: str, table: ActionTable) -> list[Advice]:
     return clauses
 
 
-def _action(text: str, language: str, table: ActionTable) -> int:
+def _action(text: str, language: str) -> int:
     """Place of the most urgent action that a text names, -1 if it names none."""
-    found = [place for place, action in enumerate(table.actions) if action.words[language].search(text)]
+    found = [place for place, action in enumerate(steps()) if action.words[language].search(text)]
     return max(found, default=-1)
 
 
-def _named(advice: Advice, language: str, table: ActionTable) -> list[Sign]:
-    return [sign for sign in table.signs if _stated(sign.find[language], advice)]
+def _named(advice: Advice) -> list[Sign]:
+    return [sign for sign in signs() if sign.advised and _stated(sign.advised, advice)]
 
 
 def _stated(find: Sequence[re.Pattern[str]], advice: Advice) -> bool:

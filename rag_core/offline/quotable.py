@@ -7,10 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..language.advice import points_back
 from ..language.analysis import language_of, sentences
-from ..language.urgency import forbids_help
 from ..prompts.prompt import Sources
+from ..urgency.advice import forbids_help, points_back
 from ..values.markers import without_markers
 from ..values.orders import gives_orders
 from ..values.types import Passage

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..language.advice import points_back
-from ..language.urgency import is_lesser
+from ..urgency.advice import is_lesser, points_back
 from ..urgency.frames import words
 from ..urgency.leading import calls_emergency, calls_for, is_conditional, urges_today
 from ..urgency.reading import plain

@@ -1,1 +1,1 @@
-"""How urgent a question is, by rules and by its wording: no network, and no model to load."""
+"""How urgent a question is, by rules and by its wording, and what passages say of urgent signs: no network or model to load."""

@@ -1,4 +1,4 @@
-"""The table of urgent signs, signs.toml."""
+"""The table of urgent signs, signs.toml: what triage, answers and the check of our documents know of them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,34 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
-from ..language.urgency import signs_in
+from ..language.analysis import LANGUAGES
 from ..values.triage import Level, Triage
 from .reading import plain
 
-_NAME = re.compile(r"\{([a-z]+)\}")
+_NAME = re.compile(r"\{([a-z-]+)\}")
+_NOTHING = "(?!)"
+
+Parts = tuple[re.Pattern[str], ...]  # must all occur
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """How urgently a document tells its reader to get help.
+
+    Args:
+        words: what finds it in a clause, by language: "hospital" alone is enough in English, and not in Spanish.
+        open: whether another clause of the same passage may ask for more.
+    """
+
+    name: str
+    level: Level
+    words: Mapping[str, re.Pattern[str]]
+    open: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Sign:
     """One urgent sign.
 
@@ -25,12 +43,15 @@ class Sign:
         names: what it is called, by language.
         actions: what to do, by language.
         others: the same when somebody else is ill than the one who asks.
-        readings: ways to express it, each a sequence of patterns that must all occur near one another.
+        least: the least that a document must tell its reader to do, a place in `steps`.
+        readings: ways to express it in a question, the parts of each near one another.
         slight: its level when it is called slight.
         denied: whether the sign is itself a denial ("does not move").
         flag: "self_harm", "violence" or empty.
-        families: the families of `language.urgency` by which a passage names it.
-        passages: other words by which a passage names it.
+        passages: how a passage names it.
+        advised: how a clause of our documents names it; none: the check does not look for it.
+        unless: what excuses a clause.
+        topic: what excuses a whole passage, in its title and headings.
     """
 
     id: str
@@ -38,12 +59,15 @@ class Sign:
     names: Mapping[str, str]
     actions: Mapping[str, str]
     others: Mapping[str, str]
-    readings: tuple[tuple[re.Pattern[str], ...], ...]
+    least: int
+    readings: tuple[Parts, ...]
     slight: Level
     denied: bool
     flag: str
-    families: frozenset[str] = frozenset()
-    passages: re.Pattern[str] | None = None
+    passages: re.Pattern[str]
+    advised: Parts
+    unless: re.Pattern[str]
+    topic: re.Pattern[str]
 
     @property
     def needs_number(self) -> bool:
@@ -68,12 +92,14 @@ def actions(key: str) -> Mapping[str, str]:
 @functools.lru_cache(maxsize=65536)
 def named(text: str) -> frozenset[str]:
     """The ids of the signs that a passage's text names."""
-    families, simple = signs_in(text), plain(text)
-    return frozenset(
-        sign.id
-        for sign in signs()
-        if sign.families & families or (sign.passages is not None and sign.passages.search(simple))
-    )
+    simple = plain(text)
+    return frozenset(sign.id for sign in signs() if sign.passages.search(simple))
+
+
+def names_sign(text: str) -> bool:
+    """Whether a passage's text names a sign in the surest words, whatever it says of it."""
+    simple = plain(text)
+    return any(pattern.search(simple) for pattern in _families())
 
 
 def signs_of(triage: Triage) -> tuple[Sign, ...]:
@@ -86,28 +112,66 @@ def signs_of(triage: Triage) -> tuple[Sign, ...]:
 
 @functools.cache
 def signs() -> tuple[Sign, ...]:
-    """All signs, the most urgent first."""
-    table = _table()
-    words: Mapping[str, str] = table["words"]
-    actions: Mapping[str, Mapping[str, str]] = table["actions"]
-    return tuple(_sign(row, words, actions) for row in table["sign"])
+    """All signs; of those of questions, the most urgent first."""
+    places = {row["id"]: place for place, row in enumerate(_table()["documents"]["step"])}
+    return tuple(_sign(row, places) for row in _table()["sign"])
 
 
-def _sign(row: Mapping[str, Any], words: Mapping[str, str], actions: Mapping[str, Mapping[str, str]]) -> Sign:
-    return Sign(
-        row["id"],
-        row["level"],
-        {"en": row["en"], "es": row["es"]},
-        actions[row["action"]],
-        actions[row.get("other", row["action"])],
-        tuple(tuple(_pattern(part, words) for part in reading.split(" & ")) for reading in row["readings"]),
-        row.get("slight", row["level"]),
-        row.get("denied", False),
-        row.get("flag", ""),
-        frozenset(row.get("families", ())),
-        _pattern(row["passages"], words) if "passages" in row else None,
+@functools.cache
+def steps() -> tuple[Step, ...]:
+    """What documents tell their reader to do, from the least urgent to the most."""
+    return tuple(
+        Step(
+            row["en"],
+            row["level"],
+            {language: _pattern(row["words"][language]) for language in LANGUAGES},
+            row.get("open", False),
+        )
+        for row in _table()["documents"]["step"]
     )
 
 
-def _pattern(part: str, words: Mapping[str, str]) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{_NAME.sub(lambda name: f'(?:{words[name[1]]})', part)})(?!\w)")
+@functools.cache
+def clause_words(kind: Literal["advice", "general"]) -> re.Pattern[str]:
+    """What finds a clause of a document that tells a reader to do something, or one that excuses every sign."""
+    return _pattern(_table()["documents"][kind])
+
+
+@functools.cache
+def _families() -> tuple[re.Pattern[str], ...]:
+    return tuple(map(_pattern, _table()["families"].values()))
+
+
+def _sign(row: Mapping[str, Any], places: Mapping[str, int]) -> Sign:
+    led = actions(row["action"])
+    least = places[led["least"]]
+    level = steps()[least].level
+    return Sign(
+        row["id"],
+        level,
+        {language: row[language] for language in LANGUAGES},
+        led,
+        _table()["actions"].get(f"{row['action']}_other", led),
+        least,
+        tuple(map(_parts, row.get("readings", ()))),
+        row.get("slight", level),
+        row.get("denied", False),
+        row.get("flag", ""),
+        _pattern(row.get("passages", _NOTHING)),
+        _parts(row["advised"]) if "advised" in row else (),
+        _pattern(row.get("unless", _NOTHING)),
+        _pattern(row.get("topic", _NOTHING)),
+    )
+
+
+def _parts(text: str) -> Parts:
+    return tuple(map(_pattern, text.split(" & ")))
+
+
+def _pattern(part: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{_NAME.sub(_words, part)})(?!\w)")
+
+
+def _words(name: re.Match[str]) -> str:
+    (words,) = (_table()[kind][name[1]] for kind in ("words", "families") if name[1] in _table()[kind])
+    return f"(?:{words})"

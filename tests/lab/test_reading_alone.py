@@ -6,8 +6,7 @@ import pytest
 
 from rag_core.data.documents import Document
 from rag_core.indexing.cutting import cut
-from rag_core.lab.reading_alone import passage_problems
-from rag_core.language.advice import advice_problems
+from rag_core.lab.reading_alone import advice_problems, passage_problems
 from rag_core.values.types import Passage
 
 # The kinds of passages that cutting by size made: section, where it was cut, and what a reader then misses.

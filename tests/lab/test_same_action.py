@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from helpers.looping import for_each
 
-from rag_core.data.action_table import ActionTable, Sign, read_actions
 from rag_core.data.documents import Document, read_collection
 from rag_core.lab.same_action import Advice, action_problems, signs_advised
 from rag_core.language.analysis import LANGUAGES
-from rag_core.values.errors import DataError
+from rag_core.urgency.signs import Sign, signs
 from rag_core.values.types import Passage
 
 DATA = Path(__file__).parents[2] / "data"
@@ -28,22 +27,22 @@ LAX = [
     ("en", "a fit", "After a fit, {}.", "tell the doctor the same day", TODAY, CALL),
     ("en", "heavy bleeding", "Bleeding that soaks a pad in an hour needs {}.", "the maternity unit at once", UNIT, CALL),
     ("en", "thoughts of suicide or of harming the baby", "Thoughts of suicide need {}.", "help the same day", TODAY, CALL),
-    ("en", "bleeding", "After 12 weeks, any bleeding needs {}.", "a call the same day", TODAY, UNIT),
-    ("en", "movements fewer, weaker or stopped", "A baby who moves less needs {}.", "a check within days", "an appointment", UNIT),
-    ("en", "severe headache", "A severe headache needs {}.", "a doctor the same day", TODAY, UNIT),
-    ("en", "blood pressure of 160/110 or more", "A reading of 160/110 or more needs {}.", "the doctor", NO_TIME, UNIT),
-    ("en", "leg swollen, hot or painful on one side", "One swollen, painful leg needs {}.", "care the same day", TODAY, UNIT),
+    ("en", "bleeding in pregnancy or after birth", "After 12 weeks, any bleeding needs {}.", "a call the same day", TODAY, UNIT),
+    ("en", "baby moving less", "A baby who moves less needs {}.", "a check within days", "an appointment", UNIT),
+    ("en", "severe headache or changed vision", "A severe headache needs {}.", "a doctor the same day", TODAY, UNIT),
+    ("en", "very high blood pressure", "A reading of 160/110 or more needs {}.", "the doctor", NO_TIME, UNIT),
+    ("en", "one leg swollen, hot or painful", "One swollen, painful leg needs {}.", "care the same day", TODAY, UNIT),
     ("en", "wound infection with fever or feeling unwell", "A red wound with fever needs {}.", "care the same day", TODAY, UNIT),
-    ("en", "wound red, hot, open or with pus", "A red or open wound needs {}.", "a visit within days", "an appointment", TODAY),
-    ("en", "itching of palms or soles", "Itching of the palms needs {}.", "the next visit", "an appointment", TODAY),
+    ("en", "wound red, open or with pus", "A red or open wound needs {}.", "a visit within days", "an appointment", TODAY),
+    ("en", "itching of palms and soles", "Itching of the palms needs {}.", "the next visit", "an appointment", TODAY),
     ("es", "trouble breathing", "La falta de aire exige {}.", "ir de inmediato al hospital", UNIT, CALL),
-    ("es", "collapse or fainting that does not pass", "Ante un desmayo, {}.", "consulte el mismo día", TODAY, CALL),
+    ("es", "collapse or fainting", "Ante un desmayo, {}.", "consulte el mismo día", TODAY, CALL),
     ("es", "strangling", "Si la han estrangulado, {}.", "acuda de inmediato al hospital", UNIT, CALL),
     ("es", "severe allergic reaction", "Una alergia grave exige {}.", "acudir de inmediato a urgencias", UNIT, CALL),
     ("es", "fever of 38 °C or more", "La fiebre de 38 °C o más {}.", "se consulta el mismo día", TODAY, UNIT),
-    ("es", "waters breaking early, or green or bloody", "Si sale líquido verde, {}.", "llame a la matrona", NO_TIME, UNIT),
+    ("es", "waters breaking early, green or bloody", "Si sale líquido verde, {}.", "llame a la matrona", NO_TIME, UNIT),
     ("es", "jaundice in the first 24 hours", "La ictericia en las primeras 24 horas {}.", "se consulta el mismo día", TODAY, UNIT),
-    ("es", "fluids not kept down for 24 hours", "Si no retiene líquidos, {}.", "pida una cita", "an appointment", TODAY),
+    ("es", "vomiting without keeping fluids down", "Si no retiene líquidos, {}.", "pida una cita", "an appointment", TODAY),
     ("es", "foul discharge after birth", "El flujo maloliente {}.", "se consulta en la próxima visita", "an appointment", TODAY),
 ]  # fmt: skip
 ENOUGH = {
@@ -57,18 +56,13 @@ ENOUGH = {
 
 
 @pytest.fixture(scope="module")
-def table() -> ActionTable:
-    return read_actions(DATA / "actions.toml")
-
-
-@pytest.fixture(scope="module")
 def shipped() -> list[Passage]:
     return [part for document in read_collection(DATA / "corpus") for part in sections(document)]
 
 
 @pytest.fixture(scope="module")
-def advised(shipped: list[Passage], table: ActionTable) -> list[tuple[Passage, list[tuple[Sign, Advice]]]]:
-    return [(passage, signs_advised(passage, table)) for passage in shipped]
+def advised(shipped: list[Passage]) -> list[tuple[Passage, list[tuple[Sign, Advice]]]]:
+    return [(passage, signs_advised(passage)) for passage in shipped]
 
 
 def sections(document: Document) -> list[Passage]:
@@ -79,23 +73,21 @@ def sections(document: Document) -> list[Passage]:
     ]
 
 
-def problems(text: str, language: str, table: ActionTable, heading: str = "Guide") -> list[str]:
+def problems(text: str, language: str, heading: str = "Guide") -> list[str]:
     passage = Passage("p", "d", "Title", text, heading, language)
-    return list(action_problems(passage, signs_advised(passage, table), table))
+    return list(action_problems(passage, signs_advised(passage)))
 
 
 @for_each(("language", "sign", "sentence", "lax", "found", "wanted"), LAX)
 def test_a_laxer_action_is_found_and_the_right_or_a_stricter_one_is_not(
-    table: ActionTable, language: str, sign: str, sentence: str, lax: str, found: str, wanted: str
+    language: str, sign: str, sentence: str, lax: str, found: str, wanted: str
 ) -> None:
     (line, *_) = [
-        line
-        for line in problems(sentence.format(lax), language, table)
-        if line.startswith(f"d: Guide: {sign}: ")
+        line for line in problems(sentence.format(lax), language) if line.startswith(f"d: Guide: {sign}: ")
     ]
     assert line.startswith(f"d: Guide: {sign}: {found}, not {wanted}: ")
     for enough in {wanted, CALL}:
-        assert problems(sentence.format(ENOUGH[language, enough]), language, table) == []
+        assert problems(sentence.format(ENOUGH[language, enough]), language) == []
 
 
 @pytest.mark.parametrize(
@@ -110,29 +102,29 @@ def test_a_laxer_action_is_found_and_the_right_or_a_stricter_one_is_not(
     ],
 )  # fmt: skip
 def test_a_list_and_signs_before_take_the_action_of_the_sentence_about_them(
-    table: ActionTable, language: str, text: str, found: list[str]
+    language: str, text: str, found: list[str]
 ) -> None:
     today = {"en": "the clinic the same day", "es": "la consulta el mismo día"}[language]
     number = {"en": "the emergency number at once", "es": "el número de emergencias"}[language]
-    lines = problems(text.format(today), language, table)
+    lines = problems(text.format(today), language)
     assert sorted({line.split(": ")[2] for line in lines}) == sorted(found)
-    assert problems(text.format(number), language, table) == []
+    assert problems(text.format(number), language) == []
 
 
-def test_a_list_takes_the_action_of_its_heading_and_an_item_its_own(table: ActionTable) -> None:
+def test_a_list_takes_the_action_of_its_heading_and_an_item_its_own() -> None:
     items = "Signs to know.\n\n- Chest pain.\n- One swollen, painful leg needs hospital at once."
-    (line,) = problems(items, "en", table, "Call the clinic the same day")
+    (line,) = problems(items, "en", "Call the clinic the same day")
     assert line.startswith("d: Call the clinic the same day: chest pain: the same day, not ")
-    assert problems(items, "en", table, "Call the emergency number at once") == []
+    assert problems(items, "en", "Call the emergency number at once") == []
 
 
-def test_each_clause_of_a_sentence_has_its_own_action(table: ActionTable) -> None:
+def test_each_clause_of_a_sentence_has_its_own_action() -> None:
     good = (
         "A red wound needs care the same day, and with fever hospital at once; chest pain needs an ambulance."
     )
     bad = "A red wound needs hospital at once; with fever, care the same day; chest pain needs a doctor the same day."
-    assert problems(good, "en", table) == []
-    assert {line.split(": ")[2] for line in problems(bad, "en", table)} == {
+    assert problems(good, "en") == []
+    assert {line.split(": ")[2] for line in problems(bad, "en")} == {
         "fever of 38 °C or more",
         "wound infection with fever or feeling unwell",
         "chest pain",
@@ -153,15 +145,11 @@ def test_each_clause_of_a_sentence_has_its_own_action(table: ActionTable) -> Non
         ("es", "Un sangrado leve antes de las 12 semanas se consulta el mismo día; con dolor, de inmediato."),
     ],
 )  # fmt: skip
-def test_what_is_slight_denied_general_or_said_in_two_parts_is_no_problem(
-    table: ActionTable, language: str, text: str
-) -> None:
-    assert problems(text, language, table) == []
+def test_what_is_slight_denied_general_or_said_in_two_parts_is_no_problem(language: str, text: str) -> None:
+    assert problems(text, language) == []
 
 
-def test_our_emergency_list_made_laxer_is_named_item_by_item(
-    table: ActionTable, shipped: list[Passage]
-) -> None:
+def test_our_emergency_list_made_laxer_is_named_item_by_item(shipped: list[Passage]) -> None:
     (listed,) = [
         passage
         for passage in shipped
@@ -170,43 +158,27 @@ def test_our_emergency_list_made_laxer_is_named_item_by_item(
     ]
     laxer = re.sub("an ambulance|local emergency number at once", "doctor the same day", listed.text)
     items = [line[2:].casefold() for line in laxer.splitlines() if line.startswith("- ")]
-    found = {line.split(": ")[-1] for line in problems(laxer, "en", table)}
+    found = {line.split(": ")[-1] for line in problems(laxer, "en")}
     assert len(found) >= len(items) - 1  # weakness on one side is no row
-    assert problems(listed.text, "en", table, listed.heading) == []
+    assert problems(listed.text, "en", listed.heading) == []
 
 
 def test_every_row_finds_advice_in_our_documents(
-    table: ActionTable, advised: list[tuple[Passage, list[tuple[Sign, Advice]]]]
+    advised: list[tuple[Passage, list[tuple[Sign, Advice]]]],
 ) -> None:
     met = {(sign, passage.language) for passage, found in advised for sign, _ in found}
     missing = [
-        (sign.name, language) for sign in table.signs for language in LANGUAGES if (sign, language) not in met
+        (sign.id, language)
+        for sign in signs()
+        if sign.advised
+        for language in LANGUAGES
+        if (sign, language) not in met
     ]
     assert missing == [("strangling", "es")]  # no Spanish document advises on it yet
 
 
 def test_no_passage_gives_a_laxer_action_than_the_table(
-    table: ActionTable, advised: list[tuple[Passage, list[tuple[Sign, Advice]]]]
+    advised: list[tuple[Passage, list[tuple[Sign, Advice]]]],
 ) -> None:
     for passage, found in advised:
-        assert list(action_problems(passage, found, table)) == []
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ('least = "emergency"', 'least = "soon"'),
-        ("find.en = 'chest pain", "find.en = '(chest pain"),
-        ("[advice]", "[[advice"),
-        ("find.es = 'dolor (?:de", "find.fr = 'dolor (?:de"),
-    ],
-)
-def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path, old: str, new: str) -> None:
-    path = tmp_path / "actions.toml"
-    with pytest.raises(DataError, match="cannot be read"):
-        read_actions(path)
-    text = (DATA / "actions.toml").read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(DataError, match="cannot be read"):
-        read_actions(path)
+        assert list(action_problems(passage, found)) == []

@@ -162,7 +162,9 @@ def test_every_sign_has_a_name_and_an_action_in_both_languages() -> None:
         assert sign.actions["en"]
         assert sign.actions["es"]
         assert sign.level in LEVELS
-    assert len({sign.id for sign in signs()}) == len(signs())
+        assert sign.readings or sign.advised
+    for named in (lambda sign: sign.id, lambda sign: sign.names["en"], lambda sign: sign.names["es"]):
+        assert len(set(map(named, signs()))) == len(signs())
 
 
 @settings(deadline=None)

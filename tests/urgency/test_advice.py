@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from rag_core.language.urgency import calls_for_help, is_lesser, signs_in
+from rag_core.urgency.advice import calls_for_help, is_lesser
+from rag_core.urgency.signs import named, names_sign
 
 
-def test_a_passage_names_signs_in_either_language():
-    assert signs_in("Green fluid or bleeding means going in at once.") == {"waters", "bleeding"}
-    assert signs_in("El líquido verde o el sangrado exigen acudir ya.") == {"waters", "bleeding"}
+@pytest.mark.parametrize(
+    "text",
+    ["Green fluid or bleeding means going in at once.", "El líquido verde o el sangrado exigen acudir ya."],
+)
+def test_a_passage_names_signs_in_either_language(text):
+    assert {"waters", "bleeding"} <= named(text)
+    assert names_sign(text)
+    assert not names_sign("Call the clinic at once. Llame ya a la consulta.")
 
 
 @pytest.mark.parametrize(
