@@ -132,6 +132,7 @@ if TYPE_CHECKING:
     from .prompts.prompt import Template
     from .prompts.templates import MAX_TEMPLATES, custom_template
     from .prompts.templates import READY as READY_TEMPLATES
+    from .runtime.spending import Payer, Spending, Visitor, paying
     from .seed_api import (
         format_docs,
         mmr_select,
@@ -230,6 +231,7 @@ __all__ = [
     "Part",
     "Passage",
     "PassageSearch",
+    "Payer",
     "Place",
     "PlacedPassage",
     "PlacedQuery",
@@ -258,6 +260,7 @@ __all__ = [
     "SharedPassage",
     "Source",
     "Span",
+    "Spending",
     "StageError",
     "StageFinished",
     "StageStarted",
@@ -278,6 +281,7 @@ __all__ = [
     "Upload",
     "UrgentNotice",
     "VectorMap",
+    "Visitor",
     "Vote",
     "Weights",
     "WhyNot",
@@ -325,6 +329,7 @@ __all__ = [
     "outline",
     "parts_of",
     "passages_by_document",
+    "paying",
     "perhaps_you_meant",
     "position_of",
     "process_hybrid_rrf_query",
@@ -402,6 +407,7 @@ _NAMES = {  # module: its names
     "urgency.helplines": "Helplines countries helplines",
     "urgency.triage": "triage triage_for",
     "urgency.words": "UrgentNotice urgent_notice",
+    "runtime.spending": "Payer Spending Visitor paying",
     "values.answers": "Answer Citation bold_as_html",
     "values.errors": "RagError StageError",
     "values.exchanges": "Exchange",

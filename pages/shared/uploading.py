@@ -8,7 +8,7 @@ import rag_core
 from pages.shared import corpora, foreign
 from pages.shared.engine import engine
 from pages.shared.i18n import problem, t
-from pages.shared.measuring import jobs, under_way
+from pages.shared.measuring import jobs, own, under_way
 from rag_core import evaluation as ev
 
 TYPES = "md, txt, html, pdf, docx, xlsx, csv, json, jsonl"
@@ -72,9 +72,9 @@ def _start(
         return
     uploads = [rag_core.Upload(one.name, one.getvalue()) for one in files]
     try:
-        ev.start_adding(
+        own(ev.start_adding(
             jobs(), lambda: engine().wait().engines, settings, uploads, name.strip(), enrich=enrich, subject=subject.strip()
-        )  # fmt: skip
+        ))  # fmt: skip
     except rag_core.RagError as error:
         st.error(foreign.label(problem(error)))
         return
