@@ -9,7 +9,7 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign
 from pages.shared.i18n import problem, said, t
-from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, own, under_way
+from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
 from rag_core import evaluation as ev
 
 DEFAULT = ("bm25", "simple_semantic", "hybrid_rrf")
@@ -79,7 +79,7 @@ def _start(
 ) -> None:
     before = jobs().all("run")
     try:
-        job = own(
+        job = started_here(
             ev.start_run(
                 jobs(),
                 lambda consent: lab_for(data, consent),

@@ -125,7 +125,7 @@ def _job(job: ev.Job) -> None:
             _ended(job, status, title, key)
 
 
-def own(job: ev.Job) -> ev.Job:
+def started_here(job: ev.Job) -> ev.Job:
     """Note that this visitor started a job, unless another did; returns it."""
     _started_by.setdefault(job, budgets.visitor())
     return job
