@@ -16,8 +16,8 @@ from ..values.pricing import PriceList
 from ..values.settings import Settings
 from ..values.types import ModelCall
 
-YOURS = "Your budget of paid model calls for today is used up, or too small for this."
-EVERYBODYS = "This server's budget of paid model calls for today is used up, or too small for this."
+YOURS = Message("Your budget of paid model calls for today is used up, or too small for this.")
+EVERYBODYS = Message("This server's budget of paid model calls for today is used up, or too small for this.")
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Spending:
                 spent = used.dollars + dollars
                 over = highest is not None and (spent > highest or used.dollars >= highest)
                 if over or (most is not None and used.calls + calls > most):
-                    raise LimitReached(Message(refusal), Message("Ask again tomorrow (UTC)."))
+                    raise LimitReached(refusal, Message("Ask again tomorrow (UTC)."))
             for used in both:
                 used.calls += calls
                 used.dollars += dollars
