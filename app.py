@@ -1,5 +1,7 @@
 """The app that `streamlit run app.py` serves: page settings, the navigation, and the documents that the server hands out."""
 
+import secrets
+
 import streamlit as st
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
@@ -8,6 +10,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from pages.shared import permalink
 from pages.shared.addresses import MOVED, PAGES, PATHS, UNLISTED, moved
+from pages.shared.budgets import COOKIE
 from pages.shared.engine import engine
 from pages.shared.frame import frame
 from pages.shared.i18n import said, settle
@@ -47,9 +50,16 @@ else:  # imported once by the server, before the first session
         """Redirect an address of earlier versions to where its page is now."""
         return RedirectResponse(moved(request.url.path.rpartition("/")[2], request.url.query))
 
-    def shell(_: Request) -> HTMLResponse:
-        """The document of a page."""
-        return HTMLResponse(document(), headers={"Cache-Control": "no-cache"})
+    def shell(request: Request) -> HTMLResponse:
+        """The document of a page, and a name for the browser's visitor, whose budgets outlive a reload."""
+        # an address may hold a question: no other server is told it
+        kept = {"Cache-Control": "no-cache", "Referrer-Policy": "no-referrer"}
+        answer = HTMLResponse(document(), headers=kept)
+        if COOKIE not in request.cookies:
+            answer.set_cookie(
+                COOKIE, secrets.token_urlsafe(), path=below or "/", httponly=True, samesite="strict"
+            )
+        return answer
 
     def readiness(_: Request) -> PlainTextResponse:
         """Whether questions can be answered, for who starts and watches the app; the first call opens the lab."""

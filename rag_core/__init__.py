@@ -132,6 +132,7 @@ if TYPE_CHECKING:
     from .prompts.prompt import Template
     from .prompts.templates import MAX_TEMPLATES, custom_template
     from .prompts.templates import READY as READY_TEMPLATES
+    from .runtime.spending import Payer, Spending, Visitor, paying
     from .seed_api import (
         format_docs,
         mmr_select,
@@ -228,6 +229,7 @@ __all__ = [
     "Part",
     "Passage",
     "PassageSearch",
+    "Payer",
     "Place",
     "PlacedPassage",
     "PlacedQuery",
@@ -256,6 +258,7 @@ __all__ = [
     "SharedPassage",
     "Source",
     "Span",
+    "Spending",
     "StageError",
     "StageFinished",
     "StageStarted",
@@ -276,6 +279,7 @@ __all__ = [
     "Upload",
     "UrgentNotice",
     "VectorMap",
+    "Visitor",
     "Vote",
     "Weights",
     "WhyNot",
@@ -323,6 +327,7 @@ __all__ = [
     "outline",
     "parts_of",
     "passages_by_document",
+    "paying",
     "perhaps_you_meant",
     "position_of",
     "process_hybrid_rrf_query",
@@ -400,6 +405,7 @@ _NAMES = {  # module: its names
     "urgency.helplines": "Helplines countries helplines",
     "urgency.triage": "triage triage_for",
     "urgency.words": "UrgentNotice urgent_notice",
+    "runtime.spending": "Payer Spending Visitor paying",
     "values.answers": "Answer Citation Grounded HOW_GROUNDED Remark Suggestion bold_as_html",
     "values.errors": "RagError StageError",
     "values.exchanges": "Exchange",

@@ -9,7 +9,7 @@ import streamlit as st
 import rag_core
 from pages.shared import foreign
 from pages.shared.i18n import problem, said, t
-from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, under_way
+from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
 from rag_core import evaluation as ev
 
 DEFAULT = ("bm25", "simple_semantic", "hybrid_rrf")
@@ -79,15 +79,17 @@ def _start(
 ) -> None:
     before = jobs().all("run")
     try:
-        job = ev.start_run(
-            jobs(),
-            lambda consent: lab_for(data, consent),
-            rag_core.read_settings(),
-            data,
-            split,
-            chosen,
-            depth,
-            metrics,
+        job = started_here(
+            ev.start_run(
+                jobs(),
+                lambda consent: lab_for(data, consent),
+                rag_core.read_settings(),
+                data,
+                split,
+                chosen,
+                depth,
+                metrics,
+            )
         )
     except rag_core.RagError as error:
         st.error(foreign.label(problem(error)))

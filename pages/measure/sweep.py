@@ -10,7 +10,7 @@ import rag_core
 from pages.shared import foreign, permalink, plots
 from pages.shared.foreign import label
 from pages.shared.i18n import problem, said, t
-from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, under_way
+from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
 from rag_core import evaluation as ev
 
 MOST = (100, 300, 1000, 3000)  # settings offered
@@ -104,15 +104,17 @@ def _form() -> None:
     ):  # fmt: skip
         before = jobs().all("sweep")
         try:
-            job = ev.start_sweep(
-                jobs(),
-                lambda consent: lab_for(data, consent),
-                rag_core.read_settings(),
-                data,
-                recipe,
-                axes,
-                most,
-                metric,
+            job = started_here(
+                ev.start_sweep(
+                    jobs(),
+                    lambda consent: lab_for(data, consent),
+                    rag_core.read_settings(),
+                    data,
+                    recipe,
+                    axes,
+                    most,
+                    metric,
+                )
             )
         except rag_core.RagError as error:
             st.error(foreign.label(problem(error)))

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.shared import corpora, country, foreign, keeping, private
+from pages.shared import budgets, corpora, country, foreign, keeping, private
 from pages.shared.engine import engine
 from pages.shared.i18n import problem, t
 from pages.shared.live import Comparison, LiveRun
@@ -39,6 +39,10 @@ def start(question: str, setups: Sequence[rag_core.SetupSpec], earlier: Comparis
         return None
     try:
         checked = rag_core.check_question(question)
+        if settings := engine().settings:
+            for one in setups:  # the history may have another model
+                rag_core.set_up(one).models.check_offered(settings.choosable_models)
+        payer = budgets.payer()
     except rag_core.RagError as error:
         st.error(foreign.label(problem(error)))
         return None
@@ -48,5 +52,5 @@ def start(question: str, setups: Sequence[rag_core.SetupSpec], earlier: Comparis
     if earlier:
         earlier.stop()
     traces = earlier.traces if earlier else ()
-    started = LiveRun(engine(), sent, setups, traces, country.chosen(), corpora.chosen())
+    started = LiveRun(engine(), sent, setups, traces, country.chosen(), corpora.chosen(), payer)
     return keeping.remember(started)

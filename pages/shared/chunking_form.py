@@ -8,7 +8,7 @@ import rag_core
 from pages.shared import foreign
 from pages.shared.engine import engine
 from pages.shared.i18n import problem, t
-from pages.shared.measuring import jobs, under_way
+from pages.shared.measuring import jobs, started_here, under_way
 from rag_core import evaluation as ev
 
 SMALL, LARGE = rag_core.CHUNK_SIZES
@@ -53,8 +53,10 @@ def _start(corpus: str, chunking: rag_core.Chunking, *, enrich: bool) -> None:
     settings = engine().settings
     assert settings is not None  # a lab is open
     try:
-        ev.start_reindexing(
-            jobs(), lambda: engine().wait().engines, settings, corpus, chunking, enrich=enrich
+        started_here(
+            ev.start_reindexing(
+                jobs(), lambda: engine().wait().engines, settings, corpus, chunking, enrich=enrich
+            )
         )
     except rag_core.RagError as error:
         st.error(foreign.label(problem(error)))

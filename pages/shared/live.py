@@ -148,6 +148,7 @@ class LiveRun(Comparison):
         earlier: traces whose stages may be reused.
         country: whose guidance leads; may be empty.
         corpus: the documents to search.
+        payer: whose budgets hold.
     """
 
     def __init__(
@@ -158,6 +159,7 @@ class LiveRun(Comparison):
         earlier: Sequence[rag_core.Trace] = (),
         country: str = "",
         corpus: str = rag_core.BUILTIN,
+        payer: rag_core.Payer | None = None,
     ) -> None:
         columns = [
             Column(one.strategy, models=one.models, corpus=one.corpus) for one in map(rag_core.set_up, setups)
@@ -165,6 +167,7 @@ class LiveRun(Comparison):
         super().__init__(secrets.token_urlsafe(16), datetime.now(UTC), question, columns, country, corpus)
         self._engine = engine
         self._earlier = earlier
+        self._payer = payer or rag_core.Payer()
         self._settled: list[rag_core.Done | rag_core.Failed | rag_core.StoppedEarly] = []
         self._stop = threading.Event()
         self._over = threading.Event()
@@ -201,10 +204,11 @@ class LiveRun(Comparison):
         try:
             lab = self._engine.wait(self.corpus)
             setups = [column.setup for column in self.columns]
-            for event in lab.stream(
-                self.question, setups, reuse=self._earlier, stop=self._stop, country=self.country
-            ):
-                self._take(event)
+            with rag_core.paying(self._payer):  # the threads of the stream take it over
+                for event in lab.stream(
+                    self.question, setups, reuse=self._earlier, stop=self._stop, country=self.country
+                ):
+                    self._take(event)
         except Exception as error:
             if not isinstance(error, rag_core.RagError):
                 error = rag_core.RagError(f"{type(error).__name__}: {error}", "Run `rag doctor`.")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign, outcomes, steps
+from pages.shared import budgets, foreign, outcomes, steps
 from pages.shared.engine import engine
 from pages.shared.foreign import label
 from pages.shared.i18n import declared, problem, said, t
 from rag_core import evaluation as ev
 
 BUILTIN_LABEL = declared("Built-in questions")
+_started_by: WeakKeyDictionary[ev.Job, str] = WeakKeyDictionary()
 TICK = 1.0  # seconds between updates
 STOPPED = {
     "run": declared("Stopped. What was measured is kept: start the same measurement again to resume it."),
@@ -103,19 +105,42 @@ def _job(job: ev.Job) -> None:
                 )
             )
             yes, no = st.columns(2)
-            yes.button(
-                t("Go on"),
-                type="primary",
-                width="stretch",
-                on_click=job.agree,
-                args=(status.bill,),
-                key=f"{key}.yes",
-            )
+            if refused := st.session_state.get(f"{key}.refused"):
+                st.error(foreign.label(refused))
+            if _started_by.get(job) == budgets.visitor():
+                yes.button(
+                    t("Go on"),
+                    type="primary",
+                    width="stretch",
+                    on_click=_agree,
+                    args=(job, status.bill),
+                    key=f"{key}.yes",
+                )
+            else:
+                yes.caption(t("Only the visitor who started it can agree."))
             no.button(t("Do not run it"), width="stretch", on_click=job.stop, key=f"{key}.no")
         case "running" | "asking":
             _running(job, status, title, key)
         case _:
             _ended(job, status, title, key)
+
+
+def started_here(job: ev.Job) -> ev.Job:
+    """Note that this visitor started a job, unless another did; returns it."""
+    _started_by.setdefault(job, budgets.visitor())
+    return job
+
+
+def _agree(job: ev.Job, bill: ev.CostEstimate) -> None:
+    """Agree to a bill, which counts in full towards the budgets: what of it is sent is known only at the end."""
+    try:
+        spending = budgets.spending()
+        most = spending.at_most(bill.cost.known, bill.unpriced)
+        spending.reserve(budgets.visitor(), sum(bill.calls.values()), most)
+    except rag_core.RagError as error:
+        st.session_state[f"{job.kind}.{job.key}.refused"] = problem(error)
+    else:
+        job.agree(bill)
 
 
 def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:

@@ -70,7 +70,7 @@ def take() -> None:
     if not given or st.session_state.get("address") == given:
         return
     st.session_state["address"] = given
-    found = rag_core.from_address(given, DEFAULT_COLUMNS)
+    found = rag_core.from_address(given, DEFAULT_COLUMNS, models=setups.offered())
     if found is None:
         return
     problems = list(found.problems)

@@ -39,6 +39,12 @@ def of(position: int) -> rag_core.Setup:
         return rag_core.set_up(strategy)
 
 
+def offered() -> tuple[str, ...] | None:
+    """The language models that an address may name; any while there are no settings, when nothing runs."""
+    settings = engine().settings
+    return settings.choosable_models if settings else None
+
+
 def other_models() -> list[str]:
     """The language models that columns chose in place of those of the settings, each once."""
     chosen = (
@@ -155,7 +161,7 @@ def _as_set(settings: rag_core.Settings) -> str:
 
 
 def _model(position: int, name: str, title: str, same: str, settings: rag_core.Settings) -> None:
-    """A list of models to choose from, or to type another into where a provider can be asked."""
+    """A list of models to choose from."""
     own = key(position, name)
     offered = settings.choosable_models if settings.uses_openai else ()
     chosen = st.session_state.get(own) or SAME
@@ -171,7 +177,6 @@ def _model(position: int, name: str, title: str, same: str, settings: rag_core.S
         options,
         format_func=lambda model: shown(model),
         key=own,
-        accept_new_options=settings.uses_openai,
         persist_state="session",
-        help=t("Choose a model or type its name as the server writes it.") if settings.uses_openai else None,
+        help=t("Others can be chosen once RAG_MODELS lists them.") if settings.uses_openai else None,
     )

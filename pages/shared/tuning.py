@@ -224,7 +224,7 @@ def restore() -> None:
     parameters = permalink.parameters()
     if not permalink.is_wish() or not parameters:
         return
-    found = rag_core.from_address(parameters, (DEFAULT,), fewest=1)
+    found = rag_core.from_address(parameters, (DEFAULT,), fewest=1, models=setups.offered())
     if found:
         (column, *_) = found.columns
         chosen = column.strategy

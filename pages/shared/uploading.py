@@ -8,11 +8,10 @@ import rag_core
 from pages.shared import corpora, foreign
 from pages.shared.engine import engine
 from pages.shared.i18n import problem, t
-from pages.shared.measuring import jobs, under_way
+from pages.shared.measuring import jobs, started_here, under_way
 from rag_core import evaluation as ev
 
 TYPES = "md, txt, html, pdf, docx, xlsx, csv, json, jsonl"
-BROWSER_MB = 50  # beyond it the browser refuses a file; between our own limit and this, the result says why
 ROUND = "upload.round"  # counts uploads, so that each begins with an empty box
 
 
@@ -36,7 +35,6 @@ def draw() -> None:
                 max_uploads=rag_core.MAX_UPLOADS,
             ),
             accept_multiple_files=True,
-            max_upload_size=BROWSER_MB,
             key=f"upload.files.{round_now:d}",
         )
         with st.expander(t("More choices")):
@@ -72,9 +70,9 @@ def _start(
         return
     uploads = [rag_core.Upload(one.name, one.getvalue()) for one in files]
     try:
-        ev.start_adding(
+        started_here(ev.start_adding(
             jobs(), lambda: engine().wait().engines, settings, uploads, name.strip(), enrich=enrich, subject=subject.strip()
-        )  # fmt: skip
+        ))  # fmt: skip
     except rag_core.RagError as error:
         st.error(foreign.label(problem(error)))
         return

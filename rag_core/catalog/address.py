@@ -13,7 +13,7 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -94,13 +94,17 @@ def to_address(
 
 
 def from_address(
-    parameters: Mapping[str, Sequence[str]], defaults: Sequence[str], fewest: int = 2
+    parameters: Mapping[str, Sequence[str]],
+    defaults: Sequence[str],
+    fewest: int = 2,
+    models: Collection[str] | None = None,
 ) -> Configuration | None:
     """The configuration in the parameters of an address; None if they have none. Other parameters are ignored.
 
     Args:
         defaults: names of the strategies to use where none is named, by position; no more than these are taken.
         fewest: the least number of strategies.
+        models: the language models that may be named; any if None.
     """
     named = list(parameters.get("s", ()))
     values = [found for name in parameters if (found := _CONTROL.fullmatch(name))]
@@ -157,17 +161,23 @@ def from_address(
             problems.append(Message("{name} is for a strategy that is not there.", name=found[0][:SHOWN]))
         else:
             given[number - 1][name] = "".join(list(parameters[found[0]])[:1])
-    columns = tuple(_set_up(recipe, texts, problems) for recipe, texts in zip(chosen, given, strict=True))
+    columns = tuple(
+        _set_up(recipe, texts, models, problems) for recipe, texts in zip(chosen, given, strict=True)
+    )
     return Configuration(question, columns, country, corpus, tuple(problems))
 
 
-def _set_up(recipe: Recipe, texts: Mapping[str, str], problems: list[str]) -> Setup:
+def _set_up(
+    recipe: Recipe, texts: Mapping[str, str], models: Collection[str] | None, problems: list[str]
+) -> Setup:
     """The column with the values that are valid; what is wrong with the others goes to `problems`."""
     strategy = _built(recipe, {name: text for name, text in texts.items() if name not in RUNS_ON}, problems)
     own: dict[str, object] = {}
     for name in (name for name in RUNS_ON if name in texts):
         try:
-            set_up(strategy, **{name: texts[name]})
+            chosen = set_up(strategy, **{name: texts[name]})
+            if models is not None:
+                chosen.models.check_offered(models)
         except ConfigError as error:
             problems.append(_of(recipe, error.sentence))
         else:

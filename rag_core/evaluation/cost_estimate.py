@@ -15,7 +15,7 @@ from ..runtime.context import Context
 from ..runtime.run import Once, Run
 from ..runtime.services import Services
 from ..values.errors import RagError, StageError
-from ..values.types import Cost, ModelCall
+from ..values.types import Cost, ModelCall, token_counts
 from .judge import judge
 from .run_folder import RunFolder
 
@@ -49,16 +49,19 @@ class CostEstimate:
             and that every reply is malformed and requested again. It excludes requests that the client
             repeats because a server fails.
         cost: of these calls with the longest prompts; the length of replies is assumed.
+        unpriced: tokens to and from models of unknown price.
     """
 
     calls: Mapping[str, int]
     cost: Cost
+    unpriced: tuple[int, int] = (0, 0)
 
     @classmethod
     def of(cls, calls: Sequence[ModelCall]) -> CostEstimate:
         """The cost of these calls; free ones are left out."""
         billed = [call for call in calls if call.cost_usd != 0]
-        return cls(dict(Counter(call.purpose for call in billed)), Cost.of(billed))
+        unpriced = token_counts(call for call in billed if call.cost_usd is None)
+        return cls(dict(Counter(call.purpose for call in billed)), Cost.of(billed), unpriced)
 
     @classmethod
     def of_contexts(cls, contexts: EnrichmentEstimate) -> CostEstimate:
@@ -105,7 +108,7 @@ def estimate(plan: Sequence[Workload], rehearsal: Services) -> CostEstimate:
         RagError: a strategy cannot run, for example without an enriched index.
     """
     calls: Counter[str] = Counter()
-    cost = Cost()
+    cost, sent, received = Cost(), 0, 0
     for batch in plan:
         if not batch.questions or not batch.strategies:
             continue
@@ -115,7 +118,9 @@ def estimate(plan: Sequence[Workload], rehearsal: Services) -> CostEstimate:
             calls[call.purpose] += times
             each = Cost.of([call])
             cost += Cost(times * each.known, times * each.unpriced)
-    return CostEstimate(dict(calls), cost)
+            sent += times * each.unpriced * call.input_tokens
+            received += times * each.unpriced * call.output_tokens
+    return CostEstimate(dict(calls), cost, (sent, received))
 
 
 def _rehearse(question: str, batch: Workload, rehearsal: Services) -> list[ModelCall]:

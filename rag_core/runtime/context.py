@@ -18,6 +18,7 @@ from ..values.triage import ROUTINE, Triage
 from ..values.types import Hit, ModelCall, Outranked, Scale, Vectors
 from .run import Run, using_stop_flag
 from .services import Index, Llm, Services, TextKind
+from .spending import payer
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -230,6 +231,8 @@ class Context:
         def ask() -> _Reply:
             pieces: list[str] = []
             bills: list[ModelCall] = []
+            if not model.offline:
+                payer.get().start_call()
             started = self.run.elapsed()
             try:
                 with using_stop_flag(self.run.is_stopped):
@@ -352,6 +355,7 @@ class Context:
         self.meter.calls.extend(calls)
         if made:
             self.meter.made.update(calls)
+            payer.get().spend(calls)
         self.run.budget.spend(calls)
         for call in calls:
             if call.note:

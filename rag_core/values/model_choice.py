@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 
 from .errors import ConfigError
@@ -59,6 +59,19 @@ class ModelChoice:
     def named(self) -> Mapping[str, str]:
         """Field -> name, of the models that were chosen."""
         return {one.name: value for one in fields(self) if (value := getattr(self, one.name))}
+
+    def check_offered(self, models: Collection[str]) -> None:
+        """Whether every language model is one of these; the settings alone name rerankers, see `choosable_rerankers`.
+
+        Raises:
+            ConfigError: one is not.
+        """
+        for name in (self.model, self.rewriter_model, self.judge_model):
+            if name and name not in models:
+                raise ConfigError(
+                    Message("The model {name!r} is not offered here.", name=name),
+                    Message("Choose one of the list; whoever runs the app adds others to RAG_MODELS."),
+                )
 
     def __bool__(self) -> bool:
         """Whether anything was chosen."""

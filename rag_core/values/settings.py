@@ -210,6 +210,21 @@ class Settings(BaseSettings):
         description="Limit in US dollars per strategy and question, as far as prices are known; the call that "
         "exceeds it is the last.",
     )
+    visitor_calls: int | None = Field(
+        None,
+        ge=1,
+        description="Paid language model calls of one visitor of the app in a day; no limit if unset.",
+    )
+    visitor_dollars: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="US dollars of one visitor in a day, at the dearest known price where a model's is unknown.",
+    )
+    day_calls: int | None = Field(None, ge=1, description="As visitor_calls, of all visitors together.")
+    day_dollars: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="As visitor_dollars, of all visitors together."
+    )
 
     @field_validator("openai_api_key", "rewriter_api_key", "judge_api_key", mode="before")
     @classmethod
@@ -248,9 +263,9 @@ class Settings(BaseSettings):
 
     @property
     def choosable_models(self) -> tuple[str, ...]:
-        """The models that a column can be offered: those of the settings on the answer's server, and the offline engine.
+        """The models that a column of the app can choose: those of the settings on the answer's server, and the offline engine.
 
-        A column may name others of that server.
+        No others: an address must not spend the operator's money on the dearest model of the server.
         """
         if not self.asks_provider("answer"):
             return (OFFLINE_MODEL,)

@@ -120,7 +120,11 @@ def provider() -> Iterator[OpenAIServer]:
 @pytest.fixture(scope="package")
 def paid(paid_home: Path, provider: OpenAIServer) -> Iterator[str]:
     """The app with a provider's models; one server for all files."""
-    settings = {"OPENAI_BASE_URL": provider.url, "OPENAI_API_KEY": "test", "RAG_MODELS": "gpt-4o-mini"}
+    settings = {
+        "OPENAI_BASE_URL": provider.url,
+        "OPENAI_API_KEY": "test",
+        "RAG_MODELS": "gpt-4o-mini, my-local-model",
+    }
     with serving(RAG_HOME=str(paid_home), RAG_TIMEOUT="300", **settings) as address:
         yield address
 

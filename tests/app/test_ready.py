@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import shutil
 import time
+import tomllib
 import urllib.request
 from collections.abc import Callable
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.error import HTTPError
 
 from filelock import FileLock
 from helpers.browser import serving
+from helpers.small import ROOT
 
 from pages.shared.addresses import PATHS
 from pages.shared.shell import LIVE
+from rag_core import MAX_UPLOAD
 from rag_core.lab.lab import Lab
 
 READY_S = 60
@@ -54,3 +58,28 @@ def test_an_app_waits_for_the_index_that_another_process_writes_and_says_so(
         for page in ("", *PATHS):
             with urllib.request.urlopen(f"{address}/{page}", timeout=10) as answer:
                 assert LIVE in answer.read().decode(), page
+                assert answer.headers["Referrer-Policy"] == "no-referrer", page
+                assert "visitor=" in answer.headers["Set-Cookie"], page
+        asked = urllib.request.Request(f"{address}/", headers={"Cookie": "visitor=ana"})
+        with urllib.request.urlopen(asked, timeout=10) as answer:
+            assert answer.headers["Set-Cookie"] is None  # a reload renews no budget
+        port = int(address.split(":")[2].partition("/")[0])
+        assert opened(port, "/lab", f"localhost:{port}") == 101
+        assert opened(port, "/lab", "rebound.example") == 403
+
+
+def opened(port: int, below: str, host: str) -> int:
+    """The status with which a websocket is opened or refused."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+               "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Host": host, "Origin": f"http://{host}"}  # fmt: skip
+    connection.request("GET", f"{below}/_stcore/stream", headers=upgrade)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_a_file_that_no_upload_could_keep_is_refused_by_the_server() -> None:
+    """To the megabyte: 20 x 1,048,576 bytes hold 20,000,000, and 19 do not."""
+    limit = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["server"]["maxUploadSize"]
+    assert (limit - 1) * 1024 * 1024 < MAX_UPLOAD <= limit * 1024 * 1024

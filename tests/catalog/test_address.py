@@ -151,3 +151,12 @@ def test_an_address_stays_short_enough_for_servers() -> None:
     assert len(urlencode(written, doseq=True)) <= LONGEST
     assert written["s"] == ["multi_query", "multi_query"]
     assert written["1.k_final"] == ["3"]
+
+
+def test_a_model_that_is_not_offered_is_refused_and_named():
+    given = {"s": ["bm25", "hyde"], "1.model": ["o1-pro"], "2.judge_model": ["gpt-4o"]}
+    found = from_address(given, ("bm25", "hyde"), models=("gpt-4o", "offline"))
+    assert [one.models.named for one in found.columns] == [{}, {"judge_model": "gpt-4o"}]
+    (problem,) = found.problems
+    assert "'o1-pro' is not offered here" in problem
+    assert "RAG_MODELS" in problem

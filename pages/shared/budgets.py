@@ -1,0 +1,40 @@
+"""Who visits, and what they may still spend."""
+
+from __future__ import annotations
+
+import secrets
+
+import streamlit as st
+
+import rag_core
+from pages.shared.engine import engine
+
+COOKIE = "visitor"  # set with the page's document: a reload must not renew a budget
+
+
+def visitor() -> str:
+    """The browser that visits; the session alone where it takes no cookies."""
+    kept: str = st.session_state.setdefault(
+        "visitor", st.context.cookies.get(COOKIE) or secrets.token_urlsafe()
+    )
+    return kept
+
+
+def payer() -> rag_core.Payer:
+    """The visitor, with what is left of the budgets.
+
+    Raises:
+        RagError: the price list cannot be read.
+    """
+    return rag_core.Visitor(spending(), visitor())
+
+
+@st.cache_resource(show_spinner=False)
+def spending() -> rag_core.Spending:
+    """What all visitors of this server have spent.
+
+    Raises:
+        RagError: the price list cannot be read.
+    """
+    settings = engine().settings or rag_core.read_settings()
+    return rag_core.Spending(settings, rag_core.PriceList.of(settings))

@@ -1,0 +1,63 @@
+"""A paid measurement is agreed to by the visitor who started it, within the budgets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.in_process import visitor
+
+from pages.shared import budgets, measuring
+from pages.shared.engine import engine
+from rag_core import evaluation as ev
+from rag_core.values.types import Cost
+
+BILL = ev.CostEstimate({"judge": 1136}, Cost(0.5))
+
+
+@pytest.fixture
+def waiting(ready: Path, monkeypatch: pytest.MonkeyPatch):
+    """A job that waits for consent, started by the visitor called ana."""
+
+    def task(job: ev.Job) -> Path:
+        job.ask(BILL)
+        return ready
+
+    jobs = ev.Jobs()
+    monkeypatch.setattr(measuring, "jobs", lambda: jobs)
+    job = jobs.start("paid", "run", "a paid run", task)
+    while job.status.phase != "asking":
+        job.wait(0.01)
+    measuring._started_by[job] = "ana"
+    yield job
+    job.stop()
+    assert job.wait(10)
+
+
+def page(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(budgets, "visitor", lambda: name)
+    at = visitor()
+    at.switch_page("pages/measure/evaluate.py")
+    return at.run()
+
+
+def test_only_who_started_it_can_agree(waiting, monkeypatch):
+    at = page("bea", monkeypatch)
+    assert not [one for one in at.button if one.label == "Go on"]
+    assert waiting.status.phase == "asking"
+    at = page("ana", monkeypatch)
+    (go_on,) = [one for one in at.button if one.label == "Go on"]
+    go_on.click().run()
+    assert waiting.wait(10)
+    assert waiting.status.phase == "done"
+
+
+def test_a_bill_beyond_the_budget_is_refused(waiting, monkeypatch):
+    monkeypatch.setattr(engine(), "settings", engine().settings.model_copy(update={"visitor_calls": 1135}))
+    budgets.spending.clear()
+    at = page("ana", monkeypatch)
+    (go_on,) = [one for one in at.button if one.label == "Go on"]
+    go_on.click().run()
+    assert waiting.status.phase == "asking"
+    assert any("Your budget" in one.value for one in at.error)
+    budgets.spending.clear()
