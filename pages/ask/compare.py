@@ -291,7 +291,9 @@ class _ColumnView:
             if presenter.blind():
                 return
             if column.trace:
-                flow.how_it_got_here(column.trace, f"{run.id}.{position}", lambda: _stages(column))
+                flow.how_it_got_here(
+                    column.trace, f"{run.id}.{position}", lambda: _stages(column, run.question)
+                )
             else:
                 with st.expander(said(flow.TITLE)):
                     self._draw_stages()
@@ -307,7 +309,7 @@ class _ColumnView:
 
     def _draw_stages(self) -> None:
         self._put("stages", column_parts.stages(self._column))
-        self._put("rewrites", queries.rewrites(self._column))
+        self._put("rewrites", queries.rewrites(self._column, self._question))
 
     def _draw_status(self) -> None:
         column, setup = self._column, self._chosen
@@ -319,7 +321,6 @@ class _ColumnView:
 
     def _draw_results(self) -> None:
         column, position, blind = self._column, self._position, presenter.blind()
-        self._put("read", queries.read_as(column, self._question))
         self._put("answer", column_parts.answer(column, position, engine().state))
         self._put("warnings", column_parts.warnings(column))
         self._put("passages", passages.passages(column, position, self._question, self._also, blind=blind))
@@ -333,9 +334,9 @@ class _ColumnView:
         self._shown[name] = body or self._shown.get(name, "")
 
 
-def _stages(column: Column) -> None:
+def _stages(column: Column, question: str) -> None:
     """The stages of a column that is done."""
-    foreign.draw(f"{column_parts.stages(column)}{queries.rewrites(column)}")
+    foreign.draw(f"{column_parts.stages(column)}{queries.rewrites(column, question)}")
     if column.trace:
         foreign.draw(bills.made_by(column.trace))
 

@@ -268,7 +268,7 @@ def _result(bench: tuning.Bench, moved: Sequence[rag_core.RankChange]) -> None:
         foreign.draw(passages.cards(column, 0, trace.question))
         listed = bench.listed()
         column = Column(rag_core.build((listed.strategy, listed.controls)), list(listed.steps), trace=listed)
-    foreign.draw(queries.rewrites(column))
+    foreign.draw(queries.rewrites(column, trace.question))
     foreign.draw(passages.passages(column, 1 if answered is None else 0, trace.question))
     box = st.expander(
         label(t("Every passage that was found, and its fate")), key="tune.fates", on_change="rerun"

@@ -8,8 +8,8 @@ from pages.shared.i18n import plural, said, t
 from pages.shared.live import Column
 
 
-def rewrites(column: Column) -> str:
-    """The queries a strategy wrote, and how the model read them; empty without any but the question."""
+def rewrites(column: Column, question: str) -> str:
+    """The queries a strategy wrote, and how the model read them and the question; empty where there is neither."""
     if not column.steps:
         return ""
     queries = column.steps[-1].after.queries
@@ -27,9 +27,12 @@ def rewrites(column: Column) -> str:
         if analysed
         else ""
     )
-    if all(query.origin == "question" for query in queries):
-        return decided  # what was read stands above the answer
     readings = _readings(column)
+    asked = _reading(readings.get(question, ""))
+    if all(query.origin == "question" for query in queries):
+        return decided + asked
+    if any(query.text == question for query in queries):
+        asked = ""  # its row says so
     searches = next((step.after.rankings for step in column.steps if step.kind == "retrieve"), ())
     found = rag_core.results_by_query(searches)
     weights = rag_core.query_weights(column.steps) if len(queries) > 1 else {}
@@ -43,12 +46,7 @@ def rewrites(column: Column) -> str:
         )
         for query in queries
     )
-    return f'<div class="rl-rewrites"><b>{t("Queries")}</b>{decided}<ul>{rows}</ul></div>'
-
-
-def read_as(column: Column, question: str) -> str:
-    """What a strategy read in place of the question: its gloss, its spelling, its abbreviations; else empty."""
-    return _reading(_readings(column).get(question, ""))
+    return f'{asked}<div class="rl-rewrites"><b>{t("Queries")}</b>{decided}<ul>{rows}</ul></div>'
 
 
 def _readings(column: Column) -> dict[str, str]:

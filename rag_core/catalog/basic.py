@@ -187,7 +187,7 @@ HYBRID_RRF = Recipe(
             "Relevance against diversity: 1 uses cosine to the question alone, 0 novelty alone (Hybrid RRF module, Retrieval Settings: 0.7).",
             symbol="λ",
             needs=(("mmr", (True,)),),
-            label="variety (MMR λ)",
+            label="variety (0) ↔ relevance (1)",
         ),
         K_FINAL,
         DEDUPLICATE,

@@ -39,7 +39,7 @@ class Control(ABC):
 
     @property
     def title(self) -> str:
-        """The label as a heading: "Variety (MMR λ)"."""
+        """The label as a heading: "Variety (0) ↔ relevance (1)"."""
         called = self.label or self.name
         return called[:1].upper() + called[1:]
 

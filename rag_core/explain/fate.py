@@ -18,8 +18,9 @@ from .fusions import fusion_of
 FateKind = Literal[
     "used",  # among the passages the answer is written from
     "cut",  # below the k best
-    "similar",  # MMR: relevant enough, but too like a passage picked before it
+    "similar",  # MMR: too like a passage picked before it
     "less_relevant",  # MMR: not relevant enough
+    "tied",  # MMR: as good as the last pick, which comes first by id
     "below",  # below the threshold
     "unscored",  # a reranker or judge gave it no score
     "weightless",  # found only by searches of weight 0
@@ -104,7 +105,7 @@ def _ended(fate: Fate) -> str:
             return Message("cut by {limit}", limit=limit)
         case "below":
             return Message("below θ")
-        case "similar" | "less_relevant":
+        case "similar" | "less_relevant" | "tied":
             return Message("cut by MMR")
         case "weightless":
             return Message("ignored by fusion")
@@ -218,23 +219,36 @@ class _Judge:
         return any(step.kind == "rerank" for step in following)
 
     def _lost_to_mmr(self, step: Step, seen: int, hit: Hit, best: Place) -> dict[str, Any]:
-        """Lost to likeness where relevance alone would have put it before the last pick."""
+        """Lost to the last pick by relevance or by likeness: by what took more off its MMR value.
+
+        One of the two is worse wherever the values differ, as both count with a weight of 0 or more.
+        """
         mine = best.lane - next(lane for lane, one in enumerate(self.lanes) if one.position == seen)
         lost, last = step.outranked[mine], step.after.rankings[mine].hits[-1]
         row = lost.ids.index(hit.id)
         value, relevance, near = lost.values[row], lost.relevance[row], lost.near[row]
         told = {"score": value, "limit": last.score, "control": step.control}
-        nearest = {"near": near, "similarity": lost.similarity[row]} if near else {}
-        if near and relevance >= last.terms[0].value:
+        if near:
+            told |= {"near": near, "similarity": lost.similarity[row]}
+        wanted, *liked = last.terms
+        less = (wanted.value - relevance) * (
+            wanted.weight if near else 1.0
+        )  # a first pick is by relevance alone
+        liker = sum((term.value - lost.similarity[row]) * term.weight for term in liked)
+        if less <= 0 and liker <= 0:
+            return {"kind": "tied", "text": Message("cut by MMR: level with the last passage picked"), **told}
+        if liker > less:
+            low, high = at_least_apart(liked[0].value, lost.similarity[row])
             text = Message(
-                "cut by MMR: too similar ({cosine:.2f}) to {other}",
-                cosine=lost.similarity[row],
+                "cut by MMR: too similar to {other} ({high} > {low})",
                 other=self._called(near),
+                high=high,
+                low=low,
             )
-            return {"kind": "similar", "text": text, **nearest, **told}
-        low, high = at_least_apart(relevance, last.terms[0].value)
+            return {"kind": "similar", "text": text, **told}
+        low, high = at_least_apart(relevance, wanted.value)
         text = Message("cut by MMR: less relevant ({low} < {high})", low=low, high=high)
-        return {"kind": "less_relevant", "text": text, **nearest, **told}
+        return {"kind": "less_relevant", "text": text, **told}
 
     def _called(self, identity: str) -> str:
         """A passage by its final rank, or by its title if a later stage cut it."""

@@ -53,7 +53,7 @@ def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_an
     expect(visit.open_stages().locator(".rl-done")).to_have_count(2 + 2 + 5)
 
     answers = page.locator(".rl-answer").all_text_contents()
-    slider = visit.settings("C").get_by_role("slider", name="Variety (MMR λ)")
+    slider = visit.settings("C").get_by_role("slider", name="Variety (0) ↔ relevance (1)")
     expect(page.locator(".rl-answer").first).to_be_in_viewport()  # the results stay in view
     expect(page.locator(".rl-chip")).to_have_count(0)
     slider.focus()

@@ -124,7 +124,7 @@ def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: B
     context = browser.new_context(locale="es-MX")
     page = context.new_page()
     page.goto(f"{app}/documents")
-    expect(page.get_by_role("heading", name="Los documentos tras las respuestas")).to_be_visible()
+    expect(page.get_by_role("heading", name="Los documentos en que se basan las respuestas")).to_be_visible()
     tab(page, "Evaluar").click()
     expect(page.get_by_role("heading", name="Medir estrategias con preguntas juzgadas")).to_be_visible()
     assert "lang=" not in page.url
