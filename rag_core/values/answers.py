@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")  # bold print as Markdown has it, within a line
 Support = Literal["supported", "weak", "unsupported"]
-LEADING = ("buried", "cut", "all_thin", "answer_language")  # kinds to read before the answer
+LEADING = ("buried", "cut", "all_thin", "answer_language", "language")  # kinds to read before the answer
 
 
 def without_bold(text: str) -> str:
