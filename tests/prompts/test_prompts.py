@@ -64,8 +64,8 @@ def test_a_prompt_keeps_its_fields_for_the_offline_engine():
         ),
         (
             "Me arde al orinar desde ayer, 18 semanas",
-            "Urgency: the question describes a matter for an examination today (ardor al orinar). Begin the answer with "
-            "what to do now, in the language of the question; this sentence needs no source: Llame hoy a la matrona, al "
+            "Urgency: the question describes a matter for an examination today (ardor al orinar (posible infección de "
+            "orina)). Begin the answer with what to do now, in the language of the question; this sentence needs no source: Llame hoy a la matrona, al "
             "médico o a la maternidad para que la examinen el mismo día.",
         ),
         (
