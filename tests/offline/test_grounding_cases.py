@@ -124,11 +124,13 @@ def test_few_sentences_of_neighbouring_documents_pass(lab: Lab):
     Of routine questions, since several documents say the same about an urgent one: over every fourth dev question 41 of
     813 sentences (0.050) pass, of urgent ones 57 of 279. Some of the 41 are said by the passages shown too.
     """
-    questions = [one for one in read_builtin(ROOT / "data", "dev").measured if one.level == "routine"]
+    questions = read_builtin(ROOT / "data", "dev").measured
     deep = {"k_bm25_candidates": 50, "k_semantic_candidates": 50, "k_rrf_pool": 40, "k_final": 40}
     strategy = build(("hybrid_rrf", {**deep, "mmr": False})).without_answer()
     passed = []
-    for question in questions[:: len(questions) // 12]:
+    for question in questions[:: len(questions) // 16]:
+        if question.level != "routine":
+            continue
         ranked = [hit.passage for hit in lab.run(question.text, strategy).ranking]
         shown = ranked[:5]
         named = {one.doc_id for one in shown}
