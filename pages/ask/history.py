@@ -12,7 +12,7 @@ from pages.shared.comparisons import comparisons
 from pages.shared.i18n import plural, problem, said, t, when
 from pages.shared.keeping import history
 from pages.shared.live import LETTERS
-from rag_core.history import Entry, History
+from rag_core.sessions.history import Entry, History
 
 AT_ONCE = 20
 

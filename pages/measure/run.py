@@ -11,6 +11,7 @@ from pages.shared import foreign
 from pages.shared.i18n import problem, said, t
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
 from rag_core import evaluation as ev
+from rag_core.jobs import start_run
 
 DEFAULT = ("bm25", "simple_semantic", "hybrid_rrf")
 OFFERED = ("ndcg@10", "ndcg@5", "ndcg@3", "ndcg@1", "recall@5", "recall@10", "recall@20", "recall@100",
@@ -80,7 +81,7 @@ def _start(
     before = jobs().all("run")
     try:
         job = started_here(
-            ev.start_run(
+            start_run(
                 jobs(),
                 lambda consent: lab_for(data, consent),
                 rag_core.read_settings(),

@@ -12,6 +12,7 @@ from pages.shared.foreign import label
 from pages.shared.i18n import problem, said, t
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
 from rag_core import evaluation as ev
+from rag_core.jobs import start_sweep
 
 MOST = (100, 300, 1000, 3000)  # settings offered
 TUNED_FIRST = ("rrf_k", "mmr_lambda", "k1", "b", "weighting", "merge", "vector_weight", "alpha", "theta",
@@ -105,7 +106,7 @@ def _form() -> None:
         before = jobs().all("sweep")
         try:
             job = started_here(
-                ev.start_sweep(
+                start_sweep(
                     jobs(),
                     lambda consent: lab_for(data, consent),
                     rag_core.read_settings(),

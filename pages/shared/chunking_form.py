@@ -9,7 +9,7 @@ from pages.shared import foreign
 from pages.shared.engine import engine
 from pages.shared.i18n import problem, t
 from pages.shared.measuring import jobs, started_here, under_way
-from rag_core import evaluation as ev
+from rag_core.jobs import start_reindexing
 
 SMALL, LARGE = rag_core.CHUNK_SIZES
 
@@ -54,7 +54,7 @@ def _start(corpus: str, chunking: rag_core.Chunking, *, enrich: bool) -> None:
     assert settings is not None  # a lab is open
     try:
         started_here(
-            ev.start_reindexing(
+            start_reindexing(
                 jobs(), lambda: engine().wait().engines, settings, corpus, chunking, enrich=enrich
             )
         )

@@ -14,10 +14,10 @@ from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.i18n import declared, said, t, when
 from pages.shared.live import Column, Comparison, LiveRun
-from rag_core.history import Asked, AskedColumn
+from rag_core.sessions.history import Asked, AskedColumn
 
 if TYPE_CHECKING:
-    from rag_core.history import History
+    from rag_core.sessions.history import History
 
 KEPT_S = 2.0  # to wait for the history when a comparison is over; a slow database must not stop the page
 AGAIN_S = (2, 5, 15, 60, 300, 900)  # pauses before a comparison that is over and not kept is tried again
@@ -31,7 +31,9 @@ def history() -> History | None:
     Raises:
         RagError: its database cannot be connected to with these settings.
     """
-    from rag_core.history import open_history  # with its database library, which the first page does not need
+    from rag_core.sessions.history import (
+        open_history,  # with its database library, which the first page does not need
+    )
 
     settings = engine().settings
     return open_history(settings) if settings else None

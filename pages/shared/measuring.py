@@ -14,9 +14,10 @@ from pages.shared.engine import engine
 from pages.shared.foreign import label
 from pages.shared.i18n import declared, problem, said, t
 from rag_core import evaluation as ev
+from rag_core.jobs import Job, JobKind, Jobs, Status
 
 BUILTIN_LABEL = declared("Built-in questions")
-_started_by: WeakKeyDictionary[ev.Job, str] = WeakKeyDictionary()
+_started_by: WeakKeyDictionary[Job, str] = WeakKeyDictionary()
 TICK = 1.0  # seconds between updates
 STOPPED = {
     "run": declared("Stopped. What was measured is kept: start the same measurement again to resume it."),
@@ -27,9 +28,9 @@ STOPPED = {
 
 
 @st.cache_resource(show_spinner=False)
-def jobs() -> ev.Jobs:
+def jobs() -> Jobs:
     """The jobs of this server."""
-    return ev.Jobs()
+    return Jobs()
 
 
 @st.cache_resource(show_spinner=False)
@@ -56,7 +57,7 @@ def lab_for(data: str, consent: Callable[[ev.CostEstimate], None]) -> rag_core.L
 
 
 @st.fragment(run_every=TICK)
-def under_way(kind: ev.JobKind) -> None:
+def under_way(kind: JobKind) -> None:
     """The running and finished jobs of this server, whoever started them; redraws itself."""
     listed = jobs().all(kind)
     _redraw_when_one_ended(kind, listed)
@@ -73,13 +74,13 @@ def under_way(kind: ev.JobKind) -> None:
                 _job(job)
 
 
-def _sorted(listed: list[ev.Job]) -> tuple[list[ev.Job], list[ev.Job]]:
+def _sorted(listed: list[Job]) -> tuple[list[Job], list[Job]]:
     """The jobs to show, and those to fold: all uploads that ended but the latest, which would bury the form."""
     foldable = [job for job in listed if job.over and job.kind in ("index", "reindex")][1:]
     return [job for job in listed if job not in foldable], foldable
 
 
-def _redraw_when_one_ended(kind: ev.JobKind, listed: list[ev.Job]) -> None:
+def _redraw_when_one_ended(kind: JobKind, listed: list[Job]) -> None:
     """The page around shows results: it is drawn again, once, when a job ends."""
     key = f"{kind}.open"
     still_open = {id(job) for job in listed if not job.over}
@@ -89,7 +90,7 @@ def _redraw_when_one_ended(kind: ev.JobKind, listed: list[ev.Job]) -> None:
         st.rerun()
 
 
-def _job(job: ev.Job) -> None:
+def _job(job: Job) -> None:
     status = job.status
     began = time.strftime("%H:%M", time.localtime(job.started))
     title = t("**{title}** · started {began}", title=label(said(job.title)), began=label(began))
@@ -125,13 +126,13 @@ def _job(job: ev.Job) -> None:
             _ended(job, status, title, key)
 
 
-def started_here(job: ev.Job) -> ev.Job:
+def started_here(job: Job) -> Job:
     """Note that this visitor started a job, unless another did; returns it."""
     _started_by.setdefault(job, budgets.visitor())
     return job
 
 
-def _agree(job: ev.Job, bill: ev.CostEstimate) -> None:
+def _agree(job: Job, bill: ev.CostEstimate) -> None:
     """Agree to a bill, which counts in full towards the budgets: what of it is sent is known only at the end."""
     try:
         spending = budgets.spending()
@@ -143,7 +144,7 @@ def _agree(job: ev.Job, bill: ev.CostEstimate) -> None:
         job.agree(bill)
 
 
-def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
+def _running(job: Job, status: Status, title: str, key: str) -> None:
     left = "" if status.seconds_left is None else t(", {time} left", time=_minutes(status.seconds_left))
     counted = t(" {done:,} of {total:,}", done=status.done, total=status.total) if status.total else ""
     doing = f"{steps.title(status.doing)}{counted}{left}"
@@ -173,7 +174,7 @@ def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
         )
 
 
-def _ended(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
+def _ended(job: Job, status: Status, title: str, key: str) -> None:
     match status.phase:
         case "done" if job.kind == "index":
             outcomes.draw(title, status.files)

@@ -9,7 +9,7 @@ from pages.shared import corpora, foreign
 from pages.shared.engine import engine
 from pages.shared.i18n import problem, t
 from pages.shared.measuring import jobs, started_here, under_way
-from rag_core import evaluation as ev
+from rag_core.jobs import start_adding
 
 TYPES = "md, txt, html, pdf, docx, xlsx, csv, json, jsonl"
 ROUND = "upload.round"  # counts uploads, so that each begins with an empty box
@@ -70,7 +70,7 @@ def _start(
         return
     uploads = [rag_core.Upload(one.name, one.getvalue()) for one in files]
     try:
-        started_here(ev.start_adding(
+        started_here(start_adding(
             jobs(), lambda: engine().wait().engines, settings, uploads, name.strip(), enrich=enrich, subject=subject.strip()
         ))  # fmt: skip
     except rag_core.RagError as error:

@@ -21,8 +21,8 @@ from .show_bill import show_bill
 if TYPE_CHECKING:  # they take seconds to load
     from ..indexing import EnrichmentEstimate, Report, WriteReport
     from ..lab.doctor import Findings
+    from ..safety.urgency.helplines import Helplines
     from ..sessions import Replayed
-    from ..urgency.helplines import Helplines
 
 
 def strategies(recipes: Sequence[dict[str, Any]]) -> None:
@@ -81,7 +81,7 @@ def triage(found: Triage, lines: Helplines | None) -> None:
 
 def urgent(found: Triage, lines: Helplines | None) -> None:
     """What to do about an urgent question, and whom to call; nothing for a routine one."""
-    from ..urgency.words import urgent_notice
+    from ..safety.urgency.words import urgent_notice
 
     if notice := urgent_notice(found, lines):
         say(notice.title, fg="red", bold=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..data.documents import BUILTIN
+from ..documents.documents import BUILTIN
 from ..indexing import (
     CONTEXTS,
     Chunking,

@@ -20,6 +20,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import plots
 from pages.shared.measuring import jobs
 from rag_core import evaluation as ev
+from rag_core.jobs import Jobs, start_run
 from rag_core.lab.lab import Lab
 from rag_core.values.settings import Settings
 
@@ -55,7 +56,7 @@ def app(lab: Lab, own: str, own_home: Path, folder: Path) -> str:
     def opened(consent: Callable[[ev.CostEstimate], None]) -> Lab:
         return ev.open_judged(data, settings, engines=lab.engines, consent=consent)
 
-    job = ev.start_run(ev.Jobs(), opened, settings, data, "test", strategies, None, list(ev.DEFAULT_METRICS))
+    job = start_run(Jobs(), opened, settings, data, "test", strategies, None, list(ev.DEFAULT_METRICS))
     assert job.wait(MEASURED_S)
     return own
 

@@ -74,12 +74,12 @@ def test_texts_that_the_model_did_not_read_to_their_end_are_counted_where_a_job_
     def page() -> None:
         from pages.shared import measuring
         from rag_core import ModelCall
-        from rag_core import evaluation as ev
+        from rag_core.jobs import Job, Status
         from rag_core.models.embedding import _shortened
 
-        job = ev.Job("ward", "reindex", "Indexing ward again")
+        job = Job("ward", "reindex", "Indexing ward again")
         call = ModelCall("embed", "minilm", 400, 0, 0.0, "tokenizer", note=_shortened(2, 9))
-        measuring._ended(job, ev.Status(phase="done", embedded=(call,)), "Ward", "ward")
+        measuring._ended(job, Status(phase="done", embedded=(call,)), "Ward", "ward")
 
     drawn_page = AppTest.from_function(page, default_timeout=60).run()
     assert not drawn_page.exception

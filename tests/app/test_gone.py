@@ -17,9 +17,9 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.engine import engine
 from rag_core import Settings, remove_corpus
-from rag_core.history import Asked, AskedColumn, open_history
 from rag_core.indexing import CorpusStore, read_path
 from rag_core.lab.lab import Lab
+from rag_core.sessions.history import Asked, AskedColumn, open_history
 
 QUESTION = "What are the visiting hours on the ward"
 HOURS = "from 2 to 8 in the afternoon"

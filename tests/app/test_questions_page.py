@@ -25,8 +25,8 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import keeping
 from pages.shared.comparisons import comparisons
-from rag_core.history import Asked, AskedColumn, History, open_history
 from rag_core.prompts.prompt import ANSWER
+from rag_core.sessions.history import Asked, AskedColumn, History, open_history
 from rag_core.values.settings import Settings
 
 PRIVATE = "Ewa Nowak, b. 1986-04-30: when is anti-D given?"

@@ -9,8 +9,8 @@ from statistics import fmean
 import pytest
 from helpers.small import ROOT
 
-from rag_core.data.benchmark import Benchmark, read_beir
-from rag_core.data.documents import beir_documents
+from rag_core.documents.benchmark import Benchmark, read_beir
+from rag_core.documents.documents import beir_documents
 from rag_core.evaluation.metrics import ndcg
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
 from rag_core.lab.lab import Lab
