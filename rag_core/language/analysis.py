@@ -51,7 +51,8 @@ _QUESTION_WORDS = {  # with accents, missing from NLTK's list
         ]
     )
 }
-_BREAK = re.compile(r"(?:^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+)|\n{2,}", re.MULTILINE)
+LIST_ITEM = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")  # how one begins
+_BREAK = re.compile(rf"^{LIST_ITEM.pattern}|\n{{2,}}", re.MULTILINE)
 _lock = threading.Lock()  # Snowball stemmers keep state between calls
 
 

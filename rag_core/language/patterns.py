@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..values.errors import DataError
-from .analysis import LANGUAGES, sentences, words_of
+from .analysis import LANGUAGES, LIST_ITEM, sentences, words_of
 from .quantities import THOUSANDS, plain_number
 
 SHORTEST_STEM = 2  # letters before the * of a pattern word
@@ -22,7 +22,6 @@ SHORTEST_STEM = 2  # letters before the * of a pattern word
 _PIECE = re.compile(
     rf"(?<!\w)(?P<number>{THOUSANDS.pattern}(?!\d)|\d+(?:[.,]\d+)?)|%|[\w\u0300-\u036f]+",
 )
-_ITEM = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
 _INSIDE = re.compile(r"[-'’/.,:+\u2010-\u2013]?")  # what may stand between two pieces of one pattern word
 _NOT = re.compile(r"(?<=\w)(?<!\bca)n['’]t\b|(?<=\bcan)(?:not|['’]t)\b", re.IGNORECASE)
 
@@ -149,7 +148,7 @@ def _blocks(text: str) -> list[tuple[bool, str]]:
     found: list[tuple[bool, str]] = []
     fresh = True
     for line in text.splitlines():
-        item = _ITEM.match(line)
+        item = LIST_ITEM.match(line)
         if item:
             found.append((True, line[item.end() :]))
         elif not line.strip():

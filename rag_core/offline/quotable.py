@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..language.analysis import language_of, sentences
+from ..language.analysis import LIST_ITEM, language_of, sentences
 from ..prompts.prompt import Sources
 from ..safety.urgency.advice import forbids_help, points_back
 from ..values.markers import without_markers
@@ -18,8 +18,7 @@ MIN_WORDS = 3  # shorter pieces are fragments
 MAX_HEADING = 12  # words; a longer line without a full stop is a sentence
 LONG = 150  # words; of a longer section, the paragraph or list with its best sentence is quoted
 
-_BETWEEN = re.compile(r"(\n{2,}|\n(?=[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]))")  # blocks
-_ITEM = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
+_BETWEEN = re.compile(rf"(\n{{2,}}|\n(?={LIST_ITEM.pattern}))")  # blocks
 _ENDS = re.compile(r"[.!?…:;][\"'”’»)]*$")
 _INTRODUCES = re.compile(r":$|\b(?:these|below|the following|siguientes?|est[ao]s)\b", re.IGNORECASE)
 
@@ -108,7 +107,7 @@ def blocks(text: str, language: str) -> tuple[Block, ...]:
     read: list[Block] = []
     for place, (before, one) in enumerate(found):
         following = found[place + 1][1] if place + 1 < len(found) else ""
-        item = _ITEM.match(one)
+        item = LIST_ITEM.match(one)
         if _is_heading(one) and following and not _is_heading(following):
             read.append(Block(before, one, "heading", ()))
             continue
@@ -119,7 +118,7 @@ def blocks(text: str, language: str) -> tuple[Block, ...]:
             one = one[: where(bad, one)[0]].rstrip() if said else ""
         kept = tuple(each for each in said if len(each.split()) >= MIN_WORDS or item or each.endswith(":"))
         kind = "item" if item else "paragraph"
-        if not item and _ITEM.match(following) and kept and _INTRODUCES.search(kept[-1]):
+        if not item and LIST_ITEM.match(following) and kept and _INTRODUCES.search(kept[-1]):
             kind = "lead"
         if one:
             read.append(Block(before, one, kind, kept))
@@ -173,7 +172,7 @@ def _is_heading(block: str) -> bool:
     line = block.strip()
     return (
         "\n" not in line
-        and not _ITEM.match(block)
+        and not LIST_ITEM.match(block)
         and not _ENDS.search(line)
         and len(line.split()) <= MAX_HEADING
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from ..documents.documents import Document
-from ..language.analysis import sentences, tokens
+from ..language.analysis import LIST_ITEM, sentences, tokens
 from ..safety.urgency.advice import calls_for_help, points_back
 from ..safety.urgency.reading import plain
 from ..safety.urgency.signs import clause_words, named, names_sign
@@ -28,7 +28,6 @@ _SIGNS_LISTED = re.compile(
     r"(?<!\w)(?:signs?|symptoms?|warning\w*|danger\w*|signos?|s[ií]ntomas?|señales|alarmas?|avisos?|peligro)(?!\w)",
     re.IGNORECASE,
 )
-_ITEM = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
 
 
 def passage_problems(document: Document, passages: Iterable[Passage]) -> Iterator[str]:
@@ -55,7 +54,7 @@ def advice_problems(text: str, heading: str, language: str) -> Iterator[str]:
     if not said:
         return
     lines = [line for line in text.splitlines() if line.strip()]
-    items = [bool(_ITEM.match(line)) for line in lines]
+    items = [bool(LIST_ITEM.match(line)) for line in lines]
     if items[0]:
         yield f"a list without the sentence that leads in: {said[0]}"
     if said[-1].endswith(":"):

@@ -12,13 +12,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..language.analysis import sentences
+from ..language.analysis import LIST_ITEM, sentences
 from ..safety.urgency.advice import points_back
 from ..safety.urgency.reading import plain
 from ..safety.urgency.signs import Sign, clause_words, signs, steps
 from ..values.types import Passage
 
-_ITEM = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
 _BETWEEN = re.compile(
     r"(; (?:and |but |or |y |e |pero |o )?|, (?:and|but|or|while|y|e|pero|o|mientras(?: que)?) )"
 )
@@ -76,7 +75,7 @@ def advices(passage: Passage) -> Iterator[Advice]:
     ] = []  # the last sentence, or the last list with its lead-in and the rest of the paragraph after it
     listed = False  # whether the last line was a list item
     for line in filter(str.strip, passage.text.splitlines()):
-        item = _ITEM.match(line) is not None
+        item = LIST_ITEM.match(line) is not None
         for sentence in sentences(line, language):
             own = _clauses(plain(sentence), language)
             if item:

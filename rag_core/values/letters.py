@@ -29,6 +29,12 @@ def plain_letters(text: str) -> str:
     return unicodedata.normalize("NFC", text.translate(forms) if forms else text)
 
 
+def without_accents(text: str) -> str:
+    """A text in lower case without accents: "Cesárea" and "cesarea" are the same; ñ is n."""
+    apart = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in apart if not unicodedata.combining(letter)).casefold()
+
+
 def raised(text: str) -> str:
     """Figures as raised ones, so that 10 to the 9th is not read as 109; other text as it is."""
     if re.fullmatch(r"[+\-\u2212]?\d+[.,]\d+", text):

@@ -8,11 +8,10 @@ wrong dose, looks like a true one and cannot be found so.
 from __future__ import annotations
 
 import functools
-import itertools
 import re
-import unicodedata
 
 from .invisible import without_invisible
+from .letters import without_accents
 
 GIVES_ORDERS = "This text gives orders to a language model; it is shown as a quotation and not followed."
 
@@ -90,6 +89,5 @@ def any_gives_orders(*texts: str) -> bool:
 
 def _plain(text: str) -> str:
     """In lower case and one alphabet, without accents and invisible characters."""
-    bare = unicodedata.normalize("NFKD", _ESCAPES.sub(" ", without_invisible(text))).casefold()
-    bare = "".join(itertools.filterfalse(unicodedata.combining, bare)).replace("’", "'")
+    bare = without_accents(_ESCAPES.sub(" ", without_invisible(text))).replace("’", "'")
     return _SPACES.sub(" ", bare.translate(_SAME))

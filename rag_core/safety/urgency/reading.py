@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-import unicodedata
+
+from ...values.letters import without_accents
 
 _MARKS = re.compile(r"[\u2018\u2019'`´]")
 _DECIMAL = re.compile(r"(?<=\d),(?=\d)")
@@ -24,7 +25,6 @@ def plain(text: str) -> str:
 
     "Weak blood" is anaemia, and yellow fluid from an eye a sticky eye.
     """
-    bare = unicodedata.normalize("NFKD", _MARKS.sub("", text).casefold())
-    bare = "".join(char for char in bare if not unicodedata.combining(char))
+    bare = without_accents(_MARKS.sub("", text))
     simple = _WEEKS.sub("weeks", _DECIMAL.sub(".", " ".join(bare.split())))
     return _STICKY_EYE.sub("sticky eye", _ANAEMIA.sub("anaemia", simple))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from ...values.errors import MissingResource, SettingsError, StorageError
+from ...values.letters import without_accents
 from ...values.message import Message
 from ...values.owner_only import private_file, private_folder, private_home
 from ...values.settings import Settings
@@ -345,8 +345,7 @@ def _midnight(day: date) -> str:
 
 def _folded(text: str) -> str:
     """Without case and accents: "Cesárea" is found by "cesarea"."""
-    apart = unicodedata.normalize("NFKD", _storable(text).casefold())
-    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return without_accents(_storable(text))
 
 
 def _storable(text: str) -> str:

@@ -17,7 +17,7 @@ from rag_core.lab.lab import Lab
 from rag_core.language.spanish import Gloss
 from rag_core.language.thesaurus import Thesaurus
 
-HELD_OUT = ROOT / "tests" / "data" / "held_out_es"
+HELD_OUT = ROOT / "tests" / "documents" / "held_out_es"
 WORD = re.compile(r"[^\W\d_]+")
 MOST_UNKNOWN = 0.05  # share of running words
 MARGIN = 0.05  # of nDCG@10, below the English twins
