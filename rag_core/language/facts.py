@@ -62,6 +62,13 @@ _DRUG_NAMES = """
     zidovudina
 """
 DRUGS = frozenset(_DRUG_NAMES.split())
+# Stems of international nonproprietary names (WHO, 2018), with the vowel that English and Spanish end them in.
+_DRUG_ENDING = re.compile(
+    "^rifa|(?:mab|nib|pril|sartan|olol|azol|cil+in|m[yi]cin|oxacin|c[yi]clin|statin|triptan|oxetin|pramin|tript[yi]lin|azepam|"
+    "zolam|parin|xaban|gatran|tidin|setron|gliptin|gliflozin|glutid|formin|[ao]vir|[cm]lovir|[ms]ivir|cain|dipin|zosin|"
+    "profen|fenac|coxib|oxicam|tocin|prost|priston|barbital|(?<!mag)azin|t(?:h|)iazid|semid|gestrel|trexat|"
+    "lukast|vaptan|dronat|abapentin|meterol)[aeo]?$|(?:[ai]son|olon)[ae]$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,3 +207,8 @@ def _renamed(name: str, rewrite: str, thesaurus: Thesaurus | None) -> bool:
         for text in (name, rewrite)
     )
     return not asked.isdisjoint(said)
+
+
+def is_medicine(word: str) -> bool:
+    """Whether a word in lower case is, or is built like, the name of a medicine, English or Spanish."""
+    return word in DRUGS or (len(word) > 6 and _DRUG_ENDING.search(word) is not None)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .analysis import language_of, stop_words, words_of
-from .facts import DRUGS
+from .facts import DRUGS, is_medicine
 from .quantities import NUMBER_WORDS, TENS, UNITS
 
 SAMPLE_WORDS = (
@@ -25,13 +25,6 @@ _WORD = re.compile(r"(?<![\w'’@./-])[^\W\d_]+(?![\w'’@/])")  # not a part of
 _INSIDE = re.compile(r"[\w,;)%][ \t]+[\"“(]?$|-$")  # what precedes a word inside a sentence
 _VOWEL = re.compile(r"[aeiouy]")
 _PLAIN = str.maketrans("áéíóúüñ", "aeiouun")
-# Stems of international nonproprietary names (WHO, 2018): words that end so are medicines.
-_DRUG_ENDINGS = (
-    *("mab", "nib", "pril", "sartan", "olol", "azole", "azol", "cillin", "mycin", "micin", "oxacin", "cycline"),
-    *("statin", "prazole", "triptan", "oxetine", "pramine", "triptyline", "azepam", "zolam", "parin", "xaban"),
-    *("gatran", "tidine", "setron", "gliptin", "gliflozin", "glutide", "formin", "vir", "caine", "dipine", "zosin"),
-    *("sone", "solone", "olone", "profen", "fenac", "coxib", "tocin", "prost", "pristone", "barbital", "azine"),
-)  # fmt: skip
 _TYPED_CONTRACTIONS = """
     arent cant cannot couldnt didnt doesnt dont hadnt hasnt havent isnt mightnt mustnt neednt shant shouldnt wasnt
     werent wont wouldnt aint im ive youre hes shes theyre whats thats id ill
@@ -225,11 +218,6 @@ def in_dictionary(word: str, language: str) -> bool:
         import simplemma
 
         return bool(simplemma.is_known(word, language, low_memory=True))  # a tenth of the memory
-
-
-def is_medicine(word: str) -> bool:
-    """Whether a word is, or is built like, the name of a medicine."""
-    return word in DRUGS or (len(word) > 6 and word.endswith(_DRUG_ENDINGS))
 
 
 def sound(word: str) -> str:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from ..language.analysis import Word, words_of
-from ..language.facts import DRUGS
+from ..language.facts import is_medicine
 from ..language.thesaurus import Thesaurus
 from .amounts import Quantity, quantities
 
@@ -60,15 +60,6 @@ _CONTRASTS = tuple(
 )  # fmt: skip
 SUBJECT = 2  # place of the contrast between mother and baby, for which the sentence before and the heading speak too
 
-_SUFFIXES = re.compile(
-    r"\w{2,}(?:olol|pril|sartan|dipin|cillin|cilin|mycin|micin|azol|clovir|tamivir|navir|vudin|lumab|tuzumab|zumab|ximab|imumab|"
-    r"glutid|prazol|triptan|statin|cain|floxacin|azepam|zolam|gliptin|parin|profen|oxicam|coxib|meterol|"
-    r"asone?|solon|cyclin|ciclin|pentin|butin|tocin|prost|proston|thiazid|semid|setron|oxetin|triptylin|barbital|"
-    r"trexat|lukast|azin|fibrat|formin|gestrel|zolid|ciclovir|oquin|quin|quinin|vaptan|dronat)"
-)
-_NO_DRUG = frozenset(
-    ["season", "reason", "person", "diagnos", "magazin", "vaccin", "pain", "protein", "margarin"]
-)
 _ACID = re.compile(r"\b(\w{4,}ic)o? acid\b|\bacid (\w{4,}ic)o?\b")
 
 
@@ -157,13 +148,7 @@ def _drugs(text: str, words: list[Word], thesaurus: Thesaurus | None) -> frozens
         word.form for mention in mentions for word in words_of(text[mention.start : mention.end], "en")
     }
     acids = {f"{one or two} acid" for one, two in _ACID.findall(text.lower()) if (one or two) not in covered}
-    unlisted = {
-        _base(word.form)
-        for word in words
-        if word.form not in covered
-        and (word.form in DRUGS or _SUFFIXES.fullmatch(_base(word.form)))
-        and _base(word.form) not in _NO_DRUG
-    }
+    unlisted = {_base(word.form) for word in words if word.form not in covered and is_medicine(word.form)}
     return frozenset(known | acids | unlisted)
 
 

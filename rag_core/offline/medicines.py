@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..language.analysis import LANGUAGES, words_of
-from ..language.facts import DRUGS
+from ..language.facts import is_medicine
 from ..language.thesaurus import Thesaurus
 
 # Ends of names that mark a class of medicines: WHO, "The use of stems in the selection of INN", 2018.
@@ -17,9 +17,7 @@ _STEM = re.compile(
 def names_in(text: str, language: str, thesaurus: Thesaurus | None) -> frozenset[str]:
     """The medicines a text names: folded words, and ids of their concepts."""
     words = {
-        word.form: text[word.start : word.end]
-        for word in words_of(text, language)
-        if word.form in DRUGS or _STEM.search(word.form)
+        word.form: text[word.start : word.end] for word in words_of(text, language) if is_medicine(word.form)
     }
     if thesaurus is None:
         return frozenset(words)
