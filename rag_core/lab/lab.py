@@ -154,7 +154,7 @@ class Lab:
         return self.beside(setup.corpus).services(country, setup.models)
 
     def _services_or_error(self, setup: Setup, country: str | None) -> Services | RagError:
-        """A column that chose what cannot be used fails alone."""
+        """A column whose choice cannot be used fails; the others run."""
         if not setup.runs_on:
             return self.services(country)
         try:

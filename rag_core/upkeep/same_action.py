@@ -52,7 +52,7 @@ def signs_advised(passage: Passage) -> list[tuple[Sign, Advice]]:
 
 
 def action_problems(passage: Passage, advised: Iterable[tuple[Sign, Advice]]) -> Iterator[str]:
-    """The signs for which a passage gives a laxer action than the table, one line each, with the clause."""
+    """The signs for which a passage asks for less than the table, one line each, with the clause."""
     strictest: dict[Sign, int] = {}
     for sign, advice in (advised := list(advised)):
         strictest[sign] = max(advice.action, strictest.get(sign, -1))

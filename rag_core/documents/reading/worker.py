@@ -22,7 +22,7 @@ from ..documents import Document
 from ..limits import ReadingLimits
 from .formats import read_within, too_large
 
-_GRACE = 5  # seconds after which a worker that nobody kills ends itself
+_GRACE = 5  # seconds until a worker that was not killed ends by itself
 
 
 def main(limits: ReadingLimits) -> None:

@@ -76,7 +76,7 @@ def phones_by_shape(text: str, country: str) -> Iterator[PrivateSpan]:
 
 
 def is_of_a_service(digits: str) -> bool:
-    """Whether a number is toll-free or shared-cost, and nobody's in any of the countries."""
+    """Whether a number is toll-free or shared-cost in one of the countries, so no person's."""
     kinds = {
         number_type(found.number)
         for region in _HELPLINES
