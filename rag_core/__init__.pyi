@@ -147,11 +147,11 @@ from .values.message import Message as Message
 from .values.model_choice import OFFLINE_MODEL as OFFLINE_MODEL
 from .values.model_choice import ModelChoice as ModelChoice
 from .values.notice import NOTICE as NOTICE
-from .values.orders import GIVES_ORDERS as GIVES_ORDERS
-from .values.orders import gives_orders as gives_orders
 from .values.pricing import Price as Price
 from .values.pricing import PriceList as PriceList
 from .values.profile import Profile as Profile
+from .values.prompt_injection import GIVES_ORDERS as GIVES_ORDERS
+from .values.prompt_injection import gives_orders as gives_orders
 from .values.provenance import QueryResults as QueryResults
 from .values.provenance import SharedPassage as SharedPassage
 from .values.provenance import only_in as only_in

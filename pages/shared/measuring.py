@@ -9,10 +9,11 @@ from weakref import WeakKeyDictionary
 import streamlit as st
 
 import rag_core
-from pages.shared import budgets, foreign, outcomes, steps
+from pages.frame import untrusted
+from pages.frame.translate import declared, problem, said, t
+from pages.frame.untrusted import label
+from pages.shared import budgets, outcomes, steps
 from pages.shared.engine import engine
-from pages.shared.foreign import label
-from pages.shared.i18n import declared, problem, said, t
 from rag_core import evaluation as ev
 from rag_core.jobs import Job, JobKind, Jobs, Status
 
@@ -107,7 +108,7 @@ def _job(job: Job) -> None:
             )
             yes, no = st.columns(2)
             if refused := st.session_state.get(f"{key}.refused"):
-                st.error(foreign.label(refused))
+                st.error(untrusted.label(refused))
             if _started_by.get(job) == budgets.visitor():
                 yes.button(
                     t("Go on"),
@@ -155,7 +156,7 @@ def _running(job: Job, status: Status, title: str, key: str) -> None:
     st.progress(status.share, f"{title}: {label(doing)}")
     if status.paid:
         st.caption(
-            foreign.label(
+            untrusted.label(
                 t(
                     "You agreed to {bill}. It continues when this page is closed; Stop ends it.",
                     bill=status.bill,
@@ -165,7 +166,7 @@ def _running(job: Job, status: Status, title: str, key: str) -> None:
     st.button(t("Stop"), on_click=job.stop, disabled=job.stopping, key=f"{key}.stop")
     if status.means:
         st.dataframe(
-            foreign.cells(
+            untrusted.cells(
                 {t("Strategy"): said(name), t("Questions"): mean.count, t("Mean so far"): mean.value}
                 for name, mean in status.means.items()
             ),
@@ -188,19 +189,19 @@ def _ended(job: Job, status: Status, title: str, key: str) -> None:
             st.error(f"{title}: {label(f'{problem(status.error)} {kept} {spent}')}")
     if status.phase == "done" and not rag_core.Cost.of(status.embedded).free:
         st.caption(
-            foreign.label(t("Embedding the documents cost {cost}.", cost=rag_core.Cost.of(status.embedded)))
+            untrusted.label(t("Embedding the documents cost {cost}.", cost=rag_core.Cost.of(status.embedded)))
         )
     if status.phase == "done" and status.unread:
-        st.caption(foreign.label(f"{said(status.unread)}."))
+        st.caption(untrusted.label(f"{said(status.unread)}."))
     with st.container(horizontal=True, vertical_alignment="center"):
         if status.result and job.kind == "run":
             st.page_link(
-                "pages/measure/evaluate.py", label=t("See the results"), icon="📊",
+                "pages/evaluate/evaluate.py", label=t("See the results"), icon="📊",
                 query_params={"view": "results", "run": status.result.name},
             )  # fmt: skip
         elif status.result and job.kind == "sweep":
             st.page_link(
-                "pages/measure/evaluate.py", label=t("See the sweep"), icon="📊",
+                "pages/evaluate/evaluate.py", label=t("See the sweep"), icon="📊",
                 query_params={"view": "search-settings", "sweep": status.result.stem},
             )  # fmt: skip
         st.button(t("Clear away"), on_click=jobs().clear, args=(job,), key=f"{key}.clear",
@@ -223,7 +224,7 @@ def choose_data(key: str, *, in_address: bool = False) -> str:
     folders = {**rag_core.read_settings().benchmark_folders, ev.BUILTIN_DATA: ev.BUILTIN_DATA}
     chosen = st.selectbox(
         t("Questions"), sorted(folders, key=lambda name: (name != ev.BUILTIN_DATA, name)), key=f"{key}.data",
-        format_func=lambda name: said(BUILTIN_LABEL) if name == ev.BUILTIN_DATA else foreign.plain(name),
+        format_func=lambda name: said(BUILTIN_LABEL) if name == ev.BUILTIN_DATA else untrusted.plain(name),
         persist_state="session", bind="query-params" if in_address else None,
         help=t("Measuring needs questions with judgements. To measure on your own documents, put them and your "
         "judged questions into a BEIR folder, and name it in RAG_BENCHMARKS or run `rag eval --data FOLDER`."),
@@ -235,7 +236,7 @@ def judged_by(data: str, split: str) -> None:
     """One line that says who judged; nothing for a set that cannot be read."""
     sentence = _judged_by(data, split)
     if sentence:
-        st.caption(foreign.label(said(sentence)))
+        st.caption(untrusted.label(said(sentence)))
 
 
 @st.cache_data(show_spinner=False, ttl=60)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..language.maternity import is_maternity
 from ..values.answers import without_bold
 from ..values.notice import NOTICE
-from ..values.orders import GIVES_ORDERS
 from ..values.profile import PROFILE_FILE, language_list
+from ..values.prompt_injection import GIVES_ORDERS
 from ..values.sources import age_note
 from ..values.trace import Trace
 from ..values.triage import Triage

@@ -22,7 +22,7 @@ from ..indexing import (
 from ..indexing.uploads import MAX_UPLOADS
 from ..values.errors import ConfigError, InputError
 from ..values.message import Message
-from ..values.orders import gives_orders
+from ..values.prompt_injection import gives_orders
 from ..values.settings import Settings
 from ..values.types import ModelCall
 from .engines import Engines

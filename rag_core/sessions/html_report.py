@@ -16,7 +16,7 @@ from ..safety.urgency.words import urgent_notice
 from ..values.answers import LEADING, bold_as_html
 from ..values.errors import SettingsError
 from ..values.notice import NOTICE
-from ..values.orders import GIVES_ORDERS
+from ..values.prompt_injection import GIVES_ORDERS
 from ..values.visible import visible
 from .saved import Saved, SavedAnswer, SavedContext, SavedStep
 

@@ -135,7 +135,9 @@ def _led(answer: Answer, asked: Triage, ctx: Context) -> Answer:
         return answer
     if answer.abstained or ctx.services.llms["answer"].offline:
         notice = messages.notice(asked.language, asked.action)
-        near = () if asked.level == "emergency" else answer.suggestions  # no "perhaps you meant" in an emergency
+        near = (
+            () if asked.level == "emergency" else answer.suggestions
+        )  # no "perhaps you meant" in an emergency
         return replace(answer, text=f"{notice} {answer.text}", notice=notice, suggestions=near)
     remark = Remark("buried", messages.buried(asked.language), ())
     return replace(answer, remarks=(remark, *answer.remarks))

@@ -38,7 +38,7 @@ def waiting(ready: Path, monkeypatch: pytest.MonkeyPatch):
 def page(name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(budgets, "visitor", lambda: name)
     at = visitor()
-    at.switch_page("pages/measure/evaluate.py")
+    at.switch_page("pages/evaluate/evaluate.py")
     return at.run()
 
 

@@ -13,7 +13,7 @@ from helpers.small import ROOT
 from helpers.source_files import write
 from streamlit.testing.v1 import AppTest
 
-from rag_core.values.orders import GIVES_ORDERS
+from rag_core.values.prompt_injection import GIVES_ORDERS
 
 Open = Callable[[dict[str, str]], AppTest]
 
@@ -26,7 +26,7 @@ def open_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
         streamlit.cache_data.clear()  # pages drawn by other tests of this process
         streamlit.cache_resource.clear()
         monkeypatch.setattr(streamlit, "page_link", lambda *_, **__: None)  # a page alone has no others
-        page = AppTest.from_file(str(ROOT / "pages" / "ask" / "documents.py"), default_timeout=60).run()
+        page = AppTest.from_file(str(ROOT / "pages" / "documents" / "documents.py"), default_timeout=60).run()
         assert not page.exception
         return page
 

@@ -18,7 +18,7 @@ from rag_core.documents.hidden import MOST, take_hidden
 from rag_core.documents.markup import take_markup
 from rag_core.indexing import SourceFiles, read_path
 from rag_core.values.invisible import without_invisible
-from rag_core.values.orders import gives_orders
+from rag_core.values.prompt_injection import gives_orders
 
 
 @pytest.fixture(scope="module")
