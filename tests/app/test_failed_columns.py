@@ -19,7 +19,7 @@ def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
     server.choose = lambda body: (
         Status(404, "no such model") if role_of(body) == "answer" else Reply("anti-D weeks")
     )
-    app = start(OPENAI_BASE_URL=server.url)
+    app = start(OPENAI_BASE_URL=server.url, RAG_MODELS="no-such-model")
     columns = [rag_core.set_up("multi_query"), rag_core.set_up("bm25", model="no-such-model")]
     for name, values in rag_core.to_address(ENGLISH, columns).items():
         app.query_params[name] = values
