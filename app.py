@@ -8,13 +8,13 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
+from pages.frame.addresses import MOVED, PAGES, PATHS, UNLISTED, moved
+from pages.frame.frame import frame
+from pages.frame.shell import document
+from pages.frame.translate import said, settle
 from pages.shared import permalink
-from pages.shared.addresses import MOVED, PAGES, PATHS, UNLISTED, moved
 from pages.shared.budgets import COOKIE
 from pages.shared.engine import engine
-from pages.shared.frame import frame
-from pages.shared.i18n import said, settle
-from pages.shared.shell import document
 
 if __name__ == "__main__":  # runs in every browser session
     st.set_page_config(page_title="Obstetrics RAG lab", page_icon="🤰", layout="wide")

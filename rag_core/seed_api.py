@@ -21,7 +21,7 @@ from typing import Any
 from llama_index.core.schema import NodeWithScore
 
 from .catalog import StrategySpec, recipe_of
-from .data.documents import BUILTIN
+from .documents.documents import BUILTIN
 from .lab.engines import Engines
 from .lab.lab import Lab
 from .lab.opening import open_lab

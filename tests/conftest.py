@@ -23,7 +23,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 from rag_core.cli import main
-from rag_core.data.documents import BUILTIN
+from rag_core.documents.documents import BUILTIN
 from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.lab.corpora import corpus_names
 from rag_core.lab.lab import Lab

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.shared.i18n import plural
+from pages.frame.translate import plural
 
 
 def seconds(duration: float) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
-from pages.shared.foreign import label
-from pages.shared.i18n import declared, key_of, problem, said, t
+from pages.frame import untrusted
+from pages.frame.translate import declared, key_of, problem, said, t
+from pages.frame.untrusted import label
 from pages.shared.live import LETTERS
 from pages.shared.templates import context_prompt, forget, prompt_editor, templates_editor
 
@@ -99,12 +99,12 @@ def strategy_box(position: int, runs_on: Callable[[int], None]) -> None:
     """
     letter, names = LETTERS[position], list(rag_core.RECIPES)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        foreign.draw(f'<span class="rl-letter">{foreign.escape(letter)}</span>')
+        untrusted.draw(f'<span class="rl-letter">{untrusted.escape(letter)}</span>')
         st.selectbox(
             t("Strategy {number:d}", number=position + 1),
             names,
             index=names.index(DEFAULT_COLUMNS[position]),
-            format_func=lambda name: foreign.plain(said(rag_core.RECIPES[name].title)),
+            format_func=lambda name: untrusted.plain(said(rag_core.RECIPES[name].title)),
             key=f"strategy.{position}",
             label_visibility="collapsed",
             persist_state="session",

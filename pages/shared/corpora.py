@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.frame import untrusted
+from pages.frame.translate import plural, t
 from pages.shared.engine import engine
-from pages.shared.i18n import plural, t
 
 KEY, GONE = "corpus", "corpus.gone"
 
@@ -28,11 +28,11 @@ def choose(*, in_address: bool = False) -> str:
     _settle()
     asked = st.query_params.get(KEY) if in_address else None
     if asked and asked not in known:
-        st.warning(foreign.label(t("There is no collection {name} here.", name=repr(asked))))
+        st.warning(untrusted.label(t("There is no collection {name} here.", name=repr(asked))))
     if len(known) == 1:
         return known[0]
     st.selectbox(
-        t("Documents to search"), known, format_func=lambda name: foreign.plain(title(name)), key=KEY,
+        t("Documents to search"), known, format_func=lambda name: untrusted.plain(title(name)), key=KEY,
         persist_state="session", width=320 if in_address else "stretch", on_change=_chose,
         bind="query-params" if in_address else None,
         help=t("Your own documents are added on the Documents page."),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.frame import untrusted
+from pages.frame.translate import language, problem, t
 from pages.shared.engine import engine
-from pages.shared.i18n import language, problem, t
 
 
 def choose() -> None:
@@ -17,14 +17,14 @@ def choose() -> None:
         default = _setting()
         rag_core.helplines(default)
     except rag_core.RagError as error:
-        st.warning(foreign.label(problem(error)))
+        st.warning(untrusted.label(problem(error)))
         default = ""
     codes = ["", *names]
     st.selectbox(
         t("Country: its guidance leads and its numbers are shown"),
         codes,
         index=codes.index(default),
-        format_func=lambda code: foreign.plain(names.get(code) or t("No country chosen")),
+        format_func=lambda code: untrusted.plain(names.get(code) or t("No country chosen")),
         key="country",
         label_visibility="collapsed",
         persist_state="session",

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.shared.i18n import plural
+from pages.frame.translate import plural
 
 NAME = "typed"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 import rag_core
-from pages.shared.foreign import escape
+from pages.frame.untrusted import escape
 
 _MARKER = re.compile(r"[-*•] +(?=\S)")
 

@@ -9,14 +9,16 @@ from weakref import WeakKeyDictionary
 import streamlit as st
 
 import rag_core
-from pages.shared import budgets, foreign, outcomes, steps
+from pages.frame import untrusted
+from pages.frame.translate import declared, problem, said, t
+from pages.frame.untrusted import label
+from pages.shared import budgets, outcomes, steps
 from pages.shared.engine import engine
-from pages.shared.foreign import label
-from pages.shared.i18n import declared, problem, said, t
 from rag_core import evaluation as ev
+from rag_core.jobs import Job, JobKind, Jobs, Status
 
 BUILTIN_LABEL = declared("Built-in questions")
-_started_by: WeakKeyDictionary[ev.Job, str] = WeakKeyDictionary()
+_started_by: WeakKeyDictionary[Job, str] = WeakKeyDictionary()
 TICK = 1.0  # seconds between updates
 STOPPED = {
     "run": declared("Stopped. What was measured is kept: start the same measurement again to resume it."),
@@ -27,9 +29,9 @@ STOPPED = {
 
 
 @st.cache_resource(show_spinner=False)
-def jobs() -> ev.Jobs:
+def jobs() -> Jobs:
     """The jobs of this server."""
-    return ev.Jobs()
+    return Jobs()
 
 
 @st.cache_resource(show_spinner=False)
@@ -56,7 +58,7 @@ def lab_for(data: str, consent: Callable[[ev.CostEstimate], None]) -> rag_core.L
 
 
 @st.fragment(run_every=TICK)
-def under_way(kind: ev.JobKind) -> None:
+def under_way(kind: JobKind) -> None:
     """The running and finished jobs of this server, whoever started them; redraws itself."""
     listed = jobs().all(kind)
     _redraw_when_one_ended(kind, listed)
@@ -73,13 +75,13 @@ def under_way(kind: ev.JobKind) -> None:
                 _job(job)
 
 
-def _sorted(listed: list[ev.Job]) -> tuple[list[ev.Job], list[ev.Job]]:
+def _sorted(listed: list[Job]) -> tuple[list[Job], list[Job]]:
     """The jobs to show, and those to fold: all uploads that ended but the latest, which would bury the form."""
     foldable = [job for job in listed if job.over and job.kind in ("index", "reindex")][1:]
     return [job for job in listed if job not in foldable], foldable
 
 
-def _redraw_when_one_ended(kind: ev.JobKind, listed: list[ev.Job]) -> None:
+def _redraw_when_one_ended(kind: JobKind, listed: list[Job]) -> None:
     """The page around shows results: it is drawn again, once, when a job ends."""
     key = f"{kind}.open"
     still_open = {id(job) for job in listed if not job.over}
@@ -89,7 +91,7 @@ def _redraw_when_one_ended(kind: ev.JobKind, listed: list[ev.Job]) -> None:
         st.rerun()
 
 
-def _job(job: ev.Job) -> None:
+def _job(job: Job) -> None:
     status = job.status
     began = time.strftime("%H:%M", time.localtime(job.started))
     title = t("**{title}** · started {began}", title=label(said(job.title)), began=label(began))
@@ -106,7 +108,7 @@ def _job(job: ev.Job) -> None:
             )
             yes, no = st.columns(2)
             if refused := st.session_state.get(f"{key}.refused"):
-                st.error(foreign.label(refused))
+                st.error(untrusted.label(refused))
             if _started_by.get(job) == budgets.visitor():
                 yes.button(
                     t("Go on"),
@@ -125,13 +127,13 @@ def _job(job: ev.Job) -> None:
             _ended(job, status, title, key)
 
 
-def started_here(job: ev.Job) -> ev.Job:
+def started_here(job: Job) -> Job:
     """Note that this visitor started a job, unless another did; returns it."""
     _started_by.setdefault(job, budgets.visitor())
     return job
 
 
-def _agree(job: ev.Job, bill: ev.CostEstimate) -> None:
+def _agree(job: Job, bill: ev.CostEstimate) -> None:
     """Agree to a bill, which counts in full towards the budgets: what of it is sent is known only at the end."""
     try:
         spending = budgets.spending()
@@ -143,7 +145,7 @@ def _agree(job: ev.Job, bill: ev.CostEstimate) -> None:
         job.agree(bill)
 
 
-def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
+def _running(job: Job, status: Status, title: str, key: str) -> None:
     left = "" if status.seconds_left is None else t(", {time} left", time=_minutes(status.seconds_left))
     counted = t(" {done:,} of {total:,}", done=status.done, total=status.total) if status.total else ""
     doing = f"{steps.title(status.doing)}{counted}{left}"
@@ -154,7 +156,7 @@ def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
     st.progress(status.share, f"{title}: {label(doing)}")
     if status.paid:
         st.caption(
-            foreign.label(
+            untrusted.label(
                 t(
                     "You agreed to {bill}. It continues when this page is closed; Stop ends it.",
                     bill=status.bill,
@@ -164,7 +166,7 @@ def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
     st.button(t("Stop"), on_click=job.stop, disabled=job.stopping, key=f"{key}.stop")
     if status.means:
         st.dataframe(
-            foreign.cells(
+            untrusted.cells(
                 {t("Strategy"): said(name), t("Questions"): mean.count, t("Mean so far"): mean.value}
                 for name, mean in status.means.items()
             ),
@@ -173,7 +175,7 @@ def _running(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
         )
 
 
-def _ended(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
+def _ended(job: Job, status: Status, title: str, key: str) -> None:
     match status.phase:
         case "done" if job.kind == "index":
             outcomes.draw(title, status.files)
@@ -187,19 +189,19 @@ def _ended(job: ev.Job, status: ev.Status, title: str, key: str) -> None:
             st.error(f"{title}: {label(f'{problem(status.error)} {kept} {spent}')}")
     if status.phase == "done" and not rag_core.Cost.of(status.embedded).free:
         st.caption(
-            foreign.label(t("Embedding the documents cost {cost}.", cost=rag_core.Cost.of(status.embedded)))
+            untrusted.label(t("Embedding the documents cost {cost}.", cost=rag_core.Cost.of(status.embedded)))
         )
     if status.phase == "done" and status.unread:
-        st.caption(foreign.label(f"{said(status.unread)}."))
+        st.caption(untrusted.label(f"{said(status.unread)}."))
     with st.container(horizontal=True, vertical_alignment="center"):
         if status.result and job.kind == "run":
             st.page_link(
-                "pages/measure/evaluate.py", label=t("See the results"), icon="📊",
+                "pages/evaluate/evaluate.py", label=t("See the results"), icon="📊",
                 query_params={"view": "results", "run": status.result.name},
             )  # fmt: skip
         elif status.result and job.kind == "sweep":
             st.page_link(
-                "pages/measure/evaluate.py", label=t("See the sweep"), icon="📊",
+                "pages/evaluate/evaluate.py", label=t("See the sweep"), icon="📊",
                 query_params={"view": "search-settings", "sweep": status.result.stem},
             )  # fmt: skip
         st.button(t("Clear away"), on_click=jobs().clear, args=(job,), key=f"{key}.clear",
@@ -222,7 +224,7 @@ def choose_data(key: str, *, in_address: bool = False) -> str:
     folders = {**rag_core.read_settings().benchmark_folders, ev.BUILTIN_DATA: ev.BUILTIN_DATA}
     chosen = st.selectbox(
         t("Questions"), sorted(folders, key=lambda name: (name != ev.BUILTIN_DATA, name)), key=f"{key}.data",
-        format_func=lambda name: said(BUILTIN_LABEL) if name == ev.BUILTIN_DATA else foreign.plain(name),
+        format_func=lambda name: said(BUILTIN_LABEL) if name == ev.BUILTIN_DATA else untrusted.plain(name),
         persist_state="session", bind="query-params" if in_address else None,
         help=t("Measuring needs questions with judgements. To measure on your own documents, put them and your "
         "judged questions into a BEIR folder, and name it in RAG_BENCHMARKS or run `rag eval --data FOLDER`."),
@@ -234,7 +236,7 @@ def judged_by(data: str, split: str) -> None:
     """One line that says who judged; nothing for a set that cannot be read."""
     sentence = _judged_by(data, split)
     if sentence:
-        st.caption(foreign.label(said(sentence)))
+        st.caption(untrusted.label(said(sentence)))
 
 
 @st.cache_data(show_spinner=False, ttl=60)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
-from pages.shared.foreign import escape
-from pages.shared.i18n import declared, plural, said, t
+from pages.frame import untrusted
+from pages.frame.translate import declared, plural, said, t
+from pages.frame.untrusted import escape
 
 WORDS = {
     "failed": declared("not added"),
@@ -29,7 +29,7 @@ def draw(title: str, files: Sequence[rag_core.FileOutcome]) -> None:
     """
     counted = Counter(one.status for one in files)
     counts = ", ".join(f"{counted[status]:d} {said(WORDS[status])}" for status in WORDS if counted[status])
-    message = f"{title}: {foreign.label(counts)}."
+    message = f"{title}: {untrusted.label(counts)}."
     if counted["failed"] == len(files):
         st.error(message)
     elif counted["failed"]:
@@ -38,9 +38,9 @@ def draw(title: str, files: Sequence[rag_core.FileOutcome]) -> None:
         st.success(message)
     told = [one for one in files if one.status == "failed" or one.reason or one.hidden or one.orders]
     if told:
-        foreign.draw(table(sorted(told, key=lambda one: one.status != "failed")))
+        untrusted.draw(table(sorted(told, key=lambda one: one.status != "failed")))
     if smooth := [one for one in files if one not in told]:
-        foreign.draw(
+        untrusted.draw(
             f'<details class="rl-files"><summary>{plural("The other file", "The other {count} files", len(smooth))}</summary>{table(smooth)}</details>'
             if told
             else table(smooth)

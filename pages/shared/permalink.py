@@ -12,9 +12,10 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import rag_core
-from pages.shared import corpora, country, draft, foreign, setups
+from pages.frame import untrusted
+from pages.frame.translate import PARAMETER, said, t
+from pages.shared import corpora, country, draft, setups
 from pages.shared.controls import DEFAULT_COLUMNS
-from pages.shared.i18n import PARAMETER, said, t
 from pages.shared.live import Comparison
 
 
@@ -61,7 +62,9 @@ def link(label: str, columns: Sequence[rag_core.Setup], corpus: str = rag_core.B
     wanted = rag_core.to_address("", columns, country.chosen(), named)
     del wanted["q"]
     st.session_state.pop("address", None)  # it is followed again after the columns were changed there
-    st.page_link("pages/ask/compare.py", label=label, icon=":material/compare_arrows:", query_params=wanted)
+    st.page_link(
+        "pages/compare/compare.py", label=label, icon=":material/compare_arrows:", query_params=wanted
+    )
 
 
 def take() -> None:
@@ -107,7 +110,7 @@ def gone() -> str:
 def warn() -> None:
     """Name what in the address was not valid, until the next comparison."""
     for problem in st.session_state.get("misread", ()):
-        st.warning(foreign.label(t("In the address of this page: {problem}", problem=said(problem))))
+        st.warning(untrusted.label(t("In the address of this page: {problem}", problem=said(problem))))
 
 
 def parameters() -> dict[str, list[str]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.shared import controls, corpora, foreign
+from pages.frame import untrusted
+from pages.frame.translate import problem, said, t
+from pages.shared import controls, corpora
 from pages.shared.engine import engine
-from pages.shared.i18n import problem, said, t
 
 SAME = ""  # the option that chooses nothing
 LANGUAGE_MODELS = ("model", "rewriter_model", "judge_model")
@@ -35,7 +36,7 @@ def of(position: int) -> rag_core.Setup:
     try:
         return rag_core.set_up(strategy, **values)
     except rag_core.RagError as error:
-        st.error(foreign.label(problem(error)))
+        st.error(untrusted.label(problem(error)))
         return rag_core.set_up(strategy)
 
 
@@ -125,7 +126,7 @@ def draw(position: int) -> None:
         st.selectbox(
             t("Documents this column searches"),
             list(dict.fromkeys((SAME, *known, chosen))),
-            format_func=lambda name: foreign.plain(
+            format_func=lambda name: untrusted.plain(
                 corpora.title(name) if name else t("As chosen for the page")
             ),
             key=key(position, CORPUS),
@@ -143,7 +144,7 @@ def _draw_reranker(position: int, settings: rag_core.Settings) -> None:
     first, *others = settings.choosable_rerankers
 
     def shown(name: str) -> str:
-        return foreign.plain(
+        return untrusted.plain(
             _reranker(name) if name else t("As in the settings ({model})", model=_reranker(first))
         )
 
@@ -170,7 +171,7 @@ def _model(position: int, name: str, title: str, same: str, settings: rag_core.S
     def shown(model: str) -> str:
         if model == rag_core.OFFLINE_MODEL:
             return t("Offline engine (no language model)")
-        return foreign.plain(model or same)
+        return untrusted.plain(model or same)
 
     st.selectbox(
         title,

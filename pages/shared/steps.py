@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.shared.i18n import declared, said
+from pages.frame.translate import declared, said
 
 TITLES = {
     "measuring": declared("measuring"),

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 import rag_core
-from pages.shared import foreign
+from pages.frame import untrusted
+from pages.frame.translate import problem, said, t
 from pages.shared.engine import engine
-from pages.shared.i18n import problem, said, t
 
 OWN_TEXT = "Question: {question}\n\nRewrite it so that …\n\nNew wording:"
 HEIGHT = 200  # px of a text box
@@ -32,8 +32,8 @@ def prompt_editor(control: rag_core.PromptText, key: str, idle: str) -> None:
     def take(texts: Mapping[str, str]) -> None:
         st.session_state[key] = control.parse(texts)
 
-    with st.expander(foreign.label(said(control.title)), key=f"{key}.box"):
-        st.caption(f"{foreign.label(said(control.help))} `{foreign.label(control.name)}`")
+    with st.expander(untrusted.label(said(control.title)), key=f"{key}.box"):
+        st.caption(f"{untrusted.label(said(control.help))} `{untrusted.label(control.name)}`")
         _boxes(key, template, take, idle or _unread(control.purpose))
         if template != control.default or f"{key}.refused" in st.session_state:
             st.button(t("Back to the original"), key=f"{key}.original", on_click=forget, args=(key,))
@@ -53,7 +53,7 @@ def templates_editor(control: rag_core.Templates, key: str, idle: str) -> None:
             parts[place] = texts
             st.session_state[key] = control.parse(parts)
 
-        with st.expander(f"{place + 1:d}. {foreign.label(template.name)}"):
+        with st.expander(f"{place + 1:d}. {untrusted.label(template.name)}"):
             _boxes(slot, template, take, unread, named=True)
             if len(templates) > 1:
                 st.button(t("Remove"), key=f"{slot}.remove", on_click=_remove, args=(key, place))
@@ -64,7 +64,7 @@ def templates_editor(control: rag_core.Templates, key: str, idle: str) -> None:
             t("Add a template"),
             addable,
             key=f"{key}.add",
-            format_func=foreign.label,
+            format_func=untrusted.label,
             on_change=_add,
             args=(control, key),
             label_visibility="visible",
@@ -84,7 +84,7 @@ def context_prompt(key: str) -> None:
         for name, title in (("system", t("System message")), ("text", t("User message"))):
             st.text_area(
                 title,
-                foreign.plain(getattr(rag_core.CONTEXT_PROMPT, name)),
+                untrusted.plain(getattr(rag_core.CONTEXT_PROMPT, name)),
                 key=f"{key}.context.{name}",
                 height=HEIGHT,
                 disabled=True,
@@ -107,10 +107,10 @@ def _boxes(slot: str, template: rag_core.Template, take: Take, unread: str, *, n
         named: whether the name can be changed too.
     """
     if unread:
-        st.caption(foreign.label(said(unread)))
+        st.caption(untrusted.label(said(unread)))
     stored = {"name": template.name} if named else {}
     stored |= {"system": template.system, "text": template.text}
-    shown = {name: foreign.plain(text) for name, text in stored.items()}
+    shown = {name: untrusted.plain(text) for name, text in stored.items()}
     keys = {name: f"{slot}.{name}" for name in stored}
     if not all(key in st.session_state for key in keys.values()):  # the boxes were closed in between
         st.session_state.pop(f"{slot}.refused", None)
@@ -132,7 +132,9 @@ def _boxes(slot: str, template: rag_core.Template, take: Take, unread: str, *, n
     for name, title in (("system", t("System message")), ("text", t("User message"))):
         st.text_area(title, key=keys[name], on_change=changed, height=HEIGHT, disabled=bool(unread))
     if refused := st.session_state.get(f"{slot}.refused"):
-        st.error(foreign.label(t("{error} Until this is fixed, the earlier version is used.", error=refused)))
+        st.error(
+            untrusted.label(t("{error} Until this is fixed, the earlier version is used.", error=refused))
+        )
 
 
 def _unread(purpose: str) -> str:

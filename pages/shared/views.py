@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages.shared import foreign
-from pages.shared.i18n import said, t
+from pages.frame import untrusted
+from pages.frame.translate import said, t
 
 
 def choose(views: Mapping[str, str], key: str) -> str:
@@ -21,7 +21,7 @@ def choose(views: Mapping[str, str], key: str) -> str:
     if key not in st.session_state or asked != st.session_state.get(f"{key}.asked"):
         st.session_state[key] = asked if asked in views else first
     st.segmented_control(
-        t("View"), list(views), key=key, format_func=lambda name: foreign.label(said(views[name])), required=True,
+        t("View"), list(views), key=key, format_func=lambda name: untrusted.label(said(views[name])), required=True,
         label_visibility="collapsed",
     )  # fmt: skip
     chosen: str = st.session_state[key]

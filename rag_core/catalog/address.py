@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 
 from ..language.questions import MAX_QUESTION
 from ..pipeline.strategy import Strategy
-from ..urgency.helplines import countries
+from ..safety.urgency.helplines import countries
 from ..values.errors import ConfigError
 from ..values.message import Message
 from . import RECIPES

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..prompts.prompt import ANSWER, Fields, Template
-from ..prompts.templates import MAX_TEMPLATES, READY, check_length, custom_template
+from ..prompts.templates import MAX_TEMPLATES, READY_TEMPLATES, check_length, custom_template
 from ..stages import Generate
 from ..values.errors import ConfigError
 from ..values.message import Message
@@ -89,7 +89,7 @@ class Templates(Control):
         ready: the ones that can be chosen by name.
     """
 
-    ready: tuple[Template, ...] = field(default=tuple(READY.values()), kw_only=True)
+    ready: tuple[Template, ...] = field(default=tuple(READY_TEMPLATES.values()), kw_only=True)
 
     @property
     def type(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..data.documents import BUILTIN
+from ..documents.documents import BUILTIN
 from ..pipeline.strategy import Strategy
 from ..values.errors import ConfigError
 from ..values.message import Message

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from ..data.documents import BUILTIN
+from ..documents.documents import BUILTIN
 from ..values.errors import ConfigError, DataError, InputError, RagError, SettingsError, Stopped, StorageError
 from ..values.notice import NOTICE
 from ..values.trace import Trace
@@ -215,7 +215,7 @@ def query(
 @app.command()
 def triage(question: Question, country: Country = None, as_json: AsJson = False) -> None:
     """Say how urgent a question is: emergency, same_day or routine. No model is loaded."""
-    from ..urgency.triage import triage as rate
+    from ..safety.urgency.triage import triage as rate
 
     found = rate(question)
     if as_json:

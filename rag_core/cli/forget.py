@@ -31,8 +31,8 @@ def forget(
     stay, under a hash of their text, and so do evaluation runs, which keep document ids and rewritten questions.
     """
     from .. import indexing
-    from ..history import open_history
     from ..lab.engines import load_engines
+    from ..sessions.history import open_history
     from ..values.settings import read_settings
 
     settings = read_settings()

@@ -28,7 +28,7 @@ def history(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List or delete the questions asked in the app, the latest first. Days are in UTC."""
-    from ..history import open_history
+    from ..sessions.history import open_history
     from ..values.settings import read_settings
 
     kept = open_history(read_settings())

@@ -136,8 +136,8 @@ def _prompt(given: str | None) -> str | None:
 def _upkeep(*, check: bool, vectors: bool, export: Path | None, as_json: bool) -> None:
     """One action on the built-in collection: count and validate it, update its vectors, or export it."""
     from ..indexing import OfflineEnricher
-    from ..lab import builtin as collection
     from ..lab.engines import load_engines
+    from ..upkeep import builtin as collection
     from ..values.settings import read_settings
 
     settings = read_settings()

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ..data.documents import BUILTIN
-from ..urgency.helplines import Helplines, helplines
+from ..documents.documents import BUILTIN
+from ..safety.urgency.helplines import Helplines, helplines
 from ..values.errors import ConfigError, SettingsError
 from ..values.unreadable import why_unreadable
 

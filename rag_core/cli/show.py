@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..language.maternity import is_maternity
 from ..values.answers import without_bold
 from ..values.notice import NOTICE
-from ..values.orders import GIVES_ORDERS
 from ..values.profile import PROFILE_FILE, language_list
+from ..values.prompt_injection import GIVES_ORDERS
 from ..values.sources import age_note
 from ..values.trace import Trace
 from ..values.triage import Triage
@@ -21,8 +21,8 @@ from .show_bill import show_bill
 if TYPE_CHECKING:  # they take seconds to load
     from ..indexing import EnrichmentEstimate, Report, WriteReport
     from ..lab.doctor import Findings
+    from ..safety.urgency.helplines import Helplines
     from ..sessions import Replayed
-    from ..urgency.helplines import Helplines
 
 
 def strategies(recipes: Sequence[dict[str, Any]]) -> None:
@@ -81,7 +81,7 @@ def triage(found: Triage, lines: Helplines | None) -> None:
 
 def urgent(found: Triage, lines: Helplines | None) -> None:
     """What to do about an urgent question, and whom to call; nothing for a routine one."""
-    from ..urgency.words import urgent_notice
+    from ..safety.urgency.words import urgent_notice
 
     if notice := urgent_notice(found, lines):
         say(notice.title, fg="red", bold=True)

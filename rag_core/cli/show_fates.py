@@ -16,10 +16,10 @@ FATE = 46  # columns
 
 def show_fates(trace: Trace) -> None:
     """One line for each passage: its fate, and its title; the used ones first, then those that came furthest."""
-    from ..explain import fates, summary
+    from ..explain import fates, summary_of_fates
 
     found = fates(trace)
-    say(f"  {'Found ' if found else ''}{summary(found)}.")
+    say(f"  {'Found ' if found else ''}{summary_of_fates(found)}.")
     if limits := dict.fromkeys(
         f"{fate.control}={fate.limit:g}" for fate in found if fate.kind == "cut" and fate.limit
     ):

@@ -1,7 +1,6 @@
 """Measuring strategies on judged questions: metrics, intervals, paired tests, sweeps, answer checks."""
 
 from .ablation import FormErrors, RewriteEffect, StageEffect, rewrite_effects, stage_effects
-from .adding import start_adding, start_reindexing
 from .changes import Change, Verdict, changes
 from .cost_estimate import CostEstimate, Workload, estimate, plan_of
 from .datasets import (
@@ -12,8 +11,6 @@ from .datasets import (
     read_judged,
     source_of,
 )
-from .jobs import Job, JobKind, Jobs, RunningMean, Status
-from .launch import start_run, start_sweep
 from .manifest import BUILTIN_DATA, Manifest, MeasuredStrategy, RunFile, describe_run
 from .metrics import DEFAULT_METRICS, Metric, parse_metric
 from .pareto import Point, on_front, pareto_front
@@ -52,9 +49,6 @@ __all__ = [
     "GroupResult",
     "Groups",
     "Interval",
-    "Job",
-    "JobKind",
-    "Jobs",
     "Manifest",
     "MeanScore",
     "Measure",
@@ -67,13 +61,11 @@ __all__ = [
     "RunFile",
     "RunFolder",
     "RunProgress",
-    "RunningMean",
     "SafetyReport",
     "SafetyShares",
     "Setting",
     "StageEffect",
     "StageRecord",
-    "Status",
     "StrategyInTwoRuns",
     "StrategyResult",
     "SweepResult",
@@ -119,10 +111,6 @@ __all__ = [
     "settings_of",
     "source_of",
     "stage_effects",
-    "start_adding",
-    "start_reindexing",
-    "start_run",
-    "start_sweep",
     "stored_results",
     "summarise",
     "sweep_title",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ..catalog import StrategySpec, build
-from ..data.benchmark import Benchmark, Question
+from ..documents.benchmark import Benchmark, Question
 from ..lab.lab import Lab
 from ..values.errors import ConfigError
 from .statistics import Interval, wilson

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..data.answer_set import AnswerSet
+from ..documents.answer_set import AnswerSet
 from ..values.errors import RagError
 from ..values.trace import Trace
 from ..values.types import Cost, ModelCall

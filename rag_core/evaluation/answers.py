@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..catalog import RECIPES, StrategySpec, build
-from ..data.answer_set import AnswerSet, JudgedAnswer
-from ..data.benchmark import Benchmark, Question
+from ..documents.answer_set import AnswerSet, JudgedAnswer
+from ..documents.benchmark import Benchmark, Question
 from ..indexing import Progress, no_progress
 from ..lab.lab import Lab
 from ..pipeline.strategy import Strategy

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ..data.benchmark import Question
+from ..documents.benchmark import Question
 from ..indexing import EnrichmentEstimate
 from ..pipeline.strategy import Strategy
 from ..prompts.prompt import Template

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from ..data.answer_set import AnswerSet, answer_file, read_answer_set
-from ..data.benchmark import SPLITS, Benchmark, read_beir, read_builtin
-from ..data.documents import BUILTIN, builtin_documents, json_lines
+from ..documents.answer_set import AnswerSet, answer_file, read_answer_set
+from ..documents.benchmark import SPLITS, Benchmark, read_beir, read_builtin
+from ..documents.documents import BUILTIN, builtin_documents, json_lines
 from ..lab.engines import Engines
 from ..lab.lab import Lab
 from ..lab.opening import open_lab

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..data.benchmark import JUDGED_BY_AUTHORS, Benchmark
+from ..documents.benchmark import JUDGED_BY_AUTHORS, Benchmark
 from ..pipeline.strategy import Strategy
 from ..values.errors import DataError
 from ..values.message import Message

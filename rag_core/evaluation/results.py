@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from ..data.benchmark import Question
+from ..documents.benchmark import Question
 from ..values.errors import InputError
 from ..values.types import Cost
 from ..values.visible import as_json

@@ -20,7 +20,7 @@ from typing import Self
 
 from filelock import FileLock, Timeout
 
-from ..data.benchmark import Benchmark, Question
+from ..documents.benchmark import Benchmark, Question
 from ..values.errors import ConfigError, DataError, StorageError
 from ..values.message import Message
 from ..values.owner_only import FILE, private_file, private_folder

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ..data.trec import trec_lines
+from ..documents.trec import trec_lines
 from ..values.errors import DataError
 from ..values.unreadable import why_unreadable
 from .metrics import trec_order

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..catalog import RECIPES, Number, StrategySpec, build
-from ..data.benchmark import Benchmark, Question
+from ..documents.benchmark import Benchmark, Question
 from ..pipeline.strategy import Strategy
 from ..pipeline.without import without
 from ..runtime.run import Run

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..data.benchmark import Benchmark, Question
+from ..documents.benchmark import Benchmark, Question
 from ..offline.safety import SafetyCheck, check_safety
-from ..urgency.triage import triage
+from ..safety.urgency.triage import triage
 from ..values.errors import RagError
 from ..values.triage import LEVELS, Level
 from .answer_scores import Outcome

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..catalog import MAX_PASSAGES, Number, Recipe
-from ..data.benchmark import Benchmark
+from ..documents.benchmark import Benchmark
 from ..pipeline.cached_index import CachedIndex
 from ..pipeline.strategy import Strategy
 from ..pipeline.together import gather

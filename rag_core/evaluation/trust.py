@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..data.abstention_set import read_abstention
-from ..data.benchmark import read_builtin
-from ..data.documents import json_lines, read_document
+from ..documents.abstention_set import read_abstention
+from ..documents.benchmark import read_builtin
+from ..documents.documents import json_lines, read_document
 from ..lab.lab import Lab
-from ..privacy.find import find_private
 from ..runtime.services import Grounder
-from ..urgency.triage import triage
+from ..safety.privacy.find import find_private
+from ..safety.urgency.triage import triage
 from ..values.answers import Claim
 from ..values.errors import DataError
 from ..values.types import Passage

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..catalog import Recipe
-from ..data.benchmark import Benchmark, Question
+from ..documents.benchmark import Benchmark, Question
 from ..pipeline.strategy import Strategy
 from ..runtime.run import Run
 from ..runtime.services import Services

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from ..data.answer_set import AnswerSet, JudgedAnswer, sentence_terms
-from ..lab.builtin import passage_key
+from ..documents.answer_set import AnswerSet, JudgedAnswer, sentence_terms
+from ..documents.benchmark import passage_key
 from ..stages.citations import unmarked
 from ..values.errors import RagError
 from ..values.trace import Trace

@@ -1,7 +1,7 @@
 """Why a result is what it is: fates of passages, parts of scores, tipping points, and where a passage was lost."""
 
 from .changes import RankChange, SentenceChange, answer_changes, rank_changes
-from .fate import Fate, fates, fates_json, summary
+from .fate import Fate, fates, fates_json, summary_of_fates
 from .flow import FlowColumn, Lane, Place, flow_columns, lanes, query_title, stage_title
 from .fusions import query_weights
 from .missed import Missed, WhyNot, why_not
@@ -35,7 +35,7 @@ __all__ = [
     "query_weights",
     "rank_changes",
     "stage_title",
-    "summary",
+    "summary_of_fates",
     "tipping_points",
     "why_not",
 ]

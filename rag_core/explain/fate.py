@@ -85,7 +85,7 @@ def fates_json(trace: Trace) -> dict[str, Any]:
     }
 
 
-def summary(found: Sequence[Fate]) -> str:
+def summary_of_fates(found: Sequence[Fate]) -> str:
     """How many passages met which fate: "16 passages: 5 used, 5 cut by MMR, 6 cut by the pool of 10"."""
     if not found:
         return Message("no passage was found")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.documents import Document
+from ..documents.documents import Document
 from ..runtime.services import Embedder
 from ..values.errors import DataError, IndexDamaged
 from ..values.message import Message

@@ -15,7 +15,7 @@ LARGEST_OTHERWISE = 254  # what MiniLM reads
 CHUNKER = f"sections/{SMALLEST}-{LARGEST_OTHERWISE}-{LARGEST['es']}/3"  # part of an index's identity
 
 
-SIZES = (64, 400)  # word pieces: fewer lose the sense, more exceed the characters that `cutting` allows
+CHUNK_SIZES = (64, 400)  # word pieces: fewer lose the sense, more exceed the characters that `cutting` allows
 MOST_OVERLAP = 0.5  # of the size
 
 
@@ -37,10 +37,12 @@ class Chunking:
     overlap: int = 0
 
     def __post_init__(self) -> None:
-        if self.size and not SIZES[0] <= self.size <= SIZES[1]:
+        if self.size and not CHUNK_SIZES[0] <= self.size <= CHUNK_SIZES[1]:
             raise ConfigError(
                 Message("A chunk size of {size} word pieces is out of range.", size=self.size),
-                Message("Use {least} to {most}, or 0 for the default.", least=SIZES[0], most=SIZES[1]),
+                Message(
+                    "Use {least} to {most}, or 0 for the default.", least=CHUNK_SIZES[0], most=CHUNK_SIZES[1]
+                ),
             )
         most = int(MOST_OVERLAP * (self.size or LARGEST_OTHERWISE))
         if not 0 <= self.overlap <= most:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ..language.analysis import sentence_spans
-from ..urgency.advice import calls_for_help, points_back
-from ..urgency.signs import names_sign
+from ..safety.urgency.advice import calls_for_help, points_back
+from ..safety.urgency.signs import names_sign
 
 LONGEST = 2_000  # characters of a part; a tokenizer may count a word of any length as one word piece
 SHORTEST = 20  # characters; shorter pieces are not cut, however many word pieces they have

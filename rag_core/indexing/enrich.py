@@ -14,7 +14,7 @@ from typing import Protocol
 
 from ..language.thesaurus import Thesaurus
 from ..offline.contexts import RECIPE, offline_contexts
-from ..prompts.prompt import ENRICH, Block, Fields, Prompt, Template
+from ..prompts.prompt import CONTEXT_PROMPT, Block, Fields, Prompt, Template
 from ..prompts.replies import COMPLETE, Restart
 from ..prompts.templates import check_length
 from ..runtime.run import stop_flag
@@ -142,8 +142,8 @@ class LlmEnricher:
     ) -> None:
         self._template = context_template(text)
         digest = hashlib.sha256(self._template.text.encode()).hexdigest()[:8]
-        self.own_prompt = "" if self._template == ENRICH else self._template.text
-        self.key = f"{llm.name}/{ENRICH.name}{f'-{digest}' if self.own_prompt else ''}"
+        self.own_prompt = "" if self._template == CONTEXT_PROMPT else self._template.text
+        self.key = f"{llm.name}/{CONTEXT_PROMPT.name}{f'-{digest}' if self.own_prompt else ''}"
         self._llm = llm
         self._prices = prices
         self._cache = KeyValueCache(cache, "contexts", "cached contexts")
@@ -231,9 +231,9 @@ def context_template(text: str) -> Template:
         ConfigError: the text is too long, lacks the passage, or has another field.
     """
     if not text.strip():
-        return ENRICH
-    check_length(ENRICH.name, text)
-    template = replace(ENRICH, text=text.strip())
+        return CONTEXT_PROMPT
+    check_length(CONTEXT_PROMPT.name, text)
+    template = replace(CONTEXT_PROMPT, text=text.strip())
     Fields(("passage",), ("title", "document")).check("Enrichment", template)
     return template
 

@@ -12,8 +12,8 @@ from llama_index.core.node_parser import MarkdownNodeParser, NodeParser
 from llama_index.core.schema import BaseNode, NodeRelationship, TextNode
 from pydantic import PrivateAttr
 
-from ..data.limits import MAX_TITLE, shorten
-from ..data.marks import Mark
+from ..documents.limits import MAX_TITLE, shorten
+from ..documents.marks import Mark
 from ..values.sources import Source, source_line, sources_from_json, sources_to_json
 from ..values.types import Passage
 from .chunking import DEFAULT, SMALLEST, Chunking

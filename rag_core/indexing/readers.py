@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..data.documents import Document, beir_documents, is_beir
-from ..data.files import Found, is_utf8, list_files
-from ..data.limits import READING, ReadingLimits
-from ..data.reading.formats import READERS
-from ..data.reading.guard import GuardedReader, read_unguarded
+from ..documents.documents import Document, beir_documents, is_beir
+from ..documents.files import Found, is_utf8, list_files
+from ..documents.limits import READING, ReadingLimits
+from ..documents.reading.formats import READERS
+from ..documents.reading.guard import GuardedReader, read_unguarded
 from ..values.errors import DataError, InputError
 from ..values.message import Message
 from ..values.profile import PROFILE_FILE, Profile, read_profile

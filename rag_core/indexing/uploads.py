@@ -11,10 +11,10 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from ..data.files import is_utf8
-from ..data.limits import megabytes
-from ..data.reading.formats import READERS
-from ..data.reading.reasons import EMPTY
+from ..documents.files import is_utf8
+from ..documents.limits import megabytes
+from ..documents.reading.formats import READERS
+from ..documents.reading.reasons import EMPTY
 from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.owner_only import FILE, private_folder, private_home, tighten
@@ -24,8 +24,8 @@ from .readers import SourceFiles, add_documents, read_path
 from .temporary import clear_leftovers, temporary_folder
 
 UPLOADS = "uploads"  # folder in the state folder, and the root of these documents in every index
-MAX_FILE = 20_000_000  # bytes; `rag index` takes larger ones
-MAX_FILES = 200  # at once
+MAX_UPLOAD = 20_000_000  # bytes; `rag index` takes larger ones
+MAX_UPLOADS = 200  # at once
 MAX_NAME = 150  # bytes of a file's name
 _STAGED = ".new-"  # begins the name of a folder of files that are being indexed
 _BEIR = "corpus.jsonl"  # makes the folder a BEIR folder
@@ -163,6 +163,6 @@ def why_refused(upload: Upload, before: Collection[str] = ()) -> str:
         return Message("{kind} is not supported; use {known}", kind=kind, known=known)
     if not upload.content:
         return EMPTY
-    if len(upload.content) > MAX_FILE:
-        return Message("it is larger than {limit}; split it, or use `rag index`", limit=megabytes(MAX_FILE))
+    if len(upload.content) > MAX_UPLOAD:
+        return Message("it is larger than {limit}; split it, or use `rag index`", limit=megabytes(MAX_UPLOAD))
     return ""

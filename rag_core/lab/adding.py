@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..data.documents import BUILTIN
+from ..documents.documents import BUILTIN
 from ..indexing import (
     CorpusStore,
     EnrichmentEstimate,
@@ -19,10 +19,10 @@ from ..indexing import (
     read_path,
     why_refused,
 )
-from ..indexing.uploads import MAX_FILES
+from ..indexing.uploads import MAX_UPLOADS
 from ..values.errors import ConfigError, InputError
 from ..values.message import Message
-from ..values.orders import gives_orders
+from ..values.prompt_injection import gives_orders
 from ..values.settings import Settings
 from ..values.types import ModelCall
 from .engines import Engines
@@ -100,10 +100,10 @@ def add_files(
         RagError: as for `index_path`.
     """
     check_own_corpus(corpus)
-    if not 0 < len(uploads) <= MAX_FILES:
+    if not 0 < len(uploads) <= MAX_UPLOADS:
         raise InputError(
             Message("{count} files were given.", count=len(uploads)),
-            Message("Upload 1 to {limit} at a time.", limit=MAX_FILES),
+            Message("Upload 1 to {limit} at a time.", limit=MAX_UPLOADS),
         )
     refused = {
         place: why

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ..data.documents import Document
+from ..documents.documents import Document
 from ..indexing import CorpusIndex
 from ..indexing.cutting import blocks
 from ..indexing.recovery import read_documents

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..data.documents import BUILTIN
+from ..documents.documents import BUILTIN
 from ..values.errors import IndexDamaged
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..catalog import RECIPES
-from ..data.benchmark import read_builtin
-from ..data.documents import BUILTIN
+from ..documents.benchmark import read_builtin
+from ..documents.documents import BUILTIN
 from ..indexing import CorpusIndex, Progress, no_progress
 from ..models.embedding import LlamaEmbedder
 from ..models.minilm import MINILM

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..catalog import StrategySpec, build
 from ..catalog.setup import Setup, SetupSpec, set_up, set_up_all
-from ..data.documents import BUILTIN
+from ..documents.documents import BUILTIN
 from ..explain import ControlTips, Tuner, WhyNot, tipping_points, why_not
 from ..indexing import CorpusIndex, CorpusStore
 from ..language.questions import check_question
@@ -18,7 +18,7 @@ from ..offline import NAME as OFFLINE
 from ..pipeline.stream import Event, calls_of, collect, stream
 from ..runtime.run import Limits
 from ..runtime.services import Llm, Reader, Services
-from ..urgency.triage import triage_for
+from ..safety.urgency.triage import triage_for
 from ..values.errors import IndexDamaged, MissingResource, RagError, attach_calls_to_errors
 from ..values.message import Message
 from ..values.model_choice import AS_SET, ModelChoice

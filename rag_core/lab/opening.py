@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..data.documents import BUILTIN
+from ..documents.documents import BUILTIN
 from ..indexing import (
     CONTEXTS,
     Chunking,
@@ -39,8 +39,8 @@ from ..values.errors import (
     attach_calls_to_errors,
 )
 from ..values.message import Message
-from ..values.orders import gives_orders
 from ..values.profile import Profile
+from ..values.prompt_injection import gives_orders
 from ..values.settings import Settings, read_settings
 from ..values.types import ModelCall
 from .corpora import LabPool

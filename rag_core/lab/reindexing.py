@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..data.documents import BUILTIN
+from ..documents.documents import BUILTIN
 from ..indexing import (
     Chunking,
     CorpusStore,

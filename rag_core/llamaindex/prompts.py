@@ -12,11 +12,11 @@ from llama_index.core.prompts import BasePromptTemplate
 from ..catalog import RECIPES, PromptText, Templates
 from ..pipeline.strategy import Strategy
 from ..prompts.prompt import Template
-from ..prompts.templates import READY
+from ..prompts.templates import READY_TEMPLATES
 from ..stages import Stage
 from ..values.errors import ConfigError
 
-_TEMPLATES = Templates("templates", tuple(READY), "Of strategies outside the catalogue.")
+_TEMPLATES = Templates("templates", tuple(READY_TEMPLATES), "Of strategies outside the catalogue.")
 OPTIONAL = {"form", "refused", "urgency"}  # fields that a prompt may leave out
 
 

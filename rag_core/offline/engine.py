@@ -14,7 +14,7 @@ from typing import Any
 from ..language.analysis import detect_language, language_of, sentences
 from ..language.questions import form_of
 from ..language.thesaurus import Thesaurus
-from ..prompts.prompt import ANSWER, ENRICH, JUDGE_PASSAGE, NO_EVIDENCE, Sources, Urgency
+from ..prompts.prompt import ANSWER, CONTEXT_PROMPT, JUDGE_PASSAGE, NO_EVIDENCE, Sources, Urgency
 from ..prompts.templates import ANALYSIS, HYPOTHETICAL, Form
 from ..runtime.services import Embedder, Index
 from ..values.errors import ConfigError
@@ -97,7 +97,7 @@ class OfflineEngine:
                 yield from self._answer(_asked(fields), fields["sources"], sections)
             case JUDGE_PASSAGE.name:
                 yield self._judge(fields["question"], fields["sources"], sections)
-            case ENRICH.name:
+            case CONTEXT_PROMPT.name:
                 yield _context_of(fields["title"], fields["document"])
             case HYPOTHETICAL.name:
                 yield self._hypothetical_passage(fields["question"], sample, sections, rewriter)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from ..language.analysis import language_of, sentences
 from ..prompts.prompt import Sources
-from ..urgency.advice import forbids_help, points_back
+from ..safety.urgency.advice import forbids_help, points_back
 from ..values.markers import without_markers
-from ..values.orders import gives_orders
+from ..values.prompt_injection import gives_orders
 from ..values.types import Passage
 
 MIN_WORDS = 3  # shorter pieces are fragments

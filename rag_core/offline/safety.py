@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..prompts.prompt import Sources
+from ..safety.urgency.leading import leads_with_action
 from ..stages.citations import unmarked
-from ..urgency.leading import leads_with_action
 from ..values.trace import Trace
 from ..values.triage import Level
 from .quotable import read_sources

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..urgency.advice import is_lesser, points_back
-from ..urgency.frames import words
-from ..urgency.leading import calls_emergency, calls_for, is_conditional, urges_today
-from ..urgency.reading import plain
-from ..urgency.signs import signs, signs_of
+from ..safety.urgency.advice import is_lesser, points_back
+from ..safety.urgency.frames import words
+from ..safety.urgency.leading import calls_emergency, calls_for, is_conditional, urges_today
+from ..safety.urgency.reading import plain
+from ..safety.urgency.signs import signs, signs_of
 from ..values.triage import Triage
 from .quotable import Sentence
 

@@ -19,7 +19,7 @@ from ..values.jurisdictions import jurisdiction_of
 from ..values.markers import without_markers
 from ..values.message import Message
 from ..values.profile import Profile
-from ..values.sources import names
+from ..values.sources import source_names
 from ..values.triage import Triage
 from ..values.types import Hit, Passage
 
@@ -239,7 +239,7 @@ class Sources:
 
 def _given_by(passage: Passage) -> str:
     """Organisation, year and jurisdiction of a passage's sources, as attributes of its tag; empty if it names none."""
-    sides = {"from": names(passage.agreeing), "differs_from": names(passage.differs_from)}
+    sides = {"from": source_names(passage.agreeing), "differs_from": source_names(passage.differs_from)}
     return "".join(f' {name}="{html.escape(_one_line(side))}"' for name, side in sides.items() if side)
 
 
@@ -342,7 +342,7 @@ JUDGE_PASSAGE = Template(
     reply=PassageJudgement,
 )
 
-ENRICH = Template(
+CONTEXT_PROMPT = Template(
     name="enrich",
     purpose="enrich",
     system=(

@@ -160,15 +160,21 @@ MULTI_QUERY = (STANDALONE, SYNONYMS, EXPANDED)
 ORIGINAL = (PARAPHRASING, ASPECT_SPECIFIC, ENTITY_AWARE)
 IMPROVED = (CLARIFICATION, ENTITY_EXPANSION, RETRIEVAL_CONDENSE)
 # templates the user can select by name or start a custom one from
-READY: Mapping[str, Template] = {template.name: template for template in (*MULTI_QUERY, COMPLICATIONS)}
+READY_TEMPLATES: Mapping[str, Template] = {
+    template.name: template for template in (*MULTI_QUERY, COMPLICATIONS)
+}
 # the offline engine's rules by name, with the templates they stand for
 OFFLINE_RULES: Mapping[str, Template] = {
-    template.name: template for template in (*READY.values(), *ORIGINAL, *IMPROVED, TRANSFORM)
+    template.name: template for template in (*READY_TEMPLATES.values(), *ORIGINAL, *IMPROVED, TRANSFORM)
 }
 
 
 def custom_template(
-    name: str, text: str, system: str | None = None, *, ready: Sequence[Template] = tuple(READY.values())
+    name: str,
+    text: str,
+    system: str | None = None,
+    *,
+    ready: Sequence[Template] = tuple(READY_TEMPLATES.values()),
 ) -> Template:
     """A custom rewriting template, or the built-in one with the same name and texts.
 

@@ -1,20 +1,5 @@
-"""Saved sessions, the output of `rag query --json` or `rag compare --json`: run again, or exported."""
+"""Questions kept and found again; saved sessions, run again or exported."""
 
-from .replay import Difference, Replayed, replay
-from .report import report
-from .saved import Saved, parse_session, read_session, session_json, session_text
-from .tables import passages_csv, trec_runs
+import lazy_loader
 
-__all__ = [
-    "Difference",
-    "Replayed",
-    "Saved",
-    "parse_session",
-    "passages_csv",
-    "read_session",
-    "replay",
-    "report",
-    "session_json",
-    "session_text",
-    "trec_runs",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

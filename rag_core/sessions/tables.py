@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 
-from ..data.trec import trec_lines
+from ..documents.trec import trec_lines
 from ..values.notice import NOTICE
 from ..values.visible import as_cell
 from .saved import Saved

@@ -11,7 +11,7 @@ from ..language.analysis import detect_language, language_of
 from ..prompts.prompt import ANSWER, NO_EVIDENCE, Fields, Sources, Template, Urgency, contexts_in
 from ..prompts.replies import COMPLETE, unescaped
 from ..runtime.context import Context
-from ..urgency.leading import leads_with_action
+from ..safety.urgency.leading import leads_with_action
 from ..values.answers import Answer, Remark, Suggestion
 from ..values.errors import ProviderError
 from ..values.evidence import EvidenceScore

@@ -65,7 +65,7 @@ def source_line(sources: Iterable[Source]) -> str:
     return "; ".join(map(str, dict.fromkeys(sources)))
 
 
-def names(sources: Iterable[Source], language: str = "en") -> str:
+def source_names(sources: Iterable[Source], language: str = "en") -> str:
     """Organisation, year and jurisdiction of each source, as a list in words; empty for none."""
     return listed((source.in_language(language) for source in sources), language)
 
@@ -85,7 +85,7 @@ def difference(sources: Sequence[Source], differs_from: Sequence[Source], langua
     """
     if not differs_from:
         return ""
-    one, other = names(sources, language), names(differs_from, language)
+    one, other = source_names(sources, language), source_names(differs_from, language)
     several = len({source.short for source in sources}) > 1
     if language == "es":
         if not one:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .answers import Answer
-from .orders import any_gives_orders
+from .prompt_injection import any_gives_orders
 from .sources import Source, difference, leading
 from .triage import ROUTINE, Triage
 

@@ -17,9 +17,10 @@ from helpers.small import DOCUMENTS
 from playwright.sync_api import Browser, Locator, Page, expect
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import plots
+from pages.evaluate import plots
 from pages.shared.measuring import jobs
 from rag_core import evaluation as ev
+from rag_core.jobs import Jobs, start_run
 from rag_core.lab.lab import Lab
 from rag_core.values.settings import Settings
 
@@ -55,7 +56,7 @@ def app(lab: Lab, own: str, own_home: Path, folder: Path) -> str:
     def opened(consent: Callable[[ev.CostEstimate], None]) -> Lab:
         return ev.open_judged(data, settings, engines=lab.engines, consent=consent)
 
-    job = ev.start_run(ev.Jobs(), opened, settings, data, "test", strategies, None, list(ev.DEFAULT_METRICS))
+    job = start_run(Jobs(), opened, settings, data, "test", strategies, None, list(ev.DEFAULT_METRICS))
     assert job.wait(MEASURED_S)
     return own
 
@@ -149,7 +150,7 @@ def test_a_measurement_belongs_to_the_server(browser: Browser, app: str) -> None
 
 
 def at(app: AppTest, view: str, **parameters: list[str]) -> AppTest:
-    app.switch_page("pages/measure/evaluate.py")
+    app.switch_page("pages/evaluate/evaluate.py")
     app.query_params["view"] = view
     for name, values in parameters.items():
         app.query_params[name] = values

@@ -121,7 +121,7 @@ class TestTemplates:
 
 class TestGuide:
     def test_every_strategy_is_drawn_with_its_stages_and_controls(self, app: AppTest) -> None:
-        guide = app.switch_page("pages/learn/guide.py").run()
+        guide = app.switch_page("pages/strategies/strategies.py").run()
         assert not guide.exception
         assert [tab.label for tab in guide.tabs] == TITLES
         drawn = " ".join(str(one.proto.body) for one in guide.get("html"))
@@ -135,7 +135,7 @@ class TestGuide:
             )
 
     def test_the_claims_stand_beside_the_stored_figures(self, app: AppTest) -> None:
-        guide = app.switch_page("pages/learn/guide.py").run()
+        guide = app.switch_page("pages/strategies/strategies.py").run()
         drawn = " ".join(str(one.proto.body) for one in guide.get("html"))
         stored = json.loads(Path(ROOT / "data" / "results.json").read_text(encoding="utf-8"))["strategies"]
         for label in ("rag_msr", "msr_raw", "msr_reformulation", "msr_reranking"):
@@ -152,7 +152,7 @@ def test_a_strategy_from_outside_is_among_the_strategies_and_in_the_guide(
     rag_core.register(replace(bm25, name="ward", title="Ward", stages=lambda values: bm25.stages(values)))
     request.addfinalizer(lambda: rag_core.unregister("ward"))
     assert "Ward" in app.run().selectbox(key="strategy.0").options
-    app.switch_page("pages/learn/guide.py").run()
+    app.switch_page("pages/strategies/strategies.py").run()
     assert not app.exception
     assert "Ward" in [tab.label for tab in app.tabs]
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 import rag_core
-from pages.shared import bills, column_parts, overlap, passages
+from pages.compare import bills, column_parts, overlap, passages
 from pages.shared.comparisons import Comparisons
 from pages.shared.engine import Engine
 from pages.shared.live import Column, LiveRun

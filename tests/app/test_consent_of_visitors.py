@@ -10,6 +10,7 @@ from helpers.in_process import visitor
 from pages.shared import budgets, measuring
 from pages.shared.engine import engine
 from rag_core import evaluation as ev
+from rag_core.jobs import Job, Jobs
 from rag_core.values.types import Cost
 
 BILL = ev.CostEstimate({"judge": 1136}, Cost(0.5))
@@ -19,11 +20,11 @@ BILL = ev.CostEstimate({"judge": 1136}, Cost(0.5))
 def waiting(ready: Path, monkeypatch: pytest.MonkeyPatch):
     """A job that waits for consent, started by the visitor called ana."""
 
-    def task(job: ev.Job) -> Path:
+    def task(job: Job) -> Path:
         job.ask(BILL)
         return ready
 
-    jobs = ev.Jobs()
+    jobs = Jobs()
     monkeypatch.setattr(measuring, "jobs", lambda: jobs)
     job = jobs.start("paid", "run", "a paid run", task)
     while job.status.phase != "asking":
@@ -37,7 +38,7 @@ def waiting(ready: Path, monkeypatch: pytest.MonkeyPatch):
 def page(name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(budgets, "visitor", lambda: name)
     at = visitor()
-    at.switch_page("pages/measure/evaluate.py")
+    at.switch_page("pages/evaluate/evaluate.py")
     return at.run()
 
 

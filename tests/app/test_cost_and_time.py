@@ -13,9 +13,9 @@ from helpers.in_process import ask, explain, html, text
 from streamlit.testing.v1 import AppTest
 
 import rag_core
+from pages.compare.bills import bill
+from pages.compare.waterfall import REUSED, together, waterfall
 from pages.shared.amounts import money
-from pages.shared.bills import bill
-from pages.shared.waterfall import REUSED, together, waterfall
 from rag_core import Recipe, build, spans
 from rag_core.runtime.services import Services
 from rag_core.values.pricing import PriceList

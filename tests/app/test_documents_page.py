@@ -13,7 +13,7 @@ from helpers.small import ROOT
 from helpers.source_files import write
 from streamlit.testing.v1 import AppTest
 
-from rag_core.values.orders import GIVES_ORDERS
+from rag_core.values.prompt_injection import GIVES_ORDERS
 
 Open = Callable[[dict[str, str]], AppTest]
 
@@ -26,7 +26,7 @@ def open_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
         streamlit.cache_data.clear()  # pages drawn by other tests of this process
         streamlit.cache_resource.clear()
         monkeypatch.setattr(streamlit, "page_link", lambda *_, **__: None)  # a page alone has no others
-        page = AppTest.from_file(str(ROOT / "pages" / "ask" / "documents.py"), default_timeout=60).run()
+        page = AppTest.from_file(str(ROOT / "pages" / "documents" / "documents.py"), default_timeout=60).run()
         assert not page.exception
         return page
 
@@ -74,12 +74,12 @@ def test_texts_that_the_model_did_not_read_to_their_end_are_counted_where_a_job_
     def page() -> None:
         from pages.shared import measuring
         from rag_core import ModelCall
-        from rag_core import evaluation as ev
+        from rag_core.jobs import Job, Status
         from rag_core.models.embedding import _shortened
 
-        job = ev.Job("ward", "reindex", "Indexing ward again")
+        job = Job("ward", "reindex", "Indexing ward again")
         call = ModelCall("embed", "minilm", 400, 0, 0.0, "tokenizer", note=_shortened(2, 9))
-        measuring._ended(job, ev.Status(phase="done", embedded=(call,)), "Ward", "ward")
+        measuring._ended(job, Status(phase="done", embedded=(call,)), "Ward", "ward")
 
     drawn_page = AppTest.from_function(page, default_timeout=60).run()
     assert not drawn_page.exception

@@ -17,9 +17,9 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.engine import engine
 from rag_core import Settings, remove_corpus
-from rag_core.history import Asked, AskedColumn, open_history
 from rag_core.indexing import CorpusStore, read_path
 from rag_core.lab.lab import Lab
+from rag_core.sessions.history import Asked, AskedColumn, open_history
 
 QUESTION = "What are the visiting hours on the ward"
 HOURS = "from 2 to 8 in the afternoon"
@@ -28,18 +28,18 @@ HOURS = "from 2 to 8 in the afternoon"
 @pytest.mark.parametrize(
     ("page", "named", "told"),
     [
-        ("ask/compare", {"run": "gone"}, "no longer stored on this server"),
-        ("ask/tune", {"run": "gone"}, "no longer stored on this server"),
+        ("compare/compare", {"run": "gone"}, "no longer stored on this server"),
+        ("compare/tune", {"run": "gone"}, "no longer stored on this server"),
         (
-            "ask/tune",
+            "compare/tune",
             {"q": "a", "s": "bm25", "corpus": "nowhere"},
             "There are no documents 'nowhere' here",
         ),
-        ("ask/tune", {"s": ["bm25", "hyde"]}, "2 strategies are named; only the first is used."),
-        ("ask/documents", {"document": "none"}, "There is no document 'none' here."),
-        ("ask/documents", {"corpus": "nowhere"}, "There is no collection 'nowhere' here."),
-        ("measure/evaluate", {"view": "results", "run": "gone"}, "There is no measured run 'gone' here."),
-        ("measure/evaluate", {"view": "search-settings", "sweep": "gone"}, "There is no sweep 'gone' here."),
+        ("compare/tune", {"s": ["bm25", "hyde"]}, "2 strategies are named; only the first is used."),
+        ("documents/documents", {"document": "none"}, "There is no document 'none' here."),
+        ("documents/documents", {"corpus": "nowhere"}, "There is no collection 'nowhere' here."),
+        ("evaluate/evaluate", {"view": "results", "run": "gone"}, "There is no measured run 'gone' here."),
+        ("evaluate/evaluate", {"view": "search-settings", "sweep": "gone"}, "There is no sweep 'gone' here."),
     ],
 )
 def test_an_address_that_names_what_is_not_here_is_told_so(
@@ -103,16 +103,16 @@ def test_documents_deleted_elsewhere_are_missed_by_name(
 
     def asked(page: str, **parameters: str | list[str]) -> AppTest:
         app = visitor()
-        app.run().switch_page(f"pages/ask/{page}.py")
+        app.run().switch_page(f"pages/{page}.py")
         for name, value in parameters.items():
             app.query_params[name.replace("_", ".")] = value
         ask(app.run(), QUESTION)
         assert HOURS in html(app)
         return app
 
-    column = asked("compare", s=["bm25", "bm25"], **{"1_corpus": "ward"})
-    whole = asked("compare", s=["bm25", "simple_semantic"], corpus="ward")
-    tune = asked("tune", s="hybrid_rrf", corpus="ward")
+    column = asked("compare/compare", s=["bm25", "bm25"], **{"1_corpus": "ward"})
+    whole = asked("compare/compare", s=["bm25", "simple_semantic"], corpus="ward")
+    tune = asked("compare/tune", s="hybrid_rrf", corpus="ward")
     assert "Documents to search" in [one.label for one in whole.selectbox]
     remove_corpus("ward", Settings(home=home, llm="offline"))
     assert "Documents to search" not in [one.label for one in visitor().run().selectbox]  # of one
@@ -156,7 +156,7 @@ def test_deleting_on_the_page_takes_the_questions_with_the_text_out_of_the_histo
         )
         history.add(asked)
     app.query_params["corpus"] = "ward"
-    app.run().switch_page("pages/ask/documents.py").run()
+    app.run().switch_page("pages/documents/documents.py").run()
     for left in ({"meals"}, set()):
         confirm = [one for one in app.text_input if one.key == "own.sure"]
         if left:

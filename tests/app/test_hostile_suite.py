@@ -20,8 +20,8 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.engine import engine
 from rag_core.language.questions import check_question
-from rag_core.values.orders import GIVES_ORDERS
 from rag_core.values.profile import Profile
+from rag_core.values.prompt_injection import GIVES_ORDERS
 from rag_core.values.visible import visible
 
 HARMLESS = "What helps with heartburn in pregnancy?"

@@ -7,7 +7,7 @@ import re
 from helpers.in_process import ask, html, text
 from streamlit.testing.v1 import AppTest
 
-from rag_core.data.benchmark import read_builtin
+from rag_core.documents.benchmark import read_builtin
 from rag_core.evaluation import quality_of
 from rag_core.lab.lab import Lab
 

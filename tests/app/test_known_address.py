@@ -61,7 +61,7 @@ def test_an_older_address_that_the_browser_went_back_to_is_followed(
 
 def test_an_address_is_followed_on_arrival_from_another_page(app: AppTest) -> None:
     assert shown(app.run()) == "second"
-    app.switch_page("pages/ask/documents.py").run()
-    app.switch_page("pages/ask/compare.py")
+    app.switch_page("pages/documents/documents.py").run()
+    app.switch_page("pages/compare/compare.py")
     app.query_params["run"] = "first"
     assert shown(app.run()) == "first"

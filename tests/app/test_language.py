@@ -16,15 +16,15 @@ from helpers.looping import for_each
 from playwright.sync_api import Browser, expect
 
 import rag_core
-from pages.shared import i18n
+from pages.frame import translate
 
 TITLES = {name: recipe.title for name, recipe in rag_core.RECIPES.items()}
-TRANSLATED = [code for code in i18n.LANGUAGES if code != "en"]
+TRANSLATED = [code for code in translate.LANGUAGES if code != "en"]
 
 
 @pytest.fixture(params=TRANSLATED)
 def catalogue(request: pytest.FixtureRequest) -> Catalog:
-    with (i18n.CATALOGUES / f"{request.param}.po").open("rb") as opened:
+    with (translate.CATALOGUES / f"{request.param}.po").open("rb") as opened:
         return read_po(opened, locale=request.param)
 
 
@@ -90,33 +90,33 @@ def test_a_message_is_a_string_that_remembers_its_parts_also_in_another_process(
 
 
 def test_outside_a_visit_everything_is_english() -> None:
-    assert i18n.t("Stop") == "Stop"
-    assert i18n.plural("{count:,} passage", "{count:,} passages", 1) == "1 passage"
-    assert i18n.plural("{count:,} passage", "{count:,} passages", 1200) == "1,200 passages"
-    assert i18n.said(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md was deleted."
+    assert translate.t("Stop") == "Stop"
+    assert translate.plural("{count:,} passage", "{count:,} passages", 1) == "1 passage"
+    assert translate.plural("{count:,} passage", "{count:,} passages", 1200) == "1,200 passages"
+    assert translate.said(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md was deleted."
 
 
 def test_spanish_fills_in_the_fields_and_a_missing_message_stays_english(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(i18n, "language", lambda: "es")
-    assert i18n.said(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md se ha borrado."
-    assert i18n.plural("{count:,} passage", "{count:,} passages", 1) == "1 pasaje"
-    assert i18n.plural("{count:,} passage", "{count:,} passages", 3) == "3 pasajes"
-    assert i18n.said("a text that nobody translated") == "a text that nobody translated"
+    monkeypatch.setattr(translate, "language", lambda: "es")
+    assert translate.said(rag_core.Message("{file} was deleted.", file="a.md")) == "a.md se ha borrado."
+    assert translate.plural("{count:,} passage", "{count:,} passages", 1) == "1 pasaje"
+    assert translate.plural("{count:,} passage", "{count:,} passages", 3) == "3 pasajes"
+    assert translate.said("a text that nobody translated") == "a text that nobody translated"
 
 
 @for_each(("code", "written"), [("en", "5 November 2026, 09:05"), ("es", "5 de noviembre de 2026, 09:05")])
 def test_a_date_is_written_as_the_language_writes_it(code: str, written: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(i18n, "language", lambda: code)
-        assert i18n.when(datetime(2026, 11, 5, 9, 5, tzinfo=UTC)) == written
+        patch.setattr(translate, "language", lambda: code)
+        assert translate.when(datetime(2026, 11, 5, 9, 5, tzinfo=UTC)) == written
 
 
 def test_what_is_changed_is_called_in_spanish(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(i18n, "language", lambda: "es")
+    monkeypatch.setattr(translate, "language", lambda: "es")
     changed = rag_core.describe_changes(("hybrid_rrf", {"k_rrf_pool": 20, "mmr": False}))
-    assert i18n.said(changed) == "grupo tras la fusión 20, MMR: no"
+    assert translate.said(changed) == "grupo tras la fusión 20, MMR: no"
 
 
 @pytest.mark.browser
@@ -148,12 +148,12 @@ def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: B
         each.context.close()
 
 
-@for_each("code", i18n.LANGUAGES)
+@for_each("code", translate.LANGUAGES)
 @pytest.mark.parametrize("name", TITLES)
 def test_a_choice_is_understood_in_the_words_of_any_language(name: str, code: str) -> None:
-    assert i18n.key_of(i18n.catalogue(code).gettext(TITLES[name]), TITLES) == name
+    assert translate.key_of(translate.catalogue(code).gettext(TITLES[name]), TITLES) == name
 
 
 def test_a_choice_by_its_key_or_by_no_known_words_stays_as_it_is() -> None:
-    assert i18n.key_of("bm25", TITLES) == "bm25"
-    assert i18n.key_of("Pizza", TITLES) == "Pizza"
+    assert translate.key_of("bm25", TITLES) == "bm25"
+    assert translate.key_of("Pizza", TITLES) == "Pizza"

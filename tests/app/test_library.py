@@ -31,7 +31,7 @@ def search(app: AppTest, words: str) -> str:
 
 @pytest.fixture
 def documents(drawn: AppTest) -> AppTest:
-    return drawn.run().switch_page("pages/ask/documents.py").run()
+    return drawn.run().switch_page("pages/documents/documents.py").run()
 
 
 def told(app: AppTest) -> list[str]:
@@ -68,7 +68,7 @@ def test_what_deletes_a_file_is_of_that_file_alone(
     CorpusStore(home, "ward", lab.engines.embedder).update(read_path(files))
     app = start(RAG_HOME=str(home)).run()
     app.query_params["corpus"] = "ward"
-    app.switch_page("pages/ask/documents.py").run()
+    app.switch_page("pages/documents/documents.py").run()
 
     def deletes(words: str) -> str:
         search(app, words)

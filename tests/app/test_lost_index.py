@@ -13,7 +13,7 @@ from helpers.source_files import without_corpus
 from streamlit.testing.v1 import AppTest
 
 import rag_core
-from pages.shared.addresses import PAGES
+from pages.frame.addresses import PAGES
 from pages.shared.engine import engine
 from rag_core.lab.lab import Lab
 

@@ -8,10 +8,10 @@ import tomllib
 import pytest
 from helpers.small import ROOT
 
-from pages.shared.palette import PALETTE, SHAPE_PAIRS, TEXT_PAIRS
+from pages.frame.palette import PALETTE, SHAPE_PAIRS, TEXT_PAIRS
 
 THEMES = ("light", "dark")
-STYLE = (ROOT / "pages/shared/style.css").read_text(encoding="utf-8")
+STYLE = (ROOT / "pages/frame/style.css").read_text(encoding="utf-8")
 STREAMLIT = {
     "primaryColor": "accent", "backgroundColor": "background", "secondaryBackgroundColor": "surface",
     "textColor": "text", "linkColor": "accent", "borderColor": "border",

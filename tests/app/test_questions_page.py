@@ -23,10 +23,10 @@ from playwright.sync_api import expect
 from pydantic import SecretStr
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import keeping
+from pages.shared import history_sync
 from pages.shared.comparisons import comparisons
-from rag_core.history import Asked, AskedColumn, History, open_history
 from rag_core.prompts.prompt import ANSWER
+from rag_core.sessions.history import Asked, AskedColumn, History, open_history
 from rag_core.values.settings import Settings
 
 PRIVATE = "Ewa Nowak, b. 1986-04-30: when is anti-D given?"
@@ -48,7 +48,7 @@ def kept(database: dict[str, str]) -> History:
 
 
 def questions(app: AppTest) -> AppTest:
-    app.switch_page("pages/ask/history.py").run()
+    app.switch_page("pages/history/history.py").run()
     assert not app.exception
     return app
 
@@ -176,7 +176,7 @@ def test_what_is_asked_while_the_database_is_away_is_kept_when_it_is_back_and_it
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("psycopg", reason="psycopg, which connects to PostgreSQL, is not installed")
-    monkeypatch.setattr(keeping, "AGAIN_S", itertools.repeat(0.05))
+    monkeypatch.setattr(history_sync, "AGAIN_S", itertools.repeat(0.05))
     with postgres() as address, relayed(address) as relay:
         history = open_history(Settings(database_url=SecretStr(address)))
         assert history

@@ -19,7 +19,7 @@ from helpers.browser import ANSWER_MS, ENGLISH, serving
 from helpers.source_files import docx, locked_pdf, pdf, write, xlsx
 from playwright.sync_api import Browser, BrowserContext, Error, Locator, expect
 
-from pages.shared.addresses import PATHS
+from pages.frame.addresses import PATHS
 from rag_core.lab.lab import Lab
 
 pytestmark = [

@@ -18,8 +18,8 @@ from filelock import FileLock
 from helpers.browser import serving
 from helpers.small import ROOT
 
-from pages.shared.addresses import PATHS
-from pages.shared.shell import LIVE
+from pages.frame.addresses import PATHS
+from pages.frame.shell import LIVE
 from rag_core import MAX_UPLOAD
 from rag_core.lab.lab import Lab
 

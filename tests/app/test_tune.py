@@ -199,7 +199,7 @@ def test_a_column_of_compare_is_tuned_with_what_was_run(
     assert server.requests[-1].body["model"] == "gpt-4o-mini"
 
     tuned.query_params.clear()
-    back = tuned.switch_page("pages/ask/compare.py").run()
+    back = tuned.switch_page("pages/compare/compare.py").run()
     assert [back.selectbox(key=f"strategy.{place}").value for place in range(3)] == [
         "bm25", "hybrid_rrf", "hybrid_rrf",
     ]  # fmt: skip
@@ -215,7 +215,7 @@ def test_a_link_to_a_tuned_column_is_opened_by_another_server(
     other = tune_this(app, 2, start(**database).run())
     assert counted(other).startswith("0 model calls")
     assert f"Results for: {ENGLISH}" in text(html(other))
-    history = other.switch_page("pages/ask/history.py").run()
+    history = other.switch_page("pages/history/history.py").run()
     press(history, "Delete")
     gone = tune_this(app, 2, history)
     assert ["no longer stored" in one.value for one in gone.info] == [True]
@@ -225,7 +225,7 @@ def tune_this(compared: AppTest, column: int, app: AppTest) -> AppTest:
     """Follow the link of a column of `compared` in a visit."""
     links = [one.proto for one in compared.get("page_link") if one.proto.label == "Tune this"]
     parameters = parse_qs(links[column].query_string)
-    app.switch_page("pages/ask/tune.py")
+    app.switch_page("pages/compare/tune.py")
     for name, values in parameters.items():
         app.query_params[name] = values
     app.run()
@@ -234,7 +234,7 @@ def tune_this(compared: AppTest, column: int, app: AppTest) -> AppTest:
 
 
 def on_tune(app: AppTest) -> AppTest:
-    return app.run().switch_page("pages/ask/tune.py").run()
+    return app.run().switch_page("pages/compare/tune.py").run()
 
 
 def weights(app: AppTest) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import rag_core
-from pages.shared.vector_plot import COLOURS, figure
+from pages.documents.vector_plot import COLOURS, figure
 from rag_core import PlacedPassage, PlacedQuery, VectorMap
 
 

@@ -35,10 +35,9 @@ from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
 import rag_core
-from rag_core.data.abstention_set import read_abstention
-from rag_core.data.benchmark import read_qrels, read_questions
+from rag_core.documents.abstention_set import read_abstention
+from rag_core.documents.benchmark import passage_key, read_qrels, read_questions
 from rag_core.evaluation.statistics import Interval, wilson
-from rag_core.lab.builtin import passage_key
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.models.minilm import MINILM_WEIGHTS

@@ -24,16 +24,15 @@ import numpy as np
 from scipy.optimize import minimize
 
 import rag_core
-from rag_core.data.abstention_set import read_abstention
-from rag_core.data.benchmark import read_builtin, read_qrels
-from rag_core.lab.builtin import passage_key
+from rag_core.documents.abstention_set import read_abstention
+from rag_core.documents.benchmark import passage_key, read_builtin, read_qrels
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.language.analysis import LANGUAGES
 from rag_core.offline.evidence import Facts, PassageEvidence, needed_in_emergency
 from rag_core.offline.naming import Naming
 from rag_core.offline.urgent import Urgent
-from rag_core.urgency.triage import triage
+from rag_core.safety.urgency.triage import triage
 from rag_core.values.settings import Settings
 
 DATA = Path(__file__).resolve().parents[2] / "data"

@@ -20,15 +20,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 import rag_core
-from rag_core.data.benchmark import read_builtin
-from rag_core.lab.builtin import passage_key
+from rag_core.documents.benchmark import passage_key, read_builtin
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.language.analysis import LANGUAGES, language_of
 from rag_core.offline.sections import NAMES, NEAREST, PLACE, RELEVANCE, SAYS, Sections, log_odds
 from rag_core.offline.urgent import Urgent
 from rag_core.prompts.prompt import Sources
-from rag_core.urgency.triage import triage
+from rag_core.safety.urgency.triage import triage
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 STRATEGIES = ("simple_semantic", "bm25", "hybrid_rrf", "ensemble")

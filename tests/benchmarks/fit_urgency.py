@@ -1,7 +1,7 @@
-"""Fit the wording model of rag_core/urgency on data/urgency/train.jsonl, and say how often it is right.
+"""Fit the wording model of rag_core/safety/urgency on data/urgency/train.jsonl, and say how often it is right.
 
     python tests/benchmarks/fit_urgency.py          # figures by cross-validation
-    python tests/benchmarks/fit_urgency.py --write  # rag_core/urgency/wording.npz
+    python tests/benchmarks/fit_urgency.py --write  # rag_core/safety/urgency/wording.npz
 
 One regression says whether a text is urgent, another of which sign, or none, it tells.
 Contrast sets (three lines that share most words) stay together in a fold. Neither test questions of data/questions
@@ -22,10 +22,10 @@ from scipy.sparse import csr_matrix, diags
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
-from rag_core.urgency import learned
-from rag_core.urgency.reading import plain
-from rag_core.urgency.signs import signs
-from rag_core.urgency.triage import MIN_SURE, MIN_URGENT, least_urgent, present
+from rag_core.safety.urgency import learned
+from rag_core.safety.urgency.reading import plain
+from rag_core.safety.urgency.signs import signs
+from rag_core.safety.urgency.triage import MIN_SURE, MIN_URGENT, least_urgent, present
 from rag_core.values.triage import LEVELS
 
 DATA = Path(__file__).parents[2] / "data" / "urgency"

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.indexing.writing import EF_SEARCH
 from rag_core.values.types import ModelCall, Vectors

@@ -26,7 +26,7 @@ from helpers.provider_lab import obliging
 from helpers.results import Results, ratios
 
 from rag_core.catalog import RECIPES
-from rag_core.data.benchmark import read_builtin
+from rag_core.documents.benchmark import read_builtin
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.models.llm import MAX_REPLY_TIMEOUTS, load_openai

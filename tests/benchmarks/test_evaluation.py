@@ -10,7 +10,7 @@ import pytest
 from helpers.results import Results, ratios
 
 from rag_core import evaluation as ev
-from rag_core.data.documents import BUILTIN
+from rag_core.documents.documents import BUILTIN
 from rag_core.evaluation.datasets import corpus_of
 from rag_core.indexing import CorpusStore, read_path
 from rag_core.lab.lab import Lab

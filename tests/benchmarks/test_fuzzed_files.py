@@ -7,7 +7,7 @@ from pathlib import Path
 from helpers import fuzzing
 from hypothesis import HealthCheck, given, settings
 
-from rag_core.data.reading.guard import GuardedReader
+from rag_core.documents.reading.guard import GuardedReader
 
 LONG = settings(
     deadline=None,

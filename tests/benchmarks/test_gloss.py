@@ -7,7 +7,7 @@ from pathlib import Path
 
 from helpers.results import Results
 
-from rag_core.data.documents import read_collection
+from rag_core.documents.documents import read_collection
 from rag_core.language.spanish import Gloss
 from rag_core.language.thesaurus import Thesaurus
 

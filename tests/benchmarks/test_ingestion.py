@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from helpers.results import Results, ratios
 
-from rag_core.data.documents import read_collection
+from rag_core.documents.documents import read_collection
 from rag_core.indexing import CorpusStore, read_path
 from rag_core.lab.engines import load_engines
 from rag_core.lab.opening import embed_sentences, index_path

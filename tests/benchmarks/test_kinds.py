@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from rag_core.data.benchmark import KINDS, read_builtin
+from rag_core.documents.benchmark import KINDS, read_builtin
 from rag_core.lab.opening import open_lab
 from rag_core.stages import ReciprocalRankFusion
 from rag_core.values.types import Hit, Query, Ranking

@@ -18,7 +18,7 @@ import pytrec_eval
 from numpy.typing import NDArray
 
 from rag_core import evaluation as ev
-from rag_core.data.benchmark import Question
+from rag_core.documents.benchmark import Question
 from rag_core.language.analysis import query_tokens
 from rag_core.offline.memory import RememberingEmbedder, sentences_of, term_counts
 from rag_core.offline.scorer import (

@@ -22,7 +22,7 @@ TURNS, CANDIDATES = 3, 50
 MEASURE = f"""
 import json, time
 from pathlib import Path
-from rag_core.data.benchmark import read_builtin
+from rag_core.documents.benchmark import read_builtin
 from rag_core.lab.opening import open_lab
 
 lab = open_lab()

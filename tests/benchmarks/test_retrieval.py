@@ -8,7 +8,7 @@ from pathlib import Path
 from helpers.results import Results, ratios
 
 from rag_core.catalog import RECIPES
-from rag_core.data.benchmark import read_builtin
+from rag_core.documents.benchmark import read_builtin
 from rag_core.lab.opening import open_lab
 from rag_core.values.settings import Settings
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from rag_core.data.markdown import take_markdown
-from rag_core.data.reading.lines import joined_lines
+from rag_core.documents.markdown import take_markdown
+from rag_core.documents.reading.lines import joined_lines
 from rag_core.models.reasoning import WithoutReasoning
 
 MOST = 3.0  # a search from every place on takes 4 times as long

@@ -8,7 +8,7 @@ import pytest
 from helpers.small import Rag
 from rich.cells import cell_len
 
-from rag_core.lab import builtin
+from rag_core.upkeep import builtin
 
 COMMANDS = (
     "strategies", "query", "compare", "index", "eval", "sweep", "answers", "results", "replay", "doctor",
@@ -48,7 +48,7 @@ def session(beir: Path, folder: Path, saved: Path, stored: Path) -> list[tuple[s
 
 @pytest.fixture
 def checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a check of the built-in collection tells: tests/lab/test_builtin.py makes one."""
+    """What a check of the built-in collection tells: tests/upkeep/test_builtin.py makes one."""
     kinds = {f"a kind of question {number}": number for number in range(20)}
     counts = {"documents": {"en": 212, "es": 213}, "words": 123_456, "kinds": kinds}
     monkeypatch.setattr(builtin, "check", lambda *collection: (counts, []))

@@ -10,7 +10,7 @@ from helpers.small import Rag, Ran
 
 from rag_core.catalog import RECIPES
 from rag_core.cli import main
-from rag_core.data.benchmark import read_builtin
+from rag_core.documents.benchmark import read_builtin
 from rag_core.lab.lab import Lab
 from rag_core.values.answers import without_bold
 

@@ -15,11 +15,11 @@ from helpers.processes import open_store
 from helpers.small import ROOT, Rag, ScriptedLlm, WordEmbedder
 
 import rag_core
-from rag_core.history import Asked, AskedColumn, History, open_history
 from rag_core.indexing import read_path
 from rag_core.lab.engines import Engines
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.runtime.services import Services
+from rag_core.sessions.history import Asked, AskedColumn, History, open_history
 from rag_core.values.labels import LabelRules
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 from helpers.small import Rag
 
 from rag_core import NOTICE
-from rag_core.history import Asked, AskedColumn, History, open_history
+from rag_core.sessions.history import Asked, AskedColumn, History, open_history
 from rag_core.values.settings import Settings
 
 

@@ -19,7 +19,7 @@ import pytest
 from helpers.processes import held_by_each_part, open_store, run
 from helpers.small import DOCUMENTS, ROOT
 
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import SourceFiles
 from rag_core.indexing.temporary import PREFIX, temporary_folder
 from rag_core.lab.lab import Lab

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from rag_core.catalog import build
 from rag_core.cli import show_evaluation
-from rag_core.data.benchmark import Benchmark, Question, read_builtin
+from rag_core.documents.benchmark import Benchmark, Question, read_builtin
 from rag_core.evaluation.answer_scores import AbstentionScores, CheckedAnswer, score_abstentions
 from rag_core.evaluation.answers import check_answers, ragas_rows, write_ragas
 from rag_core.evaluation.judge import Judgement, parse

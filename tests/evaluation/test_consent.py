@@ -22,7 +22,7 @@ from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core import RECIPES
 from rag_core import evaluation as ev
-from rag_core.data.benchmark import Benchmark
+from rag_core.documents.benchmark import Benchmark
 from rag_core.evaluation.answers import check_answers, with_answers
 from rag_core.evaluation.run_folder import RunFolder
 from rag_core.indexing import CorpusStore, OfflineEnricher, SourceFiles

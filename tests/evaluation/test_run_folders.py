@@ -19,7 +19,7 @@ from helpers.processes import run as in_another_process
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core import evaluation as ev
-from rag_core.data.benchmark import JUDGED_BY_AUTHORS
+from rag_core.documents.benchmark import JUDGED_BY_AUTHORS
 from rag_core.evaluation.run_folder import RunFolder
 from rag_core.indexing import CorpusIndex
 from rag_core.pipeline.strategy import Strategy

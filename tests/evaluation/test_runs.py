@@ -14,7 +14,7 @@ from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
 
 from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES
-from rag_core.data.benchmark import Benchmark, Question
+from rag_core.documents.benchmark import Benchmark, Question
 from rag_core.evaluation.run_folder import RunFolder
 from rag_core.evaluation.sweep import sweep
 from rag_core.pipeline.strategy import Strategy

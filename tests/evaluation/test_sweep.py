@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES, Number
-from rag_core.data.benchmark import Benchmark
+from rag_core.documents.benchmark import Benchmark
 from rag_core.evaluation.sweep import MOST, sweep
 from rag_core.evaluation.tuning import TuningProgress
 from rag_core.indexing import CorpusIndex

@@ -24,7 +24,7 @@ from rag_core.catalog import (
     Weights,
     format_value,
 )
-from rag_core.data.benchmark import Benchmark, Question
+from rag_core.documents.benchmark import Benchmark, Question
 from rag_core.runtime.services import Services
 from rag_core.values.settings import read_settings
 

@@ -11,8 +11,8 @@ from helpers.looping import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.data.answer_set import AnswerSet, JudgedAnswer, Needed, Unwanted
-from rag_core.data.benchmark import Question
+from rag_core.documents.answer_set import AnswerSet, JudgedAnswer, Needed, Unwanted
+from rag_core.documents.benchmark import Question
 from rag_core.evaluation.verdicts import (
     COVERED,
     OUTSIDE,

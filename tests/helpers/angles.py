@@ -8,7 +8,7 @@ import numpy as np
 
 from rag_core.offline.engine import OfflineEngine
 from rag_core.prompts.prompt import ANSWER, Sources, Urgency
-from rag_core.urgency.triage import triage
+from rag_core.safety.urgency.triage import triage
 from rag_core.values.types import Hit, ModelCall, Passage, Vectors
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import rag_core
 from rag_core import evaluation as ev
-from rag_core.data.benchmark import JUDGED_BY_AUTHORS
-from rag_core.data.collection import TOPICS
+from rag_core.documents.benchmark import JUDGED_BY_AUTHORS
+from rag_core.upkeep.documents import TOPICS
 from rag_core.values.labels import LABELS
 
 from .small import ROOT

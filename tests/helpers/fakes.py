@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.prompts.prompt import Prompt
 from rag_core.prompts.templates import REWRITER_TEMPERATURE, Form
 from rag_core.runtime.run import Run

@@ -10,9 +10,9 @@ from pathlib import Path
 from hypothesis import strategies as st
 from llama_index.core.schema import Document as LlamaDocument
 
-from rag_core.data.documents import Document, beir_documents, parse_document
-from rag_core.data.limits import MAX_ID, MAX_TITLE, READING
-from rag_core.data.reading.guard import GuardedReader
+from rag_core.documents.documents import Document, beir_documents, parse_document
+from rag_core.documents.limits import MAX_ID, MAX_TITLE, READING
+from rag_core.documents.reading.guard import GuardedReader
 from rag_core.indexing.cutting import LONGEST
 from rag_core.indexing.passage_parser import PassageParser
 from rag_core.values.errors import DataError

@@ -16,9 +16,9 @@ from rag_core.models.llm import load_openai
 from rag_core.models.reply import MAX_REPLY, MAX_TOKENS, Reply, token_count
 from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE, Prompt, Sources, Urgency, contexts_in
 from rag_core.prompts.templates import MAX_TEMPLATE, custom_template
+from rag_core.safety.urgency.triage import triage
 from rag_core.stages import LlmRerank, Rewrite
 from rag_core.testing import ranking_of, sample_context, sample_services
-from rag_core.urgency.triage import triage
 from rag_core.values.errors import ConfigError, InputError, ProviderError, RagError
 from rag_core.values.pricing import PriceList
 from rag_core.values.settings import Settings, read_settings

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rag_core import evaluation as ev
-from rag_core.data.benchmark import Benchmark, Question
+from rag_core.documents.benchmark import Benchmark, Question
 from rag_core.evaluation.run_folder import RunFolder
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.services import Services

@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
 from rag_core.lab.engines import Engines
 from rag_core.language.thesaurus import Thesaurus

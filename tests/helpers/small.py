@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.prompts.prompt import Prompt
 from rag_core.values.types import ModelCall, Vectors
 

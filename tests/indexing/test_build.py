@@ -15,7 +15,7 @@ from helpers.small import DOCUMENTS, ROOT, WordEmbedder
 from llama_index.core.schema import Document as LlamaDocument
 from tokenizers import Tokenizer
 
-from rag_core.data.documents import Document, read_collection
+from rag_core.documents.documents import Document, read_collection
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path
 from rag_core.indexing.passage_parser import PassageParser
 from rag_core.indexing.passages import passage_of

@@ -9,7 +9,7 @@ from helpers.small import DOCUMENTS, WordEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import Chunking, CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.indexing.chunking import CHUNKER
 from rag_core.indexing.cutting import overlapping

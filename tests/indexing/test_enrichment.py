@@ -15,7 +15,7 @@ import pytest
 from filelock import FileLock
 from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
 
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import (
     CorpusIndex,
     CorpusStore,

@@ -9,7 +9,7 @@ import pytest
 from helpers.processes import Writer, held_by_each_part, open_store
 from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
 
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import (
     CorpusStore,
     LlmEnricher,

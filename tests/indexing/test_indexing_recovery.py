@@ -16,7 +16,7 @@ from helpers.fakes import Unfitted, WordReranker
 from helpers.processes import Writer, held_by_each_part, open_store, run
 from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
 
-from rag_core.data.documents import BUILTIN, Document
+from rag_core.documents.documents import BUILTIN, Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, read_path
 from rag_core.lab.engines import Engines
 from rag_core.lab.lab import Lab

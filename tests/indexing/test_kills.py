@@ -13,7 +13,7 @@ from pathlib import Path
 from helpers.processes import held_by_each_part, open_store, run
 from helpers.small import DOCUMENTS, WordEmbedder
 
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import SourceFiles
 from rag_core.values.errors import IndexDamaged
 

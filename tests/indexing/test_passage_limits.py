@@ -10,8 +10,8 @@ from helpers.looping import for_each
 from helpers.small import WordEmbedder
 from llama_index.core.schema import Document as LlamaDocument
 
-from rag_core.data.documents import Document
-from rag_core.data.limits import MAX_TITLE
+from rag_core.documents.documents import Document
+from rag_core.documents.limits import MAX_TITLE
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.indexing.cutting import LONGEST
 from rag_core.indexing.passage_parser import LONGEST_WHOLE, PassageParser

@@ -11,7 +11,7 @@ import pytest
 from helpers.processes import open_store
 from helpers.small import DOCUMENTS
 
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.language.thesaurus import Thesaurus
 

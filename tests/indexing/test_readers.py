@@ -10,7 +10,7 @@ import pytest
 from helpers.source_files import docx, failures, locked_pdf, pdf, read_one, words, write, xlsx
 
 from rag_core import indexing
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.values.errors import DataError, InputError
 from rag_core.values.sources import Source
 
@@ -32,7 +32,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 def read_path(path: Path) -> indexing.SourceFiles:
-    """What is read, in this process: one of its own reads the same, as tests/data/test_guarded_reading.py shows."""
+    """What is read, in this process: one of its own reads the same, as tests/documents/test_guarded_reading.py shows."""
     return indexing.read_path(path, trusted=True)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.small import WordEmbedder
 
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles, vector_store
 
 WORDS = [

@@ -10,7 +10,7 @@ import pytest
 from helpers.openai_server import OpenAIServer
 from helpers.provider_lab import listed
 
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.lab.paid_models import PaidModels

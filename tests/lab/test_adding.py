@@ -18,7 +18,7 @@ from rag_core.indexing import (
     forget_corpus,
     forget_documents,
 )
-from rag_core.indexing.uploads import MAX_FILE, MAX_FILES
+from rag_core.indexing.uploads import MAX_UPLOAD, MAX_UPLOADS
 from rag_core.lab.adding import Added, FileOutcome, add_files
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
@@ -74,7 +74,7 @@ REFUSED = [
     (Upload("image.txt", b"\x89PNG\r\n\x1a\n\x00\xff\xd8"), "it is not text"),
     (Upload("null.txt", b"\x00\x01\x02 is UTF-8"), "it is not text"),
     (Upload("mac.txt", b"Caf\x8e"), "its encoding is none of UTF-8, UTF-16 and Windows-1252"),
-    (Upload("large.txt", b"a" * (MAX_FILE + 1)), "it is larger than 20 MB"),
+    (Upload("large.txt", b"a" * (MAX_UPLOAD + 1)), "it is larger than 20 MB"),
     (Upload("../a.txt", b"text"), "its name starts with a dot or has signs"),
     (Upload("..\\a.txt", b"text"), "its name starts with a dot or has signs"),
     (Upload("a\n.txt", b"text"), "its name starts with a dot or has signs"),
@@ -152,7 +152,7 @@ def test_a_name_that_cannot_be_a_corpus_is_refused_before_anything_is_read(
 
 def test_a_bounded_number_of_files_is_taken_at_once(lab: Lab, settings: Settings) -> None:
     with pytest.raises(InputError):
-        add(lab, settings, *[VISITS] * (MAX_FILES + 1))
+        add(lab, settings, *[VISITS] * (MAX_UPLOADS + 1))
 
 
 def test_stopping_leaves_files_and_index_as_they_were(lab: Lab, settings: Settings) -> None:

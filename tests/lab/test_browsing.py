@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 from helpers.small import DOCUMENTS, WordEmbedder
 
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
 from rag_core.lab.browsing import (
     MOST_SHOWN,

@@ -15,7 +15,7 @@ from helpers.provider_lab import QUESTION, aimed, billed, owed, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core.catalog.setup import Setup, set_up, titles_of
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.pipeline.stream import Done, Failed, StoppedEarly, calls_of

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 from helpers.small import DOCUMENTS, WordEmbedder
 
-from rag_core.data.documents import BUILTIN
+from rag_core.documents.documents import BUILTIN
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.lab.corpora import LabPool, corpus_names
 from rag_core.lab.lab import Lab

@@ -9,8 +9,8 @@ import pytest
 from helpers.looping import for_each
 from helpers.small import ROOT
 
-from rag_core.data.answer_set import answer_file, read_answer_set
-from rag_core.data.benchmark import read_builtin
+from rag_core.documents.answer_set import answer_file, read_answer_set
+from rag_core.documents.benchmark import read_builtin
 from rag_core.evaluation.verdicts import assess
 from rag_core.lab.lab import Lab
 from rag_core.values.trace import Trace

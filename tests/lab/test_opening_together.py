@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers.processes import processes, word_engines
 
-from rag_core.data.documents import BUILTIN
+from rag_core.documents.documents import BUILTIN
 from rag_core.lab.opening import open_lab
 from rag_core.values.settings import Settings
 

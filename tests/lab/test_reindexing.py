@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from helpers.small import Rag
 
-from rag_core import evaluation as ev
 from rag_core.indexing import Chunking, Upload
+from rag_core.jobs import Jobs, start_reindexing
 from rag_core.lab.adding import add_files
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
@@ -91,8 +91,8 @@ def test_what_cannot_be_done_is_refused(lab: Lab, settings: Settings) -> None:
 
 
 def test_it_runs_as_a_background_job(lab: Lab, settings: Settings) -> None:
-    jobs = ev.Jobs()
-    job = ev.start_reindexing(jobs, lambda: lab.engines, settings, "ward", Chunking(64), enrich=False)
+    jobs = Jobs()
+    job = start_reindexing(jobs, lambda: lab.engines, settings, "ward", Chunking(64), enrich=False)
     assert job.wait(60)
     assert job.status.phase == "done", job.status
     assert jobs.all("reindex") == [job]

@@ -9,7 +9,7 @@ import pytest
 from helpers.small import ROOT
 from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
 
-from rag_core.data.benchmark import read_builtin
+from rag_core.documents.benchmark import read_builtin
 from rag_core.language import detector
 from rag_core.language.analysis import COMMON_LANGUAGES, LANGUAGES
 

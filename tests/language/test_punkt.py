@@ -9,7 +9,7 @@ import sys
 PROGRAM = """
 import json, sys
 from concurrent.futures import ThreadPoolExecutor
-from rag_core.data.documents import builtin_documents
+from rag_core.documents.documents import builtin_documents
 from rag_core.language.analysis import sentences
 from rag_core.language.punkt import splitter, trained
 from rag_core.values.settings import read_settings

@@ -12,7 +12,7 @@ from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
 from helpers.tiny import tiny_model
 
 from rag_core import build
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.language.thesaurus import Thesaurus
 from rag_core.models import LlamaEmbedder, RehearsedEmbedder, load_embedder

@@ -15,7 +15,7 @@ from helpers.provider_lab import obliging, provider_lab, sources_in
 from helpers.small import DOCUMENTS
 
 from rag_core import Done, Failed, StoppedEarly, Token
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.indexing import CorpusStore, SourceFiles, read_path
 from rag_core.lab.lab import Lab
 from rag_core.prompts.prompt import ANSWER, Sources, contexts_in

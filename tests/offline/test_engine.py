@@ -13,20 +13,20 @@ from llama_index.core import get_response_synthesizer
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from rag_core import RECIPES, Trace
-from rag_core.data.benchmark import read_builtin
+from rag_core.documents.benchmark import read_builtin
 from rag_core.language.analysis import language_of
 from rag_core.offline.engine import OfflineEngine
 from rag_core.offline.llama import OfflineLLM
 from rag_core.offline.llm import OfflineLlm
 from rag_core.prompts.prompt import (
     ANSWER,
-    ENRICH,
+    CONTEXT_PROMPT,
     JUDGE_PASSAGE,
     PassageJudgement,
     Sources,
     Template,
 )
-from rag_core.prompts.templates import ANALYSIS, HYPOTHETICAL, READY, Form
+from rag_core.prompts.templates import ANALYSIS, HYPOTHETICAL, READY_TEMPLATES, Form
 from rag_core.stages.citations import resolve_citations
 from rag_core.values.answers import without_bold
 from rag_core.values.errors import ProviderError
@@ -247,10 +247,10 @@ class TestOtherReplies:
 
     def test_it_places_a_passage_by_title_and_first_sentence(self, engine):
         fields = {"title": "Cats", "document": f"{NEAR} {LEFT}", "passage": LEFT}
-        assert self.ask(engine, ENRICH, **fields) == f"Cats: {NEAR}"
+        assert self.ask(engine, CONTEXT_PROMPT, **fields) == f"Cats: {NEAR}"
 
     def test_it_rewrites_by_the_templates_name(self, engine):
         said = {name: self.ask(engine, template, question="No fever at 34 weeks, is it normal?", form=Form("sentence"))
-                for name, template in READY.items()}  # fmt: skip
+                for name, template in READY_TEMPLATES.items()}  # fmt: skip
         assert said["synonyms"] == "No fever 34 weeks normal"
         assert said["complications"].endswith("(complications, risks, signs to watch for)")

@@ -20,7 +20,7 @@ from rag_core.offline.evidence import (
 )
 from rag_core.offline.naming import Named
 from rag_core.offline.scorer import Calibration
-from rag_core.urgency.triage import triage
+from rag_core.safety.urgency.triage import triage
 from rag_core.values.errors import DataError
 from rag_core.values.evidence import EvidenceScore
 from rag_core.values.types import Hit, Passage, Relevance

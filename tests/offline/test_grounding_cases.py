@@ -8,8 +8,8 @@ from helpers.looping import for_each
 from helpers.small import ROOT
 
 from rag_core.catalog import build
-from rag_core.data.benchmark import read_builtin
-from rag_core.data.documents import read_document
+from rag_core.documents.benchmark import read_builtin
+from rag_core.documents.documents import read_document
 from rag_core.lab.lab import Lab
 from rag_core.language.analysis import sentences
 from rag_core.offline.grounding import MOST

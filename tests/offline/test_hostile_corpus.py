@@ -11,7 +11,7 @@ from helpers.small import Rag
 
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
-from rag_core.values.orders import GIVES_ORDERS, gives_orders
+from rag_core.values.prompt_injection import GIVES_ORDERS, gives_orders
 from rag_core.values.settings import Settings
 
 HIDDEN = re.compile(

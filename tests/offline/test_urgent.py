@@ -11,7 +11,7 @@ from rag_core.offline.engine import OfflineEngine
 from rag_core.offline.quotable import read_sources
 from rag_core.offline.urgent import Urgent
 from rag_core.prompts.prompt import NO_EVIDENCE, Sources
-from rag_core.urgency.triage import triage
+from rag_core.safety.urgency.triage import triage
 from rag_core.values.types import Hit
 
 DESPAIR = "Desde que nació mi bebé lloro todo el día y no quiero vivir"

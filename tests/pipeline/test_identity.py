@@ -13,7 +13,7 @@ from helpers.small import DOCUMENTS, WordEmbedder
 
 from rag_core import build
 from rag_core import evaluation as ev
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.evaluation.run_folder import RunFolder
 from rag_core.indexing import CorpusStore, OfflineEnricher, SourceFiles
 from rag_core.lab.lab import Lab

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from rag_core import Done, Failed, StageStarted, StoppedEarly
 from rag_core import evaluation as ev
 from rag_core.catalog import RECIPES, Choice, Number, Switch
-from rag_core.data.benchmark import Benchmark
+from rag_core.documents.benchmark import Benchmark
 from rag_core.evaluation.run_folder import RunFolder
 from rag_core.indexing import LlmEnricher, OfflineEnricher
 from rag_core.indexing.enrich import BATCH, DocumentPassages

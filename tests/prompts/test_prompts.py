@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from rag_core.models.minilm import MINILM_WEIGHTS
 from rag_core.prompts.prompt import ANSWER, NO_EVIDENCE, Block, Sources, Template, Urgency, contexts_in
+from rag_core.safety.urgency.triage import triage
 from rag_core.stages.citations import best_quote, evidence_hash, resolve_citations, shown_evidence
-from rag_core.urgency.triage import triage
 from rag_core.values.answers import Citation
 from rag_core.values.errors import DataError
 from rag_core.values.labels import LabelRules, Thresholds

@@ -8,7 +8,7 @@ import pytest
 from helpers.looping import for_each
 
 from rag_core.prompts import templates
-from rag_core.prompts.prompt import ANSWER, ENRICH, JUDGE_ANSWER, JUDGE_PASSAGE, Template
+from rag_core.prompts.prompt import ANSWER, CONTEXT_PROMPT, JUDGE_ANSWER, JUDGE_PASSAGE, Template
 from rag_core.prompts.templates import (
     HYPOTHETICAL,
     IMPROVED,
@@ -16,7 +16,7 @@ from rag_core.prompts.templates import (
     MULTI_QUERY,
     OFFLINE_RULES,
     ORIGINAL,
-    READY,
+    READY_TEMPLATES,
     STANDALONE,
     TRANSFORM,
     Form,
@@ -36,7 +36,7 @@ def fields_of(template: Template) -> set[str]:
 
 def test_the_sets_are_those_of_the_seeds():
     assert [template.name for template in MULTI_QUERY] == ["standalone", "synonyms", "expanded"]
-    assert list(READY) == ["standalone", "synonyms", "expanded", "complications"]
+    assert list(READY_TEMPLATES) == ["standalone", "synonyms", "expanded", "complications"]
     assert [template.name for template in ORIGINAL] == ["paraphrasing", "aspect_specific", "entity_aware"]
     assert [template.name for template in IMPROVED] == [
         "clarification", "entity_expansion", "retrieval_condense",
@@ -46,7 +46,7 @@ def test_the_sets_are_those_of_the_seeds():
 
 
 def test_names_and_texts_are_all_different():
-    every = (*REWRITING, HYPOTHETICAL, ANSWER, ENRICH, JUDGE_ANSWER, JUDGE_PASSAGE)
+    every = (*REWRITING, HYPOTHETICAL, ANSWER, CONTEXT_PROMPT, JUDGE_ANSWER, JUDGE_PASSAGE)
     assert len({template.name for template in every}) == len(every)
     assert len({template.text for template in REWRITING}) == len(REWRITING)
 

@@ -12,12 +12,12 @@ from helpers.behaviours import Reply, Status
 from helpers.openai_server import template_of
 from helpers.provider_lab import QUESTION, aimed, obliging, provider_lab
 
-from pages.shared.prompts import prompts
+from pages.compare.prompts import prompts
 from rag_core import RECIPES, build
-from rag_core.history import Asked, AskedColumn
-from rag_core.history.record import from_bytes, to_bytes
 from rag_core.lab.lab import Lab
 from rag_core.sessions import session_text
+from rag_core.sessions.history import Asked, AskedColumn
+from rag_core.sessions.history.record import from_bytes, to_bytes
 from rag_core.values.exchanges import Exchange
 from rag_core.values.trace import Trace
 

@@ -17,10 +17,10 @@ from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import listed, obliging, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
 
-from pages.shared import claims
+from pages.strategies import claims
 from rag_core.catalog import RECIPES, Number, build
-from rag_core.data.benchmark import read_beir
-from rag_core.data.documents import builtin_profile
+from rag_core.documents.benchmark import read_beir
+from rag_core.documents.documents import builtin_profile
 from rag_core.evaluation.metrics import DEFAULT_METRICS, parse_metric
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.indexing.enrich import Enriched

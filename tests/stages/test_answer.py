@@ -16,9 +16,9 @@ from rag_core.prompts.prompt import NO_EVIDENCE, contexts_in
 from rag_core.runtime.context import Context
 from rag_core.runtime.run import Run
 from rag_core.runtime.services import Services
+from rag_core.safety.urgency.triage import triage
 from rag_core.stages import Dense, Generate, Retrieve, TransformStage
 from rag_core.stages.citations import evidence_hash, shown_evidence
-from rag_core.urgency.triage import triage
 from rag_core.values.answers import Citation
 from rag_core.values.errors import StageError
 from rag_core.values.evidence import EvidenceScore, Scope

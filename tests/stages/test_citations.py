@@ -11,8 +11,8 @@ from helpers.small import ScriptedLlm
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pages.shared.answers import _written
-from pages.shared.passages import _doubts
+from pages.compare.answers import _written
+from pages.compare.passages import _doubts
 from rag_core.cli import show
 from rag_core.pipeline.strategy import Strategy
 from rag_core.runtime.services import Services

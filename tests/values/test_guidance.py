@@ -8,8 +8,8 @@ import pytest
 from helpers.guidance import ACOG, NICE, RCOG, SPAIN, WHO, hit, passage, without_difference
 from helpers.small import ROOT
 
-from rag_core.data.documents import read_collection
-from rag_core.urgency.helplines import countries
+from rag_core.documents.documents import read_collection
+from rag_core.safety.urgency.helplines import countries
 from rag_core.values.answers import Answer, Citation
 from rag_core.values.jurisdictions import JURISDICTIONS
 from rag_core.values.sources import OLD_YEARS, Source, age_note, age_years, difference, is_old, leading

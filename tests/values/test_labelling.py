@@ -17,7 +17,7 @@ from helpers.plane import Plane, cos, hit
 from helpers.provider_lab import QUESTION, listed, obliging, provider_lab
 from helpers.small import DOCUMENTS, ScriptedLlm
 
-from pages.shared.passages import _label
+from pages.compare.passages import _label
 from rag_core.indexing import CorpusStore, SourceFiles
 from rag_core.lab.doctor import _labels
 from rag_core.lab.lab import Lab

@@ -6,8 +6,8 @@ import pytest
 from helpers.looping import for_each
 from helpers.small import ROOT
 
-from rag_core.data.documents import read_collection
-from rag_core.values.orders import gives_orders
+from rag_core.documents.documents import read_collection
+from rag_core.values.prompt_injection import gives_orders
 from rag_core.values.types import Passage
 
 ORDERS = (

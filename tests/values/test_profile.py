@@ -14,7 +14,14 @@ from rag_core.indexing import CorpusStore, SourceFiles, read_path
 from rag_core.language.analysis import detect_language, languages_of
 from rag_core.language.questions import question_notice
 from rag_core.prompts.prompt import ANSWER, JUDGE_PASSAGE, Sources
-from rag_core.prompts.templates import HYPOTHETICAL, IMPROVED, MULTI_QUERY, ORIGINAL, READY, TRANSFORM
+from rag_core.prompts.templates import (
+    HYPOTHETICAL,
+    IMPROVED,
+    MULTI_QUERY,
+    ORIGINAL,
+    READY_TEMPLATES,
+    TRANSFORM,
+)
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages import Hyde, Rewrite
@@ -25,7 +32,7 @@ from rag_core.values.types import Query
 FOOD = Profile("food and nutrition", "dietitians", ("en",))
 TEMPLATES = {
     template.name: template
-    for template in (*MULTI_QUERY, *ORIGINAL, *IMPROVED, *READY.values(), TRANSFORM, HYPOTHETICAL)
+    for template in (*MULTI_QUERY, *ORIGINAL, *IMPROVED, *READY_TEMPLATES.values(), TRANSFORM, HYPOTHETICAL)
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from helpers.small import DOCUMENTS, ScriptedLlm, WordEmbedder
 
 from rag_core.catalog import build
-from rag_core.data.documents import Document
+from rag_core.documents.documents import Document
 from rag_core.runtime.services import Services
 from rag_core.values.trace import Step, Trace, metrics
 from rag_core.values.types import ModelCall, State, Vectors

@@ -9,15 +9,15 @@ from statistics import fmean
 import pytest
 from helpers.small import ROOT
 
-from rag_core.data.benchmark import Benchmark, read_beir
-from rag_core.data.documents import beir_documents
+from rag_core.documents.benchmark import Benchmark, read_beir
+from rag_core.documents.documents import beir_documents
 from rag_core.evaluation.metrics import ndcg
 from rag_core.indexing import CorpusIndex, CorpusStore, SourceFiles
 from rag_core.lab.lab import Lab
 from rag_core.language.spanish import Gloss
 from rag_core.language.thesaurus import Thesaurus
 
-HELD_OUT = ROOT / "tests" / "data" / "held_out_es"
+HELD_OUT = ROOT / "tests" / "documents" / "held_out_es"
 WORD = re.compile(r"[^\W\d_]+")
 MOST_UNKNOWN = 0.05  # share of running words
 MARGIN = 0.05  # of nDCG@10, below the English twins

@@ -1,0 +1,151 @@
+"""An answer drawn as HTML: its sentences with their support, its citations, and remarks on its evidence.
+
+Citations open a card with their passage beside the sentence, so the answer stays where it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import rag_core
+from pages.compare.tips import opener, tip
+from pages.frame.translate import declared, plural, said, t
+from pages.frame.untrusted import bold, escape
+
+VERDICTS = {True: "", False: declared("unsupported"), None: declared("unclear")}  # of a citation
+SUPPORT = {
+    "supported": declared("Supported"),
+    "weak": declared("Weak support"),
+    "unsupported": declared("Unsupported"),
+}
+KINDS = {"weak": declared("weak"), "unsupported": declared("unsupported")}  # in a sentence
+LONG = 3000  # characters of an answer; a longer one scrolls in its own frame
+_MARKER = re.compile(r"\[(\d+)\]")
+
+
+def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
+    """The answer with the remarks on its evidence, or the abstention with the nearest documents."""
+    notice = f'<p class="rl-notice">{escape(answer.notice)}</p>' if answer.notice else ""
+    if answer.abstained:
+        near = _suggestions(trace, answer, position)
+        return (
+            f'{notice}<div class="rl-box rl-thin" data-said><b>{escape(answer.written)}</b><br>'
+            f"{escape(_sentence(answer.reason))}{near}</div>"
+        )
+    frame = (
+        f'<div class="rl-answer rl-long" data-said tabindex="0" role="region" aria-label="{t("Answer")}">'
+        if len(answer.written) > LONG
+        else '<div class="rl-answer" data-said>'
+    )
+    written = f"{notice}{frame}{_written(answer, position)}</div>"
+    remarks = trace.remarks()
+    before = "".join(_remark(one) for one in remarks if one.leads)
+    after = "".join(_remark(one) for one in remarks if not one.leads)
+    support = _support(answer)
+    buried = " rl-buried" if any(one.kind == "buried" for one in answer.remarks) else ""
+    return f'<div class="rl-said{buried}">{before}{written}{support}{after}</div>'
+
+
+def _remark(remark: rag_core.Remark) -> str:
+    if remark.kind == "buried":
+        return f'<p class="rl-alarm" role="alert">{escape(remark.text)}</p>'
+    css = " rl-mark-side" if remark.kind in ("differs", "old") else ""
+    return f'<p class="rl-remark{css}">{escape(remark.text)}</p>'
+
+
+def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
+    """The documents nearest to a question that was not answered, as buttons that open the passages."""
+    if not answer.suggestions:
+        return ""
+    ranks = {hit.id: rank for rank, hit in enumerate(trace.ranking, start=1)}
+    rows = "".join(
+        f"<li>{opener(position, ranks[near.context_id], escape(near.title), 'rl-open')}</li>"
+        if near.context_id in ranks
+        else f"<li>{escape(near.title)}</li>"
+        for near in answer.suggestions
+    )
+    return f'<div class="rl-near">{escape(rag_core.perhaps_you_meant(trace.question))}:<ul>{rows}</ul></div>'
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _support(answer: rag_core.Answer) -> str:
+    """How many sentences the passages support, and how that was found out."""
+    if not answer.sentences:
+        return ""
+    counts = {kind: sum(one.support == kind for one in answer.sentences) for kind in SUPPORT}
+    others = "".join(
+        f" · {counts[kind]} {said(KINDS[kind])}" for kind in ("weak", "unsupported") if counts[kind]
+    )
+    total = len(answer.sentences)
+    shown = plural(
+        "{supported} of {count} sentence supported by the passages shown",
+        "{supported} of {count} sentences supported by the passages shown",
+        total,
+        supported=counts["supported"],
+    )
+    return f'<p class="rl-support">{tip(shown + others, said(rag_core.HOW_GROUNDED), "rl-how")}</p>'
+
+
+def _written(answer: rag_core.Answer, position: int) -> str:
+    """The answer with its markers as buttons; unsupported and unclear ones say so.
+
+    Hovering over, focusing or tapping a sentence shows what supports it.
+    """
+    citations = {marker: one for one in answer.citations for marker in one.markers}
+    places = (citations.get(place) for place in range(len(_MARKER.findall(answer.written))))
+    parts, end = [], 0
+    for one in answer.sentences:
+        parts.append(_linked(answer.written[end : one.start], places, position))
+        marked = one.support != "supported"  # the sentence says so itself
+        parts.append(_marked(one, _linked(answer.written[one.start : one.end], places, position, marked)))
+        end = one.end
+    parts.append(_linked(answer.written[end:], places, position))
+    return "".join(parts)
+
+
+def _marked(sentence: rag_core.Grounded, drawn: str) -> str:
+    """A drawn sentence that shows its support; a weak or unsupported one is visibly so."""
+    named = f" {escape(said(KINDS[sentence.support]))}" if sentence.support != "supported" else ""
+    mark = f'<small class="rl-mark">{named}</small>' if named else ""
+    by = t(" by {passages}", passages=_numbers(sentence.by)) if sentence.support == "supported" else ""
+    reason = f" {escape(said(sentence.reason))}" if sentence.reason else ""
+    quote = (
+        f"<br><small>{t('Passage {number:d}: “{quote}”', number=sentence.n, quote=escape(' … '.join(sentence.quote)))}</small>"
+        if sentence.quote
+        else ""
+    )
+    return (
+        f'<span class="rl-tip rl-sentence rl-{escape(sentence.support)}" tabindex="0">{drawn}{mark}'
+        f'<span role="tooltip"><b>{said(SUPPORT[sentence.support])}{by}.</b>{reason}{quote}</span></span>'
+    )
+
+
+def _numbers(passages: Iterable[int]) -> str:
+    numbers = [f"{n:d}" for n in passages]
+    return plural("passage {numbers}", "passages {numbers}", len(numbers), numbers=", ".join(numbers))
+
+
+def _linked(
+    text: str, citations: Iterable[rag_core.Citation | None], position: int, marked: bool = False
+) -> str:
+    """Text with its markers as buttons and its bold print; takes one of `citations` for each marker."""
+    places = iter(citations)
+    return "".join(
+        _link(int(piece), next(places), position, marked) if place % 2 else bold(piece)
+        for place, piece in enumerate(_MARKER.split(text))
+    )
+
+
+def _link(number: int, citation: rag_core.Citation | None, position: int, marked: bool) -> str:
+    """What opens the cited passage, with the verdict on it unless its sentence is marked."""
+    verdict = said(VERDICTS[citation.supported]) if citation else ""
+    spoken = f", {verdict}" if verdict else ""
+    shown = f" <small>{verdict}</small>" if verdict and not marked else ""
+    css = "rl-cite rl-doubt" if verdict else "rl-cite"
+    return opener(
+        position, number, f"{number:d}{shown}", css, t("Open passage {number:d}", number=number) + spoken
+    )

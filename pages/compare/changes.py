@@ -1,0 +1,91 @@
+"""Two results compared, drawn as HTML: which passages entered, left and moved, and what changed in the answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import rag_core
+from pages.frame.translate import plural, said, t
+from pages.frame.untrusted import escape
+
+
+def in_short(changes: Sequence[rag_core.RankChange]) -> str:
+    """How many passages changed: "1 entered, 1 left, 2 moved"."""
+    count = Counter("moved" if one.kind in ("up", "down") else one.kind for one in changes)
+    parts = [
+        plural("{count} passage entered", "{count} passages entered", count["entered"]) if count["entered"] else "",
+        plural("{count} left", "{count} left", count["left"]) if count["left"] else "",
+        plural("{count} moved", "{count} moved", count["moved"]) if count["moved"] else "",
+    ]  # fmt: skip
+    return ", ".join(filter(None, parts)) or t("same passages, same order")
+
+
+def ranks(changes: Sequence[rag_core.RankChange], setting: str) -> str:
+    """The passages used, each with its move, and below them those no longer used, with their fates.
+
+    Args:
+        setting: fingerprint of the setting, for who waits for it to be drawn.
+    """
+    used = "".join(_used(one) for one in changes if one.after)
+    left = "".join(_left(one) for one in changes if not one.after)
+    gone = f'<p class="rl-note">{escape(t("No longer used"))}</p><ul>{left}</ul>' if left else ""
+    return f'<div class="rl-changes" data-setting="{escape(setting)}" role="region" aria-label="{escape(t("Passages used"))}"><ol>{used}</ol>{gone}</div>'
+
+
+def _used(change: rag_core.RankChange) -> str:
+    return (
+        f'<li class="rl-{escape(change.kind)}"><span class="rl-n">{change.after or 0:d}</span>{_badge(change)}'
+        f'<span class="rl-cut-title" title="{escape(change.passage.full_title)}">{escape(change.passage.full_title)}</span></li>'
+    )
+
+
+def _left(change: rag_core.RankChange) -> str:
+    return (
+        f'<li class="rl-left"><span class="rl-n">–</span><span class="rl-label rl-low">{escape(t("was {rank}", rank=change.before))}</span>'
+        f'<span class="rl-cut-title" title="{escape(change.passage.full_title)}">{escape(change.passage.full_title)}</span>'
+        f"<small>{escape(said(change.fate))}</small></li>"
+    )
+
+
+def _badge(change: rag_core.RankChange) -> str:
+    """How a passage moved: in words for a screen reader, and never by colour alone."""
+    by = abs((change.before or 0) - (change.after or 0))
+    shown, spoken, css = {
+        "entered": (t("new"), t("entered"), "rl-high"),
+        "up": (f"▲ {by}", t("up {by}", by=by), "rl-high"),
+        "down": (f"▼ {by}", t("down {by}", by=by), "rl-medium"),
+    }.get(change.kind, ("=", t("unchanged"), "rl-low"))
+    return f'<span class="rl-label {escape(css)}" aria-label="{escape(spoken)}">{escape(shown)}</span>'
+
+
+def answers(before: rag_core.Answer, after: rag_core.Answer) -> str:
+    """What changed in the answer, sentence by sentence."""
+    changes = rag_core.answer_changes(before, after)
+    if all(one.kind == "same" for one in changes):
+        return f'<p class="rl-note">{escape(t("The answer says the same as the baseline’s."))}</p>'
+    title = t("The answer differs from the baseline’s")
+    return (
+        f'<details class="rl-differs"><summary>{escape(title)}</summary>'
+        f"{_sentences(changes, 'new', t('New in this answer'))}"
+        f"{_sentences(changes, 'gone', t('Only in the baseline’s answer'))}</details>"
+    )
+
+
+def _sentences(changes: Sequence[rag_core.SentenceChange], kind: str, title: str) -> str:
+    rows = "".join(f"<li>{escape(one.text)}</li>" for one in changes if one.kind == kind)
+    return f"<p><b>{escape(title)}</b></p><ul>{rows}</ul>" if rows else ""
+
+
+def fates(found: Sequence[rag_core.Fate]) -> str:
+    """Every passage that any stage returned, and what became of it."""
+    rows = "".join(
+        f'<tr class="rl-{"used" if fate.used else "lost"}"><td>{escape(said(fate.text))}</td>'
+        f"<td>{escape(fate.passage.full_title)}</td></tr>"
+        for fate in found
+    )
+    return (
+        f'<p class="rl-note">{escape(said(rag_core.summary_of_fates(found)))}.</p><div class="rl-scroll rl-fates" tabindex="0" '
+        f'role="region" aria-label="{escape(t("Fates"))}"><table class="rl-table"><thead><tr><th scope="col">{escape(t("Fate"))}</th>'
+        f'<th scope="col">{escape(t("Passage"))}</th></tr></thead><tbody>{rows}</tbody></table></div>'
+    )

@@ -1,0 +1,188 @@
+"""The parts of a column, drawn as HTML at every moment of its run. Everything from a question, document or model is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import rag_core
+from pages.compare.answers import finished
+from pages.frame.translate import declared, said, t
+from pages.frame.untrusted import bold, escape
+from pages.shared import steps
+from pages.shared.amounts import seconds
+from pages.shared.live import LETTERS, Column
+
+SEARCHING = declared("Searching for passages…")
+ROOM = '<small class="rl-room" aria-hidden="true">{}</small>'
+WAITING = {  # the running stage -> what it does
+    "AnalyseQueryByLlm": declared("Analysing the question…"),
+    "Generate": declared("Writing the answer…"),
+    "Rewrite": declared("Rewriting the question…"),
+    "Rephrase": declared("Rewriting the question…"),
+    "Hyde": declared("Drafting a hypothetical answer…"),
+    "Rerank": declared("Reranking the passages…"),
+    "LlmRerank": declared("Judging the passages…"),
+}
+
+
+def tabs(names: Sequence[str]) -> str:
+    """One label for each column, which shows the column on a narrow screen; see `switches`."""
+    labels = "".join(
+        f'<label for="rl-tab-{place:d}">{escape(name)}</label>' for place, name in enumerate(names)
+    )
+    return f'<div class="rl-tabs">{labels}</div>'
+
+
+def switches(count: int) -> str:
+    """The state of the tabs: which column a narrow screen shows. Never redrawn, so the choice stays."""
+    return "".join(
+        f'<input type="radio" class="rl-switch" name="rl-tab" id="rl-tab-{place:d}" aria-label="{t("Column {number:d}", number=place + 1)}"'
+        f"{' checked' if place == 0 else ''}>"
+        for place in range(count)
+    )
+
+
+def title(letter: str, name: str) -> str:
+    """What a card is called in presenter mode: its letter, and its name once it is revealed."""
+    return f'<h3 class="rl-named"><span class="rl-letter">{escape(letter)}</span> {escape(name)}</h3>'
+
+
+def status(
+    column: Column, position: int, shown: str, changes: str, *, changed: bool, runs_on: str = ""
+) -> str:
+    """One line of fixed height: how far the column is, and what is set otherwise than by default.
+
+    Args:
+        position: of the column, from 0.
+        shown: the strategy whose results are shown; empty while names are hidden.
+        changes: the settings that differ from the defaults; may be empty.
+        changed: whether the settings differ from those of the results.
+        runs_on: the models and documents it chose; may be empty.
+    """
+    done = len(column.steps)
+    marks = "".join(
+        f'<i class="rl-{_state(column, place)}"></i>' for place in range(len(column.strategy.stages))
+    )
+    bar = (
+        f'<span class="rl-bar" role="progressbar" aria-label="{t("Stages done")}" aria-valuemin="0" '
+        f'aria-valuemax="{len(column.strategy.stages)}" aria-valuenow="{done:d}">{marks}</span>'
+    )
+    outdated = (
+        f'<span class="rl-changed" title="{t("Shown: {strategy}", strategy=escape(shown))}">{t("press Run to apply")}</span>'
+        if changed
+        else ""
+    )
+    heading = f'<h3 class="rl-unseen">{escape(LETTERS[position])}: {escape(shown)}</h3>' if shown else ""
+    return f'{heading}<div class="rl-status">{bar}{outdated}{_chips(changes, runs_on)}</div>'
+
+
+def idle_status(changes: str, runs_on: str = "") -> str:
+    """The line of `status` above a column that has not run."""
+    return f'<div class="rl-status">{_chips(changes, runs_on)}</div>'
+
+
+def _chips(changes: str, runs_on: str) -> str:
+    """What a column runs on, and what is set otherwise than by default."""
+    texts = (runs_on, t("changed: {changes}", changes=changes) if changes else "")
+    return "".join(
+        f'<span class="rl-chip" title="{escape(text)}">{escape(text)}</span>' for text in texts if text
+    )
+
+
+def _state(column: Column, place: int) -> str:
+    """Of a stage: done, now, failed or todo."""
+    if place < len(column.steps):
+        return "done"
+    if place == len(column.steps) and column.error:
+        return "failed"
+    return "now" if place == len(column.steps) and column.running else "todo"
+
+
+def stages(column: Column) -> str:
+    """The column's stages with their times. Space is reserved for marks and times still to come."""
+    marks = {
+        "done": "✓",
+        "failed": "✕",
+        "now": '<span class="rl-spin"></span>',
+        "todo": ROOM.format("✓"),
+    }
+    parts = []
+    for place, stage in enumerate(column.strategy.stages):
+        state, time = _state(column, place), ROOM.format("0.00 s")
+        if state == "done":
+            step = column.steps[place]
+            time = f"<small>{t('reused') if step.reused else seconds(step.seconds)}</small>"
+        name = said(rag_core.stage_title(stage.name))
+        parts.append(f'<li class="rl-{state}">{marks[state]} {escape(name)} {time}</li>')
+    return f'<ol class="rl-stages">{"".join(parts)}</ol>'
+
+
+def answer(column: Column, position: int, engine_state: str) -> str:
+    """The answer so far, and why it ended if it is incomplete; or what the column is waiting for."""
+    trace = column.trace
+    if trace and trace.answer:
+        return finished(trace, trace.answer, position)
+    partial = ""
+    if column.text:
+        live = "" if column.settled else " rl-live"
+        partial = f'<div class="rl-answer{live}">{bold(column.text)}</div>'
+    if column.error:
+        what = t("The answer was cut off here.") if partial else t("This strategy failed.")
+        return (
+            f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(_reason(column.error))}'
+            f"<br>{escape(said(column.error.next_step))}{_spent(column.error)}</div>"
+        )
+    if column.stopped:
+        what = f"<b>{t('The answer was cut off here.')}</b> " if partial else ""
+        return (
+            f'{partial}<div class="rl-box rl-thin" data-said>{what}{escape(said(column.stopped))} '
+            f"{t('Finished results are kept.')}</div>"
+        )
+    coming = ""
+    if engine_state != "ready" and not (column.steps or column.running):
+        sentence = t(
+            "The answer will stand here, each sentence with its source. The passages behind it follow below."
+        )
+        coming = f'<p class="rl-hint">{escape(sentence)}</p>'
+    return (
+        f'<div class="rl-said">{partial}<div class="rl-wait">{escape(_waiting(column, engine_state))}</div>'
+        f"{coming}</div>"
+    )
+
+
+def _reason(error: rag_core.RagError) -> str:
+    """What went wrong, without the strategy and stage: the column shows them."""
+    cause = error.__cause__
+    return said(cause.message if isinstance(cause, rag_core.RagError) else error.message)
+
+
+def _waiting(column: Column, engine_state: str) -> str:
+    """What the column is waiting for, and for how long so far."""
+    if column.stopping:
+        what = t("Stopping…")
+    elif column.steps or column.running or engine_state == "ready":
+        what = _doing(column)
+    else:
+        what = t(
+            "The engine is warming up ({state}). Your question runs next.", state=steps.title(engine_state)
+        )
+    return f"{what} {column.waited} s" if column.waited else what
+
+
+def _doing(column: Column) -> str:
+    """What the running stage does."""
+    return said(WAITING.get(column.running, SEARCHING))
+
+
+def _spent(error: rag_core.RagError) -> str:
+    """What a failed run cost before it failed; empty when it was free."""
+    cost = rag_core.Cost.of(error.calls)
+    if cost.free:
+        return ""
+    return f"<br><small>{t('Spent before the failure: {cost} ({count:d} calls).', cost=escape(cost), count=len(error.calls))}</small>"
+
+
+def warnings(column: Column) -> str:
+    """The strategy's warnings."""
+    notes = column.trace.warnings if column.trace else [w for step in column.steps for w in step.warnings]
+    return "".join(f'<p class="rl-box rl-thin">{escape(said(note))}</p>' for note in notes)

@@ -1,0 +1,376 @@
+"""One question, two to four strategies side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+import rag_core
+from pages.compare import (
+    asking,
+    bills,
+    charts,
+    column_parts,
+    costs,
+    export,
+    how_it_got_here,
+    overlap,
+    passages,
+    presenter,
+    private,
+    quality,
+    queries,
+    safety,
+    tuning,
+    waterfall,
+)
+from pages.compare.prompts import before_failure
+from pages.compare.question import look_for, offer_demos, pick_demo
+from pages.frame import untrusted
+from pages.frame.translate import problem, said, t
+from pages.frame.untrusted import escape
+from pages.shared import controls, corpora, country, history_sync, permalink, question_header, setups
+from pages.shared.comparisons import comparisons
+from pages.shared.engine import engine
+from pages.shared.live import LETTERS, Column, Comparison
+
+TICK_S = 0.08  # between two redraws of a running comparison
+
+
+def main() -> None:
+    """Draw the page."""
+    run = _current()
+    with st.container(key="unseen"):
+        st.header(t("Which retrieval strategy answers best?"), anchor=False)
+    running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
+    pressed = presenter.bar(run, running=running) if presenter.on() else _ask(run, running=running)
+    notices = st.container()
+    with notices:
+        if st.session_state.get("forgotten"):
+            st.info(permalink.gone())
+        permalink.warn()
+    top = st.container()
+    count = max(controls.columns(), len(run.columns) if run else 0)
+    with st.container(key="switches"):
+        untrusted.draw(column_parts.switches(count))
+    with st.container(key="tabs"):
+        untrusted.draw(column_parts.tabs(_names(run, count)))
+    cards = [
+        place.container(border=True, key=f"card{position}")
+        for position, place in enumerate(st.columns(count))
+    ]
+    columns = [_head(position, card) for position, card in enumerate(cards[: controls.columns()])]
+    for card in cards[len(columns) :]:
+        card.caption(t("Not in the next run."))
+    spots = _Spots(top, [card.container() for card in cards], st.container())
+    question = st.session_state["question"] if pressed else private.chosen()
+    if question is not None:
+        with notices:
+            _start(question, columns, run, spots)
+    held = private.held()
+    if held:
+        with notices:
+            question_header.draw_urgent(
+                held, [one.corpus for one in columns]
+            )  # what to do at once does not wait for the choice
+            private.ask(held)
+    if run is None or presenter.upcoming():
+        places = [_place(spot) for spot in spots.all]
+        for position, (setup, place) in enumerate(zip(columns, places, strict=False)):
+            with place, st.container(key=f"idle{position}"):
+                _empty(setup)
+        if not presenter.on():
+            with places[-1]:
+                offer_demos()
+        return
+    run.settings = {**controls.settings(), **setups.settings(), **how_it_got_here.settings()}
+    _results(run, columns, spots, running=running)
+
+
+@dataclass(frozen=True)
+class _Spots:
+    """The parts of the page that show results: above the columns, in each card, and below."""
+
+    above: DeltaGenerator
+    columns: Sequence[DeltaGenerator]
+    below: DeltaGenerator
+
+    @property
+    def all(self) -> Sequence[DeltaGenerator]:
+        """All of them, the columns first."""
+        return [*self.columns, self.above, self.below]
+
+
+def _ask(run: Comparison | None, *, running: bool) -> bool:
+    """One row: the question, Run and Stop, demo questions, country, number of columns; whether Run was pressed."""
+    pressed, beside = asking.row(run, running=running)
+    with beside:
+        with st.container(horizontal=True, gap="small", vertical_alignment="center", wrap=False):
+            pick_demo()
+            corpora.choose()
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            country.choose()
+            controls.count_columns()
+            presenter.button()
+    return pressed
+
+
+def _head(position: int, card: DeltaGenerator) -> rag_core.Setup:
+    """The head of a card: what chooses its strategy, or its name; the column as set."""
+    with card, st.container():
+        if presenter.on():
+            setup = setups.of(position)
+            untrusted.draw(
+                column_parts.title(LETTERS[position], "" if presenter.blind() else setups.title(setup))
+            )
+            return setup
+        controls.strategy_box(position, setups.draw)
+        return setups.of(position)
+
+
+def _names(run: Comparison | None, count: int) -> list[str]:
+    """What the columns are called: a letter, and the strategy that ran there unless names are hidden."""
+    ran = [setups.title(column.setup) for column in run.columns] if run else []
+    names = []
+    for position in range(count):
+        known = position < len(ran) and not presenter.blind()
+        names.append(" · ".join([LETTERS[position], *([ran[position]] if known else [])]))
+    return names
+
+
+def _empty(setup: rag_core.Setup) -> None:
+    """A card before the first run."""
+    untrusted.draw(column_parts.idle_status(_changes(setup), _runs_on(setup)))
+    summary = "" if presenter.blind() else said(rag_core.RECIPES[setup.strategy.name].summary)
+    untrusted.draw(f'<p class="rl-hint">{escape(summary)} {t("Press <b>Run</b> to see its answer.")}</p>')
+
+
+def _changes(setup: rag_core.Setup) -> str:
+    return "" if presenter.blind() else said(rag_core.describe_changes(setup.strategy))
+
+
+def _runs_on(setup: rag_core.Setup) -> str:
+    return "" if presenter.blind() else setups.runs_on(setup)
+
+
+def _current() -> Comparison | None:
+    """The comparison to show: the one in the page's address, else the session's last. Restores its widgets."""
+    current: Comparison | None = st.session_state.get("run")
+    requested = st.query_params.get("run")
+    wished = permalink.is_wish()
+    if requested and (current is None or (wished and current.id != requested)):
+        try:
+            found = history_sync.find(requested)
+        except (
+            rag_core.RagError
+        ) as error:  # the address stays: the history may be there again at the next look
+            st.warning(untrusted.label(problem(error)))
+            return current
+        if found:
+            _show(found)
+            current = found
+        else:
+            st.session_state["forgotten"] = True
+            del st.query_params["run"]
+    if "run" not in st.query_params:
+        permalink.take()
+    if current:
+        comparisons().keep(current)
+        permalink.put(current)
+    return current
+
+
+def _show(run: Comparison) -> None:
+    """Make this comparison the session's current one."""
+    st.session_state["run"] = run
+    st.session_state.update(forgotten=False, upcoming=False, misread=())
+    st.session_state["turn"] = 1 - st.session_state.get("turn", 0)
+
+
+def _place(spot: DeltaGenerator) -> DeltaGenerator:
+    """Where results are drawn: comparisons alternate between two places, so that old results vanish at once.
+
+    In a single place Streamlit would leave them, greyed out, until the new ones are complete.
+    """
+    mine: int = st.session_state.get("turn", 0)
+    places = [spot.container() if turn == mine else spot.empty() for turn in range(2)]
+    return places[mine]
+
+
+def _start(
+    question: str, columns: Sequence[rag_core.Setup], earlier: Comparison | None, spots: _Spots
+) -> None:
+    """Start a comparison; after an invalid question the earlier one stays on screen."""
+    started = asking.start(question, columns, earlier)
+    if started is None:
+        return
+    _show(started)
+    *_, top, _ = [_place(spot) for spot in spots.all]
+    with top:
+        _above(started)  # what to do at once comes at once
+    st.rerun()
+
+
+def _above(run: Comparison) -> None:
+    question_header.draw(run, "" if presenter.blind() else look_for(run.question, run.corpus))
+
+
+def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, *, running: bool) -> None:
+    *places, top, below = [
+        _place(spot) for spot in spots.all
+    ]  # all at once: old answers go before the new question comes
+    with top:
+        _above(run)
+        history_sync.opened(run)
+    also = overlap.also_in(run.columns) if run.over else [{} for _ in run.columns]
+    views = [
+        _ColumnView(column, position, place, columns[position : position + 1], run, also[position])
+        for position, (column, place) in enumerate(zip(run.columns, places, strict=False))
+    ]
+    for setup, place in zip(columns[len(views) :], places[len(views) :], strict=False):
+        with place:
+            _empty(setup)
+    pulse = st.empty()
+    over = False
+    while not over:
+        run.mark_watched()
+        over = run.over  # read before drawing, so that the last redraw shows everything
+        for view in views:
+            view.draw()
+        pulse.empty()  # lets Streamlit handle the user's clicks: it does so only inside its own calls
+        if not over:
+            time.sleep(TICK_S)
+    if running:
+        st.rerun()  # disables Stop and draws the charts
+    with below:
+        _below(run)
+
+
+class _ColumnView:
+    """One column's places in its card; each is redrawn only when its content changes.
+
+    Args:
+        chosen: what the card is set to; empty when the card is not in the next run.
+        also: id of a passage -> the other columns that found it.
+    """
+
+    def __init__(
+        self,
+        column: Column,
+        position: int,
+        place: DeltaGenerator,
+        chosen: Sequence[rag_core.Setup],
+        run: Comparison,
+        also: Mapping[str, str],
+    ) -> None:
+        self._column = column
+        self._position = position
+        self._question = run.question
+        self._chosen = chosen[0] if chosen else column.setup
+        where = (country.chosen(), corpora.chosen())
+        self._changed = list(chosen) != [column.setup] or where != (run.country, run.corpus)
+        self._also = also
+        self._places: dict[str, DeltaGenerator] = {}
+        self._shown: dict[str, str] = {}
+        with place:
+            self._draw_status()
+            if not presenter.on():
+                with st.container(key=f"tune-this{position}"):
+                    tuning.link(run, column, position)
+            self._draw_results()
+            if presenter.blind():
+                return
+            if column.trace:
+                how_it_got_here.how_it_got_here(
+                    column.trace, f"{run.id}.{position}", lambda: _stages(column, run.question)
+                )
+            else:
+                with st.expander(said(how_it_got_here.TITLE)):
+                    self._draw_stages()
+                    if column.error:
+                        untrusted.draw(before_failure(column.steps, column.error))
+
+    def draw(self) -> None:
+        """Bring the column up to date."""
+        self._draw_status()
+        self._draw_results()
+        if "stages" in self._places:
+            self._draw_stages()
+
+    def _draw_stages(self) -> None:
+        self._put("stages", column_parts.stages(self._column))
+        self._put("rewrites", queries.rewrites(self._column, self._question))
+
+    def _draw_status(self) -> None:
+        column, setup = self._column, self._chosen
+        shown = "" if presenter.blind() else setups.title(column.setup)
+        status = column_parts.status(
+            column, self._position, shown, _changes(setup), changed=self._changed, runs_on=_runs_on(setup)
+        )
+        self._put("status", status)
+
+    def _draw_results(self) -> None:
+        column, position, blind = self._column, self._position, presenter.blind()
+        self._put("answer", column_parts.answer(column, position, engine().state))
+        self._put("warnings", column_parts.warnings(column))
+        self._put("passages", passages.passages(column, position, self._question, self._also, blind=blind))
+
+    def _put(self, name: str, body: str) -> None:
+        """Draw a part for the first time where the page stands, and in its own place from then on."""
+        if name not in self._places:
+            self._places[name] = untrusted.draw(body) if body else st.empty()
+        elif body and self._shown[name] != body:
+            untrusted.draw(body, place=self._places[name])
+        self._shown[name] = body or self._shown.get(name, "")
+
+
+def _stages(column: Column, question: str) -> None:
+    """The stages of a column that is done."""
+    untrusted.draw(f"{column_parts.stages(column)}{queries.rewrites(column, question)}")
+    if column.trace:
+        untrusted.draw(bills.made_by(column.trace))
+
+
+def _below(run: Comparison) -> None:
+    """What covers all columns: what each found that the others did not, time, cost."""
+    traces, cost = run.traces, bills.cost_note(run.calls)
+    history_sync.unkept(run)
+    if not traces:
+        st.caption(untrusted.label(cost))
+        return
+    names = _names(run, len(run.columns))
+    if any(trace.triage.urgent for trace in traces):
+        st.subheader(t("Did they say what to do now?"), anchor=False)
+        checks = [
+            (name, rag_core.check_safety(column.trace))
+            for name, column in zip(names, run.columns, strict=True)
+            if column.trace
+        ]
+        untrusted.draw(safety.table(checks))
+    st.subheader(t("What did one find that another did not?"), anchor=False)
+    untrusted.draw(overlap.lights(run.columns))
+    untrusted.draw(overlap.pairs(run.columns))
+    with st.expander(t("Which passages did they share?")):
+        untrusted.draw(overlap.table(run.columns, names))
+    if presenter.blind():
+        st.caption(untrusted.label(cost))
+        return
+    untrusted.draw(quality.line(names, run.columns))
+    how_it_got_here.why_not(run)
+    with st.expander(t("Where did the time go, and what did it cost?")):
+        left, right = st.columns(2)
+        with left:
+            untrusted.chart(waterfall.together(traces), "waterfall")
+        with right:
+            untrusted.chart(charts.cost(traces), "cost")
+        costs.other_prices(run, names)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        export.menu(run)
+        st.caption(untrusted.label(cost))
+
+
+main()

@@ -1,0 +1,225 @@
+"""What a comparison would cost with other models, at a price of one's own, and over a month."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+import rag_core
+from pages.compare import past_costs
+from pages.compare.bills import bill
+from pages.compare.waterfall import waterfall
+from pages.frame import untrusted
+from pages.frame.translate import plural, t
+from pages.frame.untrusted import escape
+from pages.shared.amounts import money
+from pages.shared.engine import engine
+from pages.shared.live import Comparison
+
+PER_DAY = 100  # questions, to begin with
+PRICES = {
+    "input": (0.50, "cost.input"),
+    "output": (2.00, "cost.output"),
+}  # to begin with, and their widgets' keys
+
+
+def cost_and_time(trace: rag_core.Trace, key: str) -> None:
+    """What one column took: its waterfall, and its bill.
+
+    Args:
+        key: of the result, on this page.
+    """
+    try:
+        prices = price_list()
+    except rag_core.RagError as error:
+        st.warning(untrusted.label(error))
+        return
+    untrusted.draw(
+        f'<p class="rl-note">{escape(t("Bars beside each other in time ran at the same time. Striped: reused, not run here."))}</p>'
+    )
+    untrusted.chart(waterfall(trace), f"waterfall.{key}")
+    untrusted.draw(bill(trace, prices))
+
+
+@st.fragment
+def other_prices(run: Comparison, names: Sequence[str]) -> None:
+    """Two tables under the charts: every model of the price list, and a month.
+
+    Args:
+        names: of the columns.
+    """
+    traces = {
+        name: column.trace
+        for name, column in zip(names, run.columns, strict=True)
+        if column.trace is not None
+    }
+    try:
+        listed = price_list().writers
+    except rag_core.RagError as error:
+        st.warning(untrusted.label(error))
+        return
+    st.markdown(f"**{untrusted.label(t('The same question with another model'))}**")
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        own = _own_price()
+    prices = {**listed, rag_core.TYPED: own}
+    untrusted.draw(_models(traces, prices))
+    st.markdown(f"**{untrusted.label(t('What a month would cost'))}**")
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        per_day = st.number_input(
+            untrusted.label(t("Questions a day")),
+            min_value=1,
+            max_value=1_000_000,
+            value=PER_DAY,
+            step=10,
+            key="cost.per_day",
+        )
+        paid = any(trace.cost_usd for trace in traces.values())
+        offered = ["", *prices]
+        usual = engine().settings.answer_model if engine().settings else ""
+        chosen = st.selectbox(
+            untrusted.label(t("With the price of")), offered, key="cost.model",
+            index=0 if paid or usual not in offered else offered.index(usual),
+            format_func=lambda model: untrusted.plain(_called(model)),
+        )  # fmt: skip
+        averaged = st.toggle(
+            untrusted.label(t("Average over the history")), key="cost.history",
+            help=untrusted.label(t("Uses the latest questions in the history that were asked with the same strategies and settings.")),
+        )  # fmt: skip
+    measured = past_costs.calls(run, averaged=averaged)
+    untrusted.draw(_month(traces, measured, prices.get(chosen), per_day))
+
+
+def _own_price() -> rag_core.Price:
+    """The price that the visitor typed."""
+    sent = st.number_input(
+        untrusted.label(t("Your price for input (dollars per million tokens)")), min_value=0.0, max_value=10_000.0, step=0.05, format="%.2f",
+        value=PRICES["input"][0], key=PRICES["input"][1],
+    )  # fmt: skip
+    received = st.number_input(
+        untrusted.label(t("Your price for output (dollars per million tokens)")), min_value=0.0, max_value=10_000.0, step=0.05, format="%.2f",
+        value=PRICES["output"][0], key=PRICES["output"][1],
+    )  # fmt: skip
+    return rag_core.Price(sent, received, datetime.date.today(), t("typed here"))
+
+
+@st.cache_resource(show_spinner=False)
+def price_list() -> rag_core.PriceList:
+    """The price list of this app's settings, read once.
+
+    Raises:
+        RagError: it cannot be read.
+    """
+    return rag_core.PriceList.of(engine().settings or rag_core.read_settings())
+
+
+def _called(model: str) -> str:
+    """A model in the table, or what stands in its place."""
+    return t("the models that ran") if not model else t("your price") if model == rag_core.TYPED else model
+
+
+def _models(traces: Mapping[str, rag_core.Trace], prices: Mapping[str, rag_core.Price]) -> str:
+    """One row a model, the cheapest first, with a cost per column."""
+    calls = [call for trace in traces.values() for call in trace.calls]
+    texts = {call: said for trace in traces.values() for call, said in rag_core.texts_of(trace).items()}
+    by_column = {
+        name: {quote.model: quote for quote in rag_core.quotes(trace.calls, prices, rag_core.texts_of(trace))}
+        for name, trace in traces.items()
+    }
+    rows = []
+    for quote in rag_core.quotes(calls, prices, texts):
+        costs = "".join(f"<td>{money(found[quote.model].cost_usd)}</td>" for found in by_column.values())
+        typed = " class='rl-total'" if quote.model == rag_core.TYPED else ""
+        rows.append(
+            f"<tr{typed}><th scope='row'>{escape(_called(quote.model))}</th>{costs}"
+            f"<td>{_per_million(quote.price)}</td><td>{_dated(quote)}</td><td>{escape(_tokeniser(quote))}</td></tr>"
+        )
+    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in traces)
+    return (
+        f'<p class="rl-note">{escape(_basis(calls))}</p>'
+        f'<div class="rl-scroll rl-fates" tabindex="0" role="region" aria-label="{escape(t("Costs with other models"))}">'
+        f'<table class="rl-table"><thead><tr><th scope="col">{escape(t("Model"))}</th>{heads}'
+        f'<th scope="col">{escape(t("$ per million, in / out"))}</th><th scope="col">{escape(t("Price of"))}</th>'
+        f'<th scope="col">{escape(t("Token counts"))}</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    )
+
+
+def _basis(calls: Sequence[rag_core.ModelCall]) -> str:
+    """What the costs rest on."""
+    same = t(
+        "The same texts for every model, the cheapest first. Embeddings keep their cost. A model's own replies would be "
+        "longer or shorter. Llama 3.1 8B, with which RAG-MSR rewrites, has open weights and no one price: "
+        "llama-3.1-8b-instant is Groq's."
+    )
+    if rag_core.of_offline_engine(calls):
+        return t(
+            "Estimates: no language model was asked. They count the prompts that a model would have been sent, and the "
+            "offline engine's replies in place of its own. {same}",
+            same=same,
+        )
+    return same
+
+
+def _per_million(price: rag_core.Price) -> str:
+    return f"{price.input:.2f} / {price.output:.2f}"
+
+
+def _dated(quote: rag_core.Quote) -> str:
+    return escape(
+        quote.price.source
+        if quote.model == rag_core.TYPED
+        else f"{quote.price.date:%Y-%m-%d}, {quote.price.source}"
+    )
+
+
+def _tokeniser(quote: rag_core.Quote) -> str:
+    return {
+        "same": t("same tokeniser"),
+        "counted again": t("counted again with its tokeniser"),
+        "another": t("the original's; its tokeniser differs"),
+        "unknown": t("the original's; its tokeniser is not known"),
+    }[quote.tokeniser]
+
+
+def _month(
+    traces: Mapping[str, rag_core.Trace],
+    measured: Sequence[Sequence[Sequence[rag_core.ModelCall]]],
+    price: rag_core.Price | None,
+    per_day: float,
+) -> str:
+    """One row a column: the cost of a question, of a month, and how sure that is."""
+    rows = []
+    for (name, trace), questions in zip(traces.items(), measured, strict=True):
+        costs = [rag_core.cost_at(calls, price) for calls in (questions or [trace.calls])]
+        known = [cost for cost in costs if cost is not None]
+        if not known:
+            rows.append(
+                f"<tr><th scope='row'>{escape(name)}</th><td>n/a</td><td>n/a</td><td>{escape(t('a price is unknown'))}</td></tr>"
+            )
+            continue
+        month = rag_core.project(known, per_day)
+        rows.append(
+            f"<tr><th scope='row'>{escape(name)}</th><td>{money(month.per_question)}</td><td><b>{money(month.per_month)}</b></td>"
+            f"<td>{escape(_sureness(month))}</td></tr>"
+        )
+    heads = "".join(
+        f'<th scope="col">{escape(head)}</th>'
+        for head in (t("Strategy"), t("A question"), t("30 days"), t("How sure"))
+    )
+    return (
+        f'<div class="rl-scroll"><table class="rl-table rl-month"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _sureness(month: rag_core.Projection) -> str:
+    if month.low is None or month.high is None:
+        return t("one question measured: others may cost several times as much or as little")
+    return plural(
+        "mean of {count} question, 95 % interval {low} to {high}",
+        "mean of {count} questions, 95 % interval {low} to {high}",
+        month.n,
+        low=money(month.low),
+        high=money(month.high),
+    )

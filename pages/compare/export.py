@@ -1,0 +1,71 @@
+"""The menu that saves a comparison as a file; a file is made when it is asked for."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from pages.frame.translate import t
+from pages.shared import setups
+from pages.shared.live import Comparison
+from rag_core import sessions
+
+
+def menu(run: Comparison) -> None:
+    """Draw the menu; nothing for a comparison without a result."""
+    if not run.traces:
+        return
+    several = len(run.traces) > 1
+    name = f"comparison-{run.asked:%Y-%m-%d-%H%M}"
+    with st.popover(t("Download"), icon=":material/download:", width="content"):
+        _file(t("Report (HTML, opens offline)"), f"{name}.html", "text/html", partial(_html, run))
+        _file(t("Session (JSON, for `rag replay`)"), f"{name}.json", "application/json", partial(_json, run))
+        _file(t("Passages (CSV)"), f"{name}.csv", "text/csv", partial(_csv, run))
+        ending, kind = (".trec.zip", "application/zip") if several else (".trec", "text/plain")
+        _file(t("Rankings (TREC run)"), name + ending, kind, partial(_trec, run))
+        st.caption(
+            t(
+                "Every file but the TREC run, whose format has no place for it, says that this is no medical advice."
+            )
+        )
+
+
+def _file(title: str, name: str, kind: str, make: Callable[[], str | bytes]) -> None:
+    st.download_button(title, make, name, kind, key=f"download.{kind}", on_click="ignore", width="stretch")  # fmt: skip
+
+
+def _session(run: Comparison) -> tuple[sessions.Saved, ...]:
+    return sessions.parse_session(sessions.session_json(run.traces))
+
+
+def _html(run: Comparison) -> str:
+    failures = [
+        f"{setups.title(column.setup)}: {column.error or column.stopped}"
+        for column in run.columns
+        if column.error or column.stopped
+    ]
+    return sessions.report(_session(run), run.asked, failures)
+
+
+def _json(run: Comparison) -> str:
+    return sessions.session_text(run.traces)
+
+
+def _csv(run: Comparison) -> str:
+    return sessions.passages_csv(_session(run))
+
+
+def _trec(run: Comparison) -> str | bytes:
+    """One run file; several in an archive."""
+    runs = sessions.trec_runs(_session(run))
+    if len(runs) == 1:
+        return next(iter(runs.values()))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for label, text in runs.items():
+            archive.writestr(f"{label}.trec", text)
+    return packed.getvalue()

@@ -1,0 +1,216 @@
+"""How a result came about: rank flow, fates, scores taken apart, tipping points, prompts, and "Why not this one?"."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+import rag_core
+from pages.compare import changes
+from pages.compare.costs import cost_and_time
+from pages.compare.prompts import prompts
+from pages.compare.rank_flow import MOST, rank_flow
+from pages.compare.scales import SCALES, summand
+from pages.frame import untrusted
+from pages.frame.translate import declared, in_words, problem, said, t
+from pages.frame.untrusted import escape
+from pages.shared.engine import engine
+from pages.shared.live import Comparison
+
+TITLE = declared("How it got here")
+STAGES, FLOW, FATES = declared("Stages"), declared("Rank flow"), declared("Fates")
+SCORES, TIPS, PROMPTS = declared("Scores"), declared("Tipping points"), declared("Prompts")
+COST = declared("Cost and time")
+WHY_NOT, WHY_NOT_PASSAGE = "why_not", "why_not.passage"
+FIRST_WORDS = 60  # characters that tell passages with the same title apart
+
+
+@st.fragment
+def how_it_got_here(trace: rag_core.Trace, key: str, stages: Callable[[], None]) -> None:
+    """One result explained; each part is worked out only when it is chosen.
+
+    Args:
+        key: of the result, on this page.
+        stages: draws the first part.
+    """
+    box = st.expander(said(TITLE), key=f"how.{key}", on_change="rerun")
+    if not box.open:
+        return
+    with box:
+        shown = st.segmented_control(
+            t("Show"), (STAGES, FLOW, FATES, SCORES, TIPS, PROMPTS, COST), default=STAGES, required=True,
+            format_func=said, key=f"how.part.{key}",
+            label_visibility="collapsed",
+        )  # fmt: skip
+        found = rag_core.fates(trace)
+        if shown == STAGES:
+            stages()
+        elif shown == COST:
+            cost_and_time(trace, key)
+        elif shown == PROMPTS:
+            untrusted.draw(prompts(trace))
+        elif not found:
+            st.caption(t("No passage was found."))
+        elif shown == FLOW:
+            _flow(trace, found, key)
+        elif shown == FATES:
+            untrusted.draw(changes.fates(found))
+        elif shown == SCORES:
+            _scores(trace, found, key)
+        else:
+            _tips(trace, key)
+
+
+def _flow(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> None:
+    more = (
+        t(" The first {shown} of {count:,} are drawn.", shown=MOST, count=len(found))
+        if len(found) > MOST
+        else ""
+    )
+    st.caption(
+        t(
+            "Each line is a passage; higher is better. Thick and numbered: used in the answer. Thin, ending "
+            "in ✕: lost there.{more}",
+            more=more,
+        )
+    )
+    untrusted.chart(rank_flow(found, rag_core.flow_columns(trace)), f"flow.{key}")
+
+
+def _scores(trace: rag_core.Trace, found: Sequence[rag_core.Fate], key: str) -> None:
+    by_id = {fate.passage.id: fate for fate in found}
+    chosen = st.selectbox(
+        t("Passage"), list(by_id), key=f"how.passage.{key}",
+        format_func=lambda name: untrusted.plain(f"{said(by_id[name].text)} · {by_id[name].passage.full_title}"),
+    )  # fmt: skip
+    titles = {name: fate.passage.full_title for name, fate in by_id.items()}
+    untrusted.draw(_taken_apart(rag_core.decompose(trace, chosen), titles))
+
+
+def _taken_apart(lines: Sequence[rag_core.ScoreLine], titles: Mapping[str, str]) -> str:
+    """Every score of a passage with its parts."""
+    rows = []
+    for line in lines:
+        by = (
+            ""
+            if line.origin == "question"
+            else f"<br><small>{escape(said(rag_core.query_title(line.origin)))}</small>"
+        )
+        note = f"<br><small>{t('Reason: {reason}', reason=escape(line.note))}</small>" if line.note else ""
+        rows.append(
+            f"<tr><td>{escape(said(line.title))}{by}</td><td>#{line.rank:d}</td>"
+            f"<td>{escape(said(SCALES[line.scale]))} {line.score:.4f}{note}{_parts(line.parts, titles)}</td></tr>"
+        )
+    return (
+        '<div class="rl-scroll"><table class="rl-table"><thead><tr>'
+        f'<th scope="col">{t("Stage")}</th><th scope="col">{t("Rank")}</th><th scope="col">{t("Score and its parts")}</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    )
+
+
+def _parts(parts: Sequence[rag_core.Part], titles: Mapping[str, str]) -> str:
+    if not parts:
+        return ""
+    rows = "".join(
+        f"<li>{escape(summand(part.name))}: {escape(part.formula)}{' = ' if part.formula else ''}{part.value:.4f}"
+        f"{'' if part.counted else t(' (does not count)')}{_to(part, titles)}</li>"
+        for part in parts
+    )
+    return f'<ul class="rl-parts">{rows}</ul>'
+
+
+def _to(part: rag_core.Part, titles: Mapping[str, str]) -> str:
+    return (
+        f" <small>{t('to “{title}”', title=escape(titles.get(part.passage, part.passage)))}</small>"
+        if part.passage
+        else ""
+    )
+
+
+def _tips(trace: rag_core.Trace, key: str) -> None:
+    """Tipping points, worked out once for a result."""
+    kept = f"how.tips.{key}"
+    if kept not in st.session_state:
+        try:
+            with st.spinner(t("Trying values; no model is called…")):
+                st.session_state[kept] = engine().wait(trace.corpus).tipping_points(trace)
+        except rag_core.RagError as error:
+            st.warning(untrusted.label(problem(error)))
+            return
+    untrusted.draw(_moves(st.session_state[kept]))
+
+
+def _moves(tips: Sequence[rag_core.ControlTips]) -> str:
+    """For each control, the nearest values that change which passages are used."""
+    rows = []
+    fixed: dict[str, list[str]] = {}
+    for one in tips:
+        if one.why_not:
+            fixed.setdefault(one.why_not, []).append(one.label)
+            continue
+        points = "".join(
+            f"<li><b>→ {escape(in_words(point.value))}</b> {escape(said(point.effect))}</li>"
+            for point in one.points
+        )
+        rows.append(
+            f"<dt>{escape(said(one.label))} {escape(in_words(one.current))} <small>{escape(one.control)}</small></dt><dd>{f'<ul>{points}</ul>' if points else ''}"
+            f"{f'<small>{escape(said(one.unmoved))}</small>' if one.unmoved else ''}</dd>"
+        )
+    rows += [
+        f"<dt>{escape(', '.join(map(said, names)))}</dt><dd><small>{escape(said(why))}</small></dd>"
+        for why, names in fixed.items()
+    ]
+    return (
+        f'<p class="rl-note">{t("The nearest values that change which passages are used, each tried without a model call.")}</p>'
+        f'<dl class="rl-tips">{"".join(rows)}</dl>'
+    )
+
+
+def settings() -> dict[str, object]:
+    """Whether "Why not this one?" is open, and its passage, as the session keeps them."""
+    return {key: st.session_state[key] for key in (WHY_NOT, WHY_NOT_PASSAGE) if key in st.session_state}
+
+
+@st.fragment
+def why_not(run: Comparison) -> None:
+    """Any passage of the collections, and where each strategy lost it; a reload finds it again."""
+    box = st.expander(t("Why not this one?"), key=WHY_NOT, on_change="rerun")
+    if box.open:
+        with box:
+            try:
+                _why_not(run.traces, {trace.corpus: engine().wait(trace.corpus) for trace in run.traces})
+            except rag_core.RagError as error:
+                st.warning(untrusted.label(problem(error)))
+    run.settings = {**run.settings, **settings()}
+
+
+def _why_not(traces: Sequence[rag_core.Trace], labs: Mapping[str, rag_core.Lab]) -> None:
+    passages = {name: one for lab in labs.values() for name, one in lab.passages.items()}
+    if st.session_state.get(WHY_NOT_PASSAGE) not in passages:  # of other documents, or deleted since
+        st.session_state.pop(WHY_NOT_PASSAGE, None)
+    chosen = st.selectbox(
+        t("A passage of the collection"), sorted(passages, key=lambda name: passages[name].full_title), index=None,
+        key=WHY_NOT_PASSAGE, placeholder=t("Type words of its title"),
+        format_func=lambda name: untrusted.plain(_called(passages[name])),
+    )  # fmt: skip
+    if chosen:
+        rows = "".join(
+            f"<dt>{escape(said(title))}</dt><dd>{escape(_lost(trace, chosen, labs[trace.corpus]))}</dd>"
+            for title, trace in zip(rag_core.titles_of(traces), traces, strict=True)
+        )
+        untrusted.draw(f'<dl class="rl-tips">{rows}</dl>')
+
+
+def _lost(trace: rag_core.Trace, passage: str, lab: rag_core.Lab) -> str:
+    if passage not in lab.passages:
+        return t("It is not among the documents that were searched.")
+    found = lab.why_not(trace, passage)
+    if found.fate is None:
+        return said(found.text)
+    fate = said(found.fate.text)
+    return f"{fate[0].upper()}{fate[1:]}."
+
+
+def _called(passage: rag_core.Passage) -> str:
+    return f"{passage.full_title} · {textwrap.shorten(passage.text, FIRST_WORDS, placeholder='…')}"

@@ -1,0 +1,288 @@
+"""Ranked passages drawn as HTML, each with its label, score and path through the stages."""
+
+from __future__ import annotations
+
+import functools
+import urllib.parse
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import rag_core
+from pages.compare.scales import SCALE_HELP, SCALES, WEIGHTS, summand
+from pages.compare.tips import hint
+from pages.frame.translate import LANGUAGES, declared, language, plural, said, t
+from pages.frame.untrusted import escape
+from pages.shared.lists import with_lists
+from pages.shared.live import Column
+
+MOST_QUOTES = 5  # in the address of a document
+NO_LABEL = declared(
+    "No relevance label: the model that scored this passage has no calibrated thresholds, or time ran out. "
+    "This says nothing about the passage itself. The notes on this strategy give the reason."
+)
+NOT_LABELLED_YET = declared(
+    "No relevance label: a strategy labels its passages when it writes the answer, and this one has written none."
+)
+
+
+def passages(
+    column: Column,
+    position: int,
+    question: str,
+    also: Mapping[str, str] | None = None,
+    *,
+    blind: bool = False,
+) -> str:
+    """The ranked passages, collapsed, and their `cards`; both with the quoted sentences underlined.
+
+    Candidates still to be reranked or cut are only counted; space is reserved for the final passages.
+
+    Args:
+        also: id of a passage -> the other columns that found it.
+        blind: leave out what tells which strategy ranked them.
+    """
+    final: int = column.strategy.controls.get("k_final", 5)
+    if not (column.ranked or column.settled):
+        found = column.candidates
+        coming = (
+            t("{found:,} candidates, to be narrowed down to {final:,}", found=found, final=final)
+            if found
+            else t("Passages")
+        )
+        rows = '<div class="rl-coming"></div>' * final
+        return f'<div class="rl-passages"><b>{coming}</b>{rows}</div>'
+    ranking = column.ranking
+    if ranking is None:
+        return ""
+    if not ranking.hits:
+        return f'<p class="rl-none">{t("No passages found.")}</p>'
+    hits = ranking.hits if column.ranked else ranking.hits[:final]
+    shown = _Shown(
+        column, position, question, {hit.id: rank for rank, hit in enumerate(hits, start=1)}, blind
+    )
+    rows = "".join(_passage(hit, shown, (also or {}).get(hit.id, "")) for hit in hits)
+    opened = "".join(_card(hit, shown) for hit in hits) if column.trace else ""
+    head = plural("{count:,} passage", "{count:,} passages", len(hits))
+    if len(hits) < len(ranking):
+        head = t(
+            "The first {shown} of {count} candidates, before {stage}",
+            shown=len(hits),
+            count=len(ranking),
+            stage=column.unfinished,
+        )
+    order = "" if blind else f" <small>{t('ordered by {scale}', scale=said(SCALES[hits[0].scale]))}</small>"
+    return f'<div class="rl-passages"><b>{escape(head)}</b>{order}{rows}</div>{opened}'
+
+
+def cards(column: Column, position: int, question: str) -> str:
+    """The cards that the citations of a finished answer open, without the list of its passages."""
+    hits = column.ranking.hits if column.ranking else ()
+    ranks = {hit.id: rank for rank, hit in enumerate(hits, start=1)}
+    shown = _Shown(column, position, question, ranks, blind=False)
+    return "".join(_card(hit, shown) for hit in hits)
+
+
+def same(passage_id: str) -> str:
+    """The class that a passage has in every column."""
+    return f"rl-same-{zlib.crc32(passage_id.encode()):d}"
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What the passages of one column are drawn with.
+
+    Args:
+        ranks: id of a passage -> its rank from 1.
+    """
+
+    column: Column
+    position: int
+    question: str
+    ranks: Mapping[str, int]
+    blind: bool
+
+    @property
+    def answer(self) -> rag_core.Answer | None:
+        return self.column.trace.answer if self.column.trace else None
+
+
+def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
+    """A passage as a line that opens: one tab stop."""
+    passage, trace = hit.passage, shown.column.trace
+    context = (
+        f'<p class="rl-note">{t("Context added for indexing: {context}", context=escape(passage.context))}</p>'
+        if passage.context
+        else ""
+    )
+    source = (
+        f'<p class="rl-note">{t("Source: {source}.", source=escape(passage.source))}</p>'
+        if passage.source
+        else ""
+    )
+    if note := rag_core.age_note(passage.sources):
+        source += f'<p class="rl-note rl-strong">{escape(said(note))}</p>'
+    elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
+    return (
+        f'<details class="rl-passage {same(hit.id)}"><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
+        f"{_label(hit, shown.column)}{elsewhere}{_title(passage)}{_origin(passage)}</summary>"
+        f'<div class="rl-body">{_text(hit, shown)}{_rule(hit, shown.column)}{context}{source}'
+        f"{_difference(passage, trace.country if trace else '')}"
+        f'<p class="rl-note">{t("Passage {id}, language {language}", id=escape(hit.id), language=escape(LANGUAGES.get(passage.language, passage.language)))}</p>'
+        f"{'' if shown.blind else _way(hit, shown)}</div></details>"
+    )
+
+
+def _card(hit: rag_core.Hit, shown: _Shown) -> str:
+    """A passage as a card beside the sentence that cites it, its source on top."""
+    rank, passage = shown.ranks[hit.id], hit.passage
+    name = f"c{shown.position:d}-p{rank:d}"
+    return (
+        f'<div popover class="rl-card" id="{name}" role="dialog" aria-label="{t("Passage {rank:d}", rank=rank)}">'
+        f'<button type="button" class="rl-close" popovertarget="{name}" popovertargetaction="hide" '
+        f'aria-label="{t("Close passage {rank:d}", rank=rank)}">✕</button>'
+        f'{_origin(passage)}<p class="rl-card-title"><b>{rank:d}</b> {escape(passage.full_title)} '
+        f"{_label(hit, shown.column)}</p>{_text(hit, shown)}</div>"
+    )
+
+
+def _text(hit: rag_core.Hit, shown: _Shown) -> str:
+    """The text with its marks, what is doubtful about citing it, and the way to the whole document."""
+    answer, trace, passage = shown.answer, shown.column.trace, hit.passage
+    quotes = _quotes(answer, shown.ranks[hit.id]) if answer else []
+    cited = [one for one in answer.citations if one.context_id == hit.id] if answer else []
+    whole = _whole(passage, quotes, trace.corpus) if trace else ""
+    orders = f'<p class="rl-orders">{escape(said(rag_core.GIVES_ORDERS))}</p>' if passage.gives_orders else ""
+    return f'{orders}<div class="rl-text">{_marked(passage, shown.question, quotes)}</div>{_doubts(cited)}{whole}'
+
+
+def _title(passage: rag_core.Passage) -> str:
+    ordered = (
+        f' <small class="rl-ordered">{t("gives orders to a model")}</small>' if passage.gives_orders else ""
+    )
+    return f'<span class="rl-title">{escape(passage.full_title)}{ordered}</span>'
+
+
+def _label(hit: rag_core.Hit, column: Column) -> str:
+    """How relevant the passage is; the rule behind it on hover, and in words where the passage is open."""
+    if hit.relevance:
+        css = f"rl-label rl-{escape(hit.relevance.label.lower())}"
+        return hint(said(hit.relevance.label), said(hit.relevance.rule), css)
+    return hint(t("No label"), said(_why_none(column)), "rl-label rl-unlabelled") if column.settled else ""
+
+
+def _rule(hit: rag_core.Hit, column: Column) -> str:
+    if hit.relevance:
+        return f'<p class="rl-note">{escape(said(hit.relevance.rule))}</p>'
+    return f'<p class="rl-note">{escape(said(_why_none(column)))}</p>' if column.settled else ""
+
+
+def _why_none(column: Column) -> str:
+    """Why a passage of a settled column has no label."""
+    return NO_LABEL if column.trace and column.trace.answer else NOT_LABELLED_YET
+
+
+def _way(hit: rag_core.Hit, shown: _Shown) -> str:
+    """Its score, what the scale means, the reasons of a judge, and its votes from stage to stage."""
+    several = len({vote.query for vote in hit.votes} - {shown.question}) > 0
+    votes = "".join(
+        f"<tr><td>{escape(said(rag_core.stage_title(vote.stage)))}</td><td>#{vote.rank:d}</td><td>{_vote(vote, shown.ranks)}</td>"
+        + (f'<td class="rl-query">{escape(vote.query)}</td>' if several else "")
+        + "</tr>"
+        for vote in hit.votes
+    )
+    reasons = "".join(
+        f'<p class="rl-note"><b>{t("Reason given by the {scale}:", scale=said(SCALES[vote.scale]))}</b> {escape(vote.note)}</p>'
+        for vote in hit.votes
+        if vote.note
+    )
+    score = f"{said(SCALES[hit.scale])} {hit.score:.3f}"
+    return (
+        f'{reasons}<p class="rl-note"><b>{score}.</b> {escape(said(SCALE_HELP.get(hit.scale, "")))}</p>'
+        f'<table class="rl-table rl-votes"><thead><tr><th>{t("Stage")}</th><th>{t("Rank")}</th><th>{t("Score")}</th>'
+        f"{'<th>' + t('Query') + '</th>' if several else ''}</tr></thead><tbody>{votes}</tbody></table>"
+    )
+
+
+def _origin(passage: rag_core.Passage) -> str:
+    """Organisation, year and jurisdiction of each source, and what to mind: another opinion, or age."""
+    if not passage.sources:
+        return ""
+    differs = f' <span class="rl-mind">{t("guidance differs")}</span>' if passage.differs_from else ""
+    age = rag_core.age_years(passage.sources)
+    old = (
+        f' <span class="rl-mind">{t("{age:d} years old", age=age)}</span>'
+        if rag_core.is_old(passage.sources)
+        else ""
+    )
+    listed = " · ".join(dict.fromkeys(source.in_language(language()) for source in passage.sources))
+    return f'<span class="rl-origin">{escape(listed)}{differs}{old}</span>'
+
+
+def _difference(passage: rag_core.Passage, country: str) -> str:
+    """Both sides where guidance differs, and which one applies in the country that was chosen."""
+    if not passage.differs_from:
+        return ""
+    leading = rag_core.source_names(passage.leading(country), language())
+    applies = t(" In the country you chose: {sources}.", sources=leading) if leading else ""
+    return f'<p class="rl-note rl-strong">{escape(passage.difference_in(language()) + applies)}</p>'
+
+
+def _vote(vote: rag_core.Vote, ranks: Mapping[str, int]) -> str:
+    """A score with its scale; a weighted sum with its terms."""
+    score = f"{said(SCALES[vote.scale])} {vote.score:.4f}"
+    if not vote.terms:
+        return score
+    summands = []
+    for term in vote.terms:
+        sign = "−" if term.weight < 0 else "+"
+        other = t(" to #{rank:d}", rank=ranks[term.passage]) if term.passage in ranks else ""
+        summands.append(
+            f"{sign} {abs(term.weight):.2f} · {escape(summand(term.name))}{other} {term.value:.4f}"
+        )
+    weight = f"{WEIGHTS[vote.scale]} = {vote.terms[0].weight:g}" if vote.scale in WEIGHTS else ""
+    return f"{score}<br><small>= {' '.join(summands).removeprefix('+ ')}<br>{weight}</small>"
+
+
+def _quotes(answer: rag_core.Answer, n: int) -> list[str]:
+    """The sentences of passage `n` that the answer rests on: those of its citations, and those behind its sentences."""
+    cited = [one.quote for one in answer.citations if one.n == n and one.supported]
+    behind = [quote for one in answer.sentences if one.n == n and one.by for quote in one.quote]
+    return list(dict.fromkeys((*cited, *behind)))
+
+
+def _whole(passage: rag_core.Passage, quotes: Sequence[str], corpus: str) -> str:
+    """A link to the whole document, with the same sentences highlighted."""
+    place = {"corpus": corpus} if corpus != rag_core.BUILTIN else {}
+    address = urllib.parse.urlencode(
+        {**place, "document": passage.doc_id, "quote": quotes[:MOST_QUOTES]}, doseq=True
+    )
+    return f'<p class="rl-note"><a href="documents?{escape(address)}">{t("Read it in the whole document")}</a></p>'
+
+
+def _doubts(cited: Sequence[rag_core.Citation]) -> str:
+    """Notes on the citations of this passage that are unsupported or unclear."""
+    notes = dict.fromkeys(
+        t(
+            "<b>Unclear citation.</b> The answer cites this passage, but it is not clear whether the passage supports it."
+        )
+        if one.supported is None
+        else t(
+            "<b>Unsupported citation.</b> The answer cites this passage, but the passage does not support it. The "
+            "closest sentence is “{quote}”",
+            quote=escape(one.quote),
+        )
+        for one in cited
+        if not one.supported
+    )
+    return "".join(f'<p class="rl-note">{note}</p>' for note in notes)
+
+
+def _marked(passage: rag_core.Passage, question: str, quotes: Iterable[str]) -> str:
+    """The passage's text with <mark> on the question's words and <u> on quoted sentences."""
+    return _marked_text(passage.text, question, passage.language, tuple(quotes))
+
+
+@functools.lru_cache(maxsize=500)  # a line and a card show the same, and so does every move of a slider
+def _marked_text(text: str, question: str, language: str, quotes: tuple[str, ...]) -> str:
+    return with_lists(rag_core.highlight(text, question, language, quotes))

@@ -1,0 +1,78 @@
+"""Private data in a question: the person decides before anything leaves this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import streamlit as st
+
+import rag_core
+from pages.frame import untrusted
+from pages.frame.translate import said, t
+from pages.frame.untrusted import escape
+from pages.shared import country
+from pages.shared.engine import engine
+
+
+def cleared(question: str) -> str | None:
+    """The question as it may be sent; None if the person has to choose first."""
+    settings = engine().settings
+    st.session_state.pop("held", None)
+    if settings is None or not engine().outside or settings.private == "send":
+        return question
+    if question == st.session_state.get("cleared") or not rag_core.find_private(question, country.chosen()):
+        return question
+    if settings.private == "redact":
+        return rag_core.redact(question, country.chosen())
+    st.session_state["held"] = question
+    return None
+
+
+def chosen() -> str | None:
+    """The question to run after a choice, once."""
+    text: str | None = st.session_state.pop("chosen", None)
+    return text
+
+
+def held() -> str | None:
+    """The question that waits for a choice, if there is one."""
+    question: str | None = st.session_state.get("held")
+    return question
+
+
+def ask(question: str) -> None:
+    """Show the question that waits, and its choices."""
+    spans = rag_core.find_private(question, country.chosen())
+    untrusted.draw(_held(question, spans, engine().outside))
+    left, right, _ = st.columns([2, 2, 6])
+    redacted = rag_core.redact(question, country.chosen())
+    left.button(t("Redact and run"), type="primary", width="stretch", on_click=_choose, args=(redacted,))
+    right.button(t("Send as typed"), width="stretch", on_click=_choose, args=(question,))
+
+
+def _choose(text: str) -> None:
+    del st.session_state["held"]
+    st.session_state.update(question=text, cleared=text, chosen=text)
+
+
+def _held(question: str, spans: Sequence[rag_core.PrivateSpan], hosts: Sequence[str]) -> str:
+    return (
+        '<div class="rl-held" role="alert"><h3>' + t("This question has private data") + "</h3>"
+        f"<p>{''.join(_pieces(question, spans))}</p><small>"
+        + t(
+            "Found: {kinds}. Nothing has been sent. The question would go to {hosts}. Check the rest: rules can "
+            "miss private data, and find a name only beside a date of birth.",
+            kinds=escape(said(rag_core.kinds_in_words(spans))),
+            hosts=escape(", ".join(hosts)),
+        )
+        + "</small></div>"
+    )
+
+
+def _pieces(question: str, spans: Sequence[rag_core.PrivateSpan]) -> Iterator[str]:
+    """The question as HTML, its private data marked."""
+    at = 0
+    for span in spans:
+        yield f"{escape(question[at : span.start])}<mark>{escape(question[span.start : span.end])}</mark>"
+        at = span.end
+    yield escape(question[at:])

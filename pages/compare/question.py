@@ -1,0 +1,116 @@
+"""The question of the Compare page: its box, and the demo questions that fill it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+import rag_core
+from pages.frame import untrusted
+from pages.frame.translate import language, said, t
+from pages.shared import corpora, draft
+from pages.shared.live import Comparison
+
+GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
+
+
+@st.cache_data
+def demos() -> list[dict[str, Any]]:
+    """The demo questions in order, as `data/demo.toml` has them."""
+    entries: list[dict[str, Any]] = tomllib.loads(GALLERY.read_text(encoding="utf-8"))["question"]
+    return entries
+
+
+def look_for(question: str, corpus: str) -> str:
+    """What to look for in the answers to a demo question; empty for any other, and for one's own documents."""
+    if corpus != rag_core.BUILTIN:
+        return ""
+    return next((str(entry["look"]) for entry in demos() if entry["text"] == question), "")
+
+
+def pick_demo() -> None:
+    """Draw the list of demo questions and "Next"; picking one fills in the question without running it.
+
+    Nothing for one's own documents: the demo's questions are about the built-in ones.
+    """
+    if corpora.chosen() != rag_core.BUILTIN:
+        return
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", wrap=False):
+        st.selectbox(
+            t("Demo questions"),
+            range(len(demos())),
+            index=None,
+            format_func=lambda place: untrusted.plain(demos()[place]["label"]),
+            placeholder=t("Demo questions"),
+            key="demo",
+            on_change=_take,
+            label_visibility="collapsed",
+        )
+        st.button(t("Next"), key="demo.next", help=t("Fill in the next demo question."), on_click=take_next)
+
+
+def _take() -> None:
+    place = st.session_state["demo"]
+    if isinstance(place, int):  # not words of the language before, just after a switch
+        st.session_state["question"] = demos()[place]["text"]
+
+
+def take_next() -> None:
+    """Fill in the demo question after the one in the box; the first one after any other question."""
+    texts = [entry["text"] for entry in demos()]
+    current = st.session_state.get("question")
+    _fill_in((texts.index(current) + 1) % len(texts) if current in texts else 0)
+
+
+def _fill_in(place: int) -> None:
+    st.session_state.update(question=demos()[place]["text"], demo=place)
+
+
+def offer_demos() -> None:
+    """The demo questions in the language of the visit, each a button that fills it in; for a page without results."""
+    if corpora.chosen() != rag_core.BUILTIN:
+        return
+    st.caption(t("Or choose one of the demo questions, then press Run:"))
+    with st.container(horizontal=True, gap="small", key="offered"):
+        for place, entry in enumerate(demos()):
+            if entry["language"] == language():
+                text = "" if entry["text"] == entry["label"] else untrusted.label(entry["text"])
+                st.button(
+                    f"**{untrusted.label(entry['label'])}** {text}", key=f"demo.{place}", width="stretch",
+                    on_click=_fill_in, args=(place,),
+                )  # fmt: skip
+
+
+def question_box(run: Comparison | None, *, running: bool) -> bool:
+    """Draw the box with Run and Stop; whether Run was pressed.
+
+    In a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page.
+    """
+    draft.take()
+    with st.form("ask", border=False), st.container(horizontal=True, gap="small", key="question-row"):
+        st.text_area(
+            t("Question"),
+            key="question",
+            height=74,
+            max_chars=rag_core.MAX_QUESTION,
+            placeholder=untrusted.plain(_placeholder()),
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        with st.container(width=96, gap="xsmall", key="run-buttons"):
+            pressed = st.form_submit_button(t("Run"), type="primary", width="stretch")
+            st.form_submit_button(
+                t("Stop"), width="stretch", disabled=not running, on_click=run.stop if run else None
+            )
+    return pressed
+
+
+def _placeholder() -> str:
+    known = corpora.profile(corpora.chosen())
+    most = rag_core.MAX_QUESTION
+    if known and known.subject:
+        return t("Ask about {subject} (up to {most:,} characters)", subject=said(known.subject), most=most)
+    return t("Ask a question (up to {most:,} characters)", most=most)

@@ -1,0 +1,34 @@
+"""Pieces of HTML that show more on hover, on focus or when pressed."""
+
+from __future__ import annotations
+
+from pages.frame.untrusted import escape
+
+
+def tip(text: str, explanation: str, css: str) -> str:
+    """A word that shows an explanation on hover and on focus."""
+    return (
+        f'<span class="rl-tip {css}" tabindex="0">{escape(text)}'
+        f'<span role="tooltip">{escape(explanation)}</span></span>'
+    )
+
+
+def hint(text: str, explanation: str, css: str) -> str:
+    """A word that shows an explanation on hover; no tab stop, so the explanation must stand elsewhere too."""
+    return (
+        f'<span class="rl-tip {css}">{escape(text)}<span role="tooltip">{escape(explanation)}</span></span>'
+    )
+
+
+def opener(position: int, rank: int, text: str, css: str, name: str = "") -> str:
+    """A button that opens the card of a passage beside itself.
+
+    Args:
+        position: of the column, from 0.
+        text: what it shows, as HTML.
+        name: what a screen reader says; the text where it is empty.
+    """
+    spoken = f' aria-label="{escape(name)}"' if name else ""
+    return (
+        f'<button type="button" class="{css}" popovertarget="c{position:d}-p{rank:d}"{spoken}>{text}</button>'
+    )

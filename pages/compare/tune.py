@@ -1,0 +1,283 @@
+"""One question, one strategy, every control: move one and see at once which passages it lets in and which it drops.
+
+Only stages that call no model run as a control moves. What needs a model says so and waits for Run, with the offline
+engine too: the page then teaches what holds with any model, and a slider never queues slow work. Its answer is the
+exception: the offline engine writes one in a few hundredths of a second, so it follows every move.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+import rag_core
+from pages.compare import asking, changes, column_parts, passages, private, queries, tuning, tuning_notes
+from pages.compare.question import pick_demo
+from pages.frame import untrusted
+from pages.frame.translate import plural, problem, said, t
+from pages.frame.untrusted import escape, label
+from pages.shared import controls, corpora, country, permalink, question_header, setups
+from pages.shared.engine import engine
+from pages.shared.live import Column, Comparison
+
+TICK_S = 0.08  # between two redraws of a running question
+WATCH_S = 0.7  # between two looks at whether the tipping points are known
+
+
+def main() -> None:
+    """Draw the page."""
+    if "sweep" in st.query_params:  # this address was the sweep page's
+        wanted = {"view": "search-settings", "sweep": st.query_params["sweep"]}
+        st.switch_page("pages/evaluate/evaluate.py", query_params=wanted)
+    with st.container(key="unseen"):
+        st.header(label(t("Tune one strategy, live")), anchor=False)
+    tuning.restore()
+    run: Comparison | None = st.session_state.get(tuning.RUN)
+    if run is None and "run" in st.query_params:
+        st.info(permalink.gone())
+    if on := setups.runs_on(st.session_state[tuning.SETUP]) if tuning.SETUP in st.session_state else "":
+        st.caption(untrusted.label(on))
+    running = run is not None and not run.over
+    pressed = _ask(run, running=running) or st.session_state.pop("tune.again", False)
+    permalink.warn()
+    question = st.session_state.get("question", "") if pressed else private.chosen()
+    if question is not None:
+        _start(question, run)
+    if held := private.held():
+        question_header.draw_urgent(held)
+        private.ask(held)
+    if run:
+        question_header.draw(run)
+    _workbench(running=running)
+    _watch()
+
+
+def _ask(run: Comparison | None, *, running: bool) -> bool:
+    """One row: the question, Run and Stop, the strategy, demo questions, country, documents; whether Run was pressed."""
+    pressed, beside = asking.row(run, running=running)
+    with beside:
+        with st.container(horizontal=True, gap="small", wrap=False):
+            names = list(rag_core.RECIPES)
+            st.selectbox(
+                label(t("Strategy")), names, index=names.index(tuning.DEFAULT), key=tuning.STRATEGY,
+                format_func=lambda name: untrusted.plain(said(rag_core.RECIPES[name].title)),
+                label_visibility="collapsed", persist_state="session",
+            )  # fmt: skip
+            country.choose()
+        with st.container(horizontal=True, gap="small", vertical_alignment="center", wrap=False):
+            pick_demo()
+            corpora.choose()
+    return pressed
+
+
+def _start(question: str, earlier: Comparison | None) -> None:
+    """Run the setting on the sliders; stages that an earlier result of the question has are not run again."""
+    try:
+        setup = tuning.setup()
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+        return
+    run = asking.start(question, [setup], earlier)
+    if run is None:
+        return
+    st.session_state[tuning.RUN] = run
+    tuning.put_address(run, setup, st.session_state.get(tuning.PINNED))
+    st.rerun()
+
+
+def _progress(run: Comparison, stages: DeltaGenerator) -> None:
+    """Redraw the running question until it is over, its stages in their own place."""
+    (column,) = run.columns
+    answered = st.empty()
+    over = False
+    while not over:
+        run.mark_watched()
+        over = run.over  # read before drawing, so that the last redraw shows everything
+        untrusted.draw(column_parts.stages(column), place=stages)
+        untrusted.draw(column_parts.answer(column, 0, engine().state), place=answered)
+        if not over:
+            time.sleep(TICK_S)
+    st.rerun()
+
+
+@st.fragment
+def _workbench(*, running: bool) -> None:
+    """The controls, and the result or how far it is: all that a moving control redraws."""
+    recipe = rag_core.RECIPES[tuning.strategy()]
+    run: Comparison | None = st.session_state.get(tuning.RUN)
+    bench, move, setup, failure = None, None, None, ""
+    try:
+        setup = tuning.setup()
+        if run and not running and run.columns[0].strategy.name == recipe.name:
+            bench = tuning.bench(run)
+            move = bench.move(setup.strategy) if bench else None
+            if bench:
+                bench.answered()
+    except rag_core.RagError as error:
+        bench, failure = None, problem(error)  # such as documents that were deleted
+    moved = rag_core.rank_changes(bench.pinned, bench.shown) if bench else ()
+    line = _summary(bench, move, moved, failure)
+    left, right = st.columns([5, 8], gap="large")
+    with left, st.container(key="tune-controls"):
+        _controls(recipe, bench)
+    with right, st.container(key="tune-result"):
+        if run and running:
+            _progress(run, line)
+        elif bench:
+            _result(bench, moved)
+        elif run and run.columns[0].strategy.name == recipe.name:
+            untrusted.draw(column_parts.answer(run.columns[0], 0, engine().state))  # it failed or was stopped
+            _warn(run.columns[0])
+        else:
+            untrusted.draw(f'<p class="rl-hint">{escape(said(recipe.summary))}</p>')
+    if run and setup and bench:
+        tuning.put_address(run, setup, bench.pinned)
+
+
+def _controls(recipe: rag_core.Recipe, bench: tuning.Bench | None) -> None:
+    """Every control, each with a note on what moving it would do."""
+    values = tuning.values()
+    reach = bench.tuner.reach if bench else {}
+    tips = bench.tipping.found if bench and bench.tipping else None
+    for control in sorted(recipe.controls, key=lambda one: isinstance(one, controls.PROMPTS)):
+        idle = recipe.idle(control, values)
+        with st.container(gap=None):
+            controls.widget(recipe, control, tuning.prefix(recipe.name), idle)
+            works = reach.get(control.name, ()) if bench else None
+            untrusted.draw(tuning_notes.note(idle, works, (tips or {}).get(control.name)))
+    if bench and bench.tipping and tips is not None:
+        bench.tipping.drawn = True
+    st.button(label(t("Reset to defaults")), key="tune.reset", on_click=_reset, args=(recipe,))
+
+
+def _reset(recipe: rag_core.Recipe) -> None:
+    defaults = {control.name: control.default for control in recipe.controls}
+    controls.put(recipe, tuning.prefix(recipe.name), defaults)
+
+
+def _summary(
+    bench: tuning.Bench | None,
+    move: rag_core.Move | None,
+    moved: Sequence[rag_core.RankChange],
+    failure: str,
+) -> DeltaGenerator:
+    """What the last move cost and changed, which stays in view, and what can be done with the setting.
+
+    Both have their room before there is a result, so that the controls stay where they are. Returns the first one's.
+    """
+    if failure:
+        st.error(untrusted.label(failure))
+    line = st.empty()
+    untrusted.draw(_counter(bench, move, moved), place=line)
+    waits = bench is None or move is None
+    with st.container(key="tune-buttons", horizontal=True, gap="small", vertical_alignment="center"):
+        if st.button(
+            label(t("Run this setting")), key="tune.run-again", type="primary", on_click=_again,
+            disabled=bench is None or move is None or (move.trace is not None and bench.answered() is not None),
+        ):  # fmt: skip
+            st.rerun()  # the whole page: this part cannot show a run
+        st.button(
+            label(t("Pin as baseline")), key="tune.pin", on_click=bench.pin if bench else None,
+            disabled=move is None or move.trace is None,
+        )  # fmt: skip
+        full = tuning.is_full()
+        st.button(
+            label(t("Keep as a column")), key="tune.keep", on_click=tuning.keep,
+            disabled=full or waits or tuning.is_kept(),
+            help=label(
+                t("Compare shows {most} columns at most.", most=controls.MOST_COLUMNS) if full
+                else t("Compare gets a column with this strategy and setting, and the question.")
+            ),
+        )  # fmt: skip
+        if tuning.kept() or tuning.FROM in st.session_state:
+            st.page_link(
+                "pages/compare/compare.py",
+                label=label(_way_back(len(tuning.kept()))),
+                icon=":material/compare_arrows:",
+            )
+    return line
+
+
+def _way_back(kept: int) -> str:
+    if not kept:
+        return t("Back to the comparison")
+    return plural("Open Compare ({count} column kept)", "Open Compare ({count} columns kept)", kept)
+
+
+def _again() -> None:
+    st.session_state["tune.again"] = True
+    st.session_state["question"] = st.session_state[tuning.RUN].question
+
+
+def _counter(
+    bench: tuning.Bench | None, move: rag_core.Move | None, moved: Sequence[rag_core.RankChange]
+) -> str:
+    """What the move cost, and what it changed; or what it would ask of models; or what to do first."""
+    if bench is None or move is None:
+        first = t("Press Run once. After that, moving a control redraws the ranking at once.")
+        return f'<div class="rl-counter">{escape(first)}</div>'
+    if move.trace is None:
+        notice = t("This setting needs a run: {calls}.", calls=tuning_notes.calls(move.needs))
+        below = t("Shown is still: {setting}.", setting=_setting(bench.shown))
+        return f'<div class="rl-counter rl-waits" role="status"><b>{escape(notice)}</b> <span>{escape(below)}</span></div>'
+    counted = plural("{count} model call", "{count} model calls", move.calls)
+    took = t("{counted}, {ms} ms", counted=counted, ms=f"{1000 * move.seconds:.1f}")
+    against = t(
+        "against the baseline ({setting}): {found}",
+        setting=_setting(bench.pinned),
+        found=changes.in_short(moved),
+    )
+    return f'<div class="rl-counter" role="status"><b>{escape(took)}</b> <span>{escape(against)}</span></div>'
+
+
+def _setting(trace: rag_core.Trace) -> str:
+    return said(rag_core.describe_changes((trace.strategy, trace.controls))) or t("the defaults")
+
+
+def _result(bench: tuning.Bench, moved: Sequence[rag_core.RankChange]) -> None:
+    """The passages with their moves, then the answer and what changed in it."""
+    untrusted.draw(changes.ranks(moved, bench.shown.fingerprint))
+    answered = bench.answered()
+    trace = answered or bench.base
+    column = Column(rag_core.build((trace.strategy, trace.controls)), list(trace.steps), trace=trace)
+    if answered is None:
+        notice = t("This answer was written for an earlier ranking ({setting}).", setting=_setting(trace))
+        more = t("Press “Run this setting” to have it written anew: 1 model call.")
+        untrusted.draw(f'<p class="rl-box rl-thin">{escape(notice)} {escape(more)}</p>')
+    untrusted.draw(column_parts.answer(column, 0, engine().state))
+    if trace.answer and bench.pinned.answer:
+        untrusted.draw(changes.answers(bench.pinned.answer, trace.answer))
+    if answered is None:  # its citations still open what it was written from; the list is the new one
+        untrusted.draw(passages.cards(column, 0, trace.question))
+        listed = bench.listed()
+        column = Column(rag_core.build((listed.strategy, listed.controls)), list(listed.steps), trace=listed)
+    untrusted.draw(queries.rewrites(column, trace.question))
+    untrusted.draw(passages.passages(column, 1 if answered is None else 0, trace.question))
+    box = st.expander(
+        label(t("Every passage that was found, and its fate")), key="tune.fates", on_change="rerun"
+    )
+    if box.open:
+        with box:
+            untrusted.draw(changes.fates(rag_core.fates(bench.shown)))
+    _warn(column)
+
+
+def _warn(column: Column) -> None:
+    if warnings := column_parts.warnings(column):
+        untrusted.draw(warnings)
+
+
+@st.fragment(run_every=WATCH_S)
+def _watch() -> None:
+    """Draw the tipping points once they are known; moving controls does not wait for them."""
+    bench: tuning.Bench | None = st.session_state.get(tuning.BENCH)
+    tipping = bench.tipping if bench else None
+    if tipping and tipping.found is not None and not tipping.drawn:
+        tipping.drawn = True
+        st.rerun()
+
+
+main()

@@ -1,0 +1,135 @@
+"""When everything ran: one bar a stage, search or model call, on one clock, so that what ran at the same time overlaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+import rag_core
+from pages.compare.bills import doing, of_kind
+from pages.compare.charts import COLOURS, HEIGHT_BASE, HEIGHT_ROW, row_names
+from pages.frame.palette import colour
+from pages.frame.translate import said, t
+from pages.frame.untrusted import mark
+from pages.shared.amounts import seconds
+
+ROW, HEAD = 24, 50  # pixels: a bar, the axis
+ROOM = 1.28  # of the longest time, for the text beside the last bar
+REUSED = "/"  # the pattern of what was not run here
+LETTERS = 26  # of a row's name that a phone has room for
+
+
+def waterfall(trace: rag_core.Trace) -> go.Figure:
+    """Each stage of a column, and under it its searches and model calls, which may overlap."""
+    found = rag_core.spans(trace)
+    figure = go.Figure()
+    for level in ("stage", "search", "call"):
+        rows = [place for place, span in enumerate(found) if span.level == level]
+        spans = [found[place] for place in rows]
+        figure.add_bar(
+            y=rows,
+            x=[span.seconds for span in spans],
+            base=[span.started for span in spans],
+            orientation="h",
+            width=0.7 if level == "stage" else 0.4,
+            marker={
+                "color": [colour(COLOURS[span.kind]) for span in spans],
+                "opacity": 1.0 if level == "stage" else 0.6,
+                "pattern": {"shape": [REUSED if span.reused else "" for span in spans]},
+            },
+            text=[_took(span) for span in spans],
+            textposition="outside",
+            textfont={"size": 11},
+            constraintext="none",
+            cliponaxis=False,
+            showlegend=False,
+            hovertemplate=[f"{_wrapped(span)}<br>{_when(span)}<extra></extra>" for span in spans],
+        )
+    figure.update_yaxes(
+        tickvals=list(range(len(found))),
+        ticktext=[_shortened(span) for span in found],
+        autorange="reversed",
+        automargin=True,
+    )
+    return _on_one_clock(figure, found, HEAD + ROW * len(found))
+
+
+def together(traces: Sequence[rag_core.Trace]) -> go.Figure:
+    """One row a column, with its stages at the times when they ran."""
+    figure = go.Figure()
+    names = row_names(traces)
+    found = []
+    for name, trace in zip(names, traces, strict=True):
+        for span in (one for one in rag_core.spans(trace) if one.level == "stage"):
+            found.append(span)
+            figure.add_bar(
+                y=[name],
+                x=[span.seconds],
+                base=[span.started],
+                orientation="h",
+                marker={
+                    "color": colour(COLOURS[span.kind]),
+                    "pattern": {"shape": REUSED if span.reused else ""},
+                },
+                name=mark(of_kind(span.kind)),
+                legendgroup=span.kind,
+                showlegend=span.kind not in {shown.legendgroup for shown in figure.data},
+                hovertemplate=f"{_wrapped(span)}<br>{_when(span)}<extra>{name}</extra>",
+            )
+    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_layout(legend={"orientation": "h", "y": -0.45, "x": 0})
+    return _on_one_clock(figure, found, HEIGHT_BASE + HEIGHT_ROW * len(names))
+
+
+def title(span: rag_core.Span) -> str:
+    """What a bar is: "Search", "Keyword search", "Embedding search, synonyms", "Answer, gpt-4o"."""
+    if span.level == "stage":
+        return doing(span.kind, span.name)
+    names = {
+        "bm25": t("Keyword search"),
+        "dense": t("Embedding search"),
+        "embed": t("Embedding"),
+        "rewrite": t("Rewriting"),
+        "judge": t("Judging"),
+        "answer": t("Model"),
+    }
+    called = names.get(span.name, span.name)
+    detail = said(rag_core.query_title(span.detail))
+    return f"{called}, {detail}" if detail else called
+
+
+def _took(span: rag_core.Span) -> str:
+    if span.reused:
+        return t("reused")
+    return seconds(span.seconds)
+
+
+def _when(span: rag_core.Span) -> str:
+    if span.reused and not span.seconds:
+        return t("reused: an earlier run did this")
+    took = t("{took}, from {start} on", took=seconds(span.seconds), start=seconds(span.started))
+    return t("{took}; reused: it ran once, for several columns", took=took) if span.reused else took
+
+
+def _shortened(span: rag_core.Span) -> str:
+    """A row's name; searches and calls are set in."""
+    text = title(span)
+    short = text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
+    return mark(short) if span.level == "stage" else f"· {mark(short)}"
+
+
+def _wrapped(span: rag_core.Span) -> str:
+    return mark(f"{title(span)} ({span.name})" if span.level == "stage" else title(span))
+
+
+def _on_one_clock(figure: go.Figure, spans: Sequence[rag_core.Span], height: int) -> go.Figure:
+    end = max((span.ended for span in spans), default=0.0) or 1.0
+    figure.update_xaxes(title=t("seconds"), range=[0, ROOM * end])
+    figure.update_layout(
+        height=height,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        barmode="overlay",
+        dragmode=False,
+    )
+    return figure

@@ -1,0 +1,83 @@
+"""The built-in documents, with the guidance each one cites and what its file hides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+import rag_core
+from pages.documents import contexts, library
+from pages.frame import untrusted
+from pages.frame.translate import language, problem, said, t
+from pages.shared.engine import engine
+
+
+@st.cache_data(show_spinner=False)
+def _documents() -> tuple[list[rag_core.Document], list[str]]:
+    reading = rag_core.builtin_files(rag_core.read_settings())
+    return reading.documents, [
+        rag_core.Message("{file} is not shown: {reason}.", file=file, reason=reason.rstrip("."))
+        for file, reason in reading.failed
+    ]
+
+
+def draw() -> None:
+    """Draw what the documents are, and the documents."""
+    try:
+        documents, faults = _documents()
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+        return
+    for fault in faults:
+        st.warning(untrusted.label(said(fault)))
+    if not documents:
+        return
+    cited = all(document.sources for document in documents)
+    st.caption(
+        t(
+            "{count} documents, written for this demonstration and not reviewed by a clinician. Each cites "
+            "the guidance it is based on.",
+            count=len(documents),
+        )
+        if cited
+        else t("{count} documents; some cite no guidance.", count=len(documents))
+    )
+    contexts.draw(rag_core.BUILTIN, enriched=True)
+    try:
+        library.draw(documents, engine().lab, _foot)
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+
+
+def _foot(document: rag_core.Document) -> None:
+    """What the file hides, and the guidance it cites."""
+    if document.hidden:
+        untrusted.draw(_hidden(document.hidden))
+    if document.sources:
+        st.markdown(
+            t("**Guidance cited by this document**")
+            + "\n"
+            + "".join(
+                f"\n- {untrusted.label(source.in_full(language()))}{_age(source)}"
+                for source in document.sources
+            )
+        )
+
+
+def _age(source: rag_core.Source) -> str:
+    """How old a source is if it is old; empty otherwise."""
+    return (
+        t(" · **{count:d} years old**", count=rag_core.age_years([source]))
+        if rag_core.is_old([source])
+        else ""
+    )
+
+
+def _hidden(pieces: Sequence[str]) -> str:
+    """What of the file is not read: what it hides, comments, and what has no text."""
+    rows = "".join(f"<li>{untrusted.escape(piece)}</li>" for piece in pieces)
+    return (
+        f'<div class="rl-hidden"><b>{t("In the file, but not read:")}</b><ul>{rows}</ul><small>'
+        f"{t('None of this is searched, quoted or sent to a model.')}</small></div>"
+    )

@@ -1,0 +1,36 @@
+"""The documents behind the answers: read them, search them, add and delete your own."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import rag_core
+from pages.documents import builtin_documents, chunking_form, own_documents, uploading, vector_plot
+from pages.frame.translate import declared, t
+from pages.shared import corpora, views
+from pages.shared.engine import engine
+
+VIEWS = {"read": declared("Read"), "add": declared("Add your own"), "map": declared("Map")}
+
+
+def main() -> None:
+    """Draw the page."""
+    st.header(t("The documents behind the answers"), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        view = views.choose(VIEWS, "view")
+        corpus = corpora.choose(in_address=True) if view != "add" else rag_core.BUILTIN
+    own_documents.notes()
+    if view == "add":
+        uploading.draw()
+    elif view == "map":
+        vector_plot.draw(corpus)
+    elif corpus == rag_core.BUILTIN:
+        builtin_documents.draw()
+        if lab := engine().lab:
+            chunking_form.draw(corpus, lab)
+    else:
+        own_documents.draw(corpus)
+    st.session_state.pop(own_documents.NOTES, None)  # a run that another overtakes keeps them for it
+
+
+main()

@@ -1,0 +1,301 @@
+"""The documents of a corpus, built-in or one's own: found by words in their passages, read whole or as they were cut."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+import rag_core
+from pages.documents import whole_document
+from pages.frame import untrusted
+from pages.frame.translate import LANGUAGES, declared, language, plural, said, t
+from pages.frame.untrusted import escape
+from pages.shared.lists import with_lists
+
+WHOLE, CUT = declared("Whole document"), declared("Its passages")
+DOCUMENT, VIEW, PASSAGE = "library.document", "library.view", "library.passage"  # what is open
+PAGE, MORE, LINKED = "library.page", "library.more", "library.linked"
+STEP = 20  # found passages shown at once, and more at each press
+PAGE_SIZE = 30  # passages of one document shown at once
+LIST_HEIGHT, WIDEST = 680, 820  # px: of the passages found, of a document
+
+
+def draw(
+    documents: Sequence[rag_core.Document],
+    lab: rag_core.Lab | None,
+    foot: Callable[[rag_core.Document], None],
+) -> None:
+    """Draw the filters, the passages found, and the document that is open.
+
+    Args:
+        lab: None while its models load; documents can be read meanwhile, but not searched.
+        foot: draws what stands below or beside a document.
+    """
+    if not documents:
+        st.info(t("There are no documents here."))
+        return
+    asked = st.query_params.get("document")
+    if asked and asked not in {one.id for one in documents}:
+        st.warning(untrusted.label(t("There is no document {name} here.", name=repr(asked))))
+    kept, words = _filtered(documents)
+    if not kept:
+        st.info(t("No document passes these filters. Remove one."))
+        return
+    search = _search(lab, words)
+    if search is None:
+        _read(kept, lab, "", foot, wide=True)
+        return
+    by_id = {one.id: one for one in kept}
+    hits = [hit for hit in search.hits if hit.passage.doc_id in by_id]
+    if search.read:
+        st.caption(untrusted.label(t("Searched for in English too: {words}", words=search.read)))
+    if not hits:
+        st.info(t("No passage has any of these words. Try other words, or remove a filter."))
+        return
+    marked = f"{words} {search.read}".strip()
+    found = list(dict.fromkeys(hit.passage.doc_id for hit in hits))
+    left, right = st.columns([4, 6], gap="medium")
+    with left:
+        _found(hits, len(found), marked)
+    with right:
+        if PASSAGE in st.session_state:  # a phone shows the document in the list's place, see style.css
+            with st.container(key="opened"):
+                st.button(t("Back to the results"), key="library.back", on_click=_back)
+        _read([by_id[name] for name in found], lab, marked, foot)
+
+
+def documents_in_words(count: int) -> str:
+    """How many documents."""
+    return plural("{count:,} document", "{count:,} documents", count)
+
+
+def passages_in_words(count: int) -> str:
+    """How many passages."""
+    return plural("{count:,} passage", "{count:,} passages", count)
+
+
+def _filtered(documents: Sequence[rag_core.Document]) -> tuple[list[rag_core.Document], str]:
+    """Draw the search and the filters that can tell documents apart; the documents they leave, and the words."""
+    languages = sorted({one.language for one in documents})
+    topics = sorted({one.topic for one in documents if one.topic}, key=said)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        words = st.text_input(
+            t("Words to search for"), key="library.words", width=360,
+            help=t("Keyword search (BM25) over the passages, best first."),
+        )  # fmt: skip
+        language = (
+            st.segmented_control(
+                t("Language"), languages, key="library.language",
+                format_func=lambda code: untrusted.label(LANGUAGES.get(code, code)),
+            )
+            if len(languages) > 1
+            else None
+        )  # fmt: skip
+        chosen = (
+            st.multiselect(
+                t("Topic"), topics, key="library.topics", placeholder=t("Choose"), width=320,
+                format_func=lambda topic: untrusted.plain(said(topic)),
+            )
+            if len(topics) > 1
+            else []
+        )  # fmt: skip
+    kept = [
+        one for one in documents if language in (None, one.language) and (not chosen or one.topic in chosen)
+    ]
+    return kept, words.strip()
+
+
+def _search(lab: rag_core.Lab | None, words: str) -> rag_core.PassageSearch | None:
+    """The passages with these words; None without words, and while the models load."""
+    if words != st.session_state.get("library.searched"):  # other words: back to the best passages
+        st.session_state["library.searched"] = words
+        for key in (MORE, DOCUMENT, PASSAGE):
+            st.session_state.pop(key, None)
+    if not words:
+        return None
+    if lab is None:
+        st.info(t("One moment: the models are loading."))
+        return None
+    return rag_core.search_passages(lab, words)
+
+
+def _found(hits: Sequence[rag_core.Hit], documents: int, marked: str) -> None:
+    """The passages found, best first; the title of each opens its document there."""
+    st.markdown(
+        untrusted.label(
+            t(
+                "{passages} found in {documents}",
+                passages=passages_in_words(len(hits)),
+                documents=documents_in_words(documents),
+            )
+        )
+    )
+    most: int = st.session_state.get(MORE, STEP)
+    with st.container(height=LIST_HEIGHT, border=False, key="found", gap="xsmall"):
+        for rank, hit in enumerate(hits[:most], 1):
+            passage = hit.passage
+            st.button(
+                untrusted.label(f"{rank}. {passage.title or passage.doc_id}"),
+                key=f"library.open.{passage.id}", type="tertiary", on_click=_open, args=(passage,),
+                help=t("Open the document at this passage."),
+            )  # fmt: skip
+            where = t(
+                "{section} · {language} · BM25 {score:.2f}",
+                section=passage.heading or t("no heading"),
+                language=LANGUAGES.get(passage.language, passage.language),
+                score=hit.score,
+            )
+            untrusted.draw(
+                f'<div class="rl-cut"><p class="rl-note">{escape(where)}</p>{_text(passage, marked)}</div>'
+            )
+        if len(hits) > most:
+            st.button(t("Show more"), key="library.more.button", on_click=_more)
+
+
+def _more() -> None:
+    st.session_state[MORE] = st.session_state.get(MORE, STEP) + STEP
+
+
+def _open(passage: rag_core.Passage) -> None:
+    st.session_state.update({DOCUMENT: passage.doc_id, VIEW: CUT, PASSAGE: passage.id})
+    st.session_state.pop(f"{PAGE}.{passage.doc_id}", None)
+
+
+def _back() -> None:
+    del st.session_state[PASSAGE]
+
+
+def _read(
+    documents: Sequence[rag_core.Document],
+    lab: rag_core.Lab | None,
+    marked: str,
+    foot: Callable[[rag_core.Document], None],
+    *,
+    wide: bool = False,
+) -> None:
+    """The list of documents, and the one that is open.
+
+    Args:
+        wide: there is room for its foot beside it.
+    """
+    by_id = {one.id: one for one in documents}
+    asked = st.query_params.get("document")
+    if asked != st.session_state.get(LINKED):  # a link opens its document once
+        st.session_state[LINKED] = asked
+        st.session_state[DOCUMENT] = asked
+    if st.session_state.get(DOCUMENT) not in by_id:
+        ours = (one for one in documents if one.language == language())
+        st.session_state[DOCUMENT] = next(ours if wide else iter(documents), documents[0]).id
+    names = _names(documents)
+    name: str = st.selectbox(
+        untrusted.label(documents_in_words(len(documents))), list(by_id), key=DOCUMENT,
+        format_func=lambda key: untrusted.plain(names[key]),
+    )  # fmt: skip
+    document = by_id[name]
+    passages = _passages(lab).get(name, ()) if lab else ()
+    left, right = st.columns([8, 5], gap="medium") if wide else (st.container(), st.container())
+    with left, st.container(border=True, width=WIDEST):
+        st.subheader(untrusted.label(document.title or document.id), anchor=False)
+        about = (
+            said(document.topic),
+            LANGUAGES.get(document.language, document.language),
+            plural("{count:,} word", "{count:,} words", document.word_count),
+            passages_in_words(len(passages)) if lab else "",
+        )
+        st.caption(untrusted.label(" · ".join(part for part in about if part)))
+        st.session_state.setdefault(VIEW, WHOLE)
+        view = st.segmented_control(
+            t("View of the document"), [WHOLE, CUT], key=VIEW, required=True, format_func=said,
+            label_visibility="collapsed",
+        )  # fmt: skip
+        if view == WHOLE:
+            whole_document.draw(document)
+        elif lab is None:
+            st.info(t("One moment: the models are loading."))
+        else:
+            _cut(document, passages, lab, marked)
+    with right:
+        foot(document)
+
+
+def _names(documents: Sequence[rag_core.Document]) -> dict[str, str]:
+    """Title and language of each document by its id; the id too where that alone would not tell two apart."""
+    names = {one.id: f"{one.title or one.id} ({one.language})" for one in documents}
+    shared = Counter(names.values())
+    return {key: name if shared[name] == 1 else f"{name} · {key}" for key, name in names.items()}
+
+
+def _passages(lab: rag_core.Lab) -> Mapping[str, tuple[rag_core.Passage, ...]]:
+    enriched = lab.enriched
+    return _passages_of(lab.index.name, enriched.name if enriched else "", lab)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _passages_of(plain: str, enriched: str, _lab: rag_core.Lab) -> Mapping[str, tuple[rag_core.Passage, ...]]:
+    """The passages of a corpus; the names are those of the generations of its indexes."""
+    return rag_core.passages_by_document(_lab)
+
+
+def _cut(
+    document: rag_core.Document, passages: Sequence[rag_core.Passage], lab: rag_core.Lab, marked: str
+) -> None:
+    """How the document was cut: every passage with its section, size and context."""
+    if not passages:
+        st.info(t("This document has no passages in the index."))
+        return
+    st.caption(untrusted.label(_how(lab, document.language)))
+    shown = passages
+    starts = list(range(0, len(passages), PAGE_SIZE))
+    opened = st.session_state.get(PASSAGE)
+    if len(starts) > 1:
+        place = next((place for place, one in enumerate(passages) if one.id == opened), 0)
+        start = st.selectbox(
+            t("Passages shown"), starts, index=place // PAGE_SIZE, key=f"{PAGE}.{document.id}",
+            format_func=lambda start: t(
+                "{first:,} to {last:,} of {count:,}",
+                first=start + 1, last=min(start + PAGE_SIZE, len(passages)), count=len(passages),
+            ),
+        )  # fmt: skip
+        shown = passages[start : start + PAGE_SIZE]
+    untrusted.draw("".join(_passage(one, lab, marked, opened=one.id == opened) for one in shown))
+
+
+def _how(lab: rag_core.Lab, language: str) -> str:
+    chunking = lab.index.manifest.chunking
+    most = t(
+        "Cut at its headings; a long section is cut again at paragraphs or sentences, a short one joined to the "
+        "next. A passage has at most about {most} word pieces, the parts of words that the embedding model reads.",
+        most=chunking.largest(language),
+    )
+    if not chunking.overlap:
+        return most
+    again = t("Up to {overlap} word pieces are repeated where a section is cut.", overlap=chunking.overlap)
+    return f"{most} {again}"
+
+
+def _passage(passage: rag_core.Passage, lab: rag_core.Lab, marked: str, *, opened: bool) -> str:
+    """A passage with its number, section, size and context."""
+    about = t(
+        "{number:,}. {section} · {pieces:,} word pieces, {characters:,} characters",
+        number=rag_core.position_of(passage) + 1,
+        section=passage.heading or t("no heading"),
+        pieces=rag_core.size_of(lab, passage),
+        characters=len(passage.text),
+    )
+    context = (
+        f'<p class="rl-context"><b>{t("Context:")}</b> {escape(passage.context)}</p>'
+        if passage.context
+        else ""
+    )
+    return (
+        f'<div class="rl-cut{" rl-opened" if opened else ""}"><p class="rl-note">{escape(about)}</p>'
+        f"{context}{_text(passage, marked)}</div>"
+    )
+
+
+def _text(passage: rag_core.Passage, marked: str) -> str:
+    """The text with the words that were searched for marked."""
+    segments = rag_core.highlight(passage.text, marked, passage.language)
+    return f'<div class="rl-text">{with_lists(segments)}</div>'

@@ -1,0 +1,134 @@
+"""The documents of one's own corpus, and what deletes them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import rag_core
+from pages.documents import chunking_form, contexts, library
+from pages.frame import untrusted
+from pages.frame.translate import problem, said, t
+from pages.shared import corpora
+from pages.shared.engine import engine
+from pages.shared.history_sync import history
+from rag_core.indexing import find_file
+
+NOTES = "documents.notes"  # what to say about the last deletion, until a run of the page has ended
+
+
+def notes() -> None:
+    """Say how the last deletion went, on whatever corpus the page shows now."""
+    with st.container():  # so that what stands below keeps its place, and an open popover stays open
+        for note in st.session_state.get(NOTES, ()):
+            st.info(untrusted.label(said(note)))
+
+
+def draw(corpus: str) -> None:
+    """Draw the documents and what can be deleted."""
+    if not engine().settled.is_set():
+        st.info(t("One moment: the models are loading."))
+        return
+    try:
+        lab = engine().wait(corpus)
+        documents = {one.document.id: one for one in _documents(lab.index.name, lab.index)}
+        st.caption(
+            untrusted.label(
+                t(
+                    "{documents} of your own in {passages}.",
+                    documents=library.documents_in_words(len(documents)),
+                    passages=library.passages_in_words(len(lab.passages)),
+                )
+            )
+        )
+        contexts.draw(corpus, enriched=lab.enriched is not None)
+        library.draw(
+            [one.document for one in documents.values()],
+            lab,
+            lambda document: _foot(corpus, documents[document.id]),
+        )
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+        return
+    chunking_form.draw(corpus, lab)
+    _delete_all(corpus, len(documents))
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _documents(name: str, _index: rag_core.CorpusIndex) -> list[rag_core.IndexedDocument]:
+    """The documents of a corpus; `name` names the generation of its index."""
+    return rag_core.indexed_documents(_index)
+
+
+def _foot(corpus: str, one: rag_core.IndexedDocument) -> None:
+    """The file a document was read from, and what deletes it."""
+    st.caption(untrusted.label(t("File: {file}", file=one.file)))
+    _delete_file(corpus, one)
+
+
+def _delete_file(corpus: str, one: rag_core.IndexedDocument) -> None:
+    with st.popover(t("Delete this document")):
+        kept = "" if one.root == rag_core.UPLOADS else t(" The file it was indexed from stays where it is.")
+        st.markdown(
+            untrusted.label(
+                t(
+                    "{file} and everything read from it leave every index of {corpus}. Questions of the "
+                    "history that show its text are deleted.{kept}",
+                    file=one.file,
+                    corpus=corpus,
+                    kept=kept,
+                )
+            )
+        )
+        st.button(
+            t("Delete it for good"), type="primary",
+            key=f"own.delete.{corpus}.{one.root}.{one.file}",  # so that a press on an older page deletes nothing else
+            on_click=_remove, args=(corpus, one.root, one.file),
+        )  # fmt: skip
+
+
+def _delete_all(corpus: str, count: int) -> None:
+    with st.popover(t("Delete the whole collection")):
+        st.markdown(
+            untrusted.label(
+                t(
+                    "All {count} documents of {corpus} are deleted, with its uploaded files and the questions of the "
+                    "history that show their text.",
+                    count=count,
+                    corpus=corpus,
+                )
+            )
+        )
+        sure = st.text_input(t("To confirm, type the name of the collection"), key="own.sure")
+        st.button(
+            t("Delete the collection for good"), type="primary", disabled=sure != corpus, key="own.delete_all",
+            on_click=_remove, args=(corpus,),
+        )  # fmt: skip
+
+
+def _remove(corpus: str, root: str = "", file: str = "") -> None:
+    """Delete a file, or without one the corpus; the next drawing of the page says how it went."""
+    opened = engine()
+    assert opened.settings is not None  # a corpus is on screen
+    try:
+        questions = _forget_questions(corpus, root, file)
+        if file:
+            notes = rag_core.remove_file(corpus, root, file, opened.settings, opened.wait().engines)
+            notes = [rag_core.Message("{file} was deleted.", file=file), *questions, *notes]
+        else:
+            rag_core.remove_corpus(corpus, opened.settings)
+            notes = [rag_core.Message("The collection {corpus} was deleted.", corpus=corpus), *questions]
+    except rag_core.RagError as error:
+        notes = [problem(error)]
+    if corpus not in corpora.names():
+        opened.others.drop(corpus)
+    st.session_state[NOTES] = notes
+
+
+def _forget_questions(corpus: str, root: str, file: str) -> list[rag_core.Message]:
+    """Delete the questions whose results have text of what is about to be deleted; says how many there were."""
+    kept, settings = history(), engine().settings
+    if kept is None or settings is None:
+        return []
+    documents = find_file(settings.home, corpus, root, file).documents if file else None
+    count = kept.forget(kept.showing(corpus, documents))
+    return [rag_core.Message("Questions with its text deleted from the history: {count}.", count=count)]

@@ -1,0 +1,93 @@
+"""The form that adds one's own documents, and what became of them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import rag_core
+from pages.frame import untrusted
+from pages.frame.translate import problem, t
+from pages.shared import corpora
+from pages.shared.engine import engine
+from pages.shared.measuring import jobs, started_here, under_way
+from rag_core.jobs import start_adding
+
+TYPES = "md, txt, html, pdf, docx, xlsx, csv, json, jsonl"
+ROUND = "upload.round"  # counts uploads, so that each begins with an empty box
+
+
+def draw() -> None:
+    """Draw the form, with the uploads of this server above it."""
+    under_way("index")
+    round_now = st.session_state.setdefault(ROUND, 0)
+    own = [name for name in corpora.names() if name != rag_core.BUILTIN]
+    chosen = corpora.chosen()
+    with st.form("upload"):
+        name = st.selectbox(
+            t("Name of the collection"), own, index=own.index(chosen) if chosen in own else None, accept_new_options=True,
+            format_func=untrusted.plain, placeholder=t("Type a new name, or choose one"), key="upload.corpus",
+            help=t("Letters, digits, dots, underscores and hyphens, such as ward-leaflets."),
+        )  # fmt: skip
+        files = st.file_uploader(
+            t(
+                "Files ({types}; up to {size:.0f} MB each, {max_uploads:d} at once)",
+                types=TYPES,
+                size=rag_core.MAX_UPLOAD / 1e6,
+                max_uploads=rag_core.MAX_UPLOADS,
+            ),
+            accept_multiple_files=True,
+            key=f"upload.files.{round_now:d}",
+        )
+        with st.expander(t("More choices")):
+            subject = st.text_input(
+                t("What they are about (for prompts)"), max_chars=200, key="upload.subject",
+                placeholder=t("food and nutrition on the ward"),
+                help=t("Urgent signs are looked for in questions to them unless this names a subject other than "
+                "pregnancy, birth or babies."),
+            )  # fmt: skip
+            enrich = st.toggle(
+                t("Add a context to each passage"), key="upload.enrich",
+                help=t("For the strategy Contextual: each passage is also indexed with a line on what its document "
+                "is about. The offline engine writes it free of charge; a paid model after you have seen the cost."),
+            )  # fmt: skip
+        pressed = st.form_submit_button(t("Add documents"), type="primary")
+    st.caption(untrusted.label(_where()))
+    if pressed:
+        _start(name, files, subject, enrich=enrich)
+
+
+def _start(
+    name: str | None,
+    files: list[st.runtime.uploaded_file_manager.UploadedFile],
+    subject: str,
+    *,
+    enrich: bool,
+) -> None:
+    settings = engine().settings
+    if settings is None:
+        return  # the status line says why
+    if not name or not files:
+        st.error(t("Give the collection a name.") if files else t("Choose at least one file."))
+        return
+    uploads = [rag_core.Upload(one.name, one.getvalue()) for one in files]
+    try:
+        started_here(start_adding(
+            jobs(), lambda: engine().wait().engines, settings, uploads, name.strip(), enrich=enrich, subject=subject.strip()
+        ))  # fmt: skip
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+        return
+    st.session_state[ROUND] += 1
+    st.rerun()
+
+
+def _where() -> str:
+    """Where the files go."""
+    lab = engine().lab
+    server = lab.engines.embedder.server if lab else ""
+    sent = t(" Their text is sent to {server} to be embedded.", server=server) if server else ""
+    return t(
+        "The files are kept on this server, and everybody who uses it can search and read them.{sent} "
+        "Do not upload data of patients.",
+        sent=sent,
+    )

@@ -1,0 +1,31 @@
+"""How good the strategies are on judged questions: measure, see the results, search settings, compare runs."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.evaluate import past_runs, results, run, sweep
+from pages.frame.translate import declared, t
+from pages.shared import views
+
+VIEWS = {
+    "measure": (declared("Measure"), run.draw),
+    "results": (declared("Results"), results.draw),
+    "search-settings": (declared("Search settings"), sweep.draw),
+    "runs": (declared("Runs"), past_runs.draw),
+}
+OWN = {"run": "results", "sweep": "search-settings"}  # a parameter of the address -> the view it is for
+
+
+def main() -> None:
+    """Draw the page."""
+    st.header(t("Measure strategies on judged questions"), anchor=False)
+    view = views.choose({name: title for name, (title, _) in VIEWS.items()}, "evaluate.view")
+    for parameter, owner in OWN.items():
+        if view != owner:
+            st.query_params.pop(parameter, None)
+    _, draw = VIEWS[view]
+    draw()
+
+
+main()

@@ -1,0 +1,236 @@
+"""Charts of measurements: means with their intervals, pairs, sweeps."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from pages.frame.palette import colour
+from pages.frame.translate import said, t
+from pages.frame.untrusted import mark
+from rag_core import evaluation as ev
+from rag_core import format_value
+
+ROW = 42  # pixels
+COLOURS = ("retrieve", "fuse", "accent", "transform", "rerank", "select", "grey")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "pentagon")
+
+
+def intervals(rows: Mapping[str, ev.MeanScore | None], title: str) -> go.Figure:
+    """One dot and its 95 % interval per strategy, best on top."""
+    known = {label: row for label, row in rows.items() if row}
+    labels = sorted(known, key=lambda label: known[label].mean)
+    figure = go.Figure(
+        go.Scatter(
+            x=[known[label].mean for label in labels],
+            y=[_wrapped(label) for label in labels],
+            mode="markers",
+            marker={"color": colour("accent"), "size": 11},
+            error_x=_error_bars([known[label] for label in labels], color=colour("accent"), thickness=2),
+            hovertemplate="%{y}: %{x:.3f}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title=t("{title}, mean and 95 % interval", title=mark(title)))
+    return _styled(figure, 110 + ROW * len(labels))
+
+
+def groups(members: ev.Groups, metric: str, title: str, titles: Mapping[str, str]) -> go.Figure:
+    """Means by group of questions, one colour per strategy, with intervals. `titles` are by label."""
+    figure = go.Figure()
+    labels = list(next(iter(members.values())).strategies)
+    names = [mark(f"{name} (n {row.queries})") for name, row in members.items()]
+    for label in labels:
+        values = [row.strategies[label][metric] for row in members.values()]
+        figure.add_scatter(
+            x=[value.mean if value else None for value in values],
+            y=names,
+            mode="markers",
+            name=_wrapped(titles[label], 44),
+            orientation="h",  # with scattermode "group": side by side, not one over the other
+            offsetgroup=label,
+            marker={"size": 9},
+            error_x=_error_bars(values, thickness=1),
+            hovertemplate=f"{mark(titles[label])}, %{{y}}: %{{x:.3f}}<extra></extra>",
+        )
+    figure.update_layout(
+        scattermode="group",
+        colorway=[colour(name) for name in COLOURS],
+    )
+    figure.update_yaxes(autorange="reversed")
+    figure.update_xaxes(title=mark(title))
+    return _styled(figure, 140 + 17 * len(labels) * len(names) + 14 * len(names))
+
+
+def pairs(comparisons: Sequence[ev.Comparison], names: Mapping[str, str]) -> go.Figure:
+    """Every pair: row minus column; darker where the difference is probably real.
+
+    Args:
+        names: label -> title; the columns have the rows' numbers, which leaves them their width.
+    """
+    labels, size = list(names), len(names)
+    values: list[list[float | None]] = [[None] * size for _ in labels]
+    texts = [[""] * size for _ in labels]
+    for pair in comparisons:
+        a, b = labels.index(pair.a), labels.index(pair.b)
+        if pair.difference is None:
+            continue
+        for row, column, sign in ((a, b, 1), (b, a, -1)):
+            values[row][column] = sign * pair.difference
+            p = "" if pair.p_holm is None else f"<br>p {p_text(pair.p_holm)}"
+            real = " ✓" if pair.different else ""
+            texts[row][column] = f"{sign * pair.difference:+.3f}{real}{p}"
+    most = max((abs(value) for line in values for value in line if value is not None), default=1.0) or 1.0
+    figure = go.Figure(
+        go.Heatmap(
+            z=values, x=[str(place) for place in range(1, size + 1)],
+            y=[f"{place} · {_wrapped(name)}" for place, name in enumerate(names.values(), start=1)], text=texts, texttemplate="%{text}", zmin=-most, zmax=most,
+            colorscale=[[0, colour("worse")], [0.5, colour("background")], [1, colour("better")]], showscale=False, hoverinfo="skip",
+        )
+    )  # fmt: skip
+    figure.update_xaxes(type="category", side="top")
+    figure.update_yaxes(autorange="reversed")
+    return _styled(figure, 90 + 62 * size)
+
+
+def p_text(p: float) -> str:
+    """A p value as it is shown."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def curve(best: Sequence[ev.Setting], control: str, called: str, title: str) -> go.Figure:
+    """The score of one setting per value of a control, in their order, with its interval.
+
+    Args:
+        called: the control's title.
+    """
+    values = [row.controls[control] for row in best]
+    scores = [row.score for row in best]
+    means = [score.mean for score in scores]
+    figure = go.Figure()
+    if all(_is_number(value) for value in values):
+        figure.add_scatter(
+            x=[*values, *reversed(values)],
+            y=[score.high for score in scores] + [score.low for score in reversed(scores)],
+            fill="toself", fillcolor="rgba(15,107,107,.15)", line={"width": 0}, hoverinfo="skip", showlegend=False,
+        )  # fmt: skip
+        figure.add_scatter(
+            x=values, y=means, mode="lines+markers", line={"color": colour("accent")},
+            showlegend=False, hovertemplate=f"{mark(called)} %{{x}}: %{{y:.3f}}<extra></extra>",
+        )  # fmt: skip
+    else:  # names have no order for a line to follow
+        bars = [ev.MeanScore(mean=score.mean, ci_low=score.low, ci_high=score.high) for score in scores]
+        figure.add_scatter(
+            x=[_wrapped(format_value(value)) for value in values], y=means, mode="markers",
+            marker={"color": colour("accent"), "size": 11}, showlegend=False, error_y=_error_bars(bars, color=colour("accent")),
+            hovertemplate=f"{mark(called)} %{{x}}: %{{y:.3f}}<extra></extra>",
+        )  # fmt: skip
+        figure.update_xaxes(type="category")
+    figure.update_xaxes(title=mark(called))
+    figure.update_yaxes(title=mark(title))
+    return _styled(figure, 340)
+
+
+def heat(best: Sequence[ev.Setting], x: str, y: str, called: Sequence[str], title: str) -> go.Figure:
+    """The score of one setting per pair of values of two controls.
+
+    Args:
+        called: the titles of both controls.
+    """
+    scores = {(format_value(row.controls[x]), format_value(row.controls[y])): row.score.mean for row in best}
+    xs, ys = (
+        list(
+            dict.fromkeys(map(format_value, sorted((row.controls[name] for row in best), key=ev.value_order)))
+        )
+        for name in (x, y)
+    )
+    figure = go.Figure(
+        go.Heatmap(
+            z=[[scores.get((column, row)) for column in xs] for row in ys],
+            x=[_wrapped(text) for text in xs],
+            y=[_wrapped(text) for text in ys],
+            colorscale="Teal",
+            colorbar={"title": mark(title)},
+            hovertemplate=f"{mark(called[0])} %{{x}}, {mark(called[1])} %{{y}}: %{{z:.3f}}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title=mark(called[0]), type="category")
+    figure.update_yaxes(title=mark(called[1]), type="category")
+    return _styled(figure, 380)
+
+
+def _error_bars(scores: Sequence[ev.MeanScore | None], **style: object) -> dict[str, object]:
+    """Intervals as lengths on either side of the mean."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [score.ci_high - score.mean if score else None for score in scores],
+        "arrayminus": [score.mean - score.ci_low if score else None for score in scores],
+        **style,
+    }
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def pareto(points: Sequence[ev.Point], title: str) -> go.Figure:
+    """Score against seconds; the front joined by a line.
+
+    Names are in the legend, best first: beside close points they would overlap.
+    """
+    figure = go.Figure()
+    front = sorted((point for point in points if point.front), key=lambda point: point.seconds)
+    figure.add_scatter(
+        x=[1000 * point.seconds for point in front], y=[point.mean for point in front], mode="lines",
+        line={"color": colour("warn-line"), "dash": "dot"}, name=t("Pareto front (ringed)"), hoverinfo="skip",
+    )  # fmt: skip
+    for place, point in enumerate(sorted(points, key=lambda point: -point.mean)):
+        figure.add_scatter(
+            x=[1000 * point.seconds],
+            y=[point.mean],
+            mode="markers",
+            marker={
+                "size": 13,
+                "color": colour(COLOURS[place % len(COLOURS)]),
+                "symbol": SYMBOLS[place % len(SYMBOLS)],
+                "line": {
+                    "color": colour("warn-line") if point.front else colour("background"),
+                    "width": 3 if point.front else 1,
+                },
+            },
+            name=_wrapped(said(point.name), 44),
+            hovertemplate=f"{mark(said(point.name))}<br>{t('{cost} per question', cost=_dollars(point.cost_usd))}"
+            "<br>%{y:.3f}, %{x:.0f} ms<extra></extra>",
+        )
+    slowest = max((1000 * point.seconds for point in points), default=1.0)
+    figure.update_xaxes(title=t("milliseconds per question"), range=[-0.08 * slowest, 1.12 * slowest])
+    figure.update_yaxes(title=mark(title))
+    lines = sum(trace.name.count("<br>") + 1 for trace in figure.data)
+    _styled(figure, 340 + 22 * lines)
+    # one name per line below the axis, so that the plot has the full width on a phone too
+    figure.update_layout(
+        legend={"orientation": "v", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0}
+    )
+    figure.update_layout(margin={"b": 60 + 22 * lines})
+    return figure
+
+
+def _dollars(cost: float | None) -> str:
+    return "n/a" if cost is None else f"${cost:.5f}"
+
+
+def _wrapped(name: str, width: int = 24) -> str:
+    """A name on as many lines as it takes."""
+    return "<br>".join(map(mark, textwrap.wrap(name, width) or [name]))
+
+
+def _styled(figure: go.Figure, height: int) -> go.Figure:
+    figure.update_layout(
+        height=height,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+    )
+    figure.update_yaxes(automargin=True)
+    return figure

@@ -1,0 +1,399 @@
+"""The results of a run: metrics, pairs, kinds of questions, stages, and single questions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+import rag_core
+from pages.evaluate import plots, rankings, runs
+from pages.frame import untrusted
+from pages.frame.translate import declared, problem, said, t
+from pages.frame.untrusted import label as md
+from pages.shared import kinds, question_header
+from rag_core import evaluation as ev
+
+VERDICTS = (
+    declared("worse"),
+    declared("better"),
+    declared("different"),
+    declared("failed"),
+    declared("same"),
+)
+SEED = "seed_ndcg"
+GROUPS = {"kind": declared("By kind"), "language": declared("By language"), "topic": declared("By topic")}
+EFFECTS = {
+    "": declared("first ranking"),
+    "cut": declared("shorter list"),
+    "order": declared("new order"),
+    "more": declared("longer list"),
+}
+
+
+def draw() -> None:
+    """Draw the view."""
+    run = _choose_run()
+    if run is None:
+        st.info(t("Nothing has been measured yet."))
+        st.page_link(
+            "pages/evaluate/evaluate.py", label=t("Measure strategies"), icon=":material/play_arrow:"
+        )
+        return
+    results = ev.stored_results(run)
+    if results is None:
+        st.warning(t("This run did not finish. Start the same measurement again to resume it."))
+        return
+    names = runs.strategies(run.manifest)
+    _head(results, names)
+    figures, groups, stages, questions = st.tabs(
+        [t("Figures"), t("Kinds of questions"), t("Stage by stage"), t("Question by question")],
+        key="results.part",
+        on_change="rerun",  # only the open one is drawn
+    )
+    if figures.open:
+        with figures:
+            _figures(results, names)
+    if groups.open:
+        with groups:
+            _groups(results, names)
+    if stages.open:
+        with stages:
+            _stages(run, results, names)
+    if questions.open:
+        with questions:
+            _questions(run, results, names)
+
+
+def _choose_run() -> ev.RunFolder | None:
+    past = ev.past_runs(rag_core.read_settings())
+    names = [folder.name for folder in past]
+    wanted = st.query_params.get("run")
+    if wanted and wanted not in names:
+        st.warning(untrusted.label(t("There is no measured run {name} here.", name=repr(wanted))))
+    if not past:
+        return None
+    if wanted in names and st.session_state.get("results.linked") != wanted:
+        st.session_state["results.run"] = st.session_state["results.linked"] = wanted
+    name = st.selectbox(
+        t("Measured run"), names, format_func=lambda name: untrusted.plain(said(ev.run_title(past[names.index(name)]))), key="results.run",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    try:
+        return ev.RunFolder.open(past[names.index(name)])
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+        return None
+
+
+def _head(results: ev.Results, names: Mapping[str, str]) -> None:
+    manifest = results.manifest
+    depth = t("depth {depth}", depth=manifest.depth or t("as configured"))
+    st.markdown(
+        t(
+            "**{queries:,} questions** of {asked} · {depth} · embeddings {embedding}",
+            queries=results.queries,
+            asked=md(runs.asked(results.data, results.split)),
+            depth=md(depth),
+            embedding=md(str(manifest.engine["embedding"])),
+        )
+    )
+    if results.judged_by:
+        st.caption(untrusted.label(said(results.judged_by)))
+    for label, row in results.strategies.items():
+        if row.failed:
+            st.warning(
+                untrusted.label(
+                    t(
+                        "{strategy}: {failed} questions failed and are excluded from the metrics. {failures}",
+                        strategy=names[label],
+                        failed=row.failed,
+                        failures=said(row.failures[0]),
+                    )
+                )
+            )
+
+
+def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
+    primary = ev.parse_metric(results.primary)
+    names = list(next(iter(results.strategies.values())).metrics)
+    shown = st.selectbox(
+        t("Metric"),
+        names,
+        format_func=lambda name: untrusted.plain(said(ev.parse_metric(name).title)),
+        key="results.metric",
+    )
+    untrusted.chart(
+        plots.intervals(
+            {titles[label]: row.metrics[shown] for label, row in results.strategies.items()},
+            said(ev.parse_metric(shown).title),
+        ),
+        "intervals",
+    )
+    real = [name for name in names if not name.startswith(SEED)]
+    st.dataframe(
+        untrusted.cells(_table(results, titles, real)), hide_index=True, column_config=_formats(real)
+    )
+    st.caption(
+        t(
+            "Click a column header to sort. “Judged” is the share of the top ten documents with a judgement; "
+            "documents without one count as not relevant. Each strategy is timed alone."
+        )
+    )
+    if seeds := [name for name in names if name.startswith(SEED)]:
+        st.subheader(t("As RAG-MSR computed it"), anchor=False)
+        st.dataframe(
+            untrusted.cells(_table(results, titles, seeds)), hide_index=True, column_config=_formats(seeds)
+        )
+        st.caption(
+            t(
+                "Binary gains, with the ideal order taken from the retrieved list itself: missed documents cost nothing. "
+                "The published 0.868, 0.849, 0.763 and 0.918 were computed this way, on ten chosen questions. "
+                "Never compare it with the real nDCG above."
+            )
+        )
+    st.subheader(t("Is the difference real? ({title})", title=md(said(primary.title))), anchor=False)
+    if not results.comparisons:
+        st.caption(t("Measure two strategies to compare them."))
+        return
+    left, right = st.columns(2)
+    with left:
+        untrusted.chart(plots.pairs(results.comparisons, titles), "pairs")
+        st.caption(t("Row minus column, by number; ✓ marks a difference that is probably real. p from a paired randomisation "
+                   "test, corrected for all pairs (Holm)."))  # fmt: skip
+    with right:
+        for pair in results.comparisons:
+            power = (
+                ""
+                if pair.minimum_detectable is None
+                else t(
+                    " A true difference of {difference:.3f} would be detected four times in five.",
+                    difference=pair.minimum_detectable,
+                )
+            )
+            st.markdown(
+                t(
+                    "- {verdict} {first} wins {wins:d}, ties {ties:d}, loses {losses:d}.{power}",
+                    verdict=md(said(ev.verdict(pair, titles))),
+                    first=md(titles[pair.a]),
+                    wins=pair.wins,
+                    ties=pair.ties,
+                    losses=pair.losses,
+                    power=power,
+                )
+            )
+    st.subheader(t("Quality, time and cost"), anchor=False)
+    points = [replace(point, name=titles[point.name]) for point in ev.pareto_front(results)]
+    untrusted.chart(plots.pareto(points, said(primary.title)), "front")
+
+
+def _table(results: ev.Results, titles: Mapping[str, str], names: Sequence[str]) -> list[dict[str, object]]:
+    return [
+        {"strategy": titles[label]}
+        | {name: score.mean if (score := row.metrics[name]) else None for name in names}
+        | {
+            "n": row.queries,
+            "judged": row.judged_at_10,
+            "ms": None if row.seconds_per_query is None else 1000 * row.seconds_per_query,
+            "cost": row.cost_usd,
+        }
+        for label, row in results.strategies.items()
+    ]
+
+
+def _formats(names: Sequence[str]) -> dict[str, object]:
+    number = st.column_config.NumberColumn
+    return {name: number(said(ev.parse_metric(name).title), format="%.3f") for name in names} | {
+        "judged": number(t("Judged"), format="percent"),
+        "ms": number(t("ms per question"), format="%.0f"),
+        "cost": number(t("US $ in total"), format="%.4f", help=t("Empty when a price is unknown.")),
+        "n": number(t("Questions")),
+        "strategy": st.column_config.TextColumn(t("Strategy"), pinned=True),
+    }
+
+
+def _groups(results: ev.Results, titles: Mapping[str, str]) -> None:
+    primary = results.primary
+    title = said(ev.parse_metric(primary).title)
+    known = {group: members for group, members in results.groups.items() if members}
+    if not known:
+        st.info(t("These questions are not labelled by kind, and share one language."))
+    for group, members in known.items():
+        st.subheader(md(said(GROUPS.get(group, group))), anchor=False)
+        in_words = {kinds.title(name): row for name, row in members.items()}
+        untrusted.chart(plots.groups(in_words, primary, title, titles), f"groups.{group}")
+    if known:
+        st.caption(t("Small groups have wide intervals; widely overlapping intervals decide nothing."))
+
+
+def _list_title(lane: str) -> str:
+    """One of several lists of a stage: who searched, and who wrote the query."""
+    *origin, retriever = lane.split(" ")
+    words = [rag_core.stage_title(retriever), *(rag_core.query_title(one) for one in origin)]
+    return " · ".join(said(one) for one in words if one)
+
+
+def _against(before: str, stages: set[str]) -> str:
+    """The stage, and of several lists the one, that an effect is measured against."""
+    stage = max((one for one in stages if before.startswith(one)), key=len, default="")
+    if not stage:
+        return before
+    lane = _list_title(before.removeprefix(stage).strip())
+    return " · ".join(part for part in (said(rag_core.stage_title(stage)), lane) if part)
+
+
+def _stages(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -> None:
+    primary = ev.parse_metric(results.primary)
+    st.caption(
+        t(
+            "{title} after each stage, and its change from the previous ranking, or from the best of several "
+            "when a stage fuses them. A stage that both shortens and reorders has two rows: the cut, then "
+            "the new order at that length. p is exploratory, uncorrected.",
+            title=md(said(primary.title)),
+        )
+    )
+    for label in run.labels:
+        effects = ev.stage_effects(run, label, primary)
+        seconds = results.strategies[label].stage_seconds
+        st.markdown(f"**{md(titles[label])}**")
+        st.dataframe(
+            untrusted.cells(
+                {
+                    "stage": said(rag_core.stage_title(effect.stage)),
+                    "ranking": _list_title(effect.lane) or "–",
+                    "effect": said(EFFECTS[effect.effect]),
+                    "documents": effect.documents,
+                    "score": effect.score.mean,
+                    "change": effect.change.mean if effect.change else None,
+                    "interval": t(
+                        "({low:+.3f} to {high:+.3f})", low=effect.change.low, high=effect.change.high
+                    )
+                    if effect.change
+                    else "",
+                    "p": "" if effect.p is None else plots.p_text(effect.p),
+                    "against": _against(effect.before, {one.stage for one in effects}),
+                    "ms": 1000 * seconds.get(f"{effect.position + 1} {effect.stage}", 0.0),
+                }
+                for effect in effects
+            ),
+            hide_index=True,
+            placeholder="",
+            column_config={
+                "score": st.column_config.NumberColumn(said(primary.title), format="%.3f"),
+                "change": st.column_config.NumberColumn(t("Change"), format="%+.3f"),
+                "stage": t("Stage"),
+                "ranking": t("Ranking"),
+                "effect": t("Effect"),
+                "against": t("Against"),
+                "documents": st.column_config.NumberColumn(
+                    t("Documents"), format="%.1f", help=t("Mean number after this step.")
+                ),
+                "ms": st.column_config.NumberColumn(format="%.1f"),
+                "interval": st.column_config.TextColumn(t("95 % interval of the change")),
+            },
+        )
+        if rewrites := ev.rewrite_effects(run, label):
+            st.dataframe(
+                untrusted.cells(
+                    {
+                        t("Searched with"): row.origin,
+                        t("Questions"): row.questions,
+                        t("Error rate"): row.error_rate,
+                        t("In keywords"): _form_rate(row, "keywords"),
+                        t("In sentences"): _form_rate(row, "sentence"),
+                        t("Relevant, unique to it"): row.unique_relevant,
+                    }
+                    for row in rewrites
+                ),
+                hide_index=True,
+                column_config={
+                    name: st.column_config.NumberColumn(format="%.2f")
+                    for name in (t("Error rate"), t("In keywords"), t("In sentences"))
+                },
+            )
+            st.caption(
+                t(
+                    "Error rate, as in the RAG-MSR README: the share of retrieved documents that are not relevant; also for "
+                    "questions of keywords and of whole sentences alone."
+                )
+            )
+
+
+def _form_rate(row: ev.RewriteEffect, form: str) -> float | None:
+    errors = row.forms.get(form)
+    return errors.error_rate if errors else None
+
+
+def _questions(run: ev.RunFolder, results: ev.Results, titles: Mapping[str, str]) -> None:
+    if len(run.labels) < 2:
+        st.info(t("Measure two strategies to see where they differ."))
+        return
+    left, right = st.columns(2)
+    baseline = left.selectbox(
+        t("Baseline"),
+        run.labels,
+        key="results.baseline",
+        format_func=lambda label: untrusted.plain(titles[label]),
+    )
+    others = [label for label in run.labels if label != baseline]
+    label = right.selectbox(
+        t("Compared with"),
+        others,
+        key="results.other",
+        format_func=lambda label: untrusted.plain(titles[label]),
+    )
+    primary = ev.parse_metric(results.primary)
+    changes = ev.changes(run, primary, baseline, label)
+    counts = Counter(change.verdict for change in changes)
+    chosen = st.pills(
+        t("Show"), VERDICTS, default=["worse"], selection_mode="multi", key="results.verdicts",
+        format_func=lambda verdict: md(f"{said(verdict)} ({counts[verdict]})"),
+    )  # fmt: skip
+    texts = {question.id: question for question in run.judged.questions}
+    rows = [change for change in changes if change.verdict in chosen]
+    if not rows:
+        st.info(t("No questions match."))
+        return
+    event = st.dataframe(
+        untrusted.cells(
+            {
+                "question": texts[change.question].text,
+                titles[baseline]: change.baseline,
+                titles[label]: change.score,
+                "verdict": said(change.verdict),
+                "kind": kinds.title(texts[change.question].kind),
+            }
+            for change in rows
+        ),
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key="results.changes",
+        column_config={
+            untrusted.plain(titles[name]): st.column_config.NumberColumn(format="%.3f") for name in (baseline, label)
+        } | {
+            "question": st.column_config.TextColumn(t("Question"), width="large"),
+            "verdict": t("Verdict"),
+            "kind": t("Kind"),
+        },
+    )  # fmt: skip
+    picked = [row for row in event["selection"]["rows"] if row < len(rows)]
+    if not picked:
+        st.caption(t("Tick a question to see how each strategy arrived at its ranking."))
+        return
+    question = texts[rows[picked[0]].question]
+    _both(run, question.id, question.text, {label: titles[label] for label in (baseline, label)})
+
+
+def _both(run: ev.RunFolder, question: str, text: str, shown: Mapping[str, str]) -> None:
+    untrusted.draw(question_header.heading(text))
+    titles = ev.document_titles(run, rag_core.read_settings())
+    for place, (label, title) in zip(st.columns(2), shown.items(), strict=True):
+        record = run.records[label][question]
+        with place:
+            st.markdown(f"**{md(title)}**")
+            if record.error:
+                st.error(untrusted.label(record.error))
+            untrusted.draw(rankings.stages(record, run.judged.qrels[question], titles))

@@ -1,0 +1,110 @@
+"""Measure strategies on judged questions and watch the results arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+import rag_core
+from pages.frame import untrusted
+from pages.frame.translate import problem, said, t
+from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
+from rag_core import evaluation as ev
+from rag_core.jobs import start_run
+
+DEFAULT = ("bm25", "simple_semantic", "hybrid_rrf")
+OFFERED = ("ndcg@10", "ndcg@5", "ndcg@3", "ndcg@1", "recall@5", "recall@10", "recall@20", "recall@100",
+           "precision@5", "mrr", "map", "hit@5", "seed_ndcg@10")  # fmt: skip
+KEPT = {
+    "persist_state": "session",
+    "bind": "query-params",
+}  # the choice survives leaving the page and a reload
+
+
+def draw() -> None:
+    """Draw the view."""
+    st.markdown(
+        t(
+            "Every question has documents judged relevant. This measures retrieval only: no answers are written "
+            "and no answer model is called."
+        )
+    )
+    under_way("run")  # first, so that a phone shows it without scrolling
+    _form()
+
+
+def _form() -> None:
+    left, right = st.columns(2)
+    with left:
+        data = choose_data("run", in_address=True)
+        split = st.text_input(
+            t("Split"),
+            "test",
+            key="split",
+            help=t("Which judgements: dev to tune on, test to report on."),
+            **KEPT,
+        ).strip()
+        judged_by(data, split)
+    with right:
+        names = st.multiselect(
+            t("Strategies"), list(rag_core.RECIPES), default=[name for name in DEFAULT if name in rag_core.RECIPES],
+            placeholder=t("Choose"),
+            format_func=lambda name: untrusted.plain(said(rag_core.RECIPES[name].title)), key="strategies", **KEPT,
+        )  # fmt: skip
+        compared = _compared()
+        also = st.multiselect(
+            t("As set on the Compare page"), list(compared), format_func=lambda label: untrusted.plain(said(rag_core.describe(compared[label]))),
+            help=t("The columns of the last comparison, with their settings."), key="run.compared",
+            placeholder=t("Choose columns") if compared else t("Compare a question first"),
+            disabled=not compared, persist_state="session",
+        )  # fmt: skip
+    with st.expander(t("Depth and metrics")):
+        deep = st.toggle(
+            t("Deep rankings (100 passages)"), key="deep",
+            help=t("Raises every count of passages to 100, as deep metrics require. "
+            "Otherwise, strategies run as configured."), **KEPT,
+        )  # fmt: skip
+        metrics = st.multiselect(
+            t("Metrics; comparisons use the first"), OFFERED, default=list(ev.DEFAULT_METRICS), placeholder=t("Choose"),
+            format_func=lambda name: untrusted.plain(said(ev.parse_metric(name).title)), key="metrics", **KEPT,
+        )  # fmt: skip
+    if st.button(t("Measure"), type="primary", disabled=not (names or also)):
+        chosen: dict[str, rag_core.StrategySpec] = {name: name for name in names}
+        chosen |= {label: compared[label] for label in also}
+        _start(data, split, chosen, 100 if deep else None, metrics)
+
+
+def _start(
+    data: str, split: str, chosen: Mapping[str, rag_core.StrategySpec], depth: int | None, metrics: list[str]
+) -> None:
+    before = jobs().all("run")
+    try:
+        job = started_here(
+            start_run(
+                jobs(),
+                lambda consent: lab_for(data, consent),
+                rag_core.read_settings(),
+                data,
+                split,
+                chosen,
+                depth,
+                metrics,
+            )
+        )
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+        return
+    if job in before:  # and is drawn already; a rerun would take the toast away
+        st.toast(t("This measurement is already running on this server; here is its progress."))
+    else:
+        st.rerun()
+
+
+def _compared() -> dict[str, tuple[str, Mapping[str, object]]]:
+    """Label -> strategy and control values: the columns of the last comparison."""
+    run = st.session_state.get("run")
+    return {
+        f"{column.strategy.name}.{position}": (column.strategy.name, column.strategy.controls)
+        for position, column in enumerate(run.columns if run else (), start=1)
+    }

@@ -1,0 +1,288 @@
+"""Try many settings of a strategy: choose the best on dev, report it on test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+import rag_core
+from pages.evaluate import plots
+from pages.frame import untrusted
+from pages.frame.translate import problem, said, t
+from pages.frame.untrusted import label
+from pages.shared import permalink
+from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
+from rag_core import evaluation as ev
+from rag_core.jobs import start_sweep
+
+MOST = (100, 300, 1000, 3000)  # settings offered
+TUNED_FIRST = ("rrf_k", "mmr_lambda", "k1", "b", "weighting", "merge", "vector_weight", "alpha", "theta",
+               "include_question")  # the first three a strategy has are varied by default  # fmt: skip
+KEPT = {"persist_state": "session"}
+
+
+def draw() -> None:
+    """Draw the view."""
+    st.markdown(
+        t(
+            "Every setting is measured on every dev question; the best one is then reported on the test questions, which "
+            "played no part in choosing it. All settings share their retrievals."
+        )
+    )
+    under_way("sweep")
+    _form()
+    st.divider()
+    result = _choose_sweep()
+    if result is None:
+        st.info(t("Nothing has been searched yet."))
+        return
+    _result(result)
+
+
+def _choose_sweep() -> ev.SweepResult | None:
+    past = {path.stem: path for path in ev.list_sweeps(rag_core.read_settings())}
+    wanted = st.query_params.get("sweep")
+    if wanted and wanted not in past:
+        st.warning(untrusted.label(t("There is no sweep {name} here.", name=repr(wanted))))
+    if not past:
+        return None
+    if wanted in past:
+        st.session_state["sweep.past"] = wanted
+        del st.query_params["sweep"]
+    name = st.selectbox(
+        t("Sweep"), list(past), key="sweep.past", label_visibility="collapsed",
+        format_func=lambda name: untrusted.plain(said(ev.sweep_title(past[name]))),
+    )  # fmt: skip
+    try:
+        return ev.read_sweep(past[name])
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+        return None
+
+
+def _form() -> None:
+    left, right = st.columns([1, 2])
+    with left:
+        name = st.selectbox(
+            t("Strategy"), list(rag_core.RECIPES), index=list(rag_core.RECIPES).index("hybrid_rrf"),
+            format_func=lambda name: untrusted.plain(said(rag_core.RECIPES[name].title)), key="sweep.strategy", **KEPT,
+        )  # fmt: skip
+        data = choose_data("sweep")
+        judged_by(data, "dev")
+    recipe = rag_core.RECIPES[name]
+    controls = {control.name: control for control in recipe.controls if control.changes_passages}
+    counts = [control.name for control in recipe.controls if _counts_passages(control)]
+    with right:
+        others = [one for one in controls if one not in counts]
+        varied = st.multiselect(
+            t("Vary"), others, format_func=lambda one: untrusted.plain(_called(controls[one])), default=[one for one in TUNED_FIRST if one in others][:3],
+            placeholder=t("Choose"), key=f"sweep.vary.{name}", **KEPT,
+        )  # fmt: skip
+        varied += st.multiselect(
+            t("Vary counts of passages too"), counts, format_func=lambda one: untrusted.plain(_called(controls[one])), default=[], key=f"sweep.counts.{name}",
+            placeholder=t("Kept as they are"), **KEPT,
+        )  # fmt: skip
+        st.caption(
+            t(
+                "Counts are kept as they are unless you add them: more passages alone raise nDCG@10 and recall. "
+                "If the passages used (k_final) vary, the result shows how much of the gain comes from that."
+            )
+        )
+        axes = {one: _axis(recipe, controls[one]) for one in varied}
+    total = ev.grid_size(axes)
+    bottom = st.columns([1, 1, 2], vertical_alignment="bottom")
+    metric = bottom[0].selectbox(
+        t("Metric"), ["ndcg@10", "recall@10", "mrr", "map", "hit@5"],
+        format_func=lambda name: untrusted.plain(said(ev.parse_metric(name).title)), key="sweep.metric", **KEPT,
+    )  # fmt: skip
+    most = bottom[1].selectbox(
+        t("At most"), MOST, index=2, format_func=lambda count: t("{count:,} settings", count=count),
+        help=t("If there are more combinations, a random sample is tried."), key="sweep.most", **KEPT,
+    )  # fmt: skip
+    how = t("all of them") if total <= most else t("a random {count:,} of them", count=most)
+    if bottom[2].button(
+        t("Search: {total:,} combinations, {how}", total=total, how=how) if total else t("Choose what to vary"),
+        type="primary", disabled=not total, width="stretch", key="sweep.start",  # one button, whatever its label
+    ):  # fmt: skip
+        before = jobs().all("sweep")
+        try:
+            job = started_here(
+                start_sweep(
+                    jobs(),
+                    lambda consent: lab_for(data, consent),
+                    rag_core.read_settings(),
+                    data,
+                    recipe,
+                    axes,
+                    most,
+                    metric,
+                )
+            )
+        except rag_core.RagError as error:
+            st.error(untrusted.label(problem(error)))
+            return
+        if job in before:  # and is drawn already; a rerun would take the toast away
+            st.toast(t("This sweep is already running on this server; here is its progress."))
+        else:
+            st.rerun()
+
+
+def _counts_passages(control: rag_core.Control) -> bool:
+    return isinstance(control, rag_core.Number) and control.unit == "passages"
+
+
+def _called(control: rag_core.Control) -> str:
+    """What people call a control, and its field name beside it."""
+    return f"{said(control.title)} · {control.name}"
+
+
+def _axis(recipe: rag_core.Recipe, control: rag_core.Control) -> tuple[object, ...]:
+    """The values of a control to try."""
+    key = f"sweep.{recipe.name}.{control.name}"
+    match control:
+        case rag_core.Number():
+            number = int if control.whole else float
+            low, high = st.slider(
+                label(_called(control)), number(control.min), number(control.max), (number(control.min), number(_high(control))),
+                step=number(control.step), help=label(said(control.help)), key=key, **KEPT,
+            )  # fmt: skip
+            return ev.axis_values(control, low, high)
+        case rag_core.Switch():
+            st.caption(
+                t("{name}: on and off. {help}", name=label(_called(control)), help=label(said(control.help)))
+            )
+            return (True, False)
+        case rag_core.Choice():
+            return tuple(
+                st.pills(
+                    label(_called(control)),
+                    control.choices,
+                    format_func=label,
+                    default=control.choices,
+                    selection_mode="multi",
+                    help=label(said(control.help)),
+                    key=key,
+                    **KEPT,
+                )
+            )
+    text = st.text_input(
+        t("{name}: values, separated by semicolons", name=label(_called(control))),
+        f"{untrusted.plain(rag_core.format_value(control.default))};",
+        help=label(said(control.help)), key=key, **KEPT,
+    )  # fmt: skip
+    try:
+        return ev.parse_axis(recipe, f"{control.name}={text.strip().strip(';')};")[1]
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+        return ()
+
+
+def _high(control: rag_core.Number) -> float:
+    """The default end of a range: higher counts of passages only cost time."""
+    return min(control.max, 30) if _counts_passages(control) else control.max
+
+
+def _result(result: ev.SweepResult) -> None:
+    title = said(ev.parse_metric(result.metric).title)
+    st.subheader(
+        t("{title}: {count:,} settings in {seconds:.0f} s", title=label(said(rag_core.RECIPES[result.strategy].title)), count=len(result.settings), seconds=result.seconds), anchor=False,
+    )  # fmt: skip
+    _scores(result)
+    _winner(result)
+    if not result.varied:
+        st.info(t("All settings were the same, so there is nothing to plot."))
+        return
+    declared = {control.name: control for control in rag_core.RECIPES[result.strategy].controls}
+
+    def called(name: str) -> str:
+        """As in the form; by its name if this version has no such control."""
+        return _called(declared[name]) if name in declared else name
+
+    left, right = st.columns(2)
+    with left:
+        control = st.selectbox(
+            t("Along one control"),
+            result.varied,
+            format_func=lambda name: untrusted.plain(called(name)),
+            key="sweep.x",
+        )
+        untrusted.chart(plots.curve(result.best_along(control), control, called(control), title), "curve")
+        st.caption(t("The best score at each value, over all other controls, with its 95 % interval."))
+    with right:
+        others = [name for name in result.varied if name != control]
+        if others:
+            other = st.selectbox(
+                t("Against another"),
+                others,
+                format_func=lambda name: untrusted.plain(called(name)),
+                key="sweep.y",
+            )
+            best = result.best_along(control, other)
+            untrusted.chart(plots.heat(best, control, other, (called(control), called(other)), title), "heat")
+    st.subheader(t("Quality, time and cost"), anchor=False)
+    points = result.front()
+    untrusted.chart(plots.pareto(points, title), "pareto")
+    st.caption(
+        t(
+            "{count} settings, from best to worst, were run again from scratch, one at a time, to time them; "
+            "{reproduced:,} of {count} gave exactly the scores of the sweep.",
+            count=len(points),
+            reproduced=result.reproduced,
+        )
+    )
+
+
+def _scores(result: ev.SweepResult) -> None:
+    tuned_on, reported_on = label(result.tune.split), label(result.report.split)
+    cells = st.columns(4)
+    cells[0].metric(t("Best on {tuned_on}", tuned_on=tuned_on), f"{result.best.tuned.mean:.3f}", border=True)
+    cells[1].metric(
+        t("The same on {reported_on}", reported_on=reported_on), f"{result.best.reported.mean:.3f}",
+        t("{gain:+.3f} over the defaults", gain=result.gain), border=True,
+    )  # fmt: skip
+    cells[2].metric(
+        t("Defaults on {reported_on}", reported_on=reported_on),
+        f"{result.default.reported.mean:.3f}",
+        border=True,
+    )
+    cells[3].metric(
+        t("Tuned minus reported"), f"{result.best.gap:+.3f}", border=True,
+        help=t("Overfitting to {tuned_on}, or harder questions in {reported_on}.", tuned_on=tuned_on, reported_on=reported_on),
+    )  # fmt: skip
+
+
+def _winner(result: ev.SweepResult) -> None:
+    best, default = result.best.controls, result.default.controls
+    st.markdown(
+        t(
+            "**Winner:** {best}\n\n**Compared with:** {default}",
+            best=label(said(result.title_of(best))),
+            default=label(said(result.title_of(default))),
+        )
+    )
+    names = {"best": t("the winner"), "default": t("the other")}
+    st.markdown(
+        label(
+            t(
+                "On {split}: {verdict}",
+                split=result.report.split,
+                verdict=ev.verdict(result.comparison, names),
+            )
+        )
+    )
+    if result.equal_k:
+        st.warning(untrusted.label(said(result.equal_k.sentence)))
+    if result.judged_by:
+        st.caption(untrusted.label(said(result.judged_by)))
+    if result.cost is not None:
+        st.caption(untrusted.label(t("Cost of the whole sweep: {cost}.", cost=result.cost)))
+    permalink.link(
+        t("Open the winner in Compare"), [_column(result.strategy, one) for one in (best, default)]
+    )
+
+
+def _column(strategy: str, values: Mapping[str, object]) -> rag_core.Setup:
+    """A column with settings of a sweep; without those that this version does not have."""
+    known = {control.name for control in rag_core.RECIPES[strategy].controls}
+    return rag_core.set_up((strategy, {name: value for name, value in values.items() if name in known}))

@@ -1,0 +1,111 @@
+"""The frame of every page: language, what this is not, the engine in use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+import rag_core
+from pages.frame import untrusted
+from pages.frame.translate import catalogue, language, problem, said, switch, t
+from pages.frame.untrusted import escape
+from pages.shared import corpora, country, setups, steps
+from pages.shared.engine import Engine, engine
+
+
+def frame() -> None:
+    """Draw the frame; while the engine starts, its status line refreshes every second."""
+    with st.container(key="languages"):
+        switch()
+    with st.container(key="framing"):
+        untrusted.draw(_framing(country.numbers()))
+    opening = engine()
+    if not opening.settled.is_set():
+        with st.container(key="status"):
+            _warming()
+        return
+    with st.container(key="status"):
+        failure = _badge(opening)
+    if failure and st.button(t("Rebuild the index") if opening.lab else t("Try again")):
+        engine.clear()  # opening the built-in documents again builds what is missing
+        st.rerun()
+    for warning in opening.lab.warnings if opening.lab else ():
+        st.warning(untrusted.label(said(warning)))
+
+
+@st.fragment(run_every=1.0)
+def _warming() -> None:
+    opening = engine()
+    _badge(opening)
+    if opening.settled.is_set():
+        st.rerun()  # the whole page, without this clock
+
+
+def _badge(opening: Engine) -> rag_core.RagError | None:
+    """Draw the status line; returns why no question can be answered, such as an index that was deleted."""
+    run = st.session_state.get("run")
+    waiting = run is not None and not run.over  # its columns show the engine's state
+    state = t("one moment") if waiting else opening.state
+    models, failure = None, opening.error
+    if opening.lab:
+        try:
+            models = opening.lab.engine
+        except rag_core.RagError as error:
+            failure = error
+        else:
+            models |= {"index": corpora.index_name()}
+    untrusted.draw(_engine_badge(models, state, failure, opening.outside, setups.other_models()))
+    return failure
+
+
+def _framing(lines: rag_core.Helplines | None) -> str:
+    """What this is not, and whom to call instead; fixed on screen."""
+    number = t("your local emergency number")
+    if lines:
+        number = f"<b>{escape(lines.emergency)}</b> ({escape(lines.country[language()])})"
+    urgent = t("In an emergency, call {number}.", number=number)
+    other = rag_core.NOTICE if language() == "es" else catalogue("es").gettext(rag_core.NOTICE)
+    return (
+        f'<div class="rl-framing" role="note"><b>{escape(said(rag_core.NOTICE))}</b> {urgent} '
+        f'<span lang="{"en" if language() == "es" else "es"}">{escape(other)}</span></div>'
+    )
+
+
+def _engine_badge(
+    engine: Mapping[str, str | None] | None,
+    state: str,
+    error: rag_core.RagError | None,
+    outside: Sequence[str],
+    chosen: Sequence[str] = (),
+) -> str:
+    """Which models answer, and where questions go.
+
+    Args:
+        chosen: the models that columns of Compare chose in place of those of the settings.
+    """
+    kind, role = "", "status"
+    if error:
+        kind, role = " rl-bad", "alert"
+        body = f"<span><b>{t('Not ready.')}</b> {escape(problem(error))}</span>"
+    elif engine is None:
+        body = f'<span class="rl-spin"></span><span>{escape(t("Warming up: {state}", state=steps.title(state)))}</span>'
+    else:
+        offline = str(engine["llm"]).startswith("offline")
+        answers = t("offline engine (no language model)") if offline else str(engine["llm"])
+        also = (
+            f"{t('columns with a model of their own')}: <b>{escape(', '.join(chosen))}</b> · "
+            if chosen
+            else ""
+        )
+        sent = (
+            t("questions are sent to <b>{hosts}</b>", hosts=escape(", ".join(outside)))
+            if outside
+            else t("nothing you ask leaves this machine")
+        )
+        body = (
+            f'<span class="rl-dot"></span><span>{t("Answers")}: <b>{escape(answers)}</b> · {also}'
+            f'<span class="rl-engine-more">{t("embeddings")}: {escape(str(engine["embedding"]))} · '
+            f"{t('index')}: {escape(str(engine['index']))} · </span><span class='rl-sent'>{sent}</span></span>"
+        )
+    return f'<div class="rl-engine{kind}" role="{role}">{body}</div>'

@@ -1,0 +1,28 @@
+"""The HTML document of every page, with our style sheet and script in it.
+
+Streamlit's own document is empty until its scripts have run, and a style sheet that arrives with the first elements
+moves them after they are drawn. In the document, it is there before them. It stands in the body, because the styles of
+Streamlit's elements come last in the head and would win ties. The live region is in it for a like reason: a screen reader
+speaks only what is added to a region that it has seen empty.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.frame import palette
+
+INDEX = Path(st.__file__).with_name("static") / "index.html"
+STYLE = Path(__file__).with_name("style.css")
+SCRIPT = Path(__file__).with_name("page.js")
+LIVE = '<div id="rl-heard" class="rl-unseen" role="log" aria-live="polite"></div>'
+ROOT = '<div id="root">'
+
+
+def document() -> str:
+    """Streamlit's document with the app's colours, style sheet and script."""
+    style = f"{palette.css()}<style>{STYLE.read_text(encoding='utf-8')}</style>"
+    script = f"<script>{SCRIPT.read_text(encoding='utf-8')}</script>"
+    return INDEX.read_text(encoding="utf-8").replace(ROOT, f"{style}{LIVE}{script}{ROOT}", 1)

@@ -1,0 +1,92 @@
+"""The one gate of the pages: text of documents, models, servers, files and people reaches Streamlit as plain text.
+
+Streamlit reads every label, message and caption as Markdown, fetches the images it names and draws HTML; Plotly reads
+tags. So foreign text passes one of these functions, by where it goes, and tests find what does not:
+`escape` for HTML, `label` for Markdown, `plain` for what Streamlit shows as it is, `cells` for tables, `mark` for charts.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+import rag_core
+from pages.frame.palette import colour
+
+JOINER = "\u2060"  # takes no room; parts what Streamlit would replace in text, such as :smile:
+_MARKUP = re.compile(
+    r"[\\`*\[\]<>~$&|]|(?<![^\W_])_|_(?![^\W_])|^[-+#=]"
+    r"|:(?=//)|(?<=[Ww]{3})\."  # a bare URL becomes a link that takes in the backslashes after it
+)
+_NUMBERED = re.compile(r"^(\d+)([.)])")
+_REPLACED = re.compile(r":(?=[A-Za-z+_-])|(?<!\S)[<>~-](?=(?:[-=>]|->)(?!\S))")
+_TAG = re.compile(r"<(?!br>|extra>|/extra>)")  # the tags our own charts use
+
+
+def plain(text: object) -> str:
+    """Text for a place that Streamlit shows as it is: options of a selectbox, a placeholder."""
+    return rag_core.visible(str(text))
+
+
+def escape(text: object) -> str:
+    """Text for HTML."""
+    return html.escape(plain(text))
+
+
+def bold(text: object) -> str:
+    """Text for HTML, in bold print where Markdown has it."""
+    return rag_core.bold_as_html(escape(text))
+
+
+def label(text: object) -> str:
+    """Text for Markdown, on one line: labels, titles, tabs, options of pills, tooltips."""
+    parted = _REPLACED.sub(rf"\g<0>{JOINER}", " ".join(plain(text).split()))
+    return _NUMBERED.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", parted))
+
+
+def mark(text: object) -> str:
+    """Text for a chart."""
+    return html.escape(plain(text), quote=False).replace("%", "&#37;").replace("$", "&#36;")
+
+
+def cells(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of a table; a text that a spreadsheet would run as a formula gets the apostrophe that stops it."""
+    return [{plain(name): rag_core.as_cell(value) for name, value in row.items()} for row in rows]
+
+
+def draw(body: str, place: DeltaGenerator | None = None) -> DeltaGenerator:
+    """HTML in which all foreign text is escaped; returns where it stands.
+
+    Args:
+        place: of an earlier drawing that this one replaces, without a moment in which neither is there.
+    """
+    if not body:
+        return st.empty()
+    return place.html(body) if place else st.html(body)
+
+
+def chart(figure: go.Figure, key: str) -> None:
+    """A chart in the colours of the theme; any tag but our own line breaks becomes text."""
+    drawn = go.Figure(_without_tags(figure.to_dict()))
+    words = {"color": colour("muted")}  # Streamlit's own are too faint to read
+    drawn.update_layout(font=words, legend={"font": words})
+    for axes in (drawn.update_xaxes, drawn.update_yaxes):
+        axes(tickfont=words, title={"font": words}, gridcolor=colour("border"))
+    st.plotly_chart(drawn, key=key, config={"displayModeBar": False})
+
+
+def _without_tags(value: Any) -> Any:
+    match value:
+        case str():
+            return _TAG.sub("&lt;", value)
+        case dict():
+            return {key: _without_tags(one) for key, one in value.items()}
+        case list() | tuple():
+            return [_without_tags(one) for one in value]
+    return value

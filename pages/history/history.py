@@ -1,0 +1,178 @@
+"""The questions asked in this app and their answers: found again, opened again, deleted."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import streamlit as st
+
+import rag_core
+from pages.compare import tuning
+from pages.frame import untrusted
+from pages.frame.translate import plural, problem, said, t, when
+from pages.shared.comparisons import comparisons
+from pages.shared.history_sync import history
+from pages.shared.live import LETTERS
+from rag_core.sessions.history import Entry, History
+
+AT_ONCE = 20
+
+
+def main() -> None:
+    """Draw the page."""
+    st.header(t("Questions asked"), anchor=False)
+    try:
+        kept = history()
+        if kept is None:
+            st.info(t("No history is kept: RAG_HISTORY is off."))
+        else:
+            _questions(kept)
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+
+
+def _questions(kept: History) -> None:
+    total = kept.count()
+    st.caption(
+        t(
+            "This app keeps the questions you ask on Compare, with their answers. Anyone who can open the app can read "
+            "and delete them. They are stored in {where}; to store none, start the app with RAG_HISTORY=off.",
+            where=untrusted.label(kept.where),
+        )
+    )
+    if not total:
+        st.info(t("No question has been asked yet."))
+        st.page_link("pages/compare/compare.py", label=t("Ask one"), icon=":material/play_arrow:")
+        return
+    words, strategy, days = _filters()
+    shown: int = st.session_state.setdefault("questions.shown", AT_ONCE)
+    since, until = (*days, None, None)[:2]
+    found = kept.search(words, strategy, since, until, shown + 1)
+    if not found:
+        st.info(t("No question fits. Remove a filter."))
+    for entry in found[:shown]:
+        _row(kept, entry)
+    if len(found) > shown:
+        st.button(t("Show more"), on_click=_show_more)
+    with st.popover(t("Delete all")):
+        st.markdown(t("The questions and their results are deleted for good, for everybody."))
+        st.button(
+            plural("Delete {count:,} question", "Delete {count:,} questions", total),
+            type="primary",
+            on_click=_delete_all,
+            args=(kept,),
+        )
+
+
+def _filters() -> tuple[str, str, tuple[date, ...]]:
+    """Words, a strategy's name or "", and no day, one or two."""
+    left, middle, right = st.columns([3, 2, 2])
+    words = left.text_input(t("Words in the question"), key="questions.words", persist_state="session")
+    strategy = middle.selectbox(
+        t("Strategy"),
+        ["", *rag_core.RECIPES],
+        format_func=lambda name: untrusted.plain(
+            said(rag_core.RECIPES[name].title) if name else t("Any strategy")
+        ),
+        key="questions.strategy",
+        persist_state="session",
+    )
+    days = right.date_input(t("From and to (UTC)"), value=(), key="questions.days", persist_state="session")
+    return words, strategy, days
+
+
+def _row(kept: History, entry: Entry) -> None:
+    with st.container(border=True, key=f"row.{entry.id}"):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"asked.{entry.id}"):
+            with st.container(gap=None):
+                st.markdown(untrusted.label(entry.question))
+                st.caption(
+                    untrusted.label(
+                        t(
+                            "{when} UTC · {strategies}",
+                            when=when(entry.asked),
+                            strategies=_strategies(entry),
+                        )
+                    )
+                )
+            with st.container(horizontal=True, width="content"):
+                if st.button(
+                    t("Open again"),
+                    key=f"open.{entry.id}",
+                    help=untrusted.label(t("Open “{question}”", question=entry.question)),
+                ):
+                    st.switch_page("pages/compare/compare.py", query_params={"run": entry.id})
+                st.button(
+                    t("Delete"), key=f"delete.{entry.id}", help=untrusted.label(t("Delete “{question}”", question=entry.question)),
+                    type="tertiary", on_click=_delete, args=(kept, entry.id),
+                )  # fmt: skip
+        answers = st.expander(t("What was answered"), key=f"answers.{entry.id}", on_change="rerun")
+        if answers.open:  # a record is read when somebody wants it
+            with answers:
+                _answers(kept, entry.id)
+
+
+def _answers(kept: History, identity: str) -> None:
+    """What each strategy answered, or why it did not; the same words once."""
+    try:
+        asked = kept.find(identity)
+    except rag_core.RagError as error:  # a damaged record leaves the others as they are
+        st.error(untrusted.label(problem(error)))
+        return
+    columns: dict[str, list[str]] = {}
+    for letter, column in zip(LETTERS, asked.columns if asked else (), strict=False):
+        answer = column.trace.answer if column.trace else None
+        words = answer.written if answer else column.text or said(column.error) or said(column.stopped)
+        columns.setdefault(words, []).append(f"{letter} · {_title(column.strategy)}")
+    for words, names in columns.items():
+        untrusted.draw(
+            f'<div class="rl-answered"><h3>{untrusted.escape(", ".join(names))}</h3>'
+            f'<div class="rl-answer">{untrusted.bold(words)}</div></div>'
+        )
+
+
+def _title(strategy: str) -> str:
+    return said(rag_core.RECIPES[strategy].title) if strategy in rag_core.RECIPES else strategy
+
+
+def _strategies(entry: Entry) -> str:
+    titles = [_title(name) for name in entry.strategies]
+    missing = len(titles) - entry.finished
+    return ", ".join(titles) + (t(" · {count} without a result", count=missing) if missing else "")
+
+
+def _show_more() -> None:
+    st.session_state["questions.shown"] += AT_ONCE
+
+
+def _delete(kept: History, identity: str) -> None:
+    try:
+        kept.delete(identity)
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+        return
+    _forget(identity)
+
+
+def _delete_all(kept: History) -> None:
+    try:
+        identities = [entry.id for entry in kept.search()]
+        kept.delete_all()
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+        return
+    for identity in identities:
+        _forget(identity)
+
+
+def _forget(identity: str) -> None:
+    """Drop a deleted comparison from the server's memory, and from this session."""
+    comparisons().forget(identity)
+    for key in ("run", tuning.RUN):
+        run = st.session_state.get(key)
+        if run is not None and run.id.partition(".")[0] == identity:
+            run.stop()
+            del st.session_state[key]
+
+
+main()

@@ -1,0 +1,182 @@
+"""Comparisons in the history: kept while they run, opened again without running anything."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+import rag_core
+from pages.frame import untrusted
+from pages.frame.translate import declared, said, t, when
+from pages.shared import corpora, setups
+from pages.shared.comparisons import comparisons
+from pages.shared.engine import engine
+from pages.shared.live import Column, Comparison, LiveRun
+from rag_core.sessions.history import Asked, AskedColumn
+
+if TYPE_CHECKING:
+    from rag_core.sessions.history import History
+
+KEPT_S = 2.0  # to wait for the history when a comparison is over; a slow database must not stop the page
+AGAIN_S = (2, 5, 15, 60, 300, 900)  # pauses before a comparison that is over and not kept is tried again
+UPDATE_S = 2.0  # between two looks at which columns have settled
+CUT_SHORT = declared("No result was kept: this strategy was still running, or the app ended first.")
+
+
+def history() -> History | None:
+    """The history of this app's settings; None when it is off.
+
+    Raises:
+        RagError: its database cannot be connected to with these settings.
+    """
+    from rag_core.sessions.history import (
+        open_history,  # with its database library, which the first page does not need
+    )
+
+    settings = engine().settings
+    return open_history(settings) if settings else None
+
+
+def remember(run: LiveRun) -> LiveRun:
+    """Keep a comparison from its start, whenever a column settles, and when it is over; returns it."""
+    threading.Thread(target=_remember, args=(run,), daemon=True).start()
+    return run
+
+
+def _remember(run: LiveRun) -> None:
+    """Store a comparison as it goes on; what the database did not take is tried again, also after its end."""
+    try:
+        kept = history()
+    except rag_core.RagError as error:
+        kept, run.unkept = None, error.sentence
+    stored, tried, pauses = -1, False, iter(AGAIN_S)
+    while kept:
+        over, settled = run.over, sum(column.settled for column in run.columns)
+        if over or settled != stored:
+            try:
+                asked = _asked(run)
+                # a try that failed may have been stored nevertheless; one that was stored and deleted stays deleted
+                if not (tried and kept.update(asked)) and stored < 0:
+                    kept.add(asked)
+                stored, run.unkept = settled, ""
+            except rag_core.RagError as error:
+                run.unkept = error.sentence
+            tried = True
+        if over:
+            run.kept.set()
+            pause = next(pauses, None)
+            if not run.unkept or pause is None:
+                return
+            time.sleep(pause)
+        else:
+            run.wait(UPDATE_S)
+    run.kept.set()
+
+
+def find(name: str) -> Comparison | None:
+    """The comparison with this id, from memory or else from the history; sets the page's widgets as they were.
+
+    Raises:
+        RagError: the history cannot be asked, or what it has cannot be read.
+    """
+    found = comparisons().find(name)
+    if found:
+        st.session_state.update(found.settings)
+        return found
+    kept = history()
+    asked = kept.find(name) if kept else None
+    return _reopened(asked) if asked else None
+
+
+def opened(run: Comparison) -> None:
+    """Say of an earlier comparison when it was asked, and what of it is not shown."""
+    if not isinstance(run, LiveRun):
+        st.caption(
+            untrusted.label(
+                t(
+                    "From the history: asked on {when} UTC. Nothing was run again.",
+                    when=when(run.asked),
+                )
+            )
+        )
+        for reason in run.left_out:
+            st.warning(untrusted.label(said(reason)))
+
+
+def unkept(run: Comparison) -> None:
+    """Warn that a comparison which is over is not in the history."""
+    if isinstance(run, LiveRun):
+        answered = run.kept.wait(KEPT_S)
+        if run.unkept:
+            st.warning(
+                untrusted.label(t("This question is not in the history. {unkept}", unkept=said(run.unkept)))
+            )
+        elif not answered:
+            st.warning(t("This question is not in the history yet: its database has not answered."))
+
+
+def _asked(run: LiveRun) -> Asked:
+    """The comparison as far as it has come."""
+    columns = tuple(map(_asked_column, run.columns))
+    return Asked(run.id, run.asked, run.question, columns, run.country, run.corpus, run.calls)
+
+
+def _asked_column(column: Column) -> AskedColumn:
+    error, cause = column.error, column.error and column.error.__cause__
+    shown = cause if isinstance(cause, rag_core.RagError) else error  # without strategy and stage
+    return AskedColumn(
+        column.strategy.name,
+        column.strategy.controls,
+        tuple(column.steps),
+        column.text,
+        column.trace,
+        shown.message if shown else "",
+        error.next_step if error else "",
+        column.stopped or ("" if column.settled else CUT_SHORT),
+        error.calls if error else (),
+        column.models,
+        column.corpus,
+    )
+
+
+def _reopened(asked: Asked) -> Comparison:
+    """An earlier comparison; the page's widgets are set as they were."""
+    columns, left_out = [], []
+    for one in asked.columns:
+        try:
+            columns.append(_column(one))
+        except rag_core.RagError as error:
+            left_out.append(
+                rag_core.Message(
+                    "{strategy} is left out. {error}", strategy=one.strategy, error=error.sentence
+                )
+            )
+    st.session_state.update(question=asked.question, country=asked.country, columns=max(len(columns), 2))
+    corpora.set_to(asked.corpus)
+    for position, column in enumerate(columns):
+        setups.put(position, column.setup)
+    return Comparison(
+        asked.id, asked.asked, asked.question, columns, asked.country, asked.corpus, asked.calls, left_out
+    )
+
+
+def _column(kept: AskedColumn) -> Column:
+    """A column as it ended.
+
+    Raises:
+        RagError: its strategy no longer exists or no longer takes these values.
+    """
+    error = rag_core.RagError(kept.error, kept.next_step, kept.failed_calls) if kept.error else None
+    return Column(
+        rag_core.build((kept.strategy, kept.controls)),
+        list(kept.steps),
+        text=kept.text,
+        trace=kept.trace,
+        error=error,
+        stopped=kept.stopped,
+        models=kept.models,
+        corpus=kept.corpus,
+    )

@@ -1,0 +1,258 @@
+"""What the sources claim beside what was measured here, from `data/results.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import rag_core
+from pages.frame.translate import declared, plural, said, t
+from pages.frame.untrusted import escape
+from pages.shared import kinds
+from pages.shared.amounts import model_calls, money, seconds
+from rag_core import evaluation as ev
+from rag_core.evaluation.tables import cell
+
+RESULTS = Path(__file__).parents[2] / "data" / "results.json"
+COMPARED = ("simple_semantic", "hyde", "multi_query")
+# Multi-Query Rewriter RAG, Comparison with Other Architectures: row -> what it says of COMPARED.
+CLAIMED: Mapping[str, Sequence[str]] = {
+    declared("Query processing"): (
+        declared("direct"),
+        declared("one hypothesis"),
+        declared("three variants"),
+    ),
+    declared("Language model calls"): ("1", "2", "4"),
+    declared("Retrieval passes"): ("1", "1", "3"),
+    declared("Final passages"): ("5", "5", "8"),
+    declared("Best for"): (
+        declared("clear queries"),
+        declared("a vocabulary gap"),
+        declared("ambiguous queries"),
+    ),
+    declared("Recall"): (declared("good"), declared("good"), declared("excellent")),
+    declared("Precision"): (declared("good"), declared("variable"), declared("variable")),
+    declared("Cost"): (declared("lowest"), declared("medium"), declared("highest")),
+    declared("Latency"): (declared("about 2 s"), declared("about 5 s"), declared("about 6 s")),
+}
+# Multi-Query Rewriter RAG, Performance Characteristics: part of a question -> its time, its cost.
+SPENT = {
+    declared("Write queries"): ("2–3 s", "$0.0003–0.0006"),
+    declared("Search"): ("1–2 s", "$0.00003"),
+    declared("Write the answer"): ("1–2 s", "$0.003–0.006"),
+    declared("Total"): ("5–8 s", "$0.004–0.008"),
+}
+# RAG-MSR, README, Experiment Results: label in data/results.json -> (its name there, its nDCG@10).
+ABLATION = {
+    "msr_raw": ("Raw Retrieval", 0.868),
+    "msr_reformulation": ("Reformulation Retrieval", 0.849),
+    "msr_reranking": ("Reranking Retrieval", 0.763),
+    "rag_msr": ("Origin RAG-MSR", 0.918),
+}
+BASELINES = {"hyde": "simple_semantic", "multi_query": "dense_8"}  # dense search of as many passages
+DENSE: Mapping[str, rag_core.StrategySpec] = {
+    "simple_semantic": "simple_semantic",
+    "dense_8": ("simple_semantic", {"k_final": 8}),
+}
+# Reformulation -> its error rate in RAG-MSR's README, Reformulation Error Analysis and Improvement.
+ERROR_RATES = {
+    "paraphrasing": 0.20, "aspect_specific": 0.30, "entity_aware": 0.50,
+    "clarification": 0.0, "entity_expansion": 0.0, "retrieval_condense": 0.0,
+}  # fmt: skip
+
+
+def measured() -> ev.Results:
+    """The stored result of `make results`."""
+    return ev.Results.read(RESULTS, "Run `make results`.")
+
+
+def comparison(results: ev.Results) -> str:
+    """The comparison of multi-query with its rivals: its source's words, and below them what holds or was measured here."""
+    head = "".join(f"<th>{escape(said(rag_core.RECIPES[name].title))}</th>" for name in COMPARED)
+    rows = "".join(
+        f"<tr><td>{said(row)}</td>"
+        + "".join(
+            f'<td><span class="rl-claim">{escape(said(claim))}</span><br>{escape(_here(row, name, results))}</td>'
+            for name, claim in zip(COMPARED, claims, strict=True)
+        )
+        + "</tr>"
+        for row, claims in CLAIMED.items()
+    )
+    return _table(f"<th></th>{head}", rows)
+
+
+def spent(results: ev.Results) -> str:
+    """What a question to multi-query takes and costs: its source's figures, and what was measured here."""
+    rows = "".join(
+        f'<tr><td>{escape(said(part))}</td><td><span class="rl-claim">{escape(time)}</span></td>'
+        f'<td>{escape(here[0])}</td><td><span class="rl-claim">{escape(cost)}</span></td><td>{escape(here[1])}</td></tr>'
+        for (part, (time, cost)), here in zip(SPENT.items(), _spent_here(results), strict=True)
+    )
+    return _table(
+        _heads(
+            t("Part"),
+            t("Published: time"),
+            t("Here, offline"),
+            t("Published: cost"),
+            t("Here, offline"),
+        ),
+        rows,
+    )
+
+
+def _spent_here(results: ev.Results) -> list[tuple[str, str]]:
+    """Time and cost of the parts of SPENT; strategies are measured without writing answers."""
+    row = results.strategies["multi_query"]
+    total = row.seconds_per_query or 0.0
+    writing = row.stage_seconds.get("1 Rewrite", 0.0)
+    return [
+        (seconds(writing), money(_cost(row, "rewrite"))),
+        (seconds(total - writing), money(_cost(row, "embed"))),
+        (t("not measured"), t("not measured")),
+        (t("{time} to the passages", time=seconds(total)), money(row.cost_per_query)),
+    ]
+
+
+def _cost(row: ev.StrategyResult, purpose: str) -> float | None:
+    """US dollars that a question's calls for a purpose cost; None when a price is unknown."""
+    prices = [call.cost_usd for call in row.calls if call.purpose == purpose]
+    known = [price for price in prices if price is not None]
+    return sum(known) / row.queries if len(known) == len(prices) else None
+
+
+def ablation(results: ev.Results) -> str:
+    """RAG-MSR's ablation: its figures, and ours by its own measure and by the standard one."""
+    rows = "".join(
+        f'<tr><td>{escape(name)}</td><td><span class="rl-claim">{claim:.3f}</span></td>'
+        f"<td>{escape(_mean(results, label, 'seed_ndcg@10'))}</td><td>{escape(_mean(results, label, 'ndcg@10'))}</td></tr>"
+        for label, (name, claim) in ABLATION.items()
+    )
+    return _table(
+        _heads(
+            t("Ablation"),
+            t("README: nDCG@10 of 10 questions of NFCorpus"),
+            t("Here, by RAG-MSR's measure"),
+            t("Here, nDCG@10 by trec_eval"),
+        ),
+        rows,
+    )
+
+
+def order(results: ev.Results) -> str:
+    """The order of RAG-MSR's four methods, best first, in its README and by both measures here, and whether they agree."""
+    published = sorted(ABLATION, key=lambda label: -ABLATION[label][1])
+    found = []
+    for metric in ("seed_ndcg@10", "ndcg@10"):
+        means = {
+            label: score.mean
+            for label in ABLATION
+            if (row := results.strategies.get(label)) and (score := row.metrics[metric])
+        }
+        found.append(sorted(means, key=lambda label: -means[label]))
+    seed, standard = (" > ".join(ABLATION[label][0] for label in labels) for labels in found)
+    told = t(
+        "Best first, by the README: {published}. Here, by its measure: {seed}; by trec_eval's: {standard}.",
+        published=" > ".join(ABLATION[label][0] for label in published),
+        seed=seed,
+        standard=standard,
+    )
+    if all(labels == published for labels in found):
+        agreed = t("The README's order is that found here.")
+    else:
+        agreed = t("The README's order is not reproduced with the offline engine.")
+    return f'<p class="rl-note">{escape(f"{told} {agreed}")}</p>'
+
+
+def error_rates(results: ev.Results) -> str:
+    """Share of irrelevant passages each reformulation brings, in RAG-MSR's README and here."""
+    found = {effect.origin: effect for effects in results.rewrites.values() for effect in effects}
+    rows = "".join(
+        f'<tr><td>{escape(said(rag_core.query_title(origin)))}</td><td><span class="rl-claim">{claim:.2f}</span></td>'
+        f"<td>{found[origin].error_rate:.2f}</td><td>{_form_rate(found[origin], 'keywords')}</td>"
+        f"<td>{_form_rate(found[origin], 'sentence')}</td><td>{found[origin].unique_relevant:,}</td></tr>"
+        for origin, claim in ERROR_RATES.items()
+        if origin in found
+    )
+    return _table(
+        _heads(
+            t("Reformulation"),
+            t("README: error rate"),
+            t("Here: error rate"),
+            t("In keywords"),
+            t("In sentences"),
+            t("Relevant documents only it found"),
+        ),
+        rows,
+    )
+
+
+def _form_rate(effect: ev.RewriteEffect, form: str) -> str:
+    """Its error rate on the questions of a form, and their number."""
+    errors = effect.forms.get(form)
+    return f"{errors.error_rate:.2f} ({errors.questions:,})" if errors else "–"
+
+
+def _here(row: str, name: str, results: ev.Results) -> str:
+    """What stands here beside a claim."""
+    recipe = rag_core.RECIPES[name]
+    match row:
+        case "Query processing":
+            return said(rag_core.stage_title(recipe.build().stages[0].name))
+        case "Language model calls":
+            return " + ".join(model_calls(purpose, count) for purpose, count in recipe.calls.items())
+        case "Retrieval passes":
+            return str(recipe.calls.get("rewrite", 1))
+        case "Final passages":
+            return str(recipe.build().controls["k_final"])
+        case "Best for":
+            return _best_kind(results, name)
+        case "Recall":
+            return _named(results, name, "recall@10")
+        case "Precision":
+            return _named(results, name, "precision@5")
+        case "Cost":
+            calls = sum(recipe.calls.values())
+            return plural(
+                "{count} call; $0 with the offline engine", "{count} calls; $0 with the offline engine", calls
+            )
+        case _:
+            taken = results.strategies[name].seconds_per_query or 0
+            return t("{seconds:.2f} s to the passages, offline", seconds=taken)
+
+
+def _best_kind(results: ev.Results, name: str) -> str:
+    """The kind of question it gains most on over its baseline; without a baseline, the one it scores best on."""
+    baseline = BASELINES.get(name)
+    found = results.best_kind(name, "ndcg@10", baseline)
+    if found is None:
+        return "–"
+    kind, score = found
+    if baseline is None:
+        return t("does best on {kind} ({score:.2f} nDCG@10)", kind=kinds.title(kind), score=score)
+    return t(
+        "gains most on {kind} ({score:+.2f} nDCG@10 over {baseline})",
+        kind=kinds.title(kind),
+        score=score,
+        baseline=said(rag_core.describe(DENSE[baseline])),
+    )
+
+
+def _named(results: ev.Results, label: str, metric: str) -> str:
+    """A metric's name and its mean."""
+    return f"{said(ev.parse_metric(metric).title)} {_mean(results, label, metric)}"
+
+
+def _mean(results: ev.Results, label: str, metric: str) -> str:
+    row = results.strategies.get(label)
+    return cell(row.metrics[metric] if row else None)
+
+
+def _heads(*names: str) -> str:
+    return "".join(f"<th>{escape(name)}</th>" for name in names)
+
+
+def _table(head: str, rows: str) -> str:
+    return (
+        f'<div class="rl-scroll"><table class="rl-table rl-claims"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )

@@ -1,0 +1,151 @@
+"""Every strategy: its stages, when it helps, what it costs, where it comes from and what its source claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+import rag_core
+from pages.frame import untrusted
+from pages.frame.translate import said, t
+from pages.frame.untrusted import escape, label
+from pages.shared.amounts import model_calls
+from pages.shared.controls import preset_column, preset_title
+from pages.strategies import claims
+from pages.strategies.diagram import diagram
+
+
+def main() -> None:
+    """Draw the page."""
+    st.header(t("How each strategy works"), anchor=False)
+    st.caption(t("Generated from the definitions that the app, the command line and the tests use."))
+    names = list(rag_core.RECIPES)
+    for name, tab in zip(
+        names, st.tabs([label(said(rag_core.RECIPES[name].title)) for name in names]), strict=True
+    ):
+        with tab:
+            _strategy(rag_core.RECIPES[name])
+    st.divider()
+    _claims()
+
+
+def _strategy(recipe: rag_core.Recipe) -> None:
+    st.markdown(label(said(recipe.summary)))
+    preset = None
+    if recipe.presets:
+        preset = st.segmented_control(
+            t("Preset"),
+            [preset.name for preset in recipe.presets],
+            key=f"guide.{recipe.name}",
+            format_func=lambda name: label(preset_title(name)),
+            help="\n\n".join(
+                f"**{label(preset_title(preset.name))}**: {label(said(preset.help))}"
+                for preset in recipe.presets
+            ),
+        )
+    values = next((one.values for one in recipe.presets if one.name == preset), {})
+    untrusted.draw(diagram(recipe.build(**values)))
+    left, right = st.columns(2)
+    left.markdown(t("**Good for.** {helps}", helps=label(said(recipe.helps))))
+    right.markdown(t("**Not good for.** {hurts}", hurts=label(said(recipe.hurts))))
+    cost = [
+        t(
+            "**Cost.** Language model calls per question with the defaults, at most: {calls}.",
+            calls=_calls(recipe.calls),
+        )
+    ]
+    if recipe.most_calls:
+        cost.append(t("With other switches and choices, at most: {calls}.", calls=_calls(recipe.most_calls)))
+    left.markdown(" ".join(cost))
+    right.markdown(t("**Source.** {source}", source=label(said(recipe.source))))
+    with st.expander(t("Controls and their defaults")):
+        untrusted.draw(_controls(recipe))
+    if st.button(t("Try it on the Compare page"), key=f"guide.try.{recipe.name}"):
+        preset_column(0, recipe.name, values)
+        st.switch_page("pages/compare/compare.py")
+
+
+def _calls(counted: Mapping[str, int]) -> str:
+    return label(" + ".join(model_calls(purpose, count) for purpose, count in counted.items()))
+
+
+def _controls(recipe: rag_core.Recipe) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(said(control.title))}<br><small>{escape(control.name)}</small></td>"
+        f"<td>{escape(rag_core.format_value(control.plain(control.parse(control.default))))}</td>"
+        f"<td>{escape(_range(control))}</td><td>{escape(said(control.help))}</td></tr>"
+        for control in recipe.controls
+    )
+    return (
+        '<div class="rl-scroll"><table class="rl-table"><thead><tr>'
+        f"<th>{t('Control')}</th><th>{t('Default')}</th><th>{t('Range')}</th><th>{t('What it does')}</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _range(control: rag_core.Control) -> str:
+    shape = control.as_json()
+    if shape["choices"]:
+        return ", ".join(shape["choices"])
+    if control.type == "prompt":
+        return t("your own text")
+    if shape["min"] is None:
+        return t("on, off")
+    unit = said(shape["unit"])
+    return t("{min:g} to {max:g}, step {step:g} {unit}", **{**shape, "unit": unit}).strip()
+
+
+def _claims() -> None:
+    results = claims.measured()
+    st.subheader(t("Published claims and our own measurements"), anchor=False)
+    st.caption(
+        t(
+            "Grey: as published. Below or beside it: our results on {queries:,} built-in test questions with "
+            "the offline engine (mean and 95 % interval over questions, from `make results`).",
+            queries=results.queries,
+        )
+    )
+    st.markdown(
+        t(
+            "**Multi-query and its alternatives** (Multi-Query Rewriter RAG, Comparison with Other Architectures)"
+        )
+    )
+    untrusted.draw(claims.comparison(results))
+    st.markdown(
+        t(
+            "**What a question to multi-query takes and costs** (Multi-Query Rewriter RAG, Performance Characteristics)"
+        )
+    )
+    untrusted.draw(claims.spent(results))
+    st.caption(
+        t(
+            "The published parts add up to 4 to 7 s and 0.0033 to 0.0066 dollars, less than the published total; its "
+            "Trade-offs say 5 to 7 s and 0.005 to 0.008 dollars. Measuring writes no answers. With a language model, "
+            "Compare shows the time and cost of every question."
+        )
+    )
+    st.markdown(t("**RAG-MSR's ablation** (its README, Experiment Results)"))
+    untrusted.draw(claims.ablation(results))
+    untrusted.draw(claims.order(results))
+    st.caption(
+        t(
+            "The README's figures are for ten selected questions, with yes-or-no relevance and the ideal order taken "
+            "from the retrieved list itself. That metric is 1 whenever the relevant results come first, however many "
+            "were missed. The last column uses graded judgements for both."
+        )
+    )
+    st.markdown(
+        t(
+            "**Error rate of the reformulations** (RAG-MSR README, Reformulation Error Analysis: the share of irrelevant passages they add)"
+        )
+    )
+    untrusted.draw(claims.error_rates(results))
+    st.caption(
+        t(
+            "Unjudged passages count as irrelevant, so these rates are upper bounds. The README says that failures are "
+            "frequent in keyword questions; the two columns tell them apart, with the number of questions."
+        )
+    )
+
+
+main()

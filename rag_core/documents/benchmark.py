@@ -1,0 +1,367 @@
+"""Judged questions: the built-in ones and BEIR folders (Thakur et al., NeurIPS 2021).
+
+<folder>/corpus.jsonl             {"_id", "title", "text"}; for the built-in questions, data/corpus instead
+<folder>/queries.jsonl            {"_id", "text", "metadata": {"language", "kind", "level"}}
+<folder>/qrels/<split>.tsv        query-id, corpus-id, score: judgements of documents
+<folder>/qrels-passages/<split>.tsv   built-in only: the same for passages, by document id and position
+<folder>/judgements.toml          optional: judged_by = "one sentence on who judged"
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..language.analysis import LANGUAGES, language_of
+from ..values.errors import DataError
+from ..values.message import Message
+from ..values.unreadable import why_unreadable
+from .documents import beir_rows, numbered_lines, open_lines
+from .limits import MAX_TITLE, shorten
+
+KINDS = [
+    "clear",
+    "lay",
+    "keywords",
+    "ambiguous",
+    "facets",
+    "number_negation",
+    "misspelt",
+    "cross_language",
+    "outside",
+    "emergency",
+    "hurried",
+]
+URGENCY = ("emergency", "same_day", "routine")
+SPLITS = ("dev", "test")
+GRADES = (0, 1, 2)
+JUDGED_BY_AUTHORS = "Judged by the set's authors; see its documentation."
+
+_HEADER = ["query-id", "corpus-id", "score"]
+_GRADE = re.compile(r"(-?[0-9]{1,9})(\.0*)?")  # some sets write 1.0
+
+Qrels = Mapping[str, Mapping[str, int]]  # question id -> document or passage key -> grade
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A benchmark question.
+
+    Args:
+        language: ISO 639-1 code; detected if the file does not give it.
+        kind: one of KINDS; empty if the file does not give it.
+        level: one of URGENCY: what the person who typed it must do; empty if the file does not give it.
+        twin: shared with the same question in the other language; empty if there is none.
+    """
+
+    id: str
+    text: str
+    language: str
+    kind: str
+    level: str
+    twin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """The questions of one split with their document judgements.
+
+    Args:
+        name: "builtin", or the folder's name.
+        questions: the questions judged in the split, in file order.
+        qrels: question id -> document id -> grade; a grade above 0 is relevant.
+        checksum: first 16 hexadecimal digits of the SHA-256 of the concatenated files: queries,
+            judgements, corpus.
+        judged_by: one sentence on who judged, from the set itself, and one for each thing in it that is not as it
+            should be, with how often.
+        also_documents: ids of questions that are documents of the corpus too, as in ArguAna and Quora; what is found
+            for one leaves that document out, as BEIR's evaluation does, unless it is judged for the question.
+    """
+
+    name: str
+    split: str
+    questions: tuple[Question, ...]
+    qrels: Qrels
+    checksum: str
+    judged_by: str = JUDGED_BY_AUTHORS
+    also_documents: frozenset[str] = frozenset()
+
+    @property
+    def measured(self) -> tuple[Question, ...]:
+        """The questions with a relevant document; metrics are computed on these only."""
+        return tuple(question for question in self.questions if self._answerable(question))
+
+    @property
+    def unanswerable(self) -> tuple[Question, ...]:
+        """The questions without a relevant document."""
+        return tuple(question for question in self.questions if not self._answerable(question))
+
+    def _answerable(self, question: Question) -> bool:
+        return any(grade > 0 for grade in self.qrels[question.id].values())
+
+
+def read_builtin(data: Path, split: str) -> Benchmark:
+    """The built-in questions of a split, English and Spanish.
+
+    Args:
+        data: the folder that contains `questions`.
+
+    Raises:
+        DataError: a file is missing or malformed; the message names file and line.
+    """
+    questions: list[Question] = []
+    qrels: dict[str, Mapping[str, int]] = {}
+    files: list[Path] = []
+    for language in LANGUAGES:
+        folder = data / "questions" / language
+        path = _qrels_file(folder, split)
+        judged = read_qrels(path)
+        questions += [question for question in read_questions(folder) if question.id in judged]
+        qrels |= judged
+        files += [folder / "queries.jsonl", path]
+    by = read_judged_by(data / "questions")
+    return Benchmark("builtin", split, tuple(questions), qrels, _checksum(files), by)
+
+
+def read_beir(folder: Path, split: str) -> Benchmark:
+    """The judged questions of a BEIR folder: corpus.jsonl, queries.jsonl and qrels/<split>.tsv.
+
+    Raises:
+        DataError: a row is malformed, or a document or question repeated (the message names file and line); or no
+            document is judged relevant.
+    """
+    if not os.path.isdir(folder):  # Path.is_dir raises an OSError for a name that is too long
+        raise DataError(Message("There is no folder {folder}.", folder=folder), Message("Check the path."))
+    corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
+    for path in (corpus, queries):
+        if not path.is_file():
+            raise DataError(
+                Message("{folder} has no {name}.", folder=folder, name=path.name),
+                Message("A BEIR folder contains corpus.jsonl, queries.jsonl and qrels/<split>.tsv."),
+            )
+    qrels_file = _qrels_file(folder, split)
+    rows = {row["_id"]: row for row in _query_rows(queries)}
+    documents = {row["_id"] for _, row in beir_rows(corpus)}
+    judgements = list(_judgements(qrels_file))
+    qrels = _by_question(row for row in judgements if row.question in rows)
+    if not any(grade > 0 for grades in qrels.values() for grade in grades.values()):
+        raise DataError(
+            Message(
+                "{qrels_file} judges no document relevant, so there is nothing to measure.",
+                qrels_file=qrels_file,
+            ),
+            Message("Choose another split, or add judgements with a score above 0."),
+        )
+    also_documents = frozenset(one for one in qrels if one in documents and one not in qrels[one])
+    notes = _notes(judgements, rows, documents, len(also_documents))
+    return Benchmark(
+        folder.resolve().name,
+        split,
+        tuple(_question(row) for identity, row in rows.items() if identity in qrels),
+        qrels,
+        _checksum([queries, qrels_file, corpus]),
+        Message.joined([read_judged_by(folder), *notes], " ") if notes else read_judged_by(folder),
+        also_documents,
+    )
+
+
+def _notes(
+    judgements: Sequence[_Judgement],
+    questions: Collection[str],
+    documents: Collection[str],
+    also_documents: int,
+) -> list[Message]:
+    """What in a set is not as it should be, how often, and what is done about it: as BEIR's and trec_eval's users do."""
+    absent = len({row.document for row in judgements} - set(documents))
+    unasked = len({row.question for row in judgements} - set(questions))
+    again = len(judgements) - len({(row.question, row.document) for row in judgements})
+    decimal = sum(row.decimal for row in judgements)
+    found = (
+        (absent, Message("Judged documents that corpus.jsonl does not have: {count:,}; they count as not found.", count=absent)),
+        (unasked, Message("Judged questions that queries.jsonl does not have: {count:,}; they are left out.", count=unasked)),
+        (again, Message("Judgements that repeat another: {count:,}; the last one counts.", count=again)),
+        (decimal, Message("Grades written with a decimal point: {count:,}; they are whole numbers.", count=decimal)),
+        (also_documents, Message("Questions that are documents too: {count:,}; each is left out of what it finds.", count=also_documents)),
+    )  # fmt: skip
+    return [note for count, note in found if count]
+
+
+def read_judged_by(folder: Path) -> str:
+    """The sentence on who judged from a folder's judgements.toml; without the file, the set's authors.
+
+    Raises:
+        DataError: the file cannot be read, or has no such sentence.
+    """
+    path = folder / "judgements.toml"
+    if not path.is_file():
+        return JUDGED_BY_AUTHORS
+    try:
+        sentence = tomllib.loads(path.read_text(encoding="utf-8")).get("judged_by")
+    except (OSError, ValueError, RecursionError) as error:  # includes TOMLDecodeError
+        raise DataError(
+            Message("{path} cannot be read: {reason}.", path=path, reason=why_unreadable(error)),
+            Message("Check that it is UTF-8 and TOML."),
+        ) from error
+    if not isinstance(sentence, str) or not sentence.strip():
+        raise DataError(
+            Message("{path} does not say who judged.", path=path),
+            Message('Write judged_by = "one sentence".'),
+        )
+    return " ".join(sentence.split())
+
+
+def read_questions(folder: Path) -> list[Question]:
+    """The questions of a folder's queries.jsonl, in file order.
+
+    Metadata in any form but the built-in one is ignored: the language is then detected, kind and level
+    empty.
+
+    Raises:
+        DataError: a row is malformed or repeated; the message names file and line.
+    """
+    return [_question(row) for row in _query_rows(folder / "queries.jsonl")]
+
+
+def read_qrels(path: Path) -> Qrels:
+    """The judgements of one split: grades are whole numbers, and those above 0 mean relevant.
+
+    Raises:
+        DataError: a row is malformed; the message names file and line.
+    """
+    return _by_question(_judgements(path))
+
+
+class _Judgement(NamedTuple):
+    question: str
+    document: str
+    grade: int
+    decimal: bool  # written as 1.0
+
+
+def _query_rows(path: Path) -> Iterator[dict[str, Any]]:
+    for number, row in beir_rows(path):
+        if not row["text"].strip():
+            raise DataError(
+                Message(
+                    "{path}, line {number}: question {question!r} has no text.",
+                    path=path,
+                    number=number,
+                    question=row["_id"],
+                ),
+                Message("Write it or remove the line."),
+            )
+        yield row
+
+
+def _question(row: Mapping[str, Any]) -> Question:
+    match row.get("metadata"):
+        case {"language": str(language), "kind": str(kind), "level": str(level), **rest} if level in URGENCY:
+            return Question(row["_id"], row["text"], language, kind, level, str(rest.get("twin", "")))
+    return Question(row["_id"], row["text"], language_of(row["text"]), "", "")
+
+
+def _judgements(path: Path) -> Iterator[_Judgement]:
+    try:
+        with open_lines(path) as file:
+            rows = numbered_lines(file, path)
+            _check_header(path, next(rows, (1, ""))[1])
+            for number, line in rows:
+                if not line.strip(" \n"):
+                    continue
+                row = _columns(line)
+                where = f"{path}, line {number}"
+                if len(row) != len(_HEADER):
+                    raise DataError(
+                        Message(
+                            "{where}: the number of columns is {columns}, not 3.",
+                            where=where,
+                            columns=len(row),
+                        ),
+                        Message("Write query-id, corpus-id and score, separated by tabs."),
+                    )
+                question, document, grade = row
+                read = _GRADE.fullmatch(grade.strip())
+                if read is None:
+                    raise DataError(
+                        Message(
+                            "{where}: the score {grade!r} is not a whole number.",
+                            where=where,
+                            grade=shorten(grade, MAX_TITLE),
+                        ),
+                        Message("Write grades as 0, 1, 2, ..."),
+                    )
+                yield _Judgement(question, document, int(read[1]), read[2] is not None)
+    except csv.Error as error:
+        raise DataError(
+            Message("{path} cannot be read: {reason}.", path=path, reason=error),
+            Message("Write three columns, separated by tabs."),
+        ) from error
+
+
+def _check_header(path: Path, line: str) -> None:
+    if _columns(line) == _HEADER:
+        return
+    words = line.split()
+    if not line.strip():
+        found = Message("there is no header")
+    elif len(words) in (3, 4) and _GRADE.fullmatch(words[-1]):
+        found = (
+            Message(
+                "a judgement where the header should be (the file looks like TREC qrels: query 0 document grade)"
+            )
+            if len(words) == 4
+            else Message("a judgement where the header should be")
+        )
+    else:
+        found = Message("the header is {line}", line=repr(line.strip()[:80]))
+    raise DataError(
+        Message("{path}, line 1: {found}.", path=path, found=found),
+        Message(
+            "BEIR judgements have three tab-separated columns, with the header query-id, corpus-id, score."
+        ),
+    )
+
+
+def _columns(line: str) -> list[str]:
+    """The columns of one line; parsed line by line, so that a stray quote cannot swallow the next lines."""
+    return next(csv.reader([line], delimiter="\t"), [])
+
+
+def _by_question(judgements: Iterable[_Judgement]) -> dict[str, dict[str, int]]:
+    qrels: dict[str, dict[str, int]] = {}
+    for row in judgements:
+        qrels.setdefault(row.question, {})[row.document] = row.grade
+    return qrels
+
+
+def _qrels_file(folder: Path, split: str) -> Path:
+    path = folder / "qrels" / f"{split}.tsv"
+    splits = sorted(file.stem for file in (folder / "qrels").glob("*.tsv"))
+    if split not in splits:  # by its name: "../" is no split, and the disk refuses a long one
+        raise DataError(
+            Message("There is no {path}.", path=f"qrels/{split}.tsv"),
+            Message("The splits here: {splits}.", splits=", ".join(splits))
+            if splits
+            else Message("{folder} has no judgements.", folder=path.parent),
+        )
+    return path
+
+
+def _checksum(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            hashlib.file_digest(file, lambda: digest)
+    return digest.hexdigest()[:16]
+
+
+def passage_key(identity: str) -> str:
+    """A passage's id without its content hash: document id and position, as judgements name it."""
+    return identity.rsplit(":", 1)[0]

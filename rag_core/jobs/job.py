@@ -1,0 +1,240 @@
+"""The jobs running in this process, measurements and uploads: started once, watched from any session, stopped or cleared.
+
+Each job has its own thread, which replaces an immutable `Status`, so that readers always see a consistent
+one. Two jobs with the same key never run at the same time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ..evaluation.cost_estimate import CostEstimate
+from ..lab.adding import FileOutcome
+from ..values.errors import RagError, Stopped, in_our_words
+from ..values.message import Message
+from ..values.types import ModelCall
+
+Phase = Literal["running", "asking", "done", "stopped", "failed"]
+JobKind = Literal["run", "sweep", "index", "reindex"]
+
+PATIENCE = 1800.0  # seconds a paid job waits for consent before it is dropped
+KEPT = 20  # finished jobs to keep
+
+
+@dataclass(frozen=True, slots=True)
+class RunningMean:
+    """The mean of the scores so far."""
+
+    count: int = 0
+    total: float = 0.0
+
+    def plus(self, score: float) -> RunningMean:
+        """The mean with one more score."""
+        return RunningMean(self.count + 1, self.total + score)
+
+    @property
+    def value(self) -> float | None:
+        """None before the first score."""
+        return self.total / self.count if self.count else None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The status of a job.
+
+    Args:
+        doing: its current activity, in a few words.
+        done: steps done, of `total` (0 while unknown).
+        seconds_left: estimate; None while unknown.
+        bill: its maximum cost, once known.
+        billed: what the bill is for, to start a sentence with.
+        embedded: the calls that embedded its documents, once they are open.
+        means: strategy -> mean of the first metric so far.
+        error: why it failed.
+        calls: those made before it failed or was stopped.
+        result: the folder of the run or of the uploaded files, or the file of the sweep, once done.
+        files: what became of each uploaded file, once done.
+    """
+
+    phase: Phase = "running"
+    doing: str = "starting"
+    done: int = 0
+    total: int = 0
+    seconds_left: float | None = None
+    bill: CostEstimate | None = None
+    billed: str = "This"
+    embedded: tuple[ModelCall, ...] = ()
+    means: Mapping[str, RunningMean] = field(default_factory=dict)
+    error: RagError | None = None
+    calls: tuple[ModelCall, ...] = ()
+    result: Path | None = None
+    files: tuple[FileOutcome, ...] = ()
+
+    @property
+    def unread(self) -> str:
+        """How many texts the embedding model did not read to their end; empty if it read all."""
+        from ..models.embedding import shortened
+
+        return shortened(self.embedded)
+
+    @property
+    def share(self) -> float:
+        """The share of steps done, 0 to 1."""
+        return min(1.0, self.done / self.total) if self.total else 0.0
+
+    @property
+    def paid(self) -> bool:
+        """Whether it sends calls that are billed."""
+        return self.bill is not None and not self.bill.free
+
+
+class Job:
+    """One measurement, or one upload.
+
+    Attributes:
+        key: what is measured; equal keys are the same measurement.
+        title: one line for people.
+        started: seconds since the epoch.
+        stop_requested: set by `stop`; the job checks it between questions.
+    """
+
+    def __init__(self, key: str, kind: JobKind, title: str, patience: float = PATIENCE) -> None:
+        self.key = key
+        self.kind = kind
+        self.title = title
+        self.started = time.time()
+        self.status = Status()
+        self.stop_requested = threading.Event()
+        self._patience = patience
+        self._agreed = threading.Event()
+        self._over = threading.Event()
+
+    @property
+    def over(self) -> bool:
+        """Whether its thread has ended and released its resources."""
+        return self._over.is_set()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was asked to stop and is finishing the questions in progress."""
+        return self.stop_requested.is_set() and not self.over
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for it to end; whether it did."""
+        return self._over.wait(timeout)
+
+    def stop(self) -> None:
+        """Ask it to stop; a job waiting for consent is dropped."""
+        self.stop_requested.set()
+
+    def agree(self, bill: CostEstimate | None) -> None:
+        """Consent to this bill; ignored unless it is the one waiting for consent."""
+        if self.status.phase == "asking" and bill is self.status.bill:
+            self._agreed.set()
+
+    def report(self, **changes: Any) -> None:
+        """Change fields of the status; for its own thread."""
+        self.status = dataclasses.replace(self.status, **changes)
+
+    def ask(self, bill: CostEstimate, what: str = "This") -> None:
+        """Wait for consent before anything is billed; for its own thread. Each bill has its own consent.
+
+        Args:
+            what: what is billed, at the beginning of a sentence.
+
+        Raises:
+            Stopped: the user declined.
+            RagError: nobody answered in time.
+        """
+        doing = self.status.doing
+        self.report(bill=bill, billed=what)
+        if bill.free:
+            return
+        self._agreed.clear()
+        self.report(phase="asking", doing="waiting for your consent")
+        deadline = time.monotonic() + self._patience
+        while not self._agreed.wait(0.1):
+            if self.stop_requested.is_set():
+                raise Stopped
+            if time.monotonic() > deadline:
+                raise RagError(
+                    Message(
+                        "Nobody agreed to {bill} within {minutes:g} minutes, so nothing was run.",
+                        bill=bill,
+                        minutes=self._patience / 60,
+                    ),
+                    Message("Start it again when you are ready to agree."),
+                )
+        self.report(phase="running", doing=doing)
+
+    def run(self, task: Callable[[Job], Path], before: Job | None) -> None:
+        """Do the task on this thread, after the previous job with its key has ended."""
+        try:
+            while before and not before.wait(0.1):
+                self.report(doing="waiting for the earlier one to stop")
+                if self.stop_requested.is_set():
+                    raise Stopped
+            result = task(self)
+            self.report(phase="done", doing="done", result=result, seconds_left=None)
+        except Stopped as stopped:
+            self.report(phase="stopped", doing="stopped", seconds_left=None, calls=stopped.calls)
+        except RagError as error:
+            self.report(phase="failed", doing="failed", error=error, calls=error.calls)
+        except Exception as error:
+            self.report(phase="failed", doing="failed", error=self._named(error))
+        finally:
+            self._over.set()
+
+    def _named(self, error: Exception) -> RagError:
+        """An error that no part of the task has named."""
+        known = in_our_words(error)
+        return type(known)(
+            Message("{title}: {problem}", title=self.title, problem=known.message), known.next_step
+        )
+
+
+class Jobs:
+    """The jobs of this process. Safe to share between threads and browser sessions."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._jobs: dict[str, Job] = {}
+
+    def start(self, key: str, kind: JobKind, title: str, task: Callable[[Job], Path]) -> Job:
+        """Start a job on a thread, or join the running job with this key.
+
+        Args:
+            task: does the work; reports to its job, checks `stop_requested`, and returns the path of the
+                result.
+        """
+        with self._lock:
+            before = self._jobs.get(key)
+            if before and not before.over and not before.stopping:
+                return before
+            job = Job(key, kind, title, self._patience)
+            self._jobs.pop(key, None)
+            self._jobs[key] = job
+            finished = [one for one in self._jobs.values() if one.over]
+            for old in finished[: max(0, len(finished) - KEPT)]:
+                del self._jobs[old.key]
+        threading.Thread(target=job.run, args=(task, before), name=f"{kind} {key}", daemon=True).start()
+        return job
+
+    def all(self, kind: JobKind | None = None) -> list[Job]:
+        """The jobs, of one kind if given, newest first."""
+        with self._lock:
+            jobs = list(self._jobs.values())
+        return [job for job in reversed(jobs) if kind in (None, job.kind)]
+
+    def clear(self, job: Job) -> None:
+        """Forget a finished job; its result stays on disk."""
+        with self._lock:
+            if job.over and self._jobs.get(job.key) is job:
+                del self._jobs[job.key]

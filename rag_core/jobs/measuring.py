@@ -1,0 +1,166 @@
+"""Starts evaluations and sweeps as background jobs for the measuring pages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ..catalog import Recipe, StrategySpec, describe
+from ..documents.benchmark import Benchmark
+from ..evaluation.cost_estimate import CostEstimate, estimate, plan_of
+from ..evaluation.datasets import read_judged, source_of
+from ..evaluation.manifest import describe_run
+from ..evaluation.metrics import parse_metric
+from ..evaluation.records import Record
+from ..evaluation.results import choose_metrics, conclude
+from ..evaluation.run_folder import RunFolder, folder_for
+from ..evaluation.runner import build_strategies, evaluate
+from ..evaluation.sweep import Values, sample, settings_of
+from ..evaluation.sweep_results import save_sweep
+from ..evaluation.titles import data_title, titles
+from ..evaluation.tuning import plan, tune
+from ..lab.lab import Lab
+from ..values.errors import attach_calls_to_errors
+from ..values.message import Message
+from ..values.settings import Settings
+from .job import Job, Jobs, RunningMean
+
+LabOf = Callable[[Callable[[CostEstimate], None]], Lab]
+PARALLEL = 4  # questions asked at the same time when a provider answers
+
+
+def start_run(
+    jobs: Jobs,
+    lab_of: LabOf,
+    settings: Settings,
+    data: str,
+    split: str,
+    chosen: Mapping[str, StrategySpec],
+    depth: int | None,
+    metrics: Sequence[str],
+) -> Job:
+    """Start an evaluation, or join the same one if it is running.
+
+    Args:
+        lab_of: opens the lab over the documents, after consent to the cost; called on the job's thread.
+
+    Raises:
+        RagError: the questions, a strategy or a metric is wrong; nothing was started.
+    """
+    strategies = build_strategies(chosen, depth)
+    measured = choose_metrics(metrics, depth)
+    judged = read_judged(data, split, settings)
+    primary, grades = measured[0], judged.qrels
+
+    def job(job: Job) -> Path:
+        lab = _opened(job, lab_of)
+        manifest = describe_run(judged, strategies, depth=depth, engine=lab.engine, source=source_of(data))
+        folder = folder_for(manifest, settings)
+        with attach_calls_to_errors(job.status.embedded), RunFolder.create(folder, manifest, judged) as run:
+            billed = lab.engines.billed
+            job.ask(estimate(plan_of(run, strategies, share=billed), lab.rehearsal()))
+            names = titles(manifest)
+            means = {name: RunningMean() for name in names.values()}
+
+            def count(label: str, record: Record) -> None:
+                if not record.error:
+                    score = primary(record.ranked, grades[record.question])
+                    means[names[label]] = means[names[label]].plus(score)
+
+            for label in strategies:
+                for record in run.records[label].values():
+                    count(label, record)
+            job.report(doing="measuring", means=dict(means))
+            for step in evaluate(
+                run, strategies, lab.services, share=billed, workers=PARALLEL if billed else 1,
+                stop=job.stop_requested,
+            ):  # fmt: skip
+                if step.latest:
+                    count(*step.latest)
+                job.report(
+                    done=step.done, total=step.total, seconds_left=step.seconds_left, means=dict(means)
+                )
+            job.report(doing="computing intervals", seconds_left=None)
+            conclude(run, measured)
+            return run.folder
+
+    fingerprints = {label: strategy.fingerprint for label, strategy in strategies.items()}
+    named = (
+        describe(next(iter(chosen.values())))
+        if len(chosen) == 1
+        else Message("{count} strategies", count=len(chosen))
+    )
+    return jobs.start(
+        _key("run", source_of(data), judged.checksum, split, depth, fingerprints),
+        "run",
+        _title(named, judged, split),
+        job,
+    )
+
+
+def start_sweep(
+    jobs: Jobs,
+    lab_of: LabOf,
+    settings: Settings,
+    data: str,
+    recipe: Recipe,
+    axes: Mapping[str, Sequence[object]],
+    most: int,
+    metric: str,
+    base: Values | None = None,
+) -> Job:
+    """Start a sweep of at most `most` settings, tuned on dev and reported on test, or join the same one.
+
+    Raises:
+        RagError: the questions, a value or the metric is wrong; nothing was started.
+    """
+    combinations = sample(axes, most)
+    measured = parse_metric(metric)
+    dev, test = read_judged(data, "dev", settings), read_judged(data, "test", settings)
+    planned = plan(recipe, combinations, dev, test, base)
+    built = list(settings_of(recipe, base or {}, combinations))
+
+    def job(job: Job) -> Path:
+        lab = _opened(job, lab_of)
+        with attach_calls_to_errors(job.status.embedded):
+            job.ask(estimate(planned, lab.rehearsal()))
+            job.report(doing="sweeping")
+            result = tune(
+                recipe, combinations, measured, dev, test, lab.services, base=base, stop=job.stop_requested,
+                progress=lambda doing, done, total: job.report(doing=doing, done=done, total=total),
+            )  # fmt: skip
+        return save_sweep(result, settings)
+
+    fingerprints = sorted(strategy.fingerprint for strategy in built)
+    return jobs.start(
+        _key("sweep", source_of(data), dev.checksum, test.checksum, recipe.name, measured.name, fingerprints),
+        "sweep",
+        _title(
+            Message("{count:,} settings of {strategy}", count=len(built), strategy=Message(recipe.title)),
+            dev,
+            "dev",
+        ),
+        job,
+    )
+
+
+def _opened(job: Job, lab_of: LabOf) -> Lab:
+    """The lab, once its documents are embedded; an earlier job has paid for a lab that is already open."""
+    job.report(doing="opening the documents")
+    lab = lab_of(lambda bill: job.ask(bill, "Embedding the documents"))
+    if job.status.bill:
+        job.report(embedded=tuple(call for call in lab.calls if call.cost_usd != 0))
+    return lab
+
+
+def _title(what: str, judged: Benchmark, split: str) -> str:
+    """A measurement in one line: what is measured, on which questions, how many."""
+    data = Message("{data} {split}", data=data_title(judged.name), split=split)
+    return Message.joined([what, data, f"n = {len(judged.measured):,}"], " · ")
+
+
+def _key(*what: object) -> str:
+    """Twelve hexadecimal digits of what is measured."""
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]

@@ -1,0 +1,1 @@
+"""What a question needs before it is answered: urgent signs named, private data found."""

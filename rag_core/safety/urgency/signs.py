@@ -1,0 +1,177 @@
+"""The table of urgent signs, signs.toml: what triage, answers and the check of our documents know of them."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal
+
+from ...language.analysis import LANGUAGES
+from ...values.triage import Level, Triage
+from .reading import plain
+
+_NAME = re.compile(r"\{([a-z-]+)\}")
+_NOTHING = "(?!)"
+
+Parts = tuple[re.Pattern[str], ...]  # must all occur
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How urgently a document tells its reader to get help.
+
+    Args:
+        words: what finds it in a clause, by language: "hospital" alone is enough in English, and not in Spanish.
+        open: whether another clause of the same passage may ask for more.
+    """
+
+    name: str
+    level: Level
+    words: Mapping[str, re.Pattern[str]]
+    open: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sign:
+    """One urgent sign.
+
+    Args:
+        names: what it is called, by language.
+        actions: what to do, by language.
+        others: the same when somebody else is ill than the one who asks.
+        least: the least that a document must tell its reader to do, a place in `steps`.
+        readings: ways to express it in a question, the parts of each near one another.
+        slight: its level when it is called slight.
+        denied: whether the sign is itself a denial ("does not move").
+        flag: "self_harm", "violence" or empty.
+        passages: how a passage names it.
+        advised: how a clause of our documents names it; none: the check does not look for it.
+        unless: what excuses a clause.
+        topic: what excuses a whole passage, in its title and headings.
+    """
+
+    id: str
+    level: Level
+    names: Mapping[str, str]
+    actions: Mapping[str, str]
+    others: Mapping[str, str]
+    least: int
+    readings: tuple[Parts, ...]
+    slight: Level
+    denied: bool
+    flag: str
+    passages: re.Pattern[str]
+    advised: Parts
+    unless: re.Pattern[str]
+    topic: re.Pattern[str]
+
+    @property
+    def needs_number(self) -> bool:
+        """Whether what to do about it names the emergency number: of two emergencies, that one is the graver."""
+        return "emergency number" in self.actions["en"]
+
+    def named_in(self, text: str) -> bool:
+        """Whether a passage's text names the sign, whatever it says of it."""
+        return self.id in named(text)
+
+
+@functools.cache
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads(resources.files(__package__).joinpath("signs.toml").read_text("utf-8"))
+
+
+def actions(key: str) -> Mapping[str, str]:
+    """What to do, by language: an entry of [actions]."""
+    return _table()["actions"][key]  # type: ignore[no-any-return]
+
+
+@functools.lru_cache(maxsize=65536)
+def named(text: str) -> frozenset[str]:
+    """The ids of the signs that a passage's text names."""
+    simple = plain(text)
+    return frozenset(sign.id for sign in signs() if sign.passages.search(simple))
+
+
+def names_sign(text: str) -> bool:
+    """Whether a passage's text names a sign in the surest words, whatever it says of it."""
+    simple = plain(text)
+    return any(pattern.search(simple) for pattern in _families())
+
+
+def signs_of(triage: Triage) -> tuple[Sign, ...]:
+    """The signs to act on, the gravest: self-harm and violence, else those for the emergency number, else the most urgent."""
+    named = tuple(sign for sign in signs() if sign.names[triage.language] in triage.signs)
+    flagged = tuple(sign for sign in named if sign.flag)
+    level = tuple(sign for sign in named if sign.level == triage.level)
+    return flagged or tuple(sign for sign in level if sign.needs_number) or level or named
+
+
+@functools.cache
+def signs() -> tuple[Sign, ...]:
+    """All signs; of those of questions, the most urgent first."""
+    places = {row["id"]: place for place, row in enumerate(_table()["documents"]["step"])}
+    return tuple(_sign(row, places) for row in _table()["sign"])
+
+
+@functools.cache
+def steps() -> tuple[Step, ...]:
+    """What documents tell their reader to do, from the least urgent to the most."""
+    return tuple(
+        Step(
+            row["en"],
+            row["level"],
+            {language: _pattern(row["words"][language]) for language in LANGUAGES},
+            row.get("open", False),
+        )
+        for row in _table()["documents"]["step"]
+    )
+
+
+@functools.cache
+def clause_words(kind: Literal["advice", "general"]) -> re.Pattern[str]:
+    """What finds a clause of a document that tells a reader to do something, or one that excuses every sign."""
+    return _pattern(_table()["documents"][kind])
+
+
+@functools.cache
+def _families() -> tuple[re.Pattern[str], ...]:
+    return tuple(map(_pattern, _table()["families"].values()))
+
+
+def _sign(row: Mapping[str, Any], places: Mapping[str, int]) -> Sign:
+    led = actions(row["action"])
+    least = places[led["least"]]
+    level = steps()[least].level
+    return Sign(
+        row["id"],
+        level,
+        {language: row[language] for language in LANGUAGES},
+        led,
+        _table()["actions"].get(f"{row['action']}_other", led),
+        least,
+        tuple(map(_parts, row.get("readings", ()))),
+        row.get("slight", level),
+        row.get("denied", False),
+        row.get("flag", ""),
+        _pattern(row.get("passages", _NOTHING)),
+        _parts(row["advised"]) if "advised" in row else (),
+        _pattern(row.get("unless", _NOTHING)),
+        _pattern(row.get("topic", _NOTHING)),
+    )
+
+
+def _parts(text: str) -> Parts:
+    return tuple(map(_pattern, text.split(" & ")))
+
+
+def _pattern(part: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{_NAME.sub(_words, part)})(?!\w)")
+
+
+def _words(name: re.Match[str]) -> str:
+    (words,) = (_table()[kind][name[1]] for kind in ("words", "families") if name[1] in _table()[kind])
+    return f"(?:{words})"

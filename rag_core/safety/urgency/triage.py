@@ -1,0 +1,132 @@
+"""How urgent a question is: the signs it describes as happening now, and how urgently it is worded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from ...language.analysis import language_of
+from ...language.maternity import is_maternity
+from ...values.triage import LEVELS, Level, Triage
+from ..privacy.find import impersonal
+from . import frames
+from .asker import is_clinician
+from .learned import likeliest_sign, urgency
+from .reading import plain
+from .signs import Sign, actions, signs
+
+NEAR = 110  # characters between the parts of one sign
+# Probability from which wording alone is urgent; tests/benchmarks/fit_urgency.py prints what it costs.
+MIN_URGENT = 0.3
+# Probability from which it names a sign: of those it names in urgent questions, nine in ten are right.
+MIN_SURE = 0.22
+# The same for a general question, in which nobody has the sign now, such as "are ... normal after birth?".
+MIN_URGENT_GENERAL = 0.5
+
+Span = tuple[int, int]
+
+
+def triage_for(subject: str) -> Callable[[str], Triage]:
+    """What reads the urgency of questions to a corpus, by the subject of its profile; see `is_maternity`."""
+    return triage if is_maternity(subject) else routine
+
+
+def routine(text: str) -> Triage:
+    """The triage of a question to documents about another subject."""
+    return Triage("routine", language="es" if language_of(text) == "es" else "en")
+
+
+def triage(text: str) -> Triage:
+    """How urgent a question is, in English or Spanish.
+
+    Rules find signs that are described as present: not denied ("no bleeding"), long past, over, supposed ("what if")
+    or a matter of teaching. A regression fitted on labelled questions weighs the wording, for signs in words that no
+    rule foresees: it names one if it is sure of it. Urgent wording without a sign is "same_day". "routine" means that
+    nothing urgent was found, not that all is well.
+
+    >>> triage("My waters broke and a rope is hanging out").level
+    'emergency'
+    >>> triage("In 2019 I had heavy bleeding, will it happen again?").level
+    'routine'
+    """
+    language = "es" if language_of(text) == "es" else "en"
+    simple = plain(impersonal(text))  # a record number is no urgent sign, and a redacted name no lesson
+    found = present(simple)
+    worded = urgency(simple) >= least_urgent(simple)
+    if worded and all(level != "emergency" for level, _ in found):
+        found += [(sign.level, sign) for sign in _worded(simple) if sign not in (its for _, its in found)]
+    if any(sign.id == "newborn-emergency" for _, sign in found) and not frames.speaks_of_self(simple):
+        found = [pair for pair in found if pair[1].id != "fever"]  # the baby's, not the mother's
+    found.sort(key=lambda pair: LEVELS.index(pair[0]))
+    level = found[0][0] if found else "same_day" if worded else "routine"
+    if level == "routine":
+        return Triage(level, language=language)
+    clinician = is_clinician(simple)
+    flags = tuple(dict.fromkeys(sign.flag for _, sign in found if sign.flag))
+    led = actions("unsure_team" if clinician else "unsure")
+    if found:
+        gravest = found[0][1]
+        led = gravest.others if clinician or frames.is_about_another(simple) else gravest.actions
+    if clinician and level == "emergency" and not flags:
+        led = actions("team")
+    names = tuple(sign.names[language] for _, sign in found)
+    return Triage(level, names, led[language], language, flags, clinician)
+
+
+def least_urgent(text: str) -> float:
+    """The probability from which the wording alone of a text in plain letters is urgent."""
+    return MIN_URGENT_GENERAL if frames.is_general(text) else MIN_URGENT
+
+
+def present(text: str) -> list[tuple[Level, Sign]]:
+    """The signs that a text in plain letters describes as present, and their levels."""
+    if frames.is_lesson(text) or frames.is_general(text):
+        return []
+    return [(level, sign) for sign in signs() if (level := _level(sign, text)) not in (None, "routine")]
+
+
+def _worded(text: str) -> list[Sign]:
+    """The sign that the wording of a text in plain letters is sure to describe, or none."""
+    name, chance = likeliest_sign(text)
+    if chance < MIN_SURE:
+        return []
+    return [sign for sign in signs() if sign.id == name and not _is_only_denied(sign, text)]
+
+
+def _is_only_denied(sign: Sign, text: str) -> bool:
+    """Whether a text names a sign, and each time denies it: "no fever, no chills"."""
+    named = [match.start() for reading in sign.readings for match in reading[0].finditer(text)]
+    return not sign.denied and bool(named) and all(frames.is_denied(text, at) for at in named)
+
+
+def _level(sign: Sign, text: str) -> Level | None:
+    """The level at which a text describes a sign; None if it does not."""
+    levels = [
+        sign.slight if any(frames.is_slight(text, *span) for span in spans) else sign.level
+        for spans in _places(sign, text)
+    ]
+    return min(levels, key=LEVELS.index, default=None)
+
+
+def _places(sign: Sign, text: str) -> Iterator[Sequence[Span]]:
+    """The places where a reading of a sign is met, described as happening now."""
+    for reading in sign.readings:
+        for match in reading[0].finditer(text):
+            others = [_nearest(part, text, match.start()) for part in reading[1:]]
+            spans = [match.span(), *(span for span in others if span)]
+            if len(spans) == len(reading) and not any(_set_aside(sign, text, *span) for span in spans):
+                yield spans
+
+
+def _nearest(part: re.Pattern[str], text: str, at: int) -> Span | None:
+    """The match of a part of a sign that is closest to its first part."""
+    near = [match.span() for match in part.finditer(text) if abs(match.start() - at) <= NEAR]
+    return min(near, key=lambda span: abs(span[0] - at), default=None)
+
+
+def _set_aside(sign: Sign, text: str, start: int, end: int) -> bool:
+    if not sign.denied and frames.is_denied(text, start):
+        return True
+    sentence, at = frames.sentence_around(text, start, end)
+    past = frames.is_past(sentence, frames.clause_around(text, start, end))
+    return past or frames.is_supposed(sentence, at)

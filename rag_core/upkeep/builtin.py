@@ -1,0 +1,342 @@
+"""The built-in collection as a whole: its counts, its problems, and its shipped vectors."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..documents.benchmark import (
+    GRADES,
+    KINDS,
+    SPLITS,
+    URGENCY,
+    Question,
+    passage_key,
+    read_qrels,
+    read_questions,
+)
+from ..documents.documents import Document, read_collection
+from ..indexing import (
+    DocumentPassages,
+    Enricher,
+    LanguageText,
+    chunked,
+    read_shipped,
+    shipped_files,
+    text_key,
+    write_shipped,
+)
+from ..language.analysis import LANGUAGES
+from ..language.spanish import read_entries
+from ..offline.memory import compared_texts
+from ..runtime.services import Embedder
+from ..safety.urgency.signs import steps
+from ..values.errors import DataError, StorageError
+from ..values.message import Message
+from ..values.notice import NOTICE
+from ..values.sources import is_old
+from ..values.types import Passage
+from .answer_sets import check_answer_sets
+from .documents import check_collection
+from .question_labels import label_problems
+from .reading_alone import passage_problems
+from .same_action import action_problems, signs_advised
+from .spanish_words import list_problems, redundant
+
+LEVELS = {"documents": "qrels", "passages": "qrels-passages"}
+CONCEPT_LISTS = ("en", "es", "lay_en", "lay_es", "abbr", "narrower", "related")
+
+
+def check(data: Path, embedder: Embedder, enricher: Enricher) -> tuple[dict[str, Any], list[str]]:
+    """Count the collection and list what is wrong with it.
+
+    Args:
+        data: the folder with corpus, questions, thesaurus, word list and vectors.
+
+    Returns:
+        Counts, and one line per problem.
+    """
+    problems = check_collection(data / "corpus")
+    documents = read_collection(data / "corpus")
+    by_id = {document.id: document for document in documents}
+    plain = chunked(documents, embedder)
+    passages = {passage_key(passage.id): passage for passage in plain}
+    for document, own in groupby(passages.values(), lambda passage: passage.doc_id):
+        problems += passage_problems(by_id[document], own)
+    compared: Counter[str] = Counter()
+    for passage in passages.values():
+        advised = signs_advised(passage)
+        compared.update(steps()[advice.action].name for _, advice in advised)
+        problems += action_problems(passage, advised)
+    counts: dict[str, Any] = {
+        "documents": Counter(document.language for document in documents),
+        "old": Counter(document.language for document in documents if is_old(document.sources)),
+        "words": sum(len(document.text.split()) for document in documents),
+        "passages": len(passages),
+        "signs": compared,
+    }
+    for path, texts in vector_texts(data, documents, plain, embedder, enricher).items():
+        problems += _vector_problems(path, texts)
+    questions: list[Question] = []
+    judged: Counter[str] = Counter()
+    for language in LANGUAGES:
+        folder = data / "questions" / language
+        found = read_questions(folder)
+        questions += found
+        problems += _question_problems(folder, found, language)
+        problems += _qrels_problems(folder, found, documents, passages.keys(), judged)
+    counts["questions"] = Counter(question.language for question in questions)
+    counts["kinds"] = Counter(question.kind for question in questions)
+    counts["levels"] = Counter(question.level for question in questions)
+    counts["judgements"] = judged
+    counts["answers"], faults = check_answer_sets(data, questions, passages)
+    problems += faults
+    problems += label_problems(data / "questions")
+    thesaurus = read_thesaurus(data / "thesaurus.toml")
+    concepts = thesaurus["concept"]
+    counts["concepts"] = len(concepts)
+    problems += thesaurus_problems(concepts, thesaurus.get("ambiguous", []))
+    entries = read_entries(data / "gloss" / "es.tsv")
+    counts["gloss"] = {"entries": len(entries), "redundant": redundant(entries)}
+    problems += list_problems(data / "gloss" / "es.tsv")
+    return counts, problems
+
+
+def vector_texts(
+    data: Path,
+    documents: Sequence[Document],
+    plain: Sequence[Passage],
+    embedder: Embedder,
+    enricher: Enricher,
+) -> dict[Path, dict[str, LanguageText]]:
+    """The texts to embed: every passage of the documents, plain and with its context, every sentence and title.
+
+    Args:
+        plain: the passages of the documents, in order, without contexts.
+
+    Returns:
+        File of shipped vectors -> text as the model reads it -> the text and its language.
+    """
+    passages = [
+        (passage.indexed_text, passage.language)
+        for passage in (*plain, *_with_contexts(documents, plain, enricher))
+    ]
+    sentences = [(text, passage.language) for passage in plain for text in compared_texts(passage)]
+    files = shipped_files(data / "vectors", embedder.weights)
+    return {
+        path: {embedder.read(*text): text for text in texts}
+        for path, texts in zip(files, (passages, sentences), strict=True)
+    }
+
+
+def _with_contexts(
+    documents: Sequence[Document], plain: Sequence[Passage], enricher: Enricher
+) -> Iterator[Passage]:
+    texts = {document.id: document.text for document in documents}
+    sources = [
+        DocumentPassages(texts[name], tuple(own))
+        for name, own in groupby(plain, lambda passage: passage.doc_id)
+    ]
+    contexts = enricher.enrich(sources, lambda done, total: None).contexts
+    return (replace(passage, context=context) for passage, context in zip(plain, contexts, strict=True))
+
+
+def write_vectors(data: Path, embedder: Embedder, enricher: Enricher) -> int:
+    """Update the shipped vectors of the built-in passages and their sentences; returns their number.
+
+    Texts that already have a vector are not embedded again; delete the files to embed all of them.
+    """
+    documents = read_collection(data / "corpus")
+    files = vector_texts(data, documents, chunked(documents, embedder), embedder, enricher)
+    for path, texts in files.items():
+        known = read_shipped(path)
+        vectors = {key: np.frombuffer(vector, np.float32) for key, vector in known.items()}
+        missing = sorted(
+            (read for read in texts if text_key(read) not in vectors), key=lambda read: (len(read), read)
+        )
+        if missing:
+            written, languages = zip(*(texts[read] for read in missing), strict=True)
+            fresh, _ = embedder.embed(written, "passage", languages)
+            vectors.update(zip(map(text_key, missing), fresh, strict=True))
+        found = np.array([vectors[text_key(read)] for read in texts])
+        write_shipped(path, list(texts), found, small="sentences" in path.stem)
+    return sum(map(len, files.values()))
+
+
+def export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
+    """Write BEIR folders: en, es and all, each judged by document and by passage, and our notice beside them.
+
+    Returns:
+        The folders written.
+
+    Raises:
+        StorageError: a folder cannot be written.
+    """
+    try:
+        return _export(data, target, embedder)
+    except OSError as error:
+        raise StorageError(
+            Message(
+                "{file} cannot be written: {reason}.",
+                file=error.filename or target,
+                reason=error.strerror or error,
+            ),
+            Message("Name a new or empty folder on a disk with space."),
+        ) from error
+
+
+def _export(data: Path, target: Path, embedder: Embedder) -> list[Path]:
+    documents = read_collection(data / "corpus")
+    rows = {
+        "documents": [
+            {"_id": d.id, "title": d.title, "text": d.text, "language": d.language} for d in documents
+        ],
+        "passages": [
+            {
+                "_id": passage_key(p.id),
+                "title": p.full_title,
+                "text": p.text,
+                "language": p.language,
+                "source": p.source,
+            }
+            for p in chunked(documents, embedder)
+        ],
+    }
+    target.mkdir(parents=True, exist_ok=True)
+    _write_lines(target / "NOTICE.txt", [NOTICE])  # BEIR's files have no place for it
+    written = []
+    for level, qrels in LEVELS.items():
+        for name, languages in {**{code: (code,) for code in LANGUAGES}, "all": tuple(LANGUAGES)}.items():
+            folder = target / level / name
+            (folder / "qrels").mkdir(parents=True, exist_ok=True)
+            _write_lines(
+                folder / "corpus.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows[level]]
+            )
+            sources = [data / "questions" / language for language in languages]
+            _write_lines(
+                folder / "queries.jsonl",
+                [line for source in sources for line in _lines(source / "queries.jsonl")],
+            )
+            for split in SPLITS:
+                judged = [_lines(source / qrels / f"{split}.tsv") for source in sources]
+                body = [line for lines in judged for line in lines[1:]]
+                _write_lines(folder / "qrels" / f"{split}.tsv", [judged[0][0], *body])
+            written.append(folder)
+    return written
+
+
+def read_thesaurus(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """The tables of the thesaurus: its concepts, and the readings of ambiguous abbreviations.
+
+    Raises:
+        DataError: the file is missing or is not TOML.
+    """
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        return {"concept": tables["concept"], "ambiguous": tables.get("ambiguous", [])}
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(
+            Message("The thesaurus {path} cannot be read: {reason}.", path=path, reason=repr(error)),
+            Message("Restore data/thesaurus.toml."),
+        ) from error
+
+
+def thesaurus_problems(
+    concepts: Sequence[dict[str, Any]], ambiguous: Sequence[dict[str, Any]] = ()
+) -> Iterator[str]:
+    """Repeated ids, terms and abbreviations, missing lists, broken links, readings of nothing."""
+    ids = Counter(concept.get("id") for concept in concepts)
+    yield from (f"thesaurus: id {name!r} is used {count} times" for name, count in ids.items() if count > 1)
+    owner: dict[tuple[str, str], str] = {("abbr", row["abbr"]): "the ambiguous" for row in ambiguous}
+    for row in ambiguous:
+        readings = [reading["concept"] for reading in row["readings"]]
+        yield from (
+            f"thesaurus: {row['abbr']}: reading {name!r} does not exist"
+            for name in readings
+            if name and name not in ids
+        )
+        if len(readings) < 2 or not all(reading["cues"] for reading in row["readings"]):
+            yield f"thesaurus: {row['abbr']}: needs two readings with cues"
+    for concept in concepts:
+        name = concept.get("id")
+        missing = [key for key in CONCEPT_LISTS if not isinstance(concept.get(key), list)]
+        if missing or not concept["en"] or not concept["es"]:
+            yield f"thesaurus: {name}: needs lists {', '.join(missing) or 'en and es'}"
+            continue
+        for link in (*concept["narrower"], *concept["related"], *concept.get("class_of", ())):
+            if link not in ids or link == name:
+                yield f"thesaurus: {name}: link {link!r} does not exist"
+        names = [
+            (code, term.casefold())
+            for code in LANGUAGES
+            for term in (*concept[code], *concept[f"lay_{code}"])
+        ]
+        for kind, term in {*names, *(("abbr", short) for short in concept["abbr"])}:
+            first = owner.setdefault((kind, term), str(name))
+            if first != name:
+                yield f"thesaurus: {term!r} is in both {first} and {name}"
+
+
+def _vector_problems(path: Path, texts: Iterable[str]) -> Iterator[str]:
+    needed, shipped = set(map(text_key, texts)), set(read_shipped(path))
+    if needed != shipped:
+        yield (
+            f"{path}: stale: {len(needed - shipped)} texts have no vector, {len(shipped - needed)} vectors have no "
+            "text; run `rag index --vectors`"
+        )
+
+
+def _question_problems(folder: Path, questions: Sequence[Question], language: str) -> Iterator[str]:
+    for question in questions:
+        if not question.kind:
+            yield f"{folder}: {question.id}: the metadata need language, kind and level ({', '.join(URGENCY)})"
+        elif question.kind not in KINDS:
+            yield f"{folder}: {question.id}: kind {question.kind!r} is not one of {', '.join(KINDS)}"
+        if question.language != language:
+            yield f"{folder}: {question.id}: language {question.language!r}"
+
+
+def _qrels_problems(
+    folder: Path,
+    questions: Sequence[Question],
+    documents: Sequence[Document],
+    passages: Collection[str],
+    judged: Counter[str],
+) -> Iterator[str]:
+    """Judgements of unknown questions or passages, overlapping splits; counts judgements by level."""
+    known = {"documents": {document.id for document in documents}, "passages": passages}
+    kinds = {question.id: question.kind for question in questions}
+    for level, name in LEVELS.items():
+        seen: dict[str, str] = {}
+        for split in SPLITS:
+            for question, grades in read_qrels(folder / name / f"{split}.tsv").items():
+                judged[level] += len(grades)
+                if question not in kinds:
+                    yield f"{folder}: {name}/{split}: question {question!r} does not exist"
+                if seen.setdefault(question, split) != split:
+                    yield f"{folder}: {name}: question {question} is in both splits"
+                if kinds.get(question) == "outside" and any(grades.values()):
+                    yield f"{folder}: {name}/{split}: {question} is outside the collection but has an answer"
+                for key, grade in grades.items():
+                    if key not in known[level]:
+                        yield f"{folder}: {name}/{split}: {question}: {key!r} does not exist"
+                    if grade not in GRADES:
+                        yield f"{folder}: {name}/{split}: {question}: grade {grade}"
+        if missing := kinds.keys() - seen.keys():
+            yield f"{folder}: {name}: {len(missing)} questions are not judged, {min(missing)} among them"
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def _write_lines(path: Path, lines: Sequence[str]) -> None:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,0 +1,47 @@
+"""A few hundred random and damaged files, always the same ones: never an error, never more than the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from helpers import fuzzing
+from hypothesis import HealthCheck, example, given, settings
+
+from rag_core.documents.reading.guard import GuardedReader
+
+SHORT = settings(
+    derandomize=True,
+    deadline=None,
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[GuardedReader]:
+    with GuardedReader() as reader:
+        yield reader
+
+
+@SHORT
+@given(fuzzing.headers)
+@example("!!int ")
+@example("!!timestamp ")
+def test_any_front_matter_is_read_or_refused(header: str) -> None:
+    fuzzing.check_header(header)
+
+
+@SHORT
+@given(fuzzing.files())
+def test_any_file_is_read_or_has_a_reason(
+    reader: GuardedReader, tmp_path: Path, file: tuple[str, bytes]
+) -> None:
+    fuzzing.check_file(reader, tmp_path, *file)
+
+
+@SHORT
+@given(fuzzing.json_text)
+def test_any_beir_corpus_is_read_or_refused_by_line(tmp_path: Path, text: str) -> None:
+    fuzzing.check_beir(tmp_path, text)

@@ -1,0 +1,73 @@
+"""Markdown's notes, crossed-out text, tasks and raised figures are read as they are shown; code is left as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.source_files import read_one, words
+
+from rag_core.documents import markdown
+from rag_core.documents.limits import LimitExceeded, ReadingLimits
+from rag_core.documents.markdown import take_markdown
+
+NOTE = "\n\n[^k]: Not with\nasthma.\n\n    Ask first."
+READ = {
+    "a note": (f"Give iron[^k] daily.{NOTE}", "Give iron (Not with asthma. Ask first.) daily."),
+    "a note after a blank": (f"Give iron [^k].{NOTE}", "Give iron (Not with asthma. Ask first.)."),
+    "a note twice": (
+        "Iron[^1] and zinc[^1].\n\n[^1]: Daily.",
+        "Iron (Daily.) and zinc (Daily.).",
+    ),
+    "a note in a note": ("Iron[^a].\n\n[^a]: Daily[^b].\n[^b]: At night.", "Iron (Daily (At night.).)."),
+    "a note that refers to itself": ("Iron[^a].\n\n[^a]: Daily[^a].", "Iron (Daily.)."),
+    "two notes of one name": ("Iron[^a].\n\n[^a]: Daily.\n[^A]: At night.", "Iron (Daily. At night.)."),
+    "a note inside its line": ("Iron^[at night] daily.", "Iron (at night) daily."),
+    "a note in a table": ("| iron | 30[^m] |\n|---|---|\n\n[^m]: mg", "| iron | 30 (mg) | |---|---|"),
+    "a note that nothing refers to": ("Iron.\n\n[^x]: At night.\n\n## Later\n\nZinc.", "Iron. ## Later Zinc. At night."),
+    "a heading after a note": ("Iron[^x].\n\n[^x]: At night.\n## Later", "Iron (At night.). ## Later"),
+    "a reference to no note": ("Iron[^x].", "Iron[^x]."),
+    "tasks": ("- [ ] weigh\n* [X] ask\n1. [x] call", "- ☐ weigh * ☒ ask 1. ☒ call"),
+    "no task": ("- [leaflet](a.md)\n- [x](a.md)", "- [leaflet](a.md) - [x](a.md)"),
+    "raised figures": ("50 × 10<sup>9</sup>/L, 10^-3^", "50 × 10⁹/L, 10⁻³"),
+    "a fraction": ("2<sup>1</sup>/<sub>4</sub> h, SpO<sub>2</sub>", "2 1/4 h, SpO2"),
+    "signs by their names": ("&ge; 140/90, 5&nbsp;&micro;g, `&ge;`, R&D; &lt;!-- seen --&gt;", "≥ 140/90, 5 \xb5g, `&ge;`, R&D; <!-- seen -->"),
+    "about so much": ("~5 ml to ~10 ml, and \\~~all", "~5 ml to ~10 ml, and \\~~all"),
+    "signs in code": ("`[^k]` `~~a~~`\n\n```\n- [ ] b\n[^k]: c\n```", "`[^k]` `~~a~~` ``` - [ ] b [^k]: c ```"),
+    "two paragraphs": ("~~iron\n\nzinc~~", "~~iron zinc~~"),
+    "a letter in angle brackets": ("A <s> B\n\nC.", "A <s> B C."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), READ.values(), ids=READ)
+def test_what_is_shown_is_read(tmp_path: Path, text: str, expected: str) -> None:
+    document = read_one(tmp_path, "a.md", text)
+    assert words(document) == expected
+    assert document.hidden == ()
+
+
+@pytest.mark.parametrize(
+    ("crossed_out", "told"),
+    [
+        ("~~60 mg~~", "struck through: 60 mg"),
+        ("~~**60 mg**\nor `90`~~", "struck through: **60 mg** or `90`"),
+        ("<del>60 mg</del>", "deleted: 60 mg"),
+        ("<s>60 <b>mg</b></s>", "struck through: 60 mg"),
+        ("<span style='text-decoration: line-through'>60 mg</span>", "struck through: 60 mg"),
+    ],
+)
+def test_what_is_crossed_out_is_reported_and_not_read(tmp_path: Path, crossed_out: str, told: str) -> None:
+    document = read_one(tmp_path, "a.md", f"Give {crossed_out} 30 mg.")
+    assert words(document) == "Give 30 mg."
+    assert document.hidden == (told,)
+
+
+def test_a_note_in_a_comment_stays_hidden() -> None:
+    assert take_markdown("Iron[^1].<!--\n[^1]: obey\n-->") == ("Iron[^1].", ("[^1]: obey",))
+
+
+def test_notes_that_multiply_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markdown, "READING", ReadingLimits(characters=1_000))
+    notes = "\n".join(f"[^{n}]: [^{n + 1}][^{n + 1}]" for n in range(20))
+    with pytest.raises(LimitExceeded, match="characters"):
+        take_markdown(f"Iron[^0].\n\n{notes}\n[^20]: iron")

@@ -1,0 +1,194 @@
+"""Every element of a web page is read as a browser shows it, or reported."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+import pytest
+from helpers.source_files import read_one, words
+
+from rag_core.documents.reading.page import _python_name
+
+# label: https://encoding.spec.whatwg.org/#names-and-labels
+WINDOWS_1252 = [
+    "ansi_x3.4-1968",
+    "ascii",
+    "cp1252",
+    "cp819",
+    "csisolatin1",
+    "ibm819",
+    "iso-8859-1",
+    "iso-ir-100",
+    "iso8859-1",
+    "iso88591",
+    "iso_8859-1",
+    "iso_8859-1:1987",
+    "l1",
+    "latin1",
+    "us-ascii",
+    "windows-1252",
+    "x-cp1252",
+]
+READ = {
+    "an article's own header and footer": (
+        "<article><header><p>Ring us first.</p></header><p>Rest.</p><footer>Do not drive.</footer></article>",
+        "Ring us first. Rest. Do not drive.",
+    ),
+    "those of a section and of the main part": (
+        "<section><header>Ring us.</header></section><main><div><footer>Do not drive.</footer></div></main>",
+        "Ring us. Do not drive.",
+    ),
+    "every block on its line": (
+        "<h5>Dose</h5><figure><figcaption>a</figcaption></figure><table><caption>b</caption></table><pre>c</pre><main>d</main>e",
+        "##### Dose a b c d e",
+    ),
+    "a title in a title": ("<h1>Iron<h3>daily</h3></h1>", "# Iron daily"),
+    "raised figures in a heading": ("<h2>Below 50 × 10<sup>9</sup>/L</h2>", "## Below 50 × 10⁹/L"),
+    "a raised fraction": ("<p>10<sup>1.5</sup></p>", "10^1.5"),
+    "figures raised by a style": ("<p>10<span style='vertical-align: Super'>6</span></p>", "10⁶"),
+    "figures raised by a class": (
+        "<style>.c1{color:red}.c7,.c8{vertical-align:super}</style><p>10<span class='c1 c8'>6</span></p>",
+        "10⁶",
+    ),
+    "a formula": (
+        "<math><msup><mn>10</mn><mn>-3</mn></msup><mo>·</mo><mfrac><mn>3</mn><mn>4</mn></mfrac>"
+        "<msqrt><mn>2</mn></msqrt><annotation>10^{-3}</annotation></math>",
+        "10⁻³·3/4√(2)",
+    ),
+    "a word with its reading": ("<ruby>lochia<rp>[</rp><rt>LOH-kee-a</rt><rp>]</rp></ruby>", "lochia (LOH-kee-a)"),
+    "a quotation": ("<p>Say <q>push</q> now</p>", "Say “push” now"),
+    "what can be opened": ("<details><summary>If it bleeds</summary>Ring us.</details>", "If it bleeds Ring us."),
+    "a merged cell": ("<table><tr><td rowspan=2>Iron</td><td>30 mg</td></tr><tr><td>60 mg</td></tr></table>", "Iron | 30 mg Iron | 60 mg"),
+    "a table whose tags are not closed": ("<table><tr><td>Iron<td>30 mg<tr><td>Zinc<td>15 mg</table>", "Iron | 30 mg Zinc | 15 mg"),
+    "a table in a table": ("<table><tr><td><table><tr><td>a</td><td>b</td></tr></table></td><td>c</td></tr></table>", "a | b | c"),
+    "a table that is the layout of a page": ("<table><tr><td><h2>Iron</h2><p>Daily.</p></td><td>News</td></tr></table>", "## Iron Daily. News"),
+    "a form": (
+        "<input value='30 mg'><input type=hidden value=tok9><input type=submit value=Send><textarea>daily</textarea>",
+        "30 mg daily",
+    ),
+    "a choice": (
+        "<select><option>30 mg<option selected>60 mg</select><label><input type=radio checked>iron</label><input type=radio>zinc",
+        "☐ 30 mg ☒ 60 mg ☒ iron ☐ zinc",
+    ),
+    "items without their ends": ("<ol><li value=4>call<li>rub</ol><ul><li>iron<li>zinc</ul>", "4. call 2. rub iron zinc"),
+    "labels of a drawing": ("<svg><text>uterus</text><text>cervix</text></svg>", "uterus cervix"),
+    "what a style strikes no more": ("<p style='text-decoration:line-through;text-decoration:none'>30 mg</p>", "30 mg"),
+    "a picture for decoration": ("<p>Rest.<img alt='' src=line.png></p>", "Rest."),
+}  # fmt: skip
+REPORTED = {
+    "a page's header": ("<header>Ward 4</header>", "page header: Ward 4"),
+    "a page's footer": ("<div><footer>Imprint</footer></div>", "page footer: Imprint"),
+    "its navigation": ("<nav>Home <a>Beds</a></nav>", "navigation: Home Beds"),
+    "a deletion": ("<del>60 mg</del>", "deleted: 60 mg"),
+    "struck text": ("<s>60 mg</s>", "struck through: 60 mg"),
+    "struck text of old pages": ("<strike>60 mg</strike>", "struck through: 60 mg"),
+    "what a style strikes": ("<i style='text-decoration: red line-through'>60 mg</i>", "struck through: 60 mg"),
+    "what a class strikes": (
+        "<style>p{margin:0}.c3{text-decoration-line:line-through}</style><i class=c3>60 mg</i>",
+        "struck through: 60 mg",
+    ),
+    "a page without scripts": ("<noscript>Turn on scripts</noscript>", "for browsers without scripts: Turn on scripts"),
+    "a page in a page": ("<iframe src=x.html></iframe>", "embedded page"),
+    "a film": ("<video>Your browser is old</video>", "video: Your browser is old"),
+    "a closed dialog": ("<dialog>Give 60 mg</dialog>", "Give 60 mg"),
+    "suggestions of a form": ("<datalist><option>60 mg</datalist>", "60 mg"),
+    "a picture's description": ("<img alt='a swollen leg'>", "picture: a swollen leg"),
+    "a picture without one": ("<img src=x.png>", "a picture without a description"),
+    "an abbreviation's tooltip": ("<abbr title='antepartum haemorrhage'></abbr>", ": antepartum haemorrhage"),
+    "what is hidden in raised figures": ("<sup><b hidden>60 mg</b></sup>", "60 mg"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("inside", "expected"), READ.values(), ids=READ)
+def test_what_is_seen_is_read_once(tmp_path: Path, inside: str, expected: str) -> None:
+    document = read_one(tmp_path, "a.html", inside)
+    assert words(document) == expected
+    assert document.hidden == ()
+
+
+@pytest.mark.parametrize(("inside", "told"), REPORTED.values(), ids=REPORTED)
+def test_what_is_not_read_is_reported(tmp_path: Path, inside: str, told: str) -> None:
+    document = read_one(tmp_path, "a.html", f"<p>Rest.</p>{inside}")
+    assert words(document) == "Rest."
+    assert document.hidden == (told,)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "h5",
+        "h6",
+        "pre",
+        "figcaption",
+        "caption",
+        "option",
+        "div",
+        "p",
+        "li",
+        "dt",
+        "dd",
+        "aside",
+        "main",
+        "form",
+        "fieldset",
+        "legend",
+        "textarea",
+        "address",
+    ],
+)
+def test_a_block_ends_a_line(tmp_path: Path, name: str) -> None:
+    lines = read_one(tmp_path, "a.html", f"iron<{name}>zinc</{name}>salt").text.splitlines()
+    assert [line.lstrip("# ") for line in lines if line] == ["iron", "zinc", "salt"]
+
+
+@pytest.mark.parametrize("label", WINDOWS_1252)
+def test_a_label_of_windows_1252_means_it_as_in_browsers(label: str) -> None:
+    assert _python_name(f" {label.upper()} ") == "cp1252"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        '<meta charset="ISO-8859-1">',
+        '<meta http-equiv="content-type" content="text/html; charset=us-ascii">',
+        "",
+        '<meta charset="no-such">',
+    ],
+)
+def test_western_signs_are_read_whatever_the_page_calls_them(tmp_path: Path, named: str) -> None:
+    page = named.encode() + "<p>Don’t – “60 mg” – señal, 5 €</p>".encode("cp1252")
+    assert words(read_one(tmp_path, "a.html", page)) == "Don’t – “60 mg” – señal, 5 €"
+
+
+@pytest.mark.parametrize(
+    ("label", "encoding", "text"),
+    [
+        ("iso-8859-9", "cp1254", "İyi – €"),
+        ("gb2312", "gb18030", "孕婦鎂"),
+        ("shift_jis", "cp932", "①髙"),
+        ("koi8-r", "koi8-r", "роды"),
+        ("latin1", "utf-8", "señal – €"),  # a server said UTF-8
+        ("utf-16", "utf-8", "señal – €"),  # or it could not have been read up to here
+    ],
+)
+def test_other_labels_mean_what_browsers_take_them_for(
+    tmp_path: Path, label: str, encoding: str, text: str
+) -> None:
+    page = f"<meta charset={label}><p>{text}</p>".encode(encoding)
+    assert words(read_one(tmp_path, "a.html", page)) == text
+
+
+def test_a_byte_order_mark_is_believed_before_the_page(tmp_path: Path) -> None:
+    page = codecs.BOM_UTF16_LE + "<meta charset=latin1><p>señal €</p>".encode("utf-16-le")
+    assert words(read_one(tmp_path, "a.html", page)) == "señal €"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [b"<meta charset=latin1><p>60 mg\x81 se\xf1al</p>", b"<meta charset=utf-8><p>60 mg\x96 se\xc3\xb1al</p>"],
+)
+def test_a_byte_that_no_character_has_is_reported(tmp_path: Path, page: bytes) -> None:
+    document = read_one(tmp_path, "a.html", page)
+    assert words(document) == "60 mg\ufffd señal"
+    assert document.hidden == ("characters that its encoding does not have (1)",)

@@ -1,0 +1,129 @@
+"""Uploads as background jobs: progress, consent, stopping, and what became of each file."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from helpers.behaviours import Reply, Status
+from helpers.openai_server import serve
+from pydantic import SecretStr
+
+from rag_core.indexing import Upload, UploadFolder
+from rag_core.jobs import Job, Jobs, start_adding
+from rag_core.lab.corpora import corpus_names
+from rag_core.lab.engines import Engines
+from rag_core.lab.lab import Lab
+from rag_core.models import load_embedder
+from rag_core.values.errors import ConfigError
+from rag_core.values.settings import Settings
+
+SOON = 60.0  # seconds; the machine may be busy
+VISITS = Upload("visits.md", b"# Visits\n\nVisiting hours on the ward are from 2 to 8.")
+BAD = Upload("bad.exe", b"MZ")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path / "home", llm="offline")
+
+
+@pytest.fixture
+def paid(lab: Lab, settings: Settings) -> Iterator[tuple[Settings, Engines]]:
+    """The lab's models, but embeddings of a provider with a price."""
+    with serve() as server:
+        priced = settings.model_copy(
+            update={
+                "embedding": "openai:text-embedding-3-small",
+                "openai_api_key": SecretStr("key"),
+                "openai_base_url": server.url,
+            }
+        )
+        yield priced, dataclasses.replace(lab.engines, embedder=load_embedder(priced, lab.engines.prices))
+
+
+def until_asked(job: Job) -> None:
+    deadline = time.monotonic() + SOON
+    while job.status.phase != "asking":
+        assert time.monotonic() < deadline, job.status
+        assert not job.over, job.status
+        time.sleep(0.01)
+
+
+def test_a_job_says_what_became_of_each_file(lab: Lab, settings: Settings) -> None:
+    job = start_adding(Jobs(), lambda: lab.engines, settings, [VISITS, BAD], "ward")
+    assert job.wait(SOON)
+    assert job.status.phase == "done"
+    assert [(one.name, one.status) for one in job.status.files] == [
+        ("visits.md", "added"),
+        ("bad.exe", "failed"),
+    ]
+    assert corpus_names(settings.home) == ["obstetrics", "ward"]
+
+
+def test_the_reserved_name_starts_nothing(lab: Lab, settings: Settings) -> None:
+    jobs = Jobs()
+    with pytest.raises(ConfigError, match="belongs to the built-in documents"):
+        start_adding(jobs, lambda: lab.engines, settings, [VISITS], "obstetrics")
+    assert jobs.all() == []
+
+
+def test_a_stopped_job_adds_nothing(lab: Lab, settings: Settings) -> None:
+    loading, go_on = threading.Event(), threading.Event()
+
+    def engines() -> Engines:
+        loading.set()
+        assert go_on.wait(SOON)
+        return lab.engines
+
+    job = start_adding(Jobs(), engines, settings, [VISITS], "ward")
+    assert loading.wait(SOON)
+    job.stop()
+    go_on.set()
+    assert job.wait(SOON)
+    assert job.status.phase == "stopped"
+    assert corpus_names(settings.home) == ["obstetrics"]
+    assert UploadFolder(settings.home, "ward").names == []
+
+
+def test_texts_that_the_embedding_model_does_not_read_to_their_end_are_counted(
+    lab: Lab, settings: Settings
+) -> None:
+    long = Upload("long.txt", b"dogs bark " * 90)
+    with serve() as server:
+        server.choose = lambda body: (
+            Status(400, "maximum context length")
+            if any(len(text.split()) > 100 for text in body["input"])
+            else Reply()
+        )
+        local = settings.model_copy(
+            update={"embedding": "openai:my-local-model", "openai_base_url": server.url}
+        )
+        engines = dataclasses.replace(lab.engines, embedder=load_embedder(local, lab.engines.prices))
+        job = start_adding(Jobs(), lambda: engines, local, [VISITS, long], "ward")
+        until_asked(job)
+        job.agree(job.status.bill)
+        assert job.wait(SOON)
+    assert job.status.phase == "done", job.status
+    assert job.status.unread.startswith("1 of 2 texts were longer than the model reads")
+
+
+@pytest.mark.parametrize("agreed", [True, False])
+def test_paid_embeddings_wait_for_consent(paid: tuple[Settings, Engines], *, agreed: bool) -> None:
+    settings, engines = paid
+    job = start_adding(Jobs(), lambda: engines, settings, [VISITS], "ward")
+    until_asked(job)
+    assert job.status.billed == "Embedding the documents"
+    assert job.status.bill is not None
+    assert job.status.bill.calls["embed"] >= 1
+    if agreed:
+        job.agree(job.status.bill)
+    else:
+        job.stop()
+    assert job.wait(SOON)
+    assert job.status.phase == ("done" if agreed else "stopped"), job.status
+    assert UploadFolder(settings.home, "ward").names == (["visits.md"] if agreed else [])

@@ -1,0 +1,132 @@
+"""The history in a real PostgreSQL: slow, silent, locked, with few rights, or written by another version."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from helpers.postgres import binaries, postgres
+from pydantic import SecretStr
+from sqlalchemy import Engine, create_engine, text
+
+from rag_core.sessions.history import Asked, AskedColumn, History, open_history, store
+from rag_core.values.errors import StorageError
+from rag_core.values.settings import Settings
+
+pytest.importorskip("psycopg", reason="psycopg, which connects to PostgreSQL, is not installed")
+pytestmark = pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server is installed")
+
+SECRET = "Is Ewa Nowak's baby well?"
+
+
+def opened(address: str) -> History:
+    history = open_history(Settings(database_url=SecretStr(address)))
+    assert history
+    return history
+
+
+def question(identity: str) -> Asked:
+    return Asked(identity, datetime(2026, 5, 4, tzinfo=UTC), SECRET, (AskedColumn("bm25", {}),))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with postgres() as address:
+        yield address
+
+
+@pytest.fixture
+def address(server: str) -> Iterator[str]:
+    """The server without a table."""
+    yield server
+    with create_engine(server).begin() as connection:
+        connection.execute(text("DROP TABLE IF EXISTS rag_questions"))
+
+
+@pytest.fixture
+def owner(address: str) -> Engine:
+    return create_engine(address, isolation_level="AUTOCOMMIT")
+
+
+def test_a_question_is_kept_found_and_deleted(address: str) -> None:
+    history = opened(address)
+    history.add(question("a"))
+    assert [one.question for one in history.search("EWA")] == [SECRET]
+    assert history.find("a") == question("a")
+    assert history.showing("obstetrics") == []
+    assert history.forget(["a", "b"]) == 1
+
+
+@pytest.mark.timeout(30)
+def test_a_server_that_accepts_and_never_answers_is_given_up_without_its_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store, "CONNECT_S", 1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(StorageError, match="timeout") as caught:
+            opened(f"postgresql+psycopg://owner@127.0.0.1:{port}/postgres").search()
+    assert "127.0.0.1" not in caught.value.sentence
+
+
+@pytest.mark.timeout(30)
+def test_a_statement_that_waits_too_long_is_given_up(
+    address: str, owner: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = opened(address)
+    history.add(question("a"))
+    monkeypatch.setattr(store, "ANSWER_S", 1)
+    with create_engine(address).begin() as other:
+        other.execute(text("LOCK TABLE rag_questions IN ACCESS EXCLUSIVE MODE"))
+        with pytest.raises(StorageError, match="statement timeout"):
+            history.search()
+    assert history.count() == 1
+
+
+@pytest.mark.parametrize(("rights", "writes"), [("SELECT", False), ("SELECT, INSERT, UPDATE, DELETE", True)])
+def test_a_role_that_may_create_nothing_reads_and_writes_as_far_as_it_may(
+    address: str, owner: Engine, rights: str, writes: bool
+) -> None:
+    opened(address).add(question("a"))
+    with owner.connect() as connection:
+        connection.execute(text("CREATE ROLE guest LOGIN"))
+        connection.execute(text(f"GRANT {rights} ON rag_questions TO guest"))
+    try:
+        guest = opened(address.replace("owner@", "guest@"))
+        assert [one.id for one in guest.search()] == ["a"]
+        assert guest.find("a") == question("a")
+        if writes:
+            guest.add(question("b"))
+            assert guest.count() == 2
+        else:
+            with pytest.raises(StorageError, match="permission denied for table rag_questions"):
+                guest.add(question("b"))
+    finally:
+        with owner.connect() as connection:
+            connection.execute(text("DROP OWNED BY guest"))
+            connection.execute(text("DROP ROLE guest"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("RENAME COLUMN folded TO searched", "written by another version"),
+        ("ALTER COLUMN question TYPE integer USING 0", "is of type integer"),
+        ("ADD COLUMN visitor text NOT NULL", "not-null constraint"),
+    ],
+)
+def test_a_table_of_another_version_is_one_sentence_without_a_question(
+    address: str, owner: Engine, change: str, said: str
+) -> None:
+    history = opened(address)
+    history.add(question("first"))
+    with owner.connect() as connection:
+        if "ADD" in change:
+            connection.execute(text("DELETE FROM rag_questions"))
+        connection.execute(text(f"ALTER TABLE rag_questions {change}"))
+    with pytest.raises(StorageError, match=said) as caught:
+        history.add(question("second"))
+    assert "Ewa" not in caught.value.sentence
+    assert "127.0.0.1" not in caught.value.sentence
