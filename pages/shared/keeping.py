@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, foreign, setups
+from pages.shared import corpora, faults, foreign, setups
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.i18n import declared, said, t, when
@@ -122,15 +122,14 @@ def _asked(run: LiveRun) -> Asked:
 
 
 def _asked_column(column: Column) -> AskedColumn:
-    error, cause = column.error, column.error and column.error.__cause__
-    shown = cause if isinstance(cause, rag_core.RagError) else error  # without strategy and stage
+    error = column.error
     return AskedColumn(
         column.strategy.name,
         column.strategy.controls,
         tuple(column.steps),
         column.text,
         column.trace,
-        shown.message if shown else "",
+        faults.reason(error) if error else "",
         error.next_step if error else "",
         column.stopped or ("" if column.settled else CUT_SHORT),
         error.calls if error else (),
