@@ -6,6 +6,7 @@ import streamlit as st
 
 import rag_core
 from pages.shared import (
+    above,
     builtin_documents,
     chunking_form,
     corpora,
@@ -23,6 +24,10 @@ VIEWS = {"read": declared("Read"), "add": declared("Add your own"), "map": decla
 def main() -> None:
     """Draw the page."""
     st.header(t("The documents behind the answers"), anchor=False)
+    if asked := st.query_params.get("asked"):  # an urgent question led here
+        if given := st.query_params.get("country"):
+            st.session_state.setdefault("country", given)
+        above.draw_urgent(asked[: rag_core.MAX_QUESTION], [st.query_params.get("corpus", rag_core.BUILTIN)])
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view = views.choose(VIEWS, "view")
         corpus = corpora.choose(in_address=True) if view != "add" else rag_core.BUILTIN

@@ -135,7 +135,7 @@ def answer(column: Column, position: int, engine_state: str, *, told: bool = Fal
     if column.error:
         if told:
             what = t("The answer was cut off here.") if partial else t("No answer: see above.")
-            return f'{partial}<p class="rl-hint rl-failed">{what}{_spent(column.error)}</p>'
+            return f'{partial}<p class="rl-hint">{what}{_spent(column.error)}</p>'
         what = t("The answer was cut off here.") if partial else t("This strategy failed.")
         return (
             f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(said(faults.reason(column.error)))}'

@@ -11,6 +11,7 @@ from pages.shared import corpora, country, foreign, setups, steps
 from pages.shared.engine import Engine, engine
 from pages.shared.foreign import escape
 from pages.shared.i18n import catalogue, language, problem, said, switch, t
+from pages.shared.tips import dial
 
 
 def frame() -> None:
@@ -62,7 +63,7 @@ def _framing(lines: rag_core.Helplines | None) -> str:
     """What this is not, and whom to call instead; fixed on screen."""
     number = t("your local emergency number")
     if lines:
-        number = f"<b>{escape(lines.emergency)}</b> ({escape(lines.country[language()])})"
+        number = f"<b>{dial(lines.emergency)}</b> ({escape(lines.country[language()])})"
     urgent = t("In an emergency, call {number}.", number=number)
     other = rag_core.NOTICE if language() == "es" else catalogue("es").gettext(rag_core.NOTICE)
     return (

@@ -81,7 +81,7 @@ def test_a_failing_and_a_hanging_model_are_told_and_can_be_stopped(
     paid_visit: Visit, model: OpenAIServer
 ) -> None:
     page = paid_visit.page
-    cut = page.locator(".rl-failed, .rl-box", has_text="The answer was cut off here.")
+    cut = page.locator(".rl-hint, .rl-box", has_text="The answer was cut off here.")
     model.choose = lambda body: Drop(after=3)
     paid_visit.pick(ENGLISH)
     paid_visit.run()
