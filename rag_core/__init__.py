@@ -144,6 +144,7 @@ if TYPE_CHECKING:
         retrieve_hybrid_rrf,
     )
     from .stages.messages import perhaps_you_meant
+    from .stages.remarks import what_differs
     from .urgency.helplines import Helplines, countries, helplines
     from .urgency.triage import triage, triage_for
     from .urgency.words import UrgentNotice, urgent_notice
@@ -369,6 +370,7 @@ __all__ = [
     "vector_map",
     "visible",
     "warm_up",
+    "what_differs",
 ]
 
 _NAMES = {  # module: its names
@@ -402,6 +404,7 @@ _NAMES = {  # module: its names
     "prompts.templates": "MAX_TEMPLATES custom_template READY_TEMPLATES",
     "seed_api": "format_docs mmr_select process_hybrid_rrf_query process_rewriter_query query_for_evaluation ragas_samples reciprocal_rank_fusion retrieve_hybrid_rrf",
     "stages.messages": "perhaps_you_meant",
+    "stages.remarks": "what_differs",
     "urgency.helplines": "Helplines countries helplines",
     "urgency.triage": "triage triage_for",
     "urgency.words": "UrgentNotice urgent_notice",

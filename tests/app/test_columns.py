@@ -167,11 +167,19 @@ class TestAnswer:
         steps = (*trace.steps[:-1], replace(last, after=written))
         return column_parts.answer(Column(strategy, trace=replace(trace, steps=steps)), 1, "ready")
 
-    def test_a_remark_on_the_evidence_is_a_line_below_the_answer(self, full: Services) -> None:
-        remark = Remark("thin", "Thin evidence: [2] rests on a <passage> labelled Low.", (2,))
-        drawn = self.finished(full, remarks=(remark,))
-        line = '<p class="rl-remark">Thin evidence: [2] rests on a &lt;passage&gt; labelled Low.</p>'
-        assert drawn.endswith(f"</div>{line}</div>")
+    def test_all_remarks_on_the_evidence_are_one_line_that_opens(self, full: Services) -> None:
+        thin = Remark("thin", "Thin evidence: [2] rests on a <passage> labelled Low.", (2,))
+        foreign = Remark("language", "[1] is in Spanish.", (1,))
+        drawn = self.finished(full, remarks=(foreign, thin))
+        line, _, rest = drawn.partition("</summary>")
+        assert line.endswith("</b> passages in another language · thin evidence in part")
+        assert "<li>Thin evidence: [2] rests on a &lt;passage&gt; labelled Low.</li></ul></details>" in rest
+        assert drawn.count("rl-notices") == 1
+
+    def test_an_incomplete_answer_says_so_outside_the_line(self, full: Services) -> None:
+        drawn = self.finished(full, remarks=(Remark("cut", "This answer is incomplete.", ()),))
+        assert '<p class="rl-remark">This answer is incomplete.</p>' in drawn
+        assert "rl-notices" not in drawn
 
     def test_an_answer_that_is_thin_throughout_is_headed_by_it(self, full: Services) -> None:
         drawn = self.finished(full, remarks=(Remark("all_thin", "Thin evidence.", (1,)),))
