@@ -134,6 +134,7 @@ from .seed_api import ragas_samples as ragas_samples
 from .seed_api import reciprocal_rank_fusion as reciprocal_rank_fusion
 from .seed_api import retrieve_hybrid_rrf as retrieve_hybrid_rrf
 from .stages.messages import perhaps_you_meant as perhaps_you_meant
+from .stages.remarks import what_differs as what_differs
 from .values.answers import HOW_GROUNDED as HOW_GROUNDED
 from .values.answers import Answer as Answer
 from .values.answers import Citation as Citation

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 import rag_core
-from pages.compare.tips import opener, tip
+from pages.compare.tips import opener
 from pages.frame.translate import declared, plural, said, t
 from pages.frame.untrusted import bold, escape
 
@@ -20,6 +20,16 @@ SUPPORT = {
     "unsupported": declared("Unsupported"),
 }
 KINDS = {"weak": declared("weak"), "unsupported": declared("unsupported")}  # in a sentence
+NOTICES = {  # kind of a remark -> its name in the line above an answer
+    "all_thin": declared("thin evidence"),
+    "thin": declared("thin evidence in part"),
+    "language": declared("passages in another language"),
+    "answer_language": declared("answer in another language"),
+    "differs": declared("guidance differs"),
+    "old": declared("old sources"),
+    "invalid": declared("citations removed"),
+    "unmarked": declared("not every sentence compared"),
+}
 LONG = 3000  # characters of an answer; a longer one scrolls in its own frame
 _MARKER = re.compile(r"\[(\d+)\]")
 
@@ -38,20 +48,37 @@ def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> s
         if len(answer.written) > LONG
         else '<div class="rl-answer" data-said>'
     )
-    written = f"{notice}{frame}{_written(answer, position)}</div>"
+    written = f"{frame}{_written(answer, position)}</div>"
     remarks = trace.remarks()
-    before = "".join(_remark(one) for one in remarks if one.leads)
-    after = "".join(_remark(one) for one in remarks if not one.leads)
+    alarms = "".join(_alarm(one) for one in remarks)
     support = _support(answer)
     buried = " rl-buried" if any(one.kind == "buried" for one in answer.remarks) else ""
-    return f'<div class="rl-said{buried}">{before}{written}{support}{after}</div>'
+    return f'<div class="rl-said{buried}">{alarms}{notice}{_notices(trace, remarks)}{written}{support}</div>'
 
 
-def _remark(remark: rag_core.Remark) -> str:
+def _alarm(remark: rag_core.Remark) -> str:
+    """What must be read before the answer; empty for other remarks."""
     if remark.kind == "buried":
         return f'<p class="rl-alarm" role="alert">{escape(remark.text)}</p>'
-    css = " rl-mark-side" if remark.kind in ("differs", "old") else ""
-    return f'<p class="rl-remark{css}">{escape(remark.text)}</p>'
+    return f'<p class="rl-remark">{escape(remark.text)}</p>' if remark.kind == "cut" else ""
+
+
+def _notices(trace: rag_core.Trace, remarks: Iterable[rag_core.Remark]) -> str:
+    """One line that names what else to mind, opened for the remarks in full."""
+    told = [one for one in remarks if one.kind in NOTICES]
+    if not told:
+        return ""
+    names = " · ".join(dict.fromkeys(said(NOTICES[one.kind]) for one in told))
+    rows = "".join(f"<li>{escape(one.text)}{_sides(trace, one)}</li>" for one in told)
+    return f'<details class="rl-notices"><summary><b>{t("Note:")}</b> {escape(names)}</summary><ul>{rows}</ul></details>'
+
+
+def _sides(trace: rag_core.Trace, remark: rag_core.Remark) -> str:
+    """What differs, in the words of the passage."""
+    if remark.kind != "differs":
+        return ""
+    quotes = rag_core.what_differs(trace.ranking.hits[remark.citations[0] - 1].passage)
+    return "".join(f"<br>“{escape(quote)}”" for quote in quotes)
 
 
 def _suggestions(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
@@ -87,7 +114,10 @@ def _support(answer: rag_core.Answer) -> str:
         total,
         supported=counts["supported"],
     )
-    return f'<p class="rl-support">{tip(shown + others, said(rag_core.HOW_GROUNDED), "rl-how")}</p>'
+    return (
+        f'<details class="rl-support"><summary>{escape(shown + others)}</summary>'
+        f"<p>{escape(said(rag_core.HOW_GROUNDED))}</p></details>"
+    )
 
 
 def _written(answer: rag_core.Answer, position: int) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import rag_core
 from pages.compare.answers import finished
-from pages.frame.translate import declared, said, t
+from pages.frame.translate import declared, plural, said, t
 from pages.frame.untrusted import bold, escape
-from pages.shared import steps
+from pages.shared import faults, steps
 from pages.shared.amounts import seconds
 from pages.shared.live import LETTERS, Column
 
@@ -23,6 +23,8 @@ WAITING = {  # the running stage -> what it does
     "Rerank": declared("Reranking the passages…"),
     "LlmRerank": declared("Judging the passages…"),
 }
+ASKS = {*WAITING} - {"Rerank"}  # the stages that ask a language model
+SILENT_S = 10  # of a model server, after which the column says so
 
 
 def tabs(names: Sequence[str]) -> str:
@@ -117,8 +119,12 @@ def stages(column: Column) -> str:
     return f'<ol class="rl-stages">{"".join(parts)}</ol>'
 
 
-def answer(column: Column, position: int, engine_state: str) -> str:
-    """The answer so far, and why it ended if it is incomplete; or what the column is waiting for."""
+def answer(column: Column, position: int, engine_state: str, *, told: bool = False) -> str:
+    """The answer so far, and why it ended if it is incomplete; or what the column is waiting for.
+
+    Args:
+        told: whether the banner above the columns says why they failed.
+    """
     trace = column.trace
     if trace and trace.answer:
         return finished(trace, trace.answer, position)
@@ -127,9 +133,12 @@ def answer(column: Column, position: int, engine_state: str) -> str:
         live = "" if column.settled else " rl-live"
         partial = f'<div class="rl-answer{live}">{bold(column.text)}</div>'
     if column.error:
+        if told:
+            what = t("The answer was cut off here.") if partial else t("No answer: see above.")
+            return f'{partial}<p class="rl-hint">{what}{_spent(column.error)}</p>'
         what = t("The answer was cut off here.") if partial else t("This strategy failed.")
         return (
-            f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(_reason(column.error))}'
+            f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(said(faults.reason(column.error)))}'
             f"<br>{escape(said(column.error.next_step))}{_spent(column.error)}</div>"
         )
     if column.stopped:
@@ -150,12 +159,6 @@ def answer(column: Column, position: int, engine_state: str) -> str:
     )
 
 
-def _reason(error: rag_core.RagError) -> str:
-    """What went wrong, without the strategy and stage: the column shows them."""
-    cause = error.__cause__
-    return said(cause.message if isinstance(cause, rag_core.RagError) else error.message)
-
-
 def _waiting(column: Column, engine_state: str) -> str:
     """What the column is waiting for, and for how long so far."""
     if column.stopping:
@@ -166,7 +169,14 @@ def _waiting(column: Column, engine_state: str) -> str:
         what = t(
             "The engine is warming up ({state}). Your question runs next.", state=steps.title(engine_state)
         )
-    return f"{what} {column.waited} s" if column.waited else what
+    waited = f"{what} {column.waited} s" if column.waited else what
+    if not (column.asks_server and column.running in ASKS and column.silent >= SILENT_S):
+        return waited
+    silent = t(
+        "The model server has been silent for {seconds} s. You can wait, or press Stop.",
+        seconds=column.silent,
+    )
+    return f"{waited} · {silent}"
 
 
 def _doing(column: Column) -> str:
@@ -179,7 +189,13 @@ def _spent(error: rag_core.RagError) -> str:
     cost = rag_core.Cost.of(error.calls)
     if cost.free:
         return ""
-    return f"<br><small>{t('Spent before the failure: {cost} ({count:d} calls).', cost=escape(cost), count=len(error.calls))}</small>"
+    spent = plural(
+        "Spent before the failure: {cost} ({count} call).",
+        "Spent before the failure: {cost} ({count} calls).",
+        len(error.calls),
+        cost=escape(cost),
+    )
+    return f"<br><small>{spent}</small>"
 
 
 def warnings(column: Column) -> str:

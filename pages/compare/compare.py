@@ -33,7 +33,16 @@ from pages.compare.question import look_for, offer_demos, pick_demo
 from pages.frame import untrusted
 from pages.frame.translate import problem, said, t
 from pages.frame.untrusted import escape
-from pages.shared import controls, corpora, country, history_sync, permalink, question_header, setups
+from pages.shared import (
+    controls,
+    corpora,
+    country,
+    failures,
+    history_sync,
+    permalink,
+    question_header,
+    setups,
+)
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
@@ -48,6 +57,7 @@ def main() -> None:
         st.header(t("Which retrieval strategy answers best?"), anchor=False)
     running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
     pressed = presenter.bar(run, running=running) if presenter.on() else _ask(run, running=running)
+    pressed = failures.again() or pressed
     notices = st.container()
     with notices:
         if st.session_state.get("forgotten"):
@@ -226,6 +236,8 @@ def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, 
     with top:
         _above(run)
         history_sync.opened(run)
+        if not running:
+            failures.draw(run)
     also = overlap.also_in(run.columns) if run.over else [{} for _ in run.columns]
     views = [
         _ColumnView(column, position, place, columns[position : position + 1], run, also[position])
@@ -269,6 +281,7 @@ class _ColumnView:
     ) -> None:
         self._column = column
         self._position = position
+        self._run = run
         self._question = run.question
         self._chosen = chosen[0] if chosen else column.setup
         where = (country.chosen(), corpora.chosen())
@@ -315,7 +328,8 @@ class _ColumnView:
 
     def _draw_results(self) -> None:
         column, position, blind = self._column, self._position, presenter.blind()
-        self._put("answer", column_parts.answer(column, position, engine().state))
+        told = self._run.over  # the banner is drawn then
+        self._put("answer", column_parts.answer(column, position, engine().state, told=told))
         self._put("warnings", column_parts.warnings(column))
         self._put("passages", passages.passages(column, position, self._question, self._also, blind=blind))
 

@@ -151,7 +151,7 @@ def _text(hit: rag_core.Hit, shown: _Shown) -> str:
     answer, trace, passage = shown.answer, shown.column.trace, hit.passage
     quotes = _quotes(answer, shown.ranks[hit.id]) if answer else []
     cited = [one for one in answer.citations if one.context_id == hit.id] if answer else []
-    whole = _whole(passage, quotes, trace.corpus) if trace else ""
+    whole = _whole(passage, quotes, trace) if trace else ""
     orders = f'<p class="rl-orders">{escape(said(rag_core.GIVES_ORDERS))}</p>' if passage.gives_orders else ""
     return f'{orders}<div class="rl-text">{_marked(passage, shown.question, quotes)}</div>{_doubts(cited)}{whole}'
 
@@ -251,9 +251,11 @@ def _quotes(answer: rag_core.Answer, n: int) -> list[str]:
     return list(dict.fromkeys((*cited, *behind)))
 
 
-def _whole(passage: rag_core.Passage, quotes: Sequence[str], corpus: str) -> str:
-    """A link to the whole document, with the same sentences highlighted."""
-    place = {"corpus": corpus} if corpus != rag_core.BUILTIN else {}
+def _whole(passage: rag_core.Passage, quotes: Sequence[str], trace: rag_core.Trace) -> str:
+    """A link to the whole document, with the same sentences highlighted, and what to do at once on its page too."""
+    place = {"corpus": trace.corpus} if trace.corpus != rag_core.BUILTIN else {}
+    if trace.triage.urgent:
+        place |= {"asked": trace.question, "country": trace.country}
     address = urllib.parse.urlencode(
         {**place, "document": passage.doc_id, "quote": quotes[:MOST_QUOTES]}, doseq=True
     )

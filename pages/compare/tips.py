@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
+
 from pages.frame.untrusted import escape
 
-
-def tip(text: str, explanation: str, css: str) -> str:
-    """A word that shows an explanation on hover and on focus."""
-    return (
-        f'<span class="rl-tip {css}" tabindex="0">{escape(text)}'
-        f'<span role="tooltip">{escape(explanation)}</span></span>'
-    )
+_NUMBER = re.compile(r"(?<!\w)(\*?\d[\d -]+\d)(?!\w)")
 
 
 def hint(text: str, explanation: str, css: str) -> str:
     """A word that shows an explanation on hover; no tab stop, so the explanation must stand elsewhere too."""
     return (
         f'<span class="rl-tip {css}">{escape(text)}<span role="tooltip">{escape(explanation)}</span></span>'
+    )
+
+
+def dial(text: str) -> str:
+    """Text with each phone number as a link that calls it."""
+    return "".join(
+        f'<a href="tel:{escape(re.sub(r"[^0-9*]", "", piece))}">{escape(piece)}</a>'
+        if place % 2
+        else escape(piece)
+        for place, piece in enumerate(_NUMBER.split(text))
     )
 
 

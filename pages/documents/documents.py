@@ -7,7 +7,7 @@ import streamlit as st
 import rag_core
 from pages.documents import builtin_documents, chunking_form, own_documents, uploading, vector_plot
 from pages.frame.translate import declared, t
-from pages.shared import corpora, views
+from pages.shared import corpora, question_header, views
 from pages.shared.engine import engine
 
 VIEWS = {"read": declared("Read"), "add": declared("Add your own"), "map": declared("Map")}
@@ -16,6 +16,12 @@ VIEWS = {"read": declared("Read"), "add": declared("Add your own"), "map": decla
 def main() -> None:
     """Draw the page."""
     st.header(t("The documents behind the answers"), anchor=False)
+    if asked := st.query_params.get("asked"):  # an urgent question led here
+        if given := st.query_params.get("country"):
+            st.session_state.setdefault("country", given)
+        question_header.draw_urgent(
+            asked[: rag_core.MAX_QUESTION], [st.query_params.get("corpus", rag_core.BUILTIN)]
+        )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view = views.choose(VIEWS, "view")
         corpus = corpora.choose(in_address=True) if view != "add" else rag_core.BUILTIN

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 import rag_core
+from pages.compare.tips import dial
 from pages.frame import untrusted
 from pages.frame.translate import catalogue, language, problem, said, switch, t
 from pages.frame.untrusted import escape
@@ -63,7 +64,7 @@ def _framing(lines: rag_core.Helplines | None) -> str:
     """What this is not, and whom to call instead; fixed on screen."""
     number = t("your local emergency number")
     if lines:
-        number = f"<b>{escape(lines.emergency)}</b> ({escape(lines.country[language()])})"
+        number = f"<b>{dial(lines.emergency)}</b> ({escape(lines.country[language()])})"
     urgent = t("In an emergency, call {number}.", number=number)
     other = rag_core.NOTICE if language() == "es" else catalogue("es").gettext(rag_core.NOTICE)
     return (

@@ -19,6 +19,7 @@ PALETTE: dict[str, tuple[str, str]] = {  # name -> light, dark
     "good": ("#177a53", "#5ccf9f"),
     "danger": ("#b3261e", "#ff9f94"),
     "on-danger": ("#ffffff", "#2b0a07"),
+    "danger-soft": ("#fdeceb", "#5c1a15"),
     "warn-line": ("#a86f00", "#e0a83a"),
     "warn-soft": ("#ffe7b8", "#4a3814"),
     "warn-text": ("#6b4200", "#ffdf9e"),
@@ -37,7 +38,7 @@ PALETTE: dict[str, tuple[str, str]] = {  # name -> light, dark
 TEXT_PAIRS = (  # text, its background: at least 4.5 to 1
     ("text", "background"), ("text", "surface"), ("muted", "background"), ("muted", "surface"),
     ("accent", "background"), ("accent", "surface"), ("on-accent", "accent"), ("on-danger", "danger"),
-    ("danger", "background"), ("warn-text", "warn-soft"), ("notice-text", "notice-soft"), ("text", "mark"),
+    ("danger", "background"), ("text", "danger-soft"), ("warn-text", "warn-soft"), ("notice-text", "notice-soft"), ("text", "mark"),
     ("background", "text"), ("text", "better"), ("text", "worse"),
 )  # fmt: skip
 SHAPE_PAIRS = tuple(  # lines and marks that carry meaning: at least 3 to 1

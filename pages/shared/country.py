@@ -31,6 +31,27 @@ def choose() -> None:
     )
 
 
+def ask(key: str) -> None:
+    """Ask for the country where a number is needed and none is chosen; the answer is the page's choice."""
+    names = rag_core.countries(language())
+    st.selectbox(
+        t("Which country are you in? Its emergency number is then shown here."),
+        list(names),
+        index=None,
+        format_func=lambda code: untrusted.plain(names.get(code, code)),
+        placeholder=t("Choose a country"),
+        key=key,
+        width=360,
+        on_change=_answered,
+        args=(key,),
+    )
+
+
+def _answered(key: str) -> None:
+    if answer := st.session_state.get(key):
+        st.session_state["country"] = answer
+
+
 def chosen() -> str:
     """The country's ISO 3166 code; empty for none."""
     code: str = st.session_state.get("country", _setting())

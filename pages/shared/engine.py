@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 import rag_core
+from pages.shared import faults
 
 
 class Engine:
@@ -85,10 +86,8 @@ class Engine:
             rag_core.warm_up(lab, "en")
             self.lab, lab.others = lab, self.wait
             gc.freeze()  # models and indexes stay: else every full collection walks them, in the middle of a slider's move
-        except rag_core.RagError as error:
-            self.error = error
         except Exception as error:
-            self.error = rag_core.RagError(f"{type(error).__name__}: {error}", "Run `rag doctor`.")
+            self.error = faults.unforeseen(error)
         finally:
             self.settled.set()
         if self.lab:

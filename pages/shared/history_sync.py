@@ -11,7 +11,7 @@ import streamlit as st
 import rag_core
 from pages.frame import untrusted
 from pages.frame.translate import declared, said, t, when
-from pages.shared import corpora, setups
+from pages.shared import corpora, faults, setups
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison, LiveRun
@@ -125,15 +125,14 @@ def _asked(run: LiveRun) -> Asked:
 
 
 def _asked_column(column: Column) -> AskedColumn:
-    error, cause = column.error, column.error and column.error.__cause__
-    shown = cause if isinstance(cause, rag_core.RagError) else error  # without strategy and stage
+    error = column.error
     return AskedColumn(
         column.strategy.name,
         column.strategy.controls,
         tuple(column.steps),
         column.text,
         column.trace,
-        shown.message if shown else "",
+        faults.reason(error) if error else "",
         error.next_step if error else "",
         column.stopped or ("" if column.settled else CUT_SHORT),
         error.calls if error else (),

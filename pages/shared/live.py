@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import rag_core
+from pages.shared import faults
 from pages.shared.engine import Engine
 
 LETTERS = "ABCD"  # of the columns
@@ -21,16 +22,18 @@ class Column:
     """One strategy's progress; written by the run's thread, read by the page.
 
     Args:
-        since: when the running stage began, on the monotonic clock.
+        since, heard: when the running stage began, and when it last gave a word of the answer, on the monotonic clock.
         stopping: whether a stop was requested.
         stopped: why the column was stopped, as a sentence; empty when it was not.
         models, corpus: what it runs on in place of the settings' models and the comparison's corpus.
+        asks_server: whether a model server writes its answer.
     """
 
     strategy: rag_core.Strategy
     steps: list[rag_core.Step] = field(default_factory=list)
     running: str = ""
     since: float = field(default_factory=time.monotonic)
+    heard: float = field(default_factory=time.monotonic)
     text: str = ""
     trace: rag_core.Trace | None = None
     error: rag_core.RagError | None = None
@@ -38,6 +41,7 @@ class Column:
     stopped: str = ""
     models: rag_core.ModelChoice = field(default_factory=rag_core.ModelChoice)
     corpus: str = ""
+    asks_server: bool = False
 
     @property
     def setup(self) -> rag_core.Setup:
@@ -53,6 +57,11 @@ class Column:
     def waited(self) -> int:
         """Whole seconds the running stage has taken so far."""
         return int(time.monotonic() - self.since)
+
+    @property
+    def silent(self) -> int:
+        """Whole seconds without a word from the running stage."""
+        return int(time.monotonic() - self.heard)
 
     @property
     def unfinished(self) -> str:
@@ -161,8 +170,15 @@ class LiveRun(Comparison):
         corpus: str = rag_core.BUILTIN,
         payer: rag_core.Payer | None = None,
     ) -> None:
+        provider = engine.settings is not None and engine.settings.uses_openai
         columns = [
-            Column(one.strategy, models=one.models, corpus=one.corpus) for one in map(rag_core.set_up, setups)
+            Column(
+                one.strategy,
+                models=one.models,
+                corpus=one.corpus,
+                asks_server=provider and one.models.model != rag_core.OFFLINE_MODEL,
+            )
+            for one in map(rag_core.set_up, setups)
         ]
         super().__init__(secrets.token_urlsafe(16), datetime.now(UTC), question, columns, country, corpus)
         self._engine = engine
@@ -210,10 +226,9 @@ class LiveRun(Comparison):
                 ):
                     self._take(event)
         except Exception as error:
-            if not isinstance(error, rag_core.RagError):
-                error = rag_core.RagError(f"{type(error).__name__}: {error}", "Run `rag doctor`.")
+            failure = faults.unforeseen(error)
             for column in self.columns:
-                column.error = column.error or error
+                column.error = column.error or failure
         finally:
             self._over.set()
 
@@ -224,11 +239,13 @@ class LiveRun(Comparison):
         match event:
             case rag_core.StageStarted(stage=stage):
                 column.running, column.since = stage, time.monotonic()
+                column.heard = column.since
             case rag_core.StageFinished(step=step):
                 column.steps.append(step)
                 column.running = ""
             case rag_core.Token(text=text, restart=restart):
                 column.text = text if restart else column.text + text
+                column.heard = time.monotonic()
             case rag_core.Done(trace=trace):
                 column.trace = trace
             case rag_core.Failed(error=error):

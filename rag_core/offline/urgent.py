@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..safety.urgency.advice import is_lesser, points_back
-from ..safety.urgency.frames import words
+from ..safety.urgency.frames import is_about_born_baby, words
 from ..safety.urgency.leading import calls_emergency, calls_for, is_conditional, urges_today
 from ..safety.urgency.reading import plain
 from ..safety.urgency.signs import signs, signs_of
@@ -21,9 +21,6 @@ _BABY = words(
 _OF_A_BABY = words(
     r"newborns?|(?:the|a|your|breastfed|any) baby (?:has|is|who|under|below|younger|feels|needs|does|refuses|feeds|of)|bab(?:y|ies) (?:under|below|younger)|"
     r"(?:under|below) (?:three|3) months|recien nacid\w+|(?:el|un|al|su) bebe (?:esta|tiene|es|de|menor|no|llora|amamantado|que)|bebes? menor\w*|menor de tres meses"
-)
-_BORN_BABY = words(  # as the patient
-    r"newborn|\w+[ -](?:days?|weeks?|months?)[ -]old|(?:bebe|hij[oa]|nen[ea]|nin[oa]|guagua|bebit[oa]) de \w+ (?:dias?|semanas?|mes(?:es)?)|recien nacid\w"
 )
 _NOT_YET_BORN = re.compile(
     r"(?<!\w)(?:[4-9]|[123]\d|4[0-2])(?:\+\d)? ?(?:weeks?|wks?|/ ?40|semanas?|sem)(?!\w)"
@@ -57,7 +54,7 @@ class Urgent:
     def suits(self, section: Sequence[Sentence]) -> bool:
         """Whether a section is not about another patient: for a born baby, it names babies."""
         text = " ".join([section[0].context, *(each.text for each in section)])
-        if _BORN_BABY.search(plain(self.question)) and not (
+        if is_about_born_baby(plain(self.question)) and not (
             section[0].patient == "baby" or _BABY.search(plain(text))
         ):
             return False

@@ -228,18 +228,11 @@ def _worker(
         except RagError as error:
             put(Failed(column, error))
         except BaseException as error:  # whatever it is, the column needs an outcome
-            put(
-                Failed(
-                    column,
-                    RagError(
-                        Message(
-                            "{name}: {kind}: {reason}",
-                            name=strategy.name,
-                            kind=type(error).__name__,
-                            reason=error,
-                        )
-                    ),
-                )
+            what = Message(
+                "{name}: {kind}: {reason}", name=strategy.name, kind=type(error).__name__, reason=error
             )
+            failure = RagError(what)
+            failure.__cause__ = error  # the pages say it without the name of its class
+            put(Failed(column, failure))
 
     return work

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
-from ..language.analysis import detect_language, language_of
+from ..language.analysis import detect_language, language_of, sentences
 from ..values.answers import Remark, Suggestion
 from ..values.labels import LABELS
 from ..values.sources import Source
-from ..values.types import Hit
+from ..values.types import Hit, Passage
 from . import messages
 from .citations import cited_claims, unmarked
 
 MOST_SUGGESTIONS = 3
+MOST_SIDES = 2  # sentences
 
 
 def remarks_on(question: str, text: str, hits: Sequence[Hit], country: str = "") -> tuple[Remark, ...]:
@@ -31,6 +33,22 @@ def remarks_on(question: str, text: str, hits: Sequence[Hit], country: str = "")
         *_thin(sources, hits, spoken),
         *_other_language(sources, hits, spoken),
     )
+
+
+def what_differs(passage: Passage) -> tuple[str, ...]:
+    """The sentences of a passage that name most of the organisations whose guidance differs, two at most, in its order."""
+    if not passage.differs_from:
+        return ()
+    sides = [
+        re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        for name in {one.organisation for one in (*passage.agreeing, *passage.differs_from)}
+    ]
+    named = [
+        (sum(name.search(sentence) is not None for name in sides), -place, sentence)
+        for place, sentence in enumerate(sentences(passage.text, passage.language))
+    ]
+    best = sorted((one for one in named if one[0]), reverse=True)[:MOST_SIDES]
+    return tuple(sentence for _, _, sentence in sorted(best, key=lambda each: -each[1]))
 
 
 def suggestions(question: str, hits: Sequence[Hit]) -> tuple[Suggestion, ...]:

@@ -134,6 +134,25 @@ class TestAnswer:
         column = self.column(text=text, since=time.monotonic() - 12.3)
         assert "Writing the answer… 12 s" in column_parts.answer(column, 0, "ready")
 
+    def test_a_silent_server_is_told_after_ten_seconds(self) -> None:
+        def drawn(seconds: float, **values: Any) -> str:
+            began = time.monotonic() - seconds
+            return column_parts.answer(self.column(since=began, heard=began, **values), 0, "ready")
+
+        told = "The model server has been silent for"
+        assert f"{told} 10 s." in drawn(10.3, asks_server=True)
+        assert told not in drawn(9.3, asks_server=True)
+        assert told not in drawn(10.3)  # the offline engine
+
+    def test_columns_that_the_banner_speaks_for_only_point_to_it(self) -> None:
+        call = rag_core.ModelCall("answer", "gpt-4o", 1000, 0, 0.25, "provider")
+        for calls, spent in (((call,), "(1 call)"), ((call, call), "(2 calls)")):
+            column = self.column(error=ProviderError("No server.", "Start it.", calls))
+            drawn = column_parts.answer(column, 0, "ready", told=True)
+            assert "No answer: see above." in drawn
+            assert "No server." not in drawn
+            assert spent in drawn
+
     def test_each_stage_counts_from_its_own_beginning(self) -> None:
         column = self.column(since=time.monotonic() - 0.2)
         assert re.search(r"Writing the answer…</div>", column_parts.answer(column, 0, "ready"))
@@ -148,11 +167,19 @@ class TestAnswer:
         steps = (*trace.steps[:-1], replace(last, after=written))
         return column_parts.answer(Column(strategy, trace=replace(trace, steps=steps)), 1, "ready")
 
-    def test_a_remark_on_the_evidence_is_a_line_below_the_answer(self, full: Services) -> None:
-        remark = Remark("thin", "Thin evidence: [2] rests on a <passage> labelled Low.", (2,))
-        drawn = self.finished(full, remarks=(remark,))
-        line = '<p class="rl-remark">Thin evidence: [2] rests on a &lt;passage&gt; labelled Low.</p>'
-        assert drawn.endswith(f"</div>{line}</div>")
+    def test_all_remarks_on_the_evidence_are_one_line_that_opens(self, full: Services) -> None:
+        thin = Remark("thin", "Thin evidence: [2] rests on a <passage> labelled Low.", (2,))
+        foreign = Remark("language", "[1] is in Spanish.", (1,))
+        drawn = self.finished(full, remarks=(foreign, thin))
+        line, _, rest = drawn.partition("</summary>")
+        assert line.endswith("</b> passages in another language · thin evidence in part")
+        assert "<li>Thin evidence: [2] rests on a &lt;passage&gt; labelled Low.</li></ul></details>" in rest
+        assert drawn.count("rl-notices") == 1
+
+    def test_an_incomplete_answer_says_so_outside_the_line(self, full: Services) -> None:
+        drawn = self.finished(full, remarks=(Remark("cut", "This answer is incomplete.", ()),))
+        assert '<p class="rl-remark">This answer is incomplete.</p>' in drawn
+        assert "rl-notices" not in drawn
 
     def test_an_answer_that_is_thin_throughout_is_headed_by_it(self, full: Services) -> None:
         drawn = self.finished(full, remarks=(Remark("all_thin", "Thin evidence.", (1,)),))
@@ -172,7 +199,7 @@ class TestStop:
     def test_what_cannot_be_cut_short_shows_that_it_stops(self) -> None:
         ready = threading.Event()
         lab = SimpleNamespace(stream=lambda *_, **__: iter([rag_core.StoppedEarly(0, ())]))
-        warming = cast(Engine, SimpleNamespace(wait=lambda corpus: ready.wait(60) and lab))
+        warming = cast(Engine, SimpleNamespace(settings=None, wait=lambda corpus: ready.wait(60) and lab))
         run = LiveRun(warming, QUESTION, [RERANKED])
         (column,) = run.columns
         assert "The engine is warming up" in column_parts.answer(column, 0, "loading the model")
@@ -194,7 +221,11 @@ class TestCost:
         error = StageError("bm25", "Generate", ProviderError("No."), (shared, failed))
         events = [rag_core.Failed(0, error), rag_core.StoppedEarly(1, (shared, stopped))]
         lab = SimpleNamespace(stream=lambda *_, **__: iter(events))
-        run = LiveRun(cast(Engine, SimpleNamespace(wait=lambda corpus: lab)), QUESTION, [RERANKED, RERANKED])
+        run = LiveRun(
+            cast(Engine, SimpleNamespace(settings=None, wait=lambda corpus: lab)),
+            QUESTION,
+            [RERANKED, RERANKED],
+        )
         assert run.wait(10)
         assert f"${0.001 + 0.02 + 0.0004:.4f}." in bills.cost_note(run.calls)
 

@@ -81,7 +81,7 @@ def test_a_failing_and_a_hanging_model_are_told_and_can_be_stopped(
     paid_visit: Visit, model: OpenAIServer
 ) -> None:
     page = paid_visit.page
-    cut = page.locator(".rl-box", has_text="The answer was cut off here.")
+    cut = page.locator(".rl-hint, .rl-box", has_text="The answer was cut off here.")
     model.choose = lambda body: Drop(after=3)
     paid_visit.pick(ENGLISH)
     paid_visit.run()
@@ -89,6 +89,9 @@ def test_a_failing_and_a_hanging_model_are_told_and_can_be_stopped(
     expect(page.locator(".rl-answer:not(.rl-live)", has_text="Cats purr when")).to_have_count(3)
     expect(page.locator(".rl-passage")).to_have_count(15)
     expect(page.get_by_text("Cost of this comparison: $0.00")).to_be_visible()
+    banner = page.locator(".st-key-failures")
+    expect(banner).to_have_count(1)
+    expect(banner).to_contain_text("A, B, C Model gpt-4o: the connection was lost. Try again.")
     page.reload()
     expect(cut).to_have_count(3, timeout=60_000)
 
@@ -100,7 +103,9 @@ def test_a_failing_and_a_hanging_model_are_told_and_can_be_stopped(
         expect(waiting).to_have_text(seconds, timeout=ANSWER_MS)
         earlier = waiting.inner_text()
         expect(waiting).not_to_have_text(earlier)
-        expect(waiting).to_have_text(seconds)
+        expect(waiting).to_have_text(
+            re.compile(rf"{seconds.pattern} · The model server has been silent for 1\d s")
+        )
         expect(page.locator(".rl-live")).to_have_count(begun)
         paid_visit.stop_button.click()
         kept = page.locator(".rl-box", has_text="Finished results are kept.")

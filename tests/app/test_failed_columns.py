@@ -1,16 +1,19 @@
-"""A column that fails says whose model failed, shows what was sent, and the status line names its model."""
+"""Columns that fail: one banner says whose model failed and offers two ways on; each shows what was sent."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from helpers.behaviours import Reply, Status
+import pytest
+from helpers.behaviours import Drop, Reply, Status
 from helpers.browser import ENGLISH
-from helpers.in_process import html, press, text
+from helpers.in_process import ask, html, press, text
 from helpers.openai_server import OpenAIServer, role_of
 from streamlit.testing.v1 import AppTest
 
 import rag_core
+from pages.shared import faults
 
 
 def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
@@ -26,9 +29,11 @@ def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
     press(app.run(), "Run")
     shown = html(app)
     assert "columns with a model of their own: no-such-model" in text(shown)
-    first, second = (
-        text("<p " + box.partition("</div>")[0]) for box in shown.split('<div class="rl-box rl-bad"')[1:]
-    )
+    assert shown.count('class="rl-box rl-bad"') == 1
+    banner = shown.partition('class="rl-box rl-bad"')[2].partition("</div>")[0]
+    first, second = (text(reason) for reason in banner.split("<p>")[1:])
+    assert first.startswith("A ")
+    assert second.startswith("B ")
     assert "Model gpt-4o: the server does not have this model." in first
     assert "Check RAG_ANSWER_MODEL, RAG_JUDGE_MODEL." in first
     assert "Model no-such-model: the server does not have this model." in second
@@ -47,3 +52,66 @@ def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
         failed.partition("</summary>")[0]
     )
     assert ENGLISH in failed.partition("</summary>")[2]
+
+
+def answering(body: dict[str, Any]) -> Reply:
+    return Reply("Anti-D is offered at about 28 weeks [1].")
+
+
+def lost(start: Callable[..., AppTest], server: OpenAIServer) -> AppTest:
+    """Compare after the model server has dropped the connection of all three columns."""
+    server.choose = lambda body: Drop(after=0)
+    app = ask(start(OPENAI_BASE_URL=server.url).run(), ENGLISH)
+    shown = text(html(app))
+    assert html(app).count('class="rl-box rl-bad"') == 1
+    assert "No answerA, B, C Model gpt-4o: the connection was lost. Try again." in shown
+    assert shown.count("No answer: see above.") == 3
+    assert "Error" not in shown
+    return app
+
+
+def test_retry_asks_the_server_again(start: Callable[..., AppTest], server: OpenAIServer) -> None:
+    app = lost(start, server)
+    server.choose, asked = answering, len(server.requests)
+    shown = html(press(app, "Retry"))
+    assert shown.count("Anti-D is offered at about 28 weeks") >= 3
+    assert "rl-bad" not in shown
+    assert len(server.requests) == asked + 3  # one answer a column
+
+
+def test_answering_offline_leaves_the_server_alone(
+    start: Callable[..., AppTest], server: OpenAIServer
+) -> None:
+    app = lost(start, server)
+    asked = len(server.requests)
+    shown = html(press(app, "Answer offline"))
+    assert len(app.session_state["run"].traces) == 3
+    assert "rl-bad" not in shown
+    assert len(server.requests) == asked
+    assert shown.count("model: offline engine") >= 3  # each column says what it runs on
+
+
+def test_only_the_column_that_failed_leaves_the_server(
+    start: Callable[..., AppTest], server: OpenAIServer
+) -> None:
+    server.script = [Drop(after=0)]
+    server.choose = answering
+    app = ask(start(OPENAI_BASE_URL=server.url).run(), ENGLISH)
+    assert "Some columns have no answer" in text(html(app))
+    assert html(app).count("No answer: see above.") == 1
+    asked = len(server.requests)
+    press(app, "Answer offline")
+    run = app.session_state["run"]
+    assert len(run.traces) == 3
+    assert sum(column.models.model == "offline" for column in run.columns) == 1
+    assert len(server.requests) == asked  # the answers that were there are kept
+
+
+def test_an_unexpected_error_is_told_without_its_class_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    told = faults.unforeseen(KeyError("weights"))
+    assert str(told).startswith("Something unexpected went wrong: 'weights'")
+    assert "KeyError" in caplog.text
+    assert str(faults.unforeseen(RuntimeError()).message) == "Something unexpected went wrong."
+    failed = rag_core.RagError("bm25: stage Broken failed: RuntimeError: no such thing")
+    failed.__cause__ = RuntimeError("no such thing")
+    assert faults.reason(failed) == "Something unexpected went wrong: no such thing"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from html import unescape
+from urllib.parse import parse_qs
 
 import pytest
 from helpers.behaviours import Reply
@@ -12,6 +14,7 @@ from helpers.openai_server import OpenAIServer
 from streamlit.testing.v1 import AppTest
 
 import rag_core
+from pages.compare.tips import dial
 
 DESPAIR = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
 BREATHING = "I am struggling to breathe at rest, 30 weeks"
@@ -56,3 +59,41 @@ def test_documents_about_another_subject_have_no_notice_above_the_results(
     ask(drawn.run(), BREATHING)
     assert "Results for:" in html(drawn)
     assert "rl-urgent" not in html(drawn)
+
+
+def test_the_banner_asks_for_the_country_and_then_has_a_number_to_call(drawn: AppTest) -> None:
+    ask(drawn.run(), BREATHING)
+    assert "tel:" not in html(drawn)
+    drawn.selectbox(key="country.urgent").set_value("ES").run()
+    banner = html(drawn).partition('class="rl-urgent')[2].partition("</div>")[0]
+    assert 'Emergency number in Spain: <a href="tel:112">112</a>.' in banner
+    assert drawn.selectbox(key="country").value == "ES"
+    assert "country.urgent" not in [one.key for one in drawn.selectbox]
+
+
+@pytest.mark.parametrize(
+    ("said", "called"),
+    [
+        ("116 123 (Samaritans) / 111, option 2 (NHS)", ["116123", "111"]),
+        ("1800 737 732 (1800RESPECT)", ["1800737732"]),
+        ("1-833-852-6262", ["18338526262"]),
+        ("*4141", ["*4141"]),
+    ],
+)
+def test_every_phone_number_is_a_link_that_calls_it(said: str, called: list[str]) -> None:
+    drawn = dial(said)
+    assert re.findall(r'href="tel:([^"]*)"', drawn) == called
+    assert text(drawn) == said
+
+
+def test_the_banner_goes_with_an_urgent_question_to_the_document(drawn: AppTest) -> None:
+    drawn.session_state["country"] = "GB"
+    ask(drawn.run(), BREATHING)
+    address = unescape(html(drawn).partition('href="documents?')[2].partition('"')[0])
+    for name, values in parse_qs(address).items():
+        drawn.query_params[name] = values
+    drawn.switch_page("pages/documents/documents.py").run()
+    assert not drawn.exception
+    banner = html(drawn).partition('class="rl-urgent')[2].partition("</div>")[0]
+    assert "tel:999" in banner
+    assert BREATHING not in text(html(drawn))

@@ -13,7 +13,7 @@ from rag_core.prompts.prompt import Sources, contexts_in
 from rag_core.runtime.context import Context
 from rag_core.runtime.services import Services
 from rag_core.stages.answer import Generate
-from rag_core.stages.remarks import remarks_on
+from rag_core.stages.remarks import remarks_on, what_differs
 from rag_core.values.answers import Remark
 from rag_core.values.types import Query, Ranking, State
 
@@ -112,3 +112,10 @@ def test_the_answer_stage_passes_the_country_on(services: Services, country: str
 
 def test_the_model_is_asked_to_give_both_positions():
     assert "give both positions, each with its organisation and country" in Generate().template.system
+
+
+def test_what_differs_is_said_in_the_words_of_the_passage() -> None:
+    text = "RCOG offers no swab. Swabs are common. ACOG offers one, whereas RCOG does not. ACOG is old."
+    passage = replace(hit().passage, text=text)  # ACOG on one side, RCOG on the other
+    assert what_differs(passage) == ("RCOG offers no swab.", "ACOG offers one, whereas RCOG does not.")
+    assert what_differs(replace(passage, differs_from=())) == ()

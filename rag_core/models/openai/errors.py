@@ -44,7 +44,10 @@ def to_provider_error(
 
     if isinstance(error.__cause__, ProviderError):  # ours, which OpenAI's client takes for a lost connection
         error = error.__cause__
-    what: str = f"{type(error).__name__}: {error}"
+    told_us = " ".join(str(error).split())
+    what: str = (
+        Message("the call failed ({reason})", reason=told_us) if told_us else Message("the call failed")
+    )
     step: str = Message("Run `rag doctor`.")
     match error:
         case openai.AuthenticationError() | openai.PermissionDeniedError():
@@ -80,8 +83,7 @@ def to_provider_error(
                 else Message("Try again later.")
             )
         case httpx.TransportError():
-            what = Message("the connection was lost ({error})", error=type(error).__name__)
-            step = TRY_AGAIN
+            what, step = Message("the connection was lost"), TRY_AGAIN
         case json.JSONDecodeError():
             what, step = Message("the server's reply was malformed JSON"), TRY_AGAIN
         case ProviderError():

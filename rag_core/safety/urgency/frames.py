@@ -34,6 +34,9 @@ _RELATIVE = words(
     r"(?:my|our|his|her) (?:wife|missus|mrs|girlfriend|fiancee|sister|daughter|friend|cousin|niece|granddaughter|neighbou?r|surrogate|flatmate|mate)(?:-in-law| in law)?s?|"
     r"(?:mi|nuestra|su) (?:mujer|esposa|senora|novia|hermana|hija|amiga|prima|sobrina|nieta|nuera|cunada|vecina|companera)|a friend|una amiga|mother|patient|madre|paciente|gestante|puerpera"
 )
+_BORN_BABY = words(  # as the patient
+    r"newborn|\w+[ -](?:days?|weeks?|months?)[ -]old|(?:beb[ea]|hij[oa]|nen[ea]|nin[oa]|guagua|bebit[oa]) de \w+ (?:dias?|semanas?|mes(?:es)?)|recien nacid\w"
+)
 _SELF = words(
     r"i (?:want|keep|feel|felt|think about|hear|cant|could|would|had|gave|have(?! a (?:newborn|baby))|took|will)|im|ive|ill|myself|my (?:husband|boyfriend)|"
     r"quiero|quisiera|tengo|siento|estoy|oigo|pienso|me (?:voy|quiero|dan|da|tome|pego|pega)|mi (?:marido|esposo|novio)|tuve|pari|di a luz"
@@ -101,6 +104,11 @@ def is_general(text: str) -> bool:
 def is_about_another(text: str) -> bool:
     """Whether somebody else is ill than the one who asks: a wife, a sister, a friend."""
     return _RELATIVE.search(text) is not None and not speaks_of_self(text)
+
+
+def is_about_born_baby(text: str) -> bool:
+    """Whether a text is about a baby by its age, or calls it newborn."""
+    return _BORN_BABY.search(text) is not None
 
 
 def speaks_of_self(text: str) -> bool:

@@ -23,6 +23,12 @@ MIN_SURE = 0.22
 # The same for a general question, in which nobody has the sign now, such as "are ... normal after birth?".
 MIN_URGENT_GENERAL = 0.5
 
+OF_BABIES_TOO = (
+    "fever",
+    "movements",
+    "waters",
+)  # signs of the mother in the words of a baby's: hot, limp, green
+
 Span = tuple[int, int]
 
 
@@ -67,10 +73,16 @@ def triage(text: str) -> Triage:
     if found:
         gravest = found[0][1]
         led = gravest.others if clinician or frames.is_about_another(simple) else gravest.actions
+        if gravest.id in OF_BABIES_TOO and _is_about_baby(simple):
+            led = actions("baby")
     if clinician and level == "emergency" and not flags:
         led = actions("team")
     names = tuple(sign.names[language] for _, sign in found)
     return Triage(level, names, led[language], language, flags, clinician)
+
+
+def _is_about_baby(text: str) -> bool:
+    return frames.is_about_born_baby(text) and not frames.speaks_of_self(text)
 
 
 def least_urgent(text: str) -> float:

@@ -301,7 +301,7 @@ def test_a_sign_in_unforeseen_words_is_named(question: str, sign: str) -> None:
 def test_wording_without_a_sign_is_no_more_than_same_day() -> None:
     found = triage("feels like someone parked a lorry on my ribcage, had baby tuesday")
     assert (found.level, found.signs) == ("same_day", ())
-    assert found.action.startswith("Phone your midwife or doctor today; if you feel it cannot wait")
+    assert found.action.startswith("Phone the midwife or doctor today; if you feel it cannot wait")
 
 
 @given(st.text(max_size=300))
@@ -320,6 +320,18 @@ def test_an_emergency_has_a_sign(text: str) -> None:
         ),
         ("mi hermana tiene un bebé y quiere morirse", "Quédese con ella y no la deje a solas con el bebé."),
         ("my sister's boyfriend strangled her", "If she is in danger now, call the emergency number."),
+        (
+            "my wife's mattress is soaked, she swears it isn't pee, 30 weeks",
+            "Go, or take her, to the maternity",
+        ),
+        (
+            "mi mujer tiene un dolor de cabeza insoportable, 34 semanas",
+            "Acuda, o llévela, ahora a la maternidad",
+        ),
+        ("my waters broke at 30 weeks", "Go to the maternity unit or hospital now"),
+        ("my 7 week old is 38.3 under the arm but smiling", "Take the baby to hospital now"),
+        ("mi beba de 20 días tiene 38.2 pero come bien", "Lleve ahora al bebé al hospital"),
+        ("my baby is 5 weeks old and I have a fever of 39", "Go to the maternity unit or hospital now"),
         (
             "the cord is hanging out of my vagina",
             "on the knees, chest down to them, head low and bottom high",

@@ -1,0 +1,68 @@
+"""The one banner above columns that failed: why, and two ways on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import rag_core
+from pages.frame import untrusted
+from pages.frame.translate import said, t
+from pages.frame.untrusted import escape
+from pages.shared import faults, setups
+from pages.shared.live import LETTERS, Column, Comparison
+
+AGAIN = "failures.again"
+
+
+def draw(run: Comparison) -> None:
+    """Draw the banner of a comparison that is over; nothing where no column failed."""
+    failed = [place for place, column in enumerate(run.columns) if column.error]
+    if not failed:
+        return
+    with st.container(key="failures"):
+        untrusted.draw(_banner(run, failed))
+        with st.container(horizontal=True, gap="small"):
+            st.button(t("Retry"), key="failures.retry", type="primary", on_click=_again, args=(run,))
+            if any(run.columns[place].asks_server for place in failed):
+                st.button(
+                    t("Answer offline"),
+                    key="failures.offline",
+                    on_click=_again,
+                    args=(run, True),
+                    help=t("With the engine of this machine, which needs no model server."),
+                )
+
+
+def again() -> bool:
+    """Whether a way on was chosen: the question and the columns are then set for it, and run as after Run."""
+    chosen: bool = st.session_state.pop(AGAIN, False)
+    return chosen
+
+
+def _banner(run: Comparison, failed: list[int]) -> str:
+    """Each reason once, with the columns it is of."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for place in failed:
+        if error := run.columns[place].error:
+            told = said(faults.reason(error)), said(error.next_step)
+            reasons.setdefault(told, []).append(LETTERS[place])
+    title = t("No answer") if len(failed) == len(run.columns) else t("Some columns have no answer")
+    if any(run.columns[place].text for place in failed):
+        title = t("Not every answer is complete")
+    rows = "".join(
+        f"<p><b>{escape(', '.join(letters))}</b> {escape(what)} {escape(step)}</p>"
+        for (what, step), letters in reasons.items()
+    )
+    return f'<div class="rl-box rl-bad" role="alert"><b>{title}</b>{rows}</div>'
+
+
+def _again(run: Comparison, offline: bool = False) -> None:
+    """Set the page to the comparison's question and columns; offline, those that failed leave the model server."""
+    st.session_state.update({"question": run.question, "columns": len(run.columns), AGAIN: True})
+    for position, column in enumerate(run.columns):
+        setups.put(position, _offline(column) if offline and column.error else column.setup)
+
+
+def _offline(column: Column) -> rag_core.Setup:
+    models = rag_core.ModelChoice(rag_core.OFFLINE_MODEL, reranker=column.models.reranker)
+    return rag_core.Setup(column.strategy, models, column.corpus)
