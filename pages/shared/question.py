@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 import rag_core
-from pages.shared import corpora, draft, foreign
+from pages.shared import corpora, foreign
 from pages.shared.i18n import language, said, t
 from pages.shared.live import Comparison
 
@@ -88,7 +88,6 @@ def question_box(run: Comparison | None, *, running: bool) -> bool:
 
     In a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page.
     """
-    draft.take()
     with st.form("ask", border=False), st.container(horizontal=True, gap="small", key="question-row"):
         st.text_area(
             t("Question"),
