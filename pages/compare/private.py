@@ -61,7 +61,7 @@ def _held(question: str, spans: Sequence[rag_core.PrivateSpan], hosts: Sequence[
         f"<p>{''.join(_pieces(question, spans))}</p><small>"
         + t(
             "Found: {kinds}. Nothing has been sent. The question would go to {hosts}. Check the rest: rules can "
-            "miss private data, and find a name only beside a date of birth.",
+            "miss private data, and find a name only beside a date of birth or after words such as “my name is”.",
             kinds=escape(said(rag_core.kinds_in_words(spans))),
             hosts=escape(", ".join(hosts)),
         )

@@ -11,7 +11,7 @@ import streamlit as st
 import rag_core
 from pages.frame import untrusted
 from pages.frame.translate import language, said, t
-from pages.shared import corpora, draft
+from pages.shared import corpora
 from pages.shared.live import Comparison
 
 GALLERY = Path(__file__).parents[2] / "data" / "demo.toml"
@@ -89,7 +89,6 @@ def question_box(run: Comparison | None, *, running: bool) -> bool:
 
     In a form, because otherwise leaving the box reruns the page and swallows a click on a link to another page.
     """
-    draft.take()
     with st.form("ask", border=False), st.container(horizontal=True, gap="small", key="question-row"):
         st.text_area(
             t("Question"),

@@ -182,7 +182,7 @@ def setup() -> rag_core.Setup:
 def link(run: Comparison, column: Column, position: int) -> None:
     """Draw the link from a column of Compare to Tune, with what was run; a column without a result has none yet."""
     corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
-    wanted = rag_core.to_address(run.question, [column.setup], run.country, corpus)
+    wanted = rag_core.to_address([column.setup], run.country, corpus)
     st.page_link(
         "pages/compare/tune.py", label=t("Tune this"), icon=":material/tune:", disabled=column.trace is None,
         query_params={**wanted, "run": [f"{run.id}.{LETTERS[position]}"]},
@@ -231,7 +231,9 @@ def restore() -> None:
         chosen = column.strategy
         problems = [*found.problems, *permalink.unknown(found.corpus)]
         corpora.set_to(found.corpus)
-        st.session_state.update(question=found.question, country=found.country, misread=problems)
+        st.session_state.update(country=found.country, misread=problems)
+        if "q" in parameters:
+            st.session_state["question"] = found.question
         st.session_state[STRATEGY], st.session_state[SETUP] = chosen.name, column
         recipe = rag_core.RECIPES[chosen.name]
         defaults = {control.name: control.default for control in recipe.controls}
@@ -240,19 +242,22 @@ def restore() -> None:
     run = comparisons().find(name) or _carried(name)
     if run and len(run.columns) == 1:
         st.session_state[RUN] = run
+        st.session_state["question"] = run.question
         st.session_state[PINNED] = run.settings.get(PINNED)
     else:
         st.session_state.pop(RUN, None)
 
 
 def _carried(name: str) -> Comparison | None:
-    """A column of a comparison as a run of its own, as `link` names it: nothing is asked again."""
-    identity, _, letter = name.rpartition(".")
+    """A run of this page from the history, or a column of a comparison as `link` names it: nothing is asked again."""
+    identity, _, letter = name.partition(".")
     try:
         whole = history_sync.find(identity) if identity else None
     except rag_core.RagError as error:  # the history cannot be asked
         st.warning(untrusted.label(problem(error)))
         return None
+    if not letter:
+        return whole
     columns = dict(zip(LETTERS, whole.columns, strict=False)) if whole else {}
     if whole is None or letter not in columns:
         return None
@@ -266,6 +271,6 @@ def put_address(run: Comparison, chosen: rag_core.Setup, pinned: rag_core.Trace 
     run.settings = {PINNED: pinned}
     st.session_state[PINNED] = pinned
     corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
-    wanted = {**rag_core.to_address(run.question, [chosen], run.country, corpus), "run": [run.id]}
+    wanted = {**rag_core.to_address([chosen], run.country, corpus), "run": [run.id]}
     if permalink.parameters() != wanted:
         st.query_params.from_dict(wanted)

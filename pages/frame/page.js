@@ -3,7 +3,7 @@
 {
   const SPOKEN_MS = 7000; // by then a screen reader has taken it up; who reads on by hand need not meet it twice
   const heard = new Set();
-  let waiting, seen, touched = false;
+  let waiting, seen, draft, restored = false, touched = false;
 
   /* Read finished answers aloud, each once. A screen reader speaks what is added to a live region that was there before,
      and Streamlit makes the boxes of answers together with their text. What a reload brings back is not read: nobody has
@@ -23,19 +23,34 @@
     }
   };
 
-  /* Keep a question that was typed but not run in the address, so that a reload brings it back. The form hides it from the
-     server until it is submitted. */
+  /* Keep a question that was typed but not run, so that a reload brings it back. The form hides it from the server until it
+     is submitted, and no address may hold it: servers and proxies keep addresses. The tab's own storage does. */
   const keep = () => {
     const box = document.querySelector(".st-key-question-row textarea");
-    if (!box || seen === location.href + box.value) return;
-    const address = new URL(location.href), asked = address.searchParams.get("q");
-    if (box.value.trim() && box.value !== asked) address.searchParams.set("typed", box.value);
-    else address.searchParams.delete("typed");
-    if (address.href !== location.href) history.replaceState(history.state, "", address);
-    seen = location.href + box.value;
+    if (!box) return;
+    restored = true;
+    if (draft !== undefined && box.value !== draft) { // as if typed: React sees no other change
+      Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(box, draft);
+      box.dispatchEvent(new Event("input", { bubbles: true }));
+      setTimeout(() => box.dispatchEvent(new FocusEvent("focusout", { bubbles: true }))); // or no demo question replaces it
+    }
+    const address = new URL(location.href);
+    if (box.value && address.searchParams.has("q")) { // of an earlier version, and read
+      address.searchParams.delete("q");
+      history.replaceState(history.state, "", address);
+    }
+    const now = JSON.stringify({ at: location.href, text: box.value });
+    if (now !== seen) sessionStorage.setItem("typed", seen = now);
   };
 
-  for (const input of ["keydown", "pointerdown"]) addEventListener(input, () => { touched = true; }, true);
+  for (const input of ["keydown", "pointerdown"]) addEventListener(input, () => {
+    touched = true;
+    if (restored) draft = undefined;
+  }, true);
   new MutationObserver(() => waiting ??= setTimeout(read, 300)).observe(document.body, { childList: true, subtree: true });
+
+  const stored = JSON.parse(sessionStorage.getItem("typed") ?? "{}");
+  const [{ type }] = performance.getEntriesByType("navigation");
+  if (type !== "navigate" && stored.at === location.href) draft = stored.text;
   setInterval(keep, 250); // neither React's changes of a box nor the server's of the address make an event
 }

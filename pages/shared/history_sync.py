@@ -12,6 +12,7 @@ import rag_core
 from pages.frame import untrusted
 from pages.frame.translate import declared, said, t, when
 from pages.shared import corpora, faults, setups
+from pages.shared.comparisons import KEPT_S as HELD_S
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison, LiveRun
@@ -108,7 +109,16 @@ def opened(run: Comparison) -> None:
 
 def unkept(run: Comparison) -> None:
     """Warn that a comparison which is over is not in the history."""
-    if isinstance(run, LiveRun):
+    settings = engine().settings
+    if settings and settings.history == "off":
+        st.caption(
+            t(
+                "The history is off: the address of this page opens this comparison only until the app ends, for {hours} "
+                "hours at most.",
+                hours=int(HELD_S // 3600),
+            )
+        )
+    elif isinstance(run, LiveRun):
         answered = run.kept.wait(KEPT_S)
         if run.unkept:
             st.warning(

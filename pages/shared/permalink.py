@@ -1,6 +1,7 @@
-"""The address of Compare: which comparison it shows, and its question, strategies, controls and country.
+"""The address of Compare: which comparison it shows, and its strategies, controls and country; never a question.
 
-It is written whenever another comparison or setting is shown, and read when it is its visitor's wish.
+It is written whenever another comparison or setting is shown, and read when it is its visitor's wish. An address of earlier
+versions may have a question; the page's script takes it out of the address once it stands in the box.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 import rag_core
 from pages.frame import untrusted
 from pages.frame.translate import PARAMETER, said, t
-from pages.shared import corpora, country, draft, setups
+from pages.shared import corpora, country, setups
 from pages.shared.controls import DEFAULT_COLUMNS
 from pages.shared.live import Comparison
 
@@ -45,7 +46,7 @@ def put(run: Comparison) -> None:
     """Write the comparison that is shown into the address, in one step of the browser's history."""
     columns = [column.setup for column in run.columns]
     corpus = "" if run.corpus == rag_core.BUILTIN else run.corpus
-    wanted = {**rag_core.to_address(run.question, columns, run.country, corpus), "run": [run.id]}
+    wanted = {**rag_core.to_address(columns, run.country, corpus), "run": [run.id]}
     if PARAMETER in st.query_params:
         wanted[PARAMETER] = [st.query_params[PARAMETER]]
     if parameters() != wanted:
@@ -59,8 +60,7 @@ def link(label: str, columns: Sequence[rag_core.Setup], corpus: str = rag_core.B
     due to be redrawn just then.
     """
     named = "" if corpus == rag_core.BUILTIN else corpus
-    wanted = rag_core.to_address("", columns, country.chosen(), named)
-    del wanted["q"]
+    wanted = rag_core.to_address(columns, country.chosen(), named)
     st.session_state.pop("address", None)  # it is followed again after the columns were changed there
     st.page_link(
         "pages/compare/compare.py", label=label, icon=":material/compare_arrows:", query_params=wanted
@@ -70,9 +70,10 @@ def link(label: str, columns: Sequence[rag_core.Setup], corpus: str = rag_core.B
 def take() -> None:
     """Set the page's widgets as the address says, once for each address, when it names no comparison known here."""
     given = {name: values for name, values in parameters().items() if name not in ("run", PARAMETER)}
-    if not given or st.session_state.get("address") == given:
+    lasting = {name: values for name, values in given.items() if name != "q"}
+    if not given or st.session_state.get("address") == lasting:
         return
-    st.session_state["address"] = given
+    st.session_state["address"] = lasting
     found = rag_core.from_address(given, DEFAULT_COLUMNS, models=setups.offered())
     if found is None:
         return
@@ -114,5 +115,5 @@ def warn() -> None:
 
 
 def parameters() -> dict[str, list[str]]:
-    """What the address holds, without what the browser itself writes there."""
-    return draft.without({name: st.query_params.get_all(name) for name in st.query_params})
+    """What the address holds."""
+    return {name: st.query_params.get_all(name) for name in st.query_params}

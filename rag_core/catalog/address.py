@@ -1,7 +1,8 @@
 """A comparison's configuration as the parameters of an address, and back.
 
-    ?q=When+is+anti-D+given%3F&s=bm25&s=hybrid_rrf&2.mmr_lambda=0.3&country=GB
+    ?s=bm25&s=hybrid_rrf&2.mmr_lambda=0.3&country=GB
 
+No question is written: servers, proxies and browsers keep addresses. `q`, where earlier versions wrote it, is read.
 `s` names the strategies, and NUMBER.CONTROL sets a control of one of them, counted from 1, or what it runs on:
 NUMBER.model, NUMBER.corpus (see `registry.RUNS_ON`). Controls at their defaults are left out. A long value, such as the
 text of a prompt, is compressed; one that is too long even so is left out, and `left` names it.
@@ -61,15 +62,13 @@ class Configuration:
         return tuple(column.strategy for column in self.columns)
 
 
-def to_address(
-    question: str, columns: Sequence[SetupSpec], country: str = "", corpus: str = ""
-) -> Parameters:
-    """The parameters of a configuration; the longest are left out while they exceed `LONGEST` when encoded.
+def to_address(columns: Sequence[SetupSpec], country: str = "", corpus: str = "") -> Parameters:
+    """The parameters of columns; the longest are left out while they exceed `LONGEST` when encoded.
 
     `LEFT` names the controls among those.
     """
     setups = [set_up(one) for one in columns]
-    parameters: Parameters = {"q": [question], "s": [one.strategy.name for one in setups]}
+    parameters: Parameters = {"s": [one.strategy.name for one in setups]}
     if country:
         parameters["country"] = [country]
     if corpus:

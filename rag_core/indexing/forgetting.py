@@ -81,11 +81,13 @@ def forget_corpus(home: Path, corpus: str) -> None:
     """
     folder = home / "corpora" / corpus
     _forget_contexts(home, folder)
+    uploads = UploadFolder(home, corpus)
+    uploads.remove(
+        uploads.names
+    )  # first: only the indexes tell a second call, after a kill, what is left to do
     for index in _indexes(folder):
         _remove(index)
     shutil.rmtree(folder, ignore_errors=True)
-    uploads = UploadFolder(home, corpus)
-    uploads.remove(uploads.names)
 
 
 def forget_documents(
@@ -105,7 +107,8 @@ def forget_documents(
     """
     folder = home / "corpora" / what.corpus
     _forget_contexts(home, folder, what.documents)
-    uploaded = _files_of(folder, what.documents)
+    # first: only the indexes tell a second call, after a kill, what is left to do
+    UploadFolder(home, what.corpus).remove(_files_of(folder, what.documents))
     notes = []
     for index in _indexes(folder):
         if "+" not in index.name and index.name != embedder.weights and _contains(index, what.documents):
@@ -129,7 +132,6 @@ def forget_documents(
             f"The enriched index of corpus {what.corpus!r} was removed; "
             f"run `rag index PATH --corpus {what.corpus} --enrich` to make it again."
         )
-    UploadFolder(home, what.corpus).remove(uploaded)
     return notes
 
 

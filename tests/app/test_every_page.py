@@ -127,6 +127,9 @@ def test_five_entries_and_the_addresses_of_earlier_versions(browser: Browser, ap
     errors = errors_of(page)
     page.goto(f"{app}/compare?q=anti-D&s=bm25&s=hyde")
     expect(page.get_by_label("Question", exact=True)).to_have_value("anti-D")
+    expect(page).to_have_url(f"{app}/?s=bm25&s=hyde")  # and a reload brings the question back
+    page.reload()
+    expect(page.get_by_label("Question", exact=True)).to_have_value("anti-D")
     expect(tab(page, "Compare")).to_have_attribute("aria-current", "page")
     named = page.get_by_test_id("stTopNavLink")
     expect(named).to_have_text(["Compare", "Strategies", "Documents", "Evaluate", "History"])

@@ -24,9 +24,9 @@ def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
     )
     app = start(OPENAI_BASE_URL=server.url, RAG_MODELS="no-such-model")
     columns = [rag_core.set_up("multi_query"), rag_core.set_up("bm25", model="no-such-model")]
-    for name, values in rag_core.to_address(ENGLISH, columns).items():
+    for name, values in rag_core.to_address(columns).items():
         app.query_params[name] = values
-    press(app.run(), "Run")
+    ask(app.run(), ENGLISH)
     shown = html(app)
     assert "columns with a model of their own: no-such-model" in text(shown)
     assert shown.count('class="rl-box rl-bad"') == 1

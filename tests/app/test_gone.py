@@ -75,10 +75,9 @@ def test_the_browser_goes_back_to_the_setting_before_and_a_typed_question_surviv
 
     draft = "¿Y después? A & B"
     visit.type(draft)
-    page.wait_for_url(re.compile("typed="))
     slider.press("ArrowLeft")
     page.wait_for_url(re.compile("mmr_lambda=0.55"))
-    page.wait_for_url(re.compile("typed="))
+    visit.wait_for_draft(draft)
     page.reload()
     expect(page.get_by_label("Question", exact=True)).to_have_value(draft)
     expect(slider).to_have_value("0.55")

@@ -21,10 +21,6 @@ def asked(page: Page, question: str) -> None:
     expect(page.get_by_label("Question", exact=True)).to_have_value(question)
 
 
-def kept(page: Page) -> None:
-    page.wait_for_function("new URL(location.href).searchParams.has('typed')")
-
-
 def visit_documents(page: Page) -> None:
     tab(page, "Documents").click()
     expect(page.get_by_role("heading", name="The documents behind the answers")).to_be_visible()
@@ -33,12 +29,12 @@ def visit_documents(page: Page) -> None:
 def test_a_question_that_was_not_run_and_the_settings_survive_a_reload_and_another_page(visit: Visit) -> None:
     page = visit.page
     visit.type(DRAFT)
-    kept(page)
+    visit.wait_for_draft(DRAFT)
     page.reload()
     asked(page, DRAFT)
     wait_for_models(page)
     visit.pick(ENGLISH)
-    page.wait_for_url(re.compile("typed=When"))
+    visit.wait_for_draft(ENGLISH)
     page.reload()
     asked(page, ENGLISH)
     visit.settings("A").get_by_role("slider", name="k_final").press("ArrowLeft")
@@ -53,13 +49,12 @@ def test_a_question_that_was_not_run_and_the_settings_survive_a_reload_and_anoth
     page.keyboard.press("Escape")
     visit.run()
     visit.wait_until_done()
-    page.wait_for_function("!new URL(location.href).searchParams.has('typed')")
     visit.type(DRAFT)
-    kept(page)
+    visit.wait_for_draft(DRAFT)
     page.reload()
     expect(visit.results_for(ENGLISH)).to_be_visible()
     asked(page, DRAFT)
-    visit.run()  # and what was read from the address can be run
+    visit.run()  # and what was brought back can be run
     expect(visit.results_for(DRAFT)).to_be_visible()
 
 

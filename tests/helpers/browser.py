@@ -158,6 +158,13 @@ class Visit:
     def type(self, question: str) -> None:
         self.page.get_by_label("Question", exact=True).fill(question)
 
+    def wait_for_draft(self, question: str) -> None:
+        """The browser has kept this question, with the address as it now is."""
+        self.page.wait_for_function(
+            "question => sessionStorage.getItem('typed') === JSON.stringify({at: location.href, text: question})",
+            arg=question,
+        )
+
     def run(self) -> None:
         self.run_button.click()
 

@@ -223,7 +223,7 @@ class TestAColumnsOwn:
 
     def test_it_goes_through_an_address(self):
         column = set_up("ensemble", reranker="offline")
-        parameters = to_address(self.ASKED, [column])
+        parameters = to_address([column])
         assert parameters["1.reranker"] == ["offline"]
         found = from_address(parameters, ("bm25",), fewest=1)
         assert found

@@ -126,7 +126,7 @@ def test_the_chip_names_the_prompt_and_not_its_text():
 def test_a_long_prompt_comes_back_from_an_address_and_from_a_saved_session(asking):
     long = {"system": ANSWER.system, "text": "{question}\n{sources}\n" + " ".join(map(str, range(400)))}
     strategy = build(("hyde", {"answer_prompt": long}))
-    written = to_address(QUESTION, [strategy, build("bm25")])
+    written = to_address([strategy, build("bm25")])
     (packed,) = written["1.answer_prompt"]
     assert len(packed) < len(long["text"]) + len(long["system"])
     found = from_address(written, ("bm25", "bm25"))
@@ -140,7 +140,7 @@ def test_a_long_prompt_comes_back_from_an_address_and_from_a_saved_session(askin
 def test_what_an_address_cannot_take_is_named_in_it():
     random = "".join(chr(0x4E00 + (n * 7919) % 20_000) for n in range(1900))  # hardly compressible
     long = {"system": random, "text": f"{{question}}\n{{sources}}\n{random}"[:2000]}
-    written = to_address("When?", [build(("bm25", {"answer_prompt": long, "k1": 1.2}))] * 2)
+    written = to_address([build(("bm25", {"answer_prompt": long, "k1": 1.2}))] * 2)
     assert sum(len(value) for values in written.values() for value in values) < LONGEST
     assert written["left"]
     found = from_address(written, ("bm25", "bm25"))

@@ -8,7 +8,7 @@ import re
 from ...language.analysis import language_of
 from .contacts import emails, phones_by_name, phones_by_shape
 from .numbers import numbers_by_name, numbers_by_shape
-from .people import names_with_birth_dates
+from .people import introduced_names, names_with_birth_dates
 from .places import addresses
 from .spans import PrivateSpan, without_overlaps
 from .words import PLACEHOLDERS
@@ -17,12 +17,13 @@ _PERSON = "patient"
 _PLACEHOLDER = re.compile(
     rf"\[({'|'.join(re.escape(name) for names in PLACEHOLDERS.values() for name in names.values())})\]"
 )
-_NAMES = frozenset(names["name_and_birth_date"] for names in PLACEHOLDERS.values())
+_OF_PERSONS = ("name_and_birth_date", "name")
+_NAMES = frozenset(names[kind] for names in PLACEHOLDERS.values() for kind in _OF_PERSONS)
 
 
 @functools.lru_cache(maxsize=256)
 def find_private(text: str, country: str = "") -> tuple[PrivateSpan, ...]:
-    """Names with dates of birth, phones, e-mail and postal addresses, identity and record numbers, in reading order.
+    """Names with dates of birth or after "my name is", phones, e-mail and postal addresses, identity and record numbers, in reading order.
 
     Rules and check digits for Spain, Mexico, Peru, Colombia, Argentina, Chile, the United States and the United Kingdom.
     They miss some: nothing found does not mean that nothing is private.
@@ -37,6 +38,7 @@ def find_private(text: str, country: str = "") -> tuple[PrivateSpan, ...]:
         [
             *emails(text),
             *names_with_birth_dates(text),
+            *introduced_names(text),
             *numbers_by_name(text),
             *phones_by_name(text),
             *addresses(text),
@@ -67,6 +69,6 @@ def impersonal(text: str) -> str:
     True
     """
     for span in reversed(find_private(text)):
-        kept = _PERSON if span.kind == "name_and_birth_date" else " "
+        kept = _PERSON if span.kind in _OF_PERSONS else " "
         text = f"{text[: span.start]}{kept}{text[span.end :]}"
     return _PLACEHOLDER.sub(lambda found: _PERSON if found[1] in _NAMES else " ", text)

@@ -1,4 +1,4 @@
-"""Names beside a date of birth. A name alone, or a date alone, is left: neither says who it is."""
+"""Names beside a date of birth, and names that introduce someone. Any other name alone, or a date alone, is left."""
 
 from __future__ import annotations
 
@@ -33,6 +33,10 @@ _INTRODUCED = re.compile(
     rf"\b(?:me llamo|mi nombre es|se llama|my name is|i am called|called|nombre:?|name:?)\s+"
     rf"((?:[^\W\d_]|['’-])+(?:\s+(?:[^\W\d_]|['’-])+){{1,4}}?){_GLUE}(?:y\s+|and\s+)?\b(?:{_BORN}){_GLUE}(?:(?:el|on|the)\s+)?$",
     re.IGNORECASE,
+)
+_PRESENTED = re.compile(
+    rf"(?<![^\W_])(?i:(?:my|her|his)\s+name(?:\s+is|['’]s)|i(?:\s+am|['’]m)\s+called|me\s+llamo|mi\s+nombre\s+es)"
+    rf"[\s:]+({_NAME})"
 )
 _AFTER = re.compile(rf"[\s,;:.)\]–—/|-]*(?i:(?:name|nombre|paciente|patient)[\s:]+)?({_NAME})")
 _IS_BORN = re.compile(rf"\b(?:{_BORN})(?:\s+is|\s+es|\s+(?:en|in)\s+{_NAME})?{_GLUE}(?:(?:el|on)\s+)?$")
@@ -86,6 +90,16 @@ def names_with_birth_dates(text: str) -> Iterator[PrivateSpan]:
                 yield PrivateSpan(left + born.start(), after.end(1), "name_and_birth_date")
             else:
                 yield from _parted(text, left, left + born.start(), date.end())
+
+
+def introduced_names(text: str) -> Iterator[PrivateSpan]:
+    """Names with capitals after words such as "my name is"; in small letters nothing tells where a name ends."""
+    for found in _PRESENTED.finditer(text):
+        words = list(_WORDS.finditer(found[1]))
+        while words and _plain(words[-1][0]) in _IS_ROLE | _IS_CLINICAL:  # "Ana Gil I am", "Ana, DNI"
+            words.pop()
+        if words:
+            yield PrivateSpan(found.start(1), found.start(1) + words[-1].end(), "name")
 
 
 def _parted(text: str, left: int, born: int, end: int) -> Iterator[PrivateSpan]:

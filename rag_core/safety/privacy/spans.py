@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["name_and_birth_date", "phone", "email", "record_number", "national_id", "address"]
+Kind = Literal["name_and_birth_date", "name", "phone", "email", "record_number", "national_id", "address"]
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -9,6 +9,7 @@ from .spans import Kind, PrivateSpan
 PLACEHOLDERS: Mapping[str, Mapping[Kind, str]] = {
     "en": {
         "name_and_birth_date": "name and date of birth",
+        "name": "name",
         "phone": "phone",
         "email": "e-mail",
         "record_number": "record number",
@@ -17,6 +18,7 @@ PLACEHOLDERS: Mapping[str, Mapping[Kind, str]] = {
     },
     "es": {
         "name_and_birth_date": "nombre y fecha de nacimiento",
+        "name": "nombre",
         "phone": "teléfono",
         "email": "correo electrónico",
         "record_number": "número de historia",
@@ -26,6 +28,7 @@ PLACEHOLDERS: Mapping[str, Mapping[Kind, str]] = {
 }
 _ONE: Mapping[Kind, str] = {
     "name_and_birth_date": "a name with a date of birth",
+    "name": "a name",
     "phone": "a phone number",
     "email": "an e-mail address",
     "record_number": "a record number",

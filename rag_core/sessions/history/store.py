@@ -10,30 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
-    Column,
     Connection,
     Engine,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
     Select,
-    String,
-    Table,
-    Text,
     create_engine,
     delete,
     event,
     func,
     insert,
-    inspect,
     select,
     update,
 )
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchTableError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
-from sqlalchemy.schema import CreateIndex, CreateTable
 
 from ...values.errors import MissingResource, SettingsError, StorageError
 from ...values.letters import without_accents
@@ -41,25 +31,13 @@ from ...values.message import Message
 from ...values.owner_only import private_file, private_folder, private_home
 from ...values.settings import Settings
 from ...values.visible import valid
+from . import schema
 from .record import Asked, from_bytes, shows, to_bytes
+from .schema import OFF, QUESTIONS
 
 FILE = Path("history", "questions.sqlite")  # in the state folder
 CONNECT_S, ANSWER_S = 3, 5  # whole seconds that a PostgreSQL server may take to connect, and for a statement
 BATCH = 100  # questions at a time, where all are gone through
-OFF = Message("Or set RAG_HISTORY=off to keep no history.")
-
-_QUESTIONS = Table(
-    "rag_questions",
-    MetaData(),
-    Column("id", String(64), primary_key=True),
-    Column("asked", String(32), nullable=False),  # ISO 8601, UTC, to the microsecond: sorts as text
-    Column("question", Text, nullable=False),
-    Column("folded", Text, nullable=False),  # the question as it is searched
-    Column("strategies", Text, nullable=False),  # names, each between spaces
-    Column("finished", Integer, nullable=False),
-    Column("record", LargeBinary, nullable=False),
-)
-_BY_TIME = Index("rag_questions_by_time", _QUESTIONS.c.asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +71,7 @@ class History:
     """The questions kept in one database. Thread-safe; several processes may share it.
 
     Args:
-        engine: connected to when it is used; missing tables are created then.
+        engine: connected to when it is used; its table is created or migrated then.
         where: names the database to its operator, without secrets.
         home: the state folder if the database is in it; it is created, and closed to others.
 
@@ -109,12 +87,12 @@ class History:
     def add(self, asked: Asked) -> None:
         """Keep a question."""
         with self._begin() as connection:
-            connection.execute(insert(_QUESTIONS).values(_row(asked)))
+            connection.execute(insert(QUESTIONS).values(_row(asked)))
 
     def update(self, asked: Asked) -> bool:
         """Replace what is kept of a question; False if it was deleted in the meantime, and then it stays deleted."""
         with self._begin() as connection:
-            chosen = update(_QUESTIONS).where(_QUESTIONS.c.id == asked.id)
+            chosen = update(QUESTIONS).where(QUESTIONS.c.id == asked.id)
             return connection.execute(chosen.values(_row(asked))).rowcount > 0
 
     def find(self, identity: str) -> Asked | None:
@@ -124,7 +102,7 @@ class History:
             DataError: it is damaged, or of a version that this one cannot read.
         """
         with self._begin() as connection:
-            found = connection.execute(select(_QUESTIONS).where(_QUESTIONS.c.id == identity)).one_or_none()
+            found = connection.execute(select(QUESTIONS).where(QUESTIONS.c.id == identity)).one_or_none()
         if found is None:
             return None
         return from_bytes(found.id, datetime.fromisoformat(found.asked), found.record)
@@ -145,11 +123,11 @@ class History:
             since, until: first and last day, in UTC.
             limit: the most to return; all by default.
         """
-        columns = [column for column in _QUESTIONS.c if column.name not in ("folded", "record")]
+        columns = [column for column in QUESTIONS.c if column.name not in ("folded", "record")]
         chosen = _chosen(select(*columns), words, strategy, since, until)
         with self._begin() as connection:
             rows = connection.execute(
-                chosen.order_by(_QUESTIONS.c.asked.desc(), _QUESTIONS.c.id).limit(limit)
+                chosen.order_by(QUESTIONS.c.asked.desc(), QUESTIONS.c.id).limit(limit)
             ).all()
         return [
             Entry(
@@ -165,17 +143,17 @@ class History:
     def count(self) -> int:
         """How many questions are kept."""
         with self._begin() as connection:
-            return int(connection.execute(select(func.count()).select_from(_QUESTIONS)).scalar_one())
+            return int(connection.execute(select(func.count()).select_from(QUESTIONS)).scalar_one())
 
     def delete(self, identity: str) -> bool:
         """Delete a question and its results; False if there is none with this id."""
         with self._begin() as connection:
-            return connection.execute(delete(_QUESTIONS).where(_QUESTIONS.c.id == identity)).rowcount > 0
+            return connection.execute(delete(QUESTIONS).where(QUESTIONS.c.id == identity)).rowcount > 0
 
     def delete_all(self) -> int:
         """Delete every question; returns how many there were."""
         with self._begin() as connection:
-            return connection.execute(delete(_QUESTIONS)).rowcount
+            return connection.execute(delete(QUESTIONS)).rowcount
 
     def showing(self, corpus: str, documents: Collection[str] | None = None) -> list[str]:
         """The ids of the questions whose results have text of these documents of a corpus, or of any of it.
@@ -186,7 +164,7 @@ class History:
             return []  # and none is created
         with self._begin() as connection:
             rows = connection.execute(
-                select(_QUESTIONS.c.id, _QUESTIONS.c.record).execution_options(yield_per=BATCH)
+                select(QUESTIONS.c.id, QUESTIONS.c.record).execution_options(yield_per=BATCH)
             )
             return [row.id for row in rows if shows(row.record, corpus, documents)]
 
@@ -195,7 +173,7 @@ class History:
         batches = [identities[start : start + BATCH] for start in range(0, len(identities), BATCH)]
         with self._begin() as connection:
             return sum(
-                connection.execute(delete(_QUESTIONS).where(_QUESTIONS.c.id.in_(batch))).rowcount
+                connection.execute(delete(QUESTIONS).where(QUESTIONS.c.id.in_(batch))).rowcount
                 for batch in batches
             )
 
@@ -209,7 +187,7 @@ class History:
                 connected = True
                 if connection.dialect.name == "postgresql":
                     connection.exec_driver_sql(f"SET LOCAL statement_timeout = '{ANSWER_S}s'")
-                self._make_table(connection)
+                schema.bring_up_to_date(connection, self._named)
                 yield connection
         except (SQLAlchemyError, OSError) as error:
             raise StorageError(
@@ -220,20 +198,6 @@ class History:
                 ),
                 Message("Check the folder, the disk or the database. {off}", off=OFF),
             ) from error
-
-    def _make_table(self, connection: Connection) -> None:
-        """Create what is missing, and nothing else: a role that may only read or write needs no other right."""
-        try:
-            found = {one["name"] for one in inspect(connection).get_columns(_QUESTIONS.name)}
-        except NoSuchTableError:
-            connection.execute(CreateTable(_QUESTIONS, if_not_exists=True))
-            connection.execute(CreateIndex(_BY_TIME, if_not_exists=True))
-            return
-        if not found.issuperset(_QUESTIONS.c.keys()):
-            raise StorageError(
-                Message("The history in {where} was written by another version.", where=self._named),
-                Message("Use that version, or name another database. {off}", off=OFF),
-            )
 
     def _make_private(self) -> None:
         """Create the file of an SQLite database, which only its owner can read."""
@@ -271,13 +235,19 @@ def open_history(settings: Settings) -> History | None:
         return History(_engine(URL.create("sqlite", database=str(path))), str(path), settings.home)
     try:
         url = make_url(settings.database_url.get_secret_value())
+        if url.drivername == "postgres":  # as hosts of databases write it
+            url = url.set(drivername="postgresql+psycopg")
         return History(_engine(url), url.render_as_string(hide_password=True).partition("?")[0])
     except ModuleNotFoundError as error:
         raise MissingResource(
             Message(
                 "RAG_DATABASE_URL needs the package {package}, which is not installed.", package=error.name
             ),
-            Message("Install it with pip, or name another driver in the address. {off}", off=OFF),
+            Message(
+                "Install it with pip (the extra `postgres` has the one for PostgreSQL), or name another driver in the "
+                "address. {off}",
+                off=OFF,
+            ),
         ) from error
     except (ArgumentError, ValueError):
         raise SettingsError(
@@ -329,13 +299,13 @@ def _chosen(
     query: Select[Any], words: str, strategy: str, since: date | None, until: date | None
 ) -> Select[Any]:
     for word in _folded(words).split():
-        query = query.where(_QUESTIONS.c.folded.contains(word, autoescape=True))
+        query = query.where(QUESTIONS.c.folded.contains(word, autoescape=True))
     if strategy:
-        query = query.where(_QUESTIONS.c.strategies.contains(f" {strategy} ", autoescape=True))
+        query = query.where(QUESTIONS.c.strategies.contains(f" {strategy} ", autoescape=True))
     if since:
-        query = query.where(_QUESTIONS.c.asked >= _midnight(since))
+        query = query.where(QUESTIONS.c.asked >= _midnight(since))
     if until:
-        query = query.where(_QUESTIONS.c.asked < _midnight(until + timedelta(days=1)))
+        query = query.where(QUESTIONS.c.asked < _midnight(until + timedelta(days=1)))
     return query
 
 

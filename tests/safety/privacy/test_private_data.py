@@ -170,6 +170,31 @@ def test_names_with_birth_dates(text, who):
     assert found(text) == [(who, NAME)]
 
 
+@for_each(
+    ("text", "who"),
+    [
+        ("My name is Maria Lopez, can I fly?", ["Maria Lopez"]),
+        ("Hello, my name\u2019s Jo O'Neill and I am 30 weeks", ["Jo O'Neill"]),
+        ("I'm called Ewa I am 30 weeks", ["Ewa"]),
+        ("Her name is Nisha Patel", ["Nisha Patel"]),
+        ("Me llamo María de la Cruz Peña y tengo 30 semanas", ["María de la Cruz Peña"]),
+        ("Hola, mi nombre es Luz", ["Luz"]),
+        ("my name is not on the list", []),
+        ("Mi nombre es privado", []),
+        ("¿Cómo se llama la prueba del talón? ¿Es el Test de Guthrie?", []),
+        ("What is HELLP Syndrome called in Spanish?", []),
+    ],
+)
+def test_a_name_that_introduces_someone_is_found_alone(text, who):
+    assert found(text) == [(name, "name") for name in who]
+    assert redact(text).count("[name]") + redact(text).count("[nombre]") == len(who)
+
+
+def test_a_name_that_introduces_someone_is_asked_about_once_and_hides_nothing_after_it():
+    assert found("Me llamo Ana, DNI 12345678Z") == [("Ana", "name"), ("12345678Z", ID)]
+    assert found("My name is Ewa Nowak, b. 1986-04-30") == [("Ewa Nowak, b. 1986-04-30", NAME)]
+
+
 def test_what_stands_between_a_name_and_its_birth_date_keeps_its_own_kind():
     kinds = [("Ana Ruiz", NAME), ("12345678Z", ID), ("FN 12/03/1990", NAME)]
     assert found("Ana Ruiz DNI 12345678Z FN 12/03/1990") == kinds

@@ -42,7 +42,7 @@ def address(server: str) -> Iterator[str]:
     """The server without a table."""
     yield server
     with create_engine(server).begin() as connection:
-        connection.execute(text("DROP TABLE IF EXISTS rag_questions"))
+        connection.execute(text("DROP TABLE IF EXISTS rag_questions, rag_questions_version"))
 
 
 @pytest.fixture
@@ -126,6 +126,8 @@ def test_a_table_of_another_version_is_one_sentence_without_a_question(
         if "ADD" in change:
             connection.execute(text("DELETE FROM rag_questions"))
         connection.execute(text(f"ALTER TABLE rag_questions {change}"))
+        if "written" in said:
+            connection.execute(text("DROP TABLE rag_questions_version"))
     with pytest.raises(StorageError, match=said) as caught:
         history.add(question("second"))
     assert "Ewa" not in caught.value.sentence

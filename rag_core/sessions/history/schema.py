@@ -1,0 +1,143 @@
+"""The history's table, and the version of its database, which Alembic brings up to date."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    inspect,
+    text,
+)
+from sqlalchemy.exc import OperationalError
+
+from ...values.errors import StorageError
+from ...values.message import Message
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+FIRST, VERSION = (
+    "1",
+    "1",
+)  # of databases without a version table; of this program, the latest of the migrations
+VERSIONS = "rag_questions_version"
+LOCK = 0x7261_6771  # an arbitrary number: of the lock that one process at a time has on a PostgreSQL database
+OFF = Message("Or set RAG_HISTORY=off to keep no history.")
+
+METADATA = MetaData()
+QUESTIONS = Table(
+    "rag_questions",
+    METADATA,
+    Column("id", String(64), primary_key=True),
+    Column("asked", String(32), nullable=False),  # ISO 8601, UTC, to the microsecond: sorts as text
+    Column("question", Text, nullable=False),
+    Column("folded", Text, nullable=False),  # the question as it is searched
+    Column("strategies", Text, nullable=False),  # names, each between spaces
+    Column("finished", Integer, nullable=False),
+    Column("record", LargeBinary, nullable=False),
+    Index("rag_questions_by_time", "asked"),
+)
+_MAY_CREATE = text(
+    "SELECT has_schema_privilege(current_schema(), 'CREATE') AND current_setting('transaction_read_only') = 'off'"
+)
+_one_thread = threading.Lock()  # Alembic's `op` and `context` are global
+
+
+def bring_up_to_date(connection: Connection, named: str) -> None:
+    """Create, mark or migrate the table in the connection's transaction; nothing if it is of this version.
+
+    A table of before there were versions is used as it is where it can only be read, or nothing may be created.
+
+    Args:
+        named: what messages call the database.
+
+    Raises:
+        StorageError: a newer version wrote it, or one that nothing is known of.
+    """
+    found = _version(connection)
+    if found == VERSION:
+        return
+    usable = VERSION == FIRST and found is None and _is_unmarked(connection, named)
+    if (
+        usable
+        and connection.dialect.name == "postgresql"
+        and not connection.execute(_MAY_CREATE).scalar_one()
+    ):
+        return
+    with _one_thread:
+        try:
+            _wait_for_others(connection)
+            _migrate(connection, named)
+        except OperationalError:  # an SQLite file that can only be read
+            if not usable or connection.dialect.name != "sqlite":
+                raise
+
+
+def _version(connection: Connection) -> str | None:
+    """The database's version; None if it has none, as one that is new or was made before there were versions."""
+    if not inspect(connection).has_table(VERSIONS):
+        return None
+    found: str | None = connection.execute(text(f"SELECT version_num FROM {VERSIONS}")).scalar_one_or_none()
+    return found
+
+
+def _wait_for_others(connection: Connection) -> None:
+    """Let no other process migrate until the transaction ends."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
+    elif connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # sqlite3 begins none before a CREATE
+
+
+def _migrate(connection: Connection, named: str) -> None:
+    from alembic import command  # slow to import, and seldom needed
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    found = _version(connection)  # another process may have been here first
+    script = ScriptDirectory(str(MIGRATIONS))
+    if found is not None and found not in {one.revision for one in script.walk_revisions()}:
+        raise StorageError(
+            Message(
+                "The history in {where} was written by a newer version of this program: {found}, and this one reads "
+                "up to {known}.",
+                where=named,
+                found=found,
+                known=VERSION,
+            ),
+            Message("Use the newer program, or name another database. {off}", off=OFF),
+        )
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    if found is None and _is_unmarked(connection, named):
+        command.stamp(config, FIRST)
+    command.upgrade(config, "head")
+    if (
+        found is None and connection.dialect.name == "postgresql"
+    ):  # also roles that only the questions are granted to
+        connection.execute(text(f"GRANT SELECT ON {VERSIONS} TO PUBLIC"))
+
+
+def _is_unmarked(connection: Connection, named: str) -> bool:
+    """Whether there is a table of before there were versions; False if there is none.
+
+    Raises:
+        StorageError: there is another one of its name.
+    """
+    seen = inspect(connection)
+    if not seen.has_table(QUESTIONS.name):
+        return False
+    if not {one["name"] for one in seen.get_columns(QUESTIONS.name)}.issuperset(QUESTIONS.c.keys()):
+        raise StorageError(
+            Message("The history in {where} was written by another version.", where=named),
+            Message("Use that version, or name another database. {off}", off=OFF),
+        )
+    return True

@@ -1,0 +1,240 @@
+"""The history's database has a version: new, unmarked and older ones are brought to it, newer ones are refused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from helpers.postgres import binaries, postgres
+from pydantic import SecretStr
+from sqlalchemy import Connection, Engine, create_engine, inspect, text
+
+import rag_core
+from rag_core.sessions.history import Asked, AskedColumn, History, open_history, schema
+from rag_core.values.errors import MissingResource, StorageError
+from rag_core.values.settings import Settings
+
+ROOT = Path(rag_core.__file__).parents[1]
+SECRET = "Is Ewa Nowak's baby well?"
+SECOND = '''
+"""A column more."""
+import sqlalchemy as sa
+from alembic import op
+revision, down_revision = "2", "1"
+def upgrade():
+    op.add_column("rag_questions", sa.Column("owner", sa.Text))
+'''
+ADD_ONE = """
+import sys
+from datetime import UTC, datetime
+from pydantic import SecretStr
+from rag_core.sessions.history import Asked, open_history
+from rag_core.values.settings import Settings
+history = open_history(Settings(database_url=SecretStr(sys.argv[1])))
+print("ready", flush=True)
+sys.stdin.readline()
+history.add(Asked(sys.argv[2], datetime.now(UTC), "Where do cats sleep?", ()))
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with postgres() as address:
+        yield address
+
+
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database with nothing in it."""
+    if request.param == "SQLite":
+        yield f"sqlite:///{tmp_path / 'own.db'}"
+        return
+    pytest.importorskip("psycopg", reason="psycopg, which connects to PostgreSQL, is not installed")
+    if binaries() is None:
+        pytest.skip("no PostgreSQL server is installed")
+    server: str = request.getfixturevalue("server")
+    yield server
+    with create_engine(server).begin() as connection:
+        connection.execute(text("DROP TABLE IF EXISTS rag_questions, rag_questions_version"))
+
+
+@pytest.fixture
+def owner(address: str) -> Engine:
+    return create_engine(address, isolation_level="AUTOCOMMIT")
+
+
+def opened(address: str) -> History:
+    history = open_history(Settings(database_url=SecretStr(address)))
+    assert history
+    return history
+
+
+def question(identity: str) -> Asked:
+    return Asked(identity, datetime(2026, 5, 4, tzinfo=UTC), SECRET, (AskedColumn("bm25", {}),))
+
+
+def unmarked(address: str, owner: Engine) -> None:
+    """A database as the program made it before there were versions, with one question."""
+    opened(address).add(question("a"))
+    with owner.connect() as connection:
+        connection.execute(text("DROP TABLE rag_questions_version"))
+
+
+def marked(connection: Connection) -> list[str]:
+    return list(connection.execute(text("SELECT version_num FROM rag_questions_version")).scalars())
+
+
+def with_second_version(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str = SECOND) -> None:
+    """Let this program have a second version."""
+    shutil.copytree(schema.MIGRATIONS, folder)
+    (folder / "versions" / "v2.py").write_text(script)
+    monkeypatch.setattr(schema, "MIGRATIONS", folder)
+    monkeypatch.setattr(schema, "VERSION", "2")
+
+
+def test_a_new_database_has_the_latest_version_and_exactly_the_table_that_is_used(
+    address: str, owner: Engine
+) -> None:
+    assert opened(address).count() == 0
+    with owner.connect() as connection:
+        assert marked(connection) == [schema.VERSION]
+        seen = MigrationContext.configure(connection, opts={"version_table": schema.VERSIONS})
+        assert compare_metadata(seen, schema.METADATA) == []
+    assert ScriptDirectory(str(schema.MIGRATIONS)).get_heads() == [schema.VERSION]
+
+
+def test_a_database_of_before_there_were_versions_is_marked_and_keeps_its_questions(
+    address: str, owner: Engine
+) -> None:
+    unmarked(address, owner)
+    assert opened(address).find("a") == question("a")
+    with owner.connect() as connection:
+        assert marked(connection) == ["1"]
+
+
+@pytest.mark.parametrize("mark", [True, False])
+def test_an_older_database_is_migrated_and_keeps_its_questions(
+    address: str, owner: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: bool
+) -> None:
+    opened(address).add(question("a"))
+    if not mark:
+        with owner.connect() as connection:
+            connection.execute(text("DROP TABLE rag_questions_version"))
+    with_second_version(tmp_path / "100% migrated", monkeypatch)
+    assert opened(address).find("a") == question("a")
+    with owner.connect() as connection:
+        assert marked(connection) == ["2"]
+        assert "owner" in {one["name"] for one in inspect(connection).get_columns("rag_questions")}
+
+
+def test_a_migration_that_fails_changes_nothing(
+    address: str, owner: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(address).add(question("a"))
+    with monkeypatch.context() as changed:
+        with_second_version(tmp_path / "versions", changed, SECOND + '    op.execute("no SQL")\n')
+        with pytest.raises(StorageError, match="cannot be used"):
+            opened(address).count()
+    with owner.connect() as connection:
+        assert marked(connection) == ["1"]
+        assert "owner" not in {one["name"] for one in inspect(connection).get_columns("rag_questions")}
+    assert opened(address).count() == 1
+
+
+def test_a_newer_database_is_refused_in_a_sentence_and_left_as_it_is(address: str, owner: Engine) -> None:
+    opened(address).add(question("a"))
+    with owner.connect() as connection:
+        connection.execute(text("UPDATE rag_questions_version SET version_num = '7'"))
+    for use in (opened(address).search, lambda: opened(address).add(question("b"))):
+        with pytest.raises(StorageError, match="written by a newer version of this program: 7") as caught:
+            use()
+        assert "SELECT" not in caught.value.sentence
+        assert "Ewa" not in caught.value.sentence
+        assert "Use the newer program" in caught.value.next_step
+        assert ("own.db" in caught.value.sentence) == address.startswith("sqlite")
+    with owner.connect() as connection:
+        assert marked(connection) == ["7"]
+        assert connection.execute(text("SELECT count(*) FROM rag_questions")).scalar_one() == 1
+
+
+def test_processes_that_start_at_once_on_an_empty_database_all_keep_their_question(address: str) -> None:
+    names = "abcd"
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", ADD_ONE, address, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        for name in names
+    ]  # fmt: skip
+    for one in processes:
+        assert one.stdout
+        assert one.stdout.readline() == "ready\n"
+    for one in processes:
+        assert one.stdin
+        one.stdin.write("\n")
+        one.stdin.flush()
+    errors = [one.communicate(timeout=60)[1] for one in processes]
+    assert [one.returncode for one in processes] == [0] * len(names), errors
+    assert sorted(one.id for one in opened(address).search()) == list(names)
+
+
+def test_an_unmarked_database_that_can_only_be_read_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "own.db"
+    unmarked(f"sqlite:///{file}", create_engine(f"sqlite:///{file}", isolation_level="AUTOCOMMIT"))
+    assert opened(f"sqlite:///file:{file}?mode=ro&uri=true").find("a") == question("a")
+
+
+@pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server is installed")
+def test_a_role_that_may_create_nothing_uses_an_unmarked_database(server: str) -> None:
+    pytest.importorskip("psycopg", reason="psycopg, which connects to PostgreSQL, is not installed")
+    administrator = create_engine(server, isolation_level="AUTOCOMMIT")
+    unmarked(server, administrator)
+    with administrator.connect() as connection:
+        connection.execute(text("CREATE ROLE guest LOGIN"))
+        connection.execute(text("GRANT SELECT, INSERT ON rag_questions TO guest"))
+    try:
+        guest = opened(server.replace("owner@", "guest@"))
+        guest.add(question("b"))
+        assert {one.id for one in guest.search()} == {"a", "b"}
+    finally:
+        with administrator.connect() as connection:
+            connection.execute(text("DROP OWNED BY guest"))
+            connection.execute(text("DROP ROLE guest"))
+            connection.execute(text("DROP TABLE rag_questions"))
+
+
+def test_alembic_is_loaded_only_to_change_a_database(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'own.db'}"
+    look = (
+        "import sys, rag_core; from pydantic import SecretStr; from rag_core.sessions.history import open_history; "
+        "from rag_core.values.settings import Settings; "
+        f"open_history(Settings(database_url=SecretStr({address!r}))).count(); print('alembic' in sys.modules)"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", look], env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True, text=True, check=True, timeout=60,
+        ).stdout
+        for _ in ("a new database", "the same one")
+    ]  # fmt: skip
+    assert said == ["True\n", "False\n"]
+
+
+def test_an_address_as_hosts_of_databases_write_it_is_taken(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = opened(server.replace("postgresql+psycopg://", "postgres://"))
+    assert history.where.startswith("postgresql+psycopg://")
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingResource, match="package psycopg") as caught:
+        opened("postgres://owner@127.0.0.1/x")
+    assert "the extra `postgres`" in caught.value.next_step
