@@ -33,6 +33,7 @@ from pages.shared import (
     queries,
     safety,
     setups,
+    shipped,
     tuning,
     waterfall,
 )
@@ -90,6 +91,8 @@ def main() -> None:
             with place, st.container(key=f"idle{position}"):
                 _empty(setup)
         if not presenter.on():
+            with places[-2]:
+                shipped.draw()
             with places[-1]:
                 offer_demos()
         return
@@ -133,9 +136,12 @@ def _head(position: int, card: DeltaGenerator) -> rag_core.Setup:
             foreign.draw(
                 column_parts.title(LETTERS[position], "" if presenter.blind() else setups.title(setup))
             )
-            return setup
-        controls.strategy_box(position, setups.draw)
-        return setups.of(position)
+        else:
+            controls.strategy_box(position, setups.draw)
+            setup = setups.of(position)
+        if not presenter.blind():
+            foreign.draw(shipped.figure(setup))
+        return setup
 
 
 def _names(run: Comparison | None, count: int) -> list[str]:
@@ -366,6 +372,7 @@ def _below(run: Comparison) -> None:
         st.caption(foreign.label(cost))
         return
     foreign.draw(quality.line(names, run.columns))
+    shipped.draw()
     flow.why_not(run)
     with st.expander(t("Where did the time go, and what did it cost?")):
         left, right = st.columns(2)
