@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .catalog.setup import Setup, SetupSpec, set_up, titles_of
     from .data.documents import BUILTIN, Document, builtin_documents, builtin_profile
     from .explain import (
+        AnswerDifferences,
         ControlTips,
         Fate,
         FlowColumn,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
         WhyNot,
         Work,
         answer_changes,
+        answer_differences,
         decompose,
         fates,
         flow_columns,
@@ -156,9 +158,9 @@ if TYPE_CHECKING:
     from .values.orders import GIVES_ORDERS, gives_orders
     from .values.pricing import Price, PriceList
     from .values.profile import Profile
-    from .values.provenance import QueryResults, SharedPassage, only_in, results_by_query, shared_passages
+    from .values.provenance import QueryResults, SharedPassage, results_by_query, shared_passages
     from .values.settings import Settings, read_settings
-    from .values.sources import Source, age_note, age_years, is_old
+    from .values.sources import Source, age_note, age_years, is_old, listed
     from .values.sources import names as source_names
     from .values.trace import Step, Trace
     from .values.triage import Triage
@@ -194,6 +196,7 @@ __all__ = [
     "TYPED",
     "UPLOADS",
     "Answer",
+    "AnswerDifferences",
     "Bill",
     "BillLine",
     "Choice",
@@ -287,6 +290,7 @@ __all__ = [
     "age_note",
     "age_years",
     "answer_changes",
+    "answer_differences",
     "as_cell",
     "bill_of",
     "bold_as_html",
@@ -320,9 +324,9 @@ __all__ = [
     "is_old",
     "kinds_in_words",
     "lanes",
+    "listed",
     "mmr_select",
     "of_offline_engine",
-    "only_in",
     "open_lab",
     "outline",
     "parts_of",
@@ -378,7 +382,7 @@ _NAMES = {  # module: its names
     "catalog.outline": "OutlinedStage outline",
     "catalog.setup": "Setup SetupSpec set_up titles_of",
     "data.documents": "BUILTIN Document builtin_documents builtin_profile",
-    "explain": "ControlTips Fate FlowColumn Lane Missed Move Part Place RankChange ScoreLine SentenceChange TippingPoint Tuner WhyNot Work answer_changes decompose fates flow_columns lanes query_title query_weights rank_changes stage_title summary_of_fates tipping_points",
+    "explain": "AnswerDifferences ControlTips Fate FlowColumn Lane Missed Move Part Place RankChange ScoreLine SentenceChange TippingPoint Tuner WhyNot Work answer_changes answer_differences decompose fates flow_columns lanes query_title query_weights rank_changes stage_title summary_of_fates tipping_points",
     "indexing.chunking": "CHUNK_SIZES Chunking",
     "indexing.store": "CorpusIndex",
     "indexing.uploads": "MAX_UPLOAD MAX_UPLOADS UPLOADS Upload",
@@ -415,9 +419,9 @@ _NAMES = {  # module: its names
     "values.notice": "NOTICE",
     "values.pricing": "Price PriceList",
     "values.profile": "Profile",
-    "values.provenance": "QueryResults SharedPassage only_in results_by_query shared_passages",
+    "values.provenance": "QueryResults SharedPassage results_by_query shared_passages",
     "values.settings": "Settings read_settings",
-    "values.sources": "Source age_note age_years is_old source_names",
+    "values.sources": "Source age_note age_years is_old listed source_names",
     "values.trace": "Step Trace",
     "values.triage": "Triage",
     "values.types": "Cost Hit ModelCall Passage Query Ranking State Vote by_purpose spent_so_far token_counts",

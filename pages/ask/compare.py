@@ -20,6 +20,7 @@ from pages.shared import (
     corpora,
     costs,
     country,
+    differences,
     export,
     flow,
     foreign,
@@ -74,7 +75,7 @@ def main() -> None:
     for card in cards[len(columns) :]:
         card.caption(t("Not in the next run."))
     spots = _Spots(top, [card.container() for card in cards], st.container())
-    question = st.session_state["question"] if pressed else private.chosen()
+    question = st.session_state["question"] if pressed else differences.replaced() or private.chosen()
     if question is not None:
         with notices:
             _start(question, columns, run, spots)
@@ -238,9 +239,13 @@ def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, 
     with top:
         _above(run)
         keeping.opened(run)
+        differences.draw(run)
     also = overlap.also_in(run.columns) if run.over else [{} for _ in run.columns]
+    twins = differences.same_as(run.columns) if run.over else [""] * len(run.columns)
     views = [
-        _ColumnView(column, position, place, columns[position : position + 1], run, also[position])
+        _ColumnView(
+            column, position, place, columns[position : position + 1], run, also[position], twins[position]
+        )
         for position, (column, place) in enumerate(zip(run.columns, places, strict=False))
     ]
     for setup, place in zip(columns[len(views) :], places[len(views) :], strict=False):
@@ -268,6 +273,7 @@ class _ColumnView:
     Args:
         chosen: what the card is set to; empty when the card is not in the next run.
         also: id of a passage -> the other columns that found it.
+        twin: which other columns give the same answer, in words; may be empty.
     """
 
     def __init__(
@@ -278,6 +284,7 @@ class _ColumnView:
         chosen: Sequence[rag_core.Setup],
         run: Comparison,
         also: Mapping[str, str],
+        twin: str,
     ) -> None:
         self._column = column
         self._position = position
@@ -286,6 +293,7 @@ class _ColumnView:
         where = (country.chosen(), corpora.chosen())
         self._changed = list(chosen) != [column.setup] or where != (run.country, run.corpus)
         self._also = also
+        self._twin = twin
         self._places: dict[str, DeltaGenerator] = {}
         self._shown: dict[str, str] = {}
         with place:
@@ -321,7 +329,13 @@ class _ColumnView:
         column, setup = self._column, self._chosen
         shown = "" if presenter.blind() else setups.title(column.setup)
         status = column_parts.status(
-            column, self._position, shown, _changes(setup), changed=self._changed, runs_on=_runs_on(setup)
+            column,
+            self._position,
+            shown,
+            _changes(setup),
+            changed=self._changed,
+            runs_on=_runs_on(setup),
+            twin=self._twin,
         )
         self._put("status", status)
 
@@ -365,9 +379,7 @@ def _below(run: Comparison) -> None:
         foreign.draw(safety.table(checks))
     st.subheader(t("What did one find that another did not?"), anchor=False)
     foreign.draw(overlap.lights(run.columns))
-    foreign.draw(overlap.pairs(run.columns))
-    with st.expander(t("Which passages did they share?")):
-        foreign.draw(overlap.table(run.columns, names))
+    foreign.draw(overlap.table(run.columns, names))
     if presenter.blind():
         st.caption(foreign.label(cost))
         return

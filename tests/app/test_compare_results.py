@@ -129,7 +129,7 @@ def test_a_phone_shows_everything_without_a_jump_or_scrolling_sideways(browser: 
     visit.pick(SPANISH)
     visit.run()
     visit.wait_until_done()
-    expect(visit.page.locator(".rl-pairs")).to_be_attached()
+    expect(visit.page.locator(".rl-found")).to_be_attached()
     assert_still(visit.page)
     wide = visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
     assert wide <= 390
