@@ -140,8 +140,6 @@ def _head(position: int, card: DeltaGenerator) -> rag_core.Setup:
         else:
             controls.strategy_box(position, setups.draw)
             setup = setups.of(position)
-        if not presenter.blind():
-            foreign.draw(shipped.figure(setup))
         return setup
 
 
@@ -158,7 +156,10 @@ def _names(run: Comparison | None, count: int) -> list[str]:
 def _empty(setup: rag_core.Setup) -> None:
     """A card before the first run."""
     foreign.draw(column_parts.idle_status(_changes(setup), _runs_on(setup)))
-    summary = "" if presenter.blind() else said(rag_core.RECIPES[setup.strategy.name].summary)
+    summary = ""
+    if not presenter.blind():
+        foreign.draw(shipped.figure(setup))
+        summary = said(rag_core.RECIPES[setup.strategy.name].summary)
     foreign.draw(f'<p class="rl-hint">{escape(summary)} {t("Press <b>Run</b> to see its answer.")}</p>')
 
 
@@ -298,9 +299,11 @@ class _ColumnView:
         self._shown: dict[str, str] = {}
         with place:
             self._draw_status()
-            if not presenter.on():
-                with st.container(key=f"tune-this{position}"):
-                    tuning.link(run, column, position)
+            if not presenter.blind():
+                with st.container(key=f"tune-this{position}", horizontal=True):
+                    foreign.draw(shipped.figure(self._chosen))
+                    if not presenter.on():
+                        tuning.link(run, column, position)
             self._draw_results()
             if presenter.blind():
                 return
