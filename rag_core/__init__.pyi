@@ -27,6 +27,7 @@ from .catalog.setup import titles_of as titles_of
 from .documents.documents import BUILTIN as BUILTIN
 from .documents.documents import Document as Document
 from .documents.documents import builtin_profile as builtin_profile
+from .explain import AnswerDifferences as AnswerDifferences
 from .explain import ControlTips as ControlTips
 from .explain import Fate as Fate
 from .explain import FlowColumn as FlowColumn
@@ -39,6 +40,7 @@ from .explain import TippingPoint as TippingPoint
 from .explain import Tuner as Tuner
 from .explain import Work as Work
 from .explain import answer_changes as answer_changes
+from .explain import answer_differences as answer_differences
 from .explain import decompose as decompose
 from .explain import fates as fates
 from .explain import flow_columns as flow_columns
@@ -155,7 +157,6 @@ from .values.prompt_injection import GIVES_ORDERS as GIVES_ORDERS
 from .values.prompt_injection import gives_orders as gives_orders
 from .values.provenance import QueryResults as QueryResults
 from .values.provenance import SharedPassage as SharedPassage
-from .values.provenance import only_in as only_in
 from .values.provenance import results_by_query as results_by_query
 from .values.provenance import shared_passages as shared_passages
 from .values.settings import Settings as Settings
@@ -164,6 +165,7 @@ from .values.sources import Source as Source
 from .values.sources import age_note as age_note
 from .values.sources import age_years as age_years
 from .values.sources import is_old as is_old
+from .values.sources import listed as listed
 from .values.sources import source_names as source_names
 from .values.trace import Step as Step
 from .values.trace import Trace as Trace

@@ -9,7 +9,7 @@ from pages.compare.answers import finished
 from pages.frame.translate import declared, plural, said, t
 from pages.frame.untrusted import bold, escape
 from pages.shared import faults, steps
-from pages.shared.amounts import seconds
+from pages.shared.amounts import money, seconds
 from pages.shared.live import LETTERS, Column
 
 SEARCHING = declared("Searching for passages…")
@@ -50,9 +50,16 @@ def title(letter: str, name: str) -> str:
 
 
 def status(
-    column: Column, position: int, shown: str, changes: str, *, changed: bool, runs_on: str = ""
+    column: Column,
+    position: int,
+    shown: str,
+    changes: str,
+    *,
+    changed: bool,
+    runs_on: str = "",
+    twin: str = "",
 ) -> str:
-    """One line of fixed height: how far the column is, and what is set otherwise than by default.
+    """One line of fixed height: how far the column is, what it took, and what is set otherwise than by default.
 
     Args:
         position: of the column, from 0.
@@ -60,6 +67,7 @@ def status(
         changes: the settings that differ from the defaults; may be empty.
         changed: whether the settings differ from those of the results.
         runs_on: the models and documents it chose; may be empty.
+        twin: which columns give the same answer, in words; may be empty.
     """
     done = len(column.steps)
     marks = "".join(
@@ -74,8 +82,14 @@ def status(
         if changed
         else ""
     )
+    took = (
+        f'<span class="rl-took">{seconds(column.trace.seconds)} · {escape(money(column.trace.cost_usd))}</span>'
+        if column.trace and shown  # they would give a hidden name away
+        else ""
+    )
+    twins = f'<span class="rl-twin">{escape(twin)}</span>' if twin else ""
     heading = f'<h3 class="rl-unseen">{escape(LETTERS[position])}: {escape(shown)}</h3>' if shown else ""
-    return f'{heading}<div class="rl-status">{bar}{outdated}{_chips(changes, runs_on)}</div>'
+    return f'{heading}<div class="rl-status">{bar}{took}{twins}{outdated}{_chips(changes, runs_on)}</div>'
 
 
 def idle_status(changes: str, runs_on: str = "") -> str:

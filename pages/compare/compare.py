@@ -37,11 +37,13 @@ from pages.shared import (
     controls,
     corpora,
     country,
+    differences,
     failures,
     history_sync,
     permalink,
     question_header,
     setups,
+    shipped,
 )
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
@@ -77,7 +79,7 @@ def main() -> None:
     for card in cards[len(columns) :]:
         card.caption(t("Not in the next run."))
     spots = _Spots(top, [card.container() for card in cards], st.container())
-    question = st.session_state["question"] if pressed else private.chosen()
+    question = st.session_state["question"] if pressed else differences.replaced() or private.chosen()
     if question is not None:
         with notices:
             _start(question, columns, run, spots)
@@ -94,6 +96,8 @@ def main() -> None:
             with place, st.container(key=f"idle{position}"):
                 _empty(setup)
         if not presenter.on():
+            with places[-2]:
+                shipped.draw()
             with places[-1]:
                 offer_demos()
         return
@@ -137,9 +141,10 @@ def _head(position: int, card: DeltaGenerator) -> rag_core.Setup:
             untrusted.draw(
                 column_parts.title(LETTERS[position], "" if presenter.blind() else setups.title(setup))
             )
-            return setup
-        controls.strategy_box(position, setups.draw)
-        return setups.of(position)
+        else:
+            controls.strategy_box(position, setups.draw)
+            setup = setups.of(position)
+        return setup
 
 
 def _names(run: Comparison | None, count: int) -> list[str]:
@@ -155,7 +160,10 @@ def _names(run: Comparison | None, count: int) -> list[str]:
 def _empty(setup: rag_core.Setup) -> None:
     """A card before the first run."""
     untrusted.draw(column_parts.idle_status(_changes(setup), _runs_on(setup)))
-    summary = "" if presenter.blind() else said(rag_core.RECIPES[setup.strategy.name].summary)
+    summary = ""
+    if not presenter.blind():
+        untrusted.draw(shipped.figure(setup))
+        summary = said(rag_core.RECIPES[setup.strategy.name].summary)
     untrusted.draw(f'<p class="rl-hint">{escape(summary)} {t("Press <b>Run</b> to see its answer.")}</p>')
 
 
@@ -238,9 +246,13 @@ def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, 
         history_sync.opened(run)
         if not running:
             failures.draw(run)
+        differences.draw(run)
     also = overlap.also_in(run.columns) if run.over else [{} for _ in run.columns]
+    twins = differences.same_as(run.columns) if run.over else [""] * len(run.columns)
     views = [
-        _ColumnView(column, position, place, columns[position : position + 1], run, also[position])
+        _ColumnView(
+            column, position, place, columns[position : position + 1], run, also[position], twins[position]
+        )
         for position, (column, place) in enumerate(zip(run.columns, places, strict=False))
     ]
     for setup, place in zip(columns[len(views) :], places[len(views) :], strict=False):
@@ -268,6 +280,7 @@ class _ColumnView:
     Args:
         chosen: what the card is set to; empty when the card is not in the next run.
         also: id of a passage -> the other columns that found it.
+        twin: which other columns give the same answer, in words; may be empty.
     """
 
     def __init__(
@@ -278,6 +291,7 @@ class _ColumnView:
         chosen: Sequence[rag_core.Setup],
         run: Comparison,
         also: Mapping[str, str],
+        twin: str,
     ) -> None:
         self._column = column
         self._position = position
@@ -287,13 +301,16 @@ class _ColumnView:
         where = (country.chosen(), corpora.chosen())
         self._changed = list(chosen) != [column.setup] or where != (run.country, run.corpus)
         self._also = also
+        self._twin = twin
         self._places: dict[str, DeltaGenerator] = {}
         self._shown: dict[str, str] = {}
         with place:
             self._draw_status()
-            if not presenter.on():
-                with st.container(key=f"tune-this{position}"):
-                    tuning.link(run, column, position)
+            if not presenter.blind():
+                with st.container(key=f"tune-this{position}", horizontal=True):
+                    untrusted.draw(shipped.figure(self._chosen))
+                    if not presenter.on():
+                        tuning.link(run, column, position)
             self._draw_results()
             if presenter.blind():
                 return
@@ -322,7 +339,13 @@ class _ColumnView:
         column, setup = self._column, self._chosen
         shown = "" if presenter.blind() else setups.title(column.setup)
         status = column_parts.status(
-            column, self._position, shown, _changes(setup), changed=self._changed, runs_on=_runs_on(setup)
+            column,
+            self._position,
+            shown,
+            _changes(setup),
+            changed=self._changed,
+            runs_on=_runs_on(setup),
+            twin=self._twin,
         )
         self._put("status", status)
 
@@ -367,13 +390,12 @@ def _below(run: Comparison) -> None:
         untrusted.draw(safety.table(checks))
     st.subheader(t("What did one find that another did not?"), anchor=False)
     untrusted.draw(overlap.lights(run.columns))
-    untrusted.draw(overlap.pairs(run.columns))
-    with st.expander(t("Which passages did they share?")):
-        untrusted.draw(overlap.table(run.columns, names))
+    untrusted.draw(overlap.table(run.columns, names))
     if presenter.blind():
         st.caption(untrusted.label(cost))
         return
     untrusted.draw(quality.line(names, run.columns))
+    shipped.draw()
     how_it_got_here.why_not(run)
     with st.expander(t("Where did the time go, and what did it cost?")):
         left, right = st.columns(2)

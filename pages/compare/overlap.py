@@ -1,8 +1,7 @@
-"""What the columns of a comparison have in common, and what only one of them found, drawn as HTML."""
+"""Which column found which passage, drawn as HTML."""
 
 from __future__ import annotations
 
-import itertools
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import rag_core
 from pages.compare.passages import same
 from pages.compare.tips import opener
-from pages.frame.translate import plural, t
+from pages.frame.translate import t
 from pages.frame.untrusted import escape
 from pages.shared import corpora
 from pages.shared.live import LETTERS, Column
@@ -24,10 +23,20 @@ def rows_of(columns: Sequence[Column]) -> list[rag_core.SharedPassage]:
 
 
 def table(columns: Sequence[Column], names: Sequence[str]) -> str:
-    """A table of the passages and their rank in each column, the most widely found first."""
+    """A table of the passages and their rank in each column; first those that some column did not find.
+
+    Args:
+        names: of the columns; a phone has room for their letters only.
+    """
     rows = rows_of(columns)
+    searched = {place: column.trace.corpus for place, column in enumerate(columns) if column.trace}
+    rows.sort(key=lambda row: len(row.ranks) == len(searched))
     titles = Counter(row.passage.full_title for row in rows)
-    head = "".join(f'<th class="rl-rank">{escape(name)}</th>' for name in names)
+    head = "".join(
+        f'<th scope="col" class="rl-rank">{escape(LETTERS[place])}'
+        f'<span class="rl-wide">{escape(name.removeprefix(LETTERS[place]))}</span></th>'
+        for place, name in enumerate(names)
+    )
     body = "".join(
         f'<tr class="{same(row.passage.id)}"><td>{_title(row.passage, titles)}</td>'
         + "".join(_rank(row, position) for position in range(len(columns)))
@@ -35,51 +44,25 @@ def table(columns: Sequence[Column], names: Sequence[str]) -> str:
         for row in rows
     )
     return (
-        '<div class="rl-scroll"><table class="rl-table"><thead><tr>'
-        f"<th>{t('Passage')}</th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'{_apart(searched)}<div class="rl-scroll"><table class="rl-table rl-found"><thead><tr>'
+        f'<th scope="col">{t("Passage")}</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
 
 
-def pairs(columns: Sequence[Column]) -> str:
-    """A line for each pair of columns that are done: what one found and the other did not."""
-    rows = rows_of(columns)
-    searched = {position: column.trace.corpus for position, column in enumerate(columns) if column.trace}
-    lines = "".join(
-        f"<li>{_apart(rows, first, second, searched) or _pair(rows, first, second)}</li>"
-        for first, second in itertools.combinations(searched, 2)
-    )
-    return f'<ul class="rl-pairs">{lines}</ul>' if lines else ""
-
-
-def _pair(rows: Sequence[rag_core.SharedPassage], first: int, second: int) -> str:
-    """What two columns share, and what only one found."""
-    only = (_only(rows, first, second), _only(rows, second, first))
-    return " ".join((_shared(rows, first, second), *(f'<span class="rl-only">{one}</span>' for one in only)))
-
-
-def _apart(
-    rows: Sequence[rag_core.SharedPassage], first: int, second: int, searched: Mapping[int, str]
-) -> str:
-    """That two columns searched different documents, so that neither missed what the other found; empty if they did not.
+def _apart(searched: Mapping[int, str]) -> str:
+    """That columns searched different documents, so that a dash is no miss; empty if they did not.
 
     Args:
         searched: the corpus of each column.
     """
-    if searched[first] == searched[second]:
+    if len(set(searched.values())) < 2:
         return ""
+    documents = ", ".join(f"{LETTERS[place]} {corpora.title(name)}" for place, name in searched.items())
     apart = t(
-        "<b>{first} and {second}</b> searched different documents: {first} {these}, {second} {those}. "
-        "Neither missed what the other found.",
-        first=escape(LETTERS[first]),
-        second=escape(LETTERS[second]),
-        these=escape(corpora.title(searched[first])),
-        those=escape(corpora.title(searched[second])),
+        "The columns searched different documents: {documents}. A dash need not be a miss.",
+        documents=escape(documents),
     )
-    both = sum(first in row.ranks and second in row.ranks for row in rows)
-    if not both:
-        return f"{apart} {t('No passage stands in both.')}"
-    in_both = plural("{count:d} passage stands in both.", "{count:d} passages stand in both.", both)
-    return f"{apart} {in_both}"
+    return f'<p class="rl-note">{apart}</p>'
 
 
 def also_in(columns: Sequence[Column]) -> list[dict[str, str]]:
@@ -114,44 +97,6 @@ def _rank(row: rag_core.SharedPassage, position: int) -> str:
         return '<td class="rl-rank rl-absent">–</td>'
     rank = row.ranks[position]
     return f'<td class="rl-rank">{opener(position, rank, f"#{rank:d}", "rl-open", t("Open passage {rank:d} of {column}", rank=rank, column=escape(LETTERS[position])))}</td>'
-
-
-def _shared(rows: Sequence[rag_core.SharedPassage], first: int, second: int) -> str:
-    count = sum(first in row.ranks and second in row.ranks for row in rows)
-    names = {"first": escape(LETTERS[first]), "second": escape(LETTERS[second])}
-    if not count:
-        return t("<b>{first} and {second}</b> share no passage.", **names)
-    return plural(
-        "<b>{first} and {second}</b> share {count:d} passage.",
-        "<b>{first} and {second}</b> share {count:d} passages.",
-        count,
-        **names,
-    )
-
-
-def _only(rows: Sequence[rag_core.SharedPassage], first: int, second: int) -> str:
-    """What the first found and the second did not: documents in the order of their first passage, and its passages."""
-    documents: dict[str, list[rag_core.SharedPassage]] = {}
-    for row in rag_core.only_in(rows, first, second):
-        documents.setdefault(row.passage.title or row.passage.full_title, []).append(row)
-    if not documents:
-        return t(
-            "{first} found nothing that {second} did not.",
-            first=escape(LETTERS[first]),
-            second=escape(LETTERS[second]),
-        )
-    parts = []
-    for title, found in documents.items():
-        numbers = "".join(_number(row, first) for row in found)
-        parts.append(f"{escape(title)} {numbers}")
-    return t("Only {column}: {found}.", column=escape(LETTERS[first]), found=" · ".join(parts))
-
-
-def _number(row: rag_core.SharedPassage, position: int) -> str:
-    rank = row.ranks[position]
-    opened = t("Open passage {rank:d} of {column}", rank=rank, column=LETTERS[position])
-    name = f"{opened}, {row.passage.full_title}"
-    return opener(position, rank, f"{rank:d}", "rl-cite", name)
 
 
 def _title(passage: rag_core.Passage, titles: Mapping[str, int]) -> str:

@@ -13,7 +13,7 @@ from pages.frame.untrusted import mark
 from rag_core import evaluation as ev
 from rag_core import format_value
 
-ROW = 42  # pixels
+ROW, LINE = 42, 15  # pixels
 COLOURS = ("retrieve", "fuse", "accent", "transform", "rerank", "select", "grey")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "pentagon")
 
@@ -22,10 +22,12 @@ def intervals(rows: Mapping[str, ev.MeanScore | None], title: str) -> go.Figure:
     """One dot and its 95 % interval per strategy, best on top."""
     known = {label: row for label, row in rows.items() if row}
     labels = sorted(known, key=lambda label: known[label].mean)
+    names = [_wrapped(label, 28) for label in labels]
+    row = max([ROW, *(LINE * (name.count("<br>") + 1) for name in names)])  # no name lies over another
     figure = go.Figure(
         go.Scatter(
             x=[known[label].mean for label in labels],
-            y=[_wrapped(label) for label in labels],
+            y=names,
             mode="markers",
             marker={"color": colour("accent"), "size": 11},
             error_x=_error_bars([known[label] for label in labels], color=colour("accent"), thickness=2),
@@ -33,7 +35,7 @@ def intervals(rows: Mapping[str, ev.MeanScore | None], title: str) -> go.Figure:
         )
     )
     figure.update_xaxes(title=t("{title}, mean and 95 % interval", title=mark(title)))
-    return _styled(figure, 110 + ROW * len(labels))
+    return _styled(figure, 110 + row * len(labels))
 
 
 def groups(members: ev.Groups, metric: str, title: str, titles: Mapping[str, str]) -> go.Figure:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import streamlit as st
 
@@ -13,7 +15,8 @@ from pages.evaluate import plots, rankings, runs
 from pages.frame import untrusted
 from pages.frame.translate import declared, problem, said, t
 from pages.frame.untrusted import label as md
-from pages.shared import kinds, question_header
+from pages.shared import kinds, question_header, shipped
+from pages.strategies import claims
 from rag_core import evaluation as ev
 
 VERDICTS = (
@@ -35,21 +38,30 @@ EFFECTS = {
 
 def draw() -> None:
     """Draw the view."""
-    run = _choose_run()
-    if run is None:
-        st.info(t("Nothing has been measured yet."))
-        st.page_link(
-            "pages/evaluate/evaluate.py", label=t("Measure strategies"), icon=":material/play_arrow:"
-        )
+    name = _choose()
+    if name == shipped.NAME:
+        st.caption(said(shipped.ABOUT))
+        _draw(None, claims.measured())
         return
-    results = ev.stored_results(run)
-    if results is None:
+    try:
+        run = ev.RunFolder.open(_past()[name])
+    except rag_core.RagError as error:
+        st.error(untrusted.label(problem(error)))
+        return
+    stored = ev.stored_results(run)
+    if stored is None:
         st.warning(t("This run did not finish. Start the same measurement again to resume it."))
         return
-    names = runs.strategies(run.manifest)
+    _draw(run, stored)
+
+
+def _draw(run: ev.RunFolder | None, results: ev.Results) -> None:
+    """The parts of a result; those that read single questions only where the run's folder is here."""
+    names = runs.strategies(results.manifest)
     _head(results, names)
-    figures, groups, stages, questions = st.tabs(
-        [t("Figures"), t("Kinds of questions"), t("Stage by stage"), t("Question by question")],
+    titles = [t("Figures"), t("Kinds of questions"), t("Stage by stage"), t("Question by question")]
+    figures, groups, *single = st.tabs(
+        titles if run else titles[:2],
         key="results.part",
         on_change="rerun",  # only the open one is drawn
     )
@@ -59,33 +71,34 @@ def draw() -> None:
     if groups.open:
         with groups:
             _groups(results, names)
-    if stages.open:
-        with stages:
-            _stages(run, results, names)
-    if questions.open:
-        with questions:
-            _questions(run, results, names)
+    for tab, part in zip(single, (_stages, _questions), strict=False):
+        if run and tab.open:
+            with tab:
+                part(run, results, names)
 
 
-def _choose_run() -> ev.RunFolder | None:
-    past = ev.past_runs(rag_core.read_settings())
-    names = [folder.name for folder in past]
+def _past() -> dict[str, Path]:
+    return {folder.name: folder for folder in ev.past_runs(rag_core.read_settings())}
+
+
+def _choose() -> str:
+    """The run to show, by name; the measurement that ships with the lab is the last, and the only one at first."""
+    past = _past()
+    names = [*past, shipped.NAME]
     wanted = st.query_params.get("run")
     if wanted and wanted not in names:
         st.warning(untrusted.label(t("There is no measured run {name} here.", name=repr(wanted))))
-    if not past:
-        return None
     if wanted in names and st.session_state.get("results.linked") != wanted:
         st.session_state["results.run"] = st.session_state["results.linked"] = wanted
-    name = st.selectbox(
-        t("Measured run"), names, format_func=lambda name: untrusted.plain(said(ev.run_title(past[names.index(name)]))), key="results.run",
+
+    def title(name: str) -> str:
+        return t("Shipped with the lab") if name == shipped.NAME else said(ev.run_title(past[name]))
+
+    chosen: str = st.selectbox(
+        t("Measured run"), names, format_func=lambda name: untrusted.plain(title(name)), key="results.run",
         label_visibility="collapsed",
     )  # fmt: skip
-    try:
-        return ev.RunFolder.open(past[names.index(name)])
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return None
+    return chosen
 
 
 def _head(results: ev.Results, names: Mapping[str, str]) -> None:
@@ -158,11 +171,13 @@ def _figures(results: ev.Results, titles: Mapping[str, str]) -> None:
     if not results.comparisons:
         st.caption(t("Measure two strategies to compare them."))
         return
-    left, right = st.columns(2)
-    with left:
-        untrusted.chart(plots.pairs(results.comparisons, titles), "pairs")
-        st.caption(t("Row minus column, by number; ✓ marks a difference that is probably real. p from a paired randomisation "
-                   "test, corrected for all pairs (Holm)."))  # fmt: skip
+    every = len(results.comparisons) == math.comb(len(titles), 2)
+    left, right = st.columns(2) if every else (None, st.container())
+    if left:
+        with left:
+            untrusted.chart(plots.pairs(results.comparisons, titles), "pairs")
+            st.caption(t("Row minus column, by number; ✓ marks a difference that is probably real. p from a paired randomisation "
+                       "test, corrected for all pairs (Holm)."))  # fmt: skip
     with right:
         for pair in results.comparisons:
             power = (
@@ -193,6 +208,7 @@ def _table(results: ev.Results, titles: Mapping[str, str], names: Sequence[str])
     return [
         {"strategy": titles[label]}
         | {name: score.mean if (score := row.metrics[name]) else None for name in names}
+        | {"interval": f"{score.ci_low:.3f}–{score.ci_high:.3f}" if (score := row.metrics[names[0]]) else "–"}
         | {
             "n": row.queries,
             "judged": row.judged_at_10,
@@ -211,6 +227,7 @@ def _formats(names: Sequence[str]) -> dict[str, object]:
         "cost": number(t("US $ in total"), format="%.4f", help=t("Empty when a price is unknown.")),
         "n": number(t("Questions")),
         "strategy": st.column_config.TextColumn(t("Strategy"), pinned=True),
+        "interval": t("{title}, 95 % interval", title=said(ev.parse_metric(names[0]).title)),
     }
 
 

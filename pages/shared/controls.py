@@ -13,7 +13,8 @@ from pages.frame.untrusted import label
 from pages.shared.live import LETTERS
 from pages.shared.templates import context_prompt, forget, prompt_editor, templates_editor
 
-DEFAULT_COLUMNS = ("simple_semantic", "bm25", "hybrid_rrf", "multi_query")
+# meaning, words, and both with a reranker, which measured best
+DEFAULT_COLUMNS = ("simple_semantic", "bm25", "ensemble", "hybrid_rrf")
 MOST_COLUMNS = len(DEFAULT_COLUMNS)
 SHOWN_COLUMNS = 3  # unless the user says otherwise
 PROMPTS = (rag_core.Templates, rag_core.PromptText)  # controls whose values are texts

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import rag_core
 from pages.frame.translate import declared, plural, said, t
 from pages.frame.untrusted import escape
 from pages.shared import kinds
 from pages.shared.amounts import model_calls, money, seconds
+from pages.shared.shipped import RESULTS
 from rag_core import evaluation as ev
 from rag_core.evaluation.tables import cell
 
-RESULTS = Path(__file__).parents[2] / "data" / "results.json"
 COMPARED = ("simple_semantic", "hyde", "multi_query")
 # Multi-Query Rewriter RAG, Comparison with Other Architectures: row -> what it says of COMPARED.
 CLAIMED: Mapping[str, Sequence[str]] = {

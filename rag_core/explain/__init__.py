@@ -1,5 +1,6 @@
 """Why a result is what it is: fates of passages, parts of scores, tipping points, and where a passage was lost."""
 
+from .answers import AnswerDifferences, answer_differences
 from .changes import RankChange, SentenceChange, answer_changes, rank_changes
 from .fate import Fate, fates, fates_json, summary_of_fates
 from .flow import FlowColumn, Lane, Place, flow_columns, lanes, query_title, stage_title
@@ -10,6 +11,7 @@ from .tipping import ControlTips, TippingPoint, tipping_points
 from .tuner import Move, Tuner, Work
 
 __all__ = [
+    "AnswerDifferences",
     "ControlTips",
     "Fate",
     "FlowColumn",
@@ -26,6 +28,7 @@ __all__ = [
     "WhyNot",
     "Work",
     "answer_changes",
+    "answer_differences",
     "decompose",
     "fates",
     "fates_json",

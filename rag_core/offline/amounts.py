@@ -54,6 +54,8 @@ def _number_words(code: str) -> re.Pattern[str]:
 
 
 _NAMES = {_plain(word): unit for word, unit in _WRITTEN.items()}
+# with its accents and capitals, to be shown
+_SPELT = {_plain(word): word for word in _WRITTEN} | {"°c": "°C", "ºc": "°C", "mmhg": "mmHg"}
 _UNIT = "|".join(sorted(map(re.escape, _NAMES), key=len, reverse=True))
 _UNITS = rf"(?:{_UNIT})(?:/(?:{_UNIT}))?(?![^\W\d_])|%"
 
@@ -68,15 +70,18 @@ _SAID = (  # ways to write a quantity -> digits
     (re.compile(r"\bhalf an hour\b|\bmedia hora\b"), "30 min"),
     (re.compile(r"\b(?:one|a|an) hour and a half\b|\bhora y media\b"), "90 min"),
     (re.compile(r"\ba (?:full|whole) day\b"), "24 h"),
-    (re.compile(r"\bfortnight\b|\bquincena\b"), "2 weeks"),
+    (re.compile(r"\bfortnight\b"), "2 weeks"),
+    (re.compile(r"\bquincena\b"), "2 semanas"),
     (re.compile(r"\btwice\b"), "2 times"),
     (re.compile(r"\bthree quarters\b|\btres cuartos\b"), "75 %"),
     (re.compile(r"\btwo[ -]thirds\b|\bdos tercios\b"), "66.67 %"),
     (re.compile(r"\b(?:a|one)[ -]third of\b|\bun tercio de\b"), "33.33 %"),
     (re.compile(r"\b(?:a|one)[ -]quarter of\b|\bun cuarto de\b"), "25 %"),
     (re.compile(r"\bhalf (?=of|the|all)|\bla mitad de\b"), "50 % "),
-    (re.compile(r"\b(?:week|weeks|semanas?) (\d+(?:\+\d)?)\b(?! ?(?:%|\+))"), r"\1 weeks"),
-    (re.compile(r"\b(?:day|dia) (\d+)\b"), r"\1 days"),
+    (re.compile(r"\bweeks? (\d+(?:\+\d)?)\b(?! ?(?:%|\+))"), r"\1 weeks"),
+    (re.compile(r"\bsemanas? (\d+(?:\+\d)?)\b(?! ?(?:%|\+))"), r"\1 semanas"),
+    (re.compile(r"\bday (\d+)\b"), r"\1 days"),
+    (re.compile(r"\bdia (\d+)\b"), r"\1 dias"),
 )  # fmt: skip
 _NUMBER = rf"(?<![\w.,])(?<![^\W\d_]-)(?:{THOUSANDS.pattern}(?!\d)|\d+(?:[.,]\d+)?)"
 _SHARE = re.compile(
@@ -137,7 +142,8 @@ def _value(match: re.Match[str], values: Mapping[str, int]) -> str:
 
 
 def _quantity(number: str, written: str) -> Quantity:
-    value, text = float(plain_number(number)), f"{number} {written}".strip()
+    spelt = "/".join(_SPELT.get(part, part) for part in written.split("/"))
+    value, text = float(plain_number(number)), f"{number} {spelt}".strip()
     if written == "%":
         return Quantity(float(f"{value:.4g}"), "%", value, text)
     over, _, under = written.partition("/")

@@ -46,15 +46,3 @@ def shared_passages(rankings: Sequence[Ranking | None]) -> list[SharedPassage]:
             passages[hit.id] = hit.passage
     order = sorted(ranks, key=lambda name: (-len(ranks[name]), min(ranks[name].values()), name))
     return [SharedPassage(passages[name], ranks[name]) for name in order]
-
-
-def only_in(rows: Iterable[SharedPassage], first: int, second: int) -> list[SharedPassage]:
-    """The passages that the first list has and the second does not, by their rank in the first.
-
-    Args:
-        rows: the passages of all lists, as `shared_passages` gives them.
-        first: position of the list that has them.
-        second: position of the list that does not.
-    """
-    found = (row for row in rows if first in row.ranks and second not in row.ranks)
-    return sorted(found, key=lambda row: row.ranks[first])

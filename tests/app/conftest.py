@@ -10,7 +10,7 @@ from shutil import copytree
 from threading import Semaphore
 
 import pytest
-from helpers.browser import CHROMIUM, Visit, serving
+from helpers.browser import CHROMIUM, PLAIN, Visit, serving
 from helpers.in_process import fresh, visitor
 from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import obliging
@@ -141,7 +141,7 @@ def model(provider: OpenAIServer) -> OpenAIServer:
 
 @pytest.fixture
 def paid_visit(browser: Browser, paid: str, model: OpenAIServer) -> Iterator[Visit]:
-    visit = Visit(browser, paid)
+    visit = Visit(browser, f"{paid}/{PLAIN}")
     yield visit
     visit.context.close()
 

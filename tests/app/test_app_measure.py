@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 import pytest
 from helpers.browser import errors_of, tab
 from helpers.in_process import press, visitor
-from helpers.small import DOCUMENTS
+from helpers.small import DOCUMENTS, ROOT
 from playwright.sync_api import Browser, Locator, Page, expect
 from streamlit.testing.v1 import AppTest
 
@@ -174,8 +174,16 @@ def in_folder(app: AppTest, key: str, folder: Path) -> AppTest:
 
 def test_measuring_from_nothing_to_single_questions(measuring: AppTest, folder: Path) -> None:
     app = at(measuring, "results")
-    assert [one.value for one in app.info] == ["Nothing has been measured yet."]
-    assert [one.proto.page for one in app.get("page_link")] == ["evaluate"]
+    stored = ev.Results.read(ROOT / "data" / "results.json")
+    assert list(app.selectbox(key="results.run").options) == ["Shipped with the lab"]
+    assert any("**334 questions**" in one.value for one in app.markdown)
+    assert stored.judged_by in [one.value for one in app.caption]
+    table = app.dataframe[0].value.set_index("strategy")
+    best = stored.strategies["ensemble"].metrics["ndcg@10"]
+    assert table.loc["Ensemble", "interval"] == f"{best.ci_low:.3f}–{best.ci_high:.3f}"
+    assert len(table) == len(stored.strategies)
+    app.session_state["results.part"] = "Kinds of questions"
+    assert len(app.run().get("plotly_chart")) == 2  # by kind and by language
     app = in_folder(at(app, "measure"), "run", folder / "missing")
     press(app, "Measure")
     assert [str(folder / "missing") in one.value for one in app.error] == [True]

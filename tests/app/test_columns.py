@@ -73,7 +73,7 @@ class TestPassages:
         ranking = replace(trace.ranking, hits=(*twins, *others))
         last = trace.steps[-1]
         steps = (*trace.steps[:-1], replace(last, after=replace(last.after, rankings=(ranking,))))
-        table = overlap.table([Column(strategy, trace=replace(trace, steps=steps))], ["A"])
+        table = overlap.table([Column(strategy, trace=replace(trace, steps=steps))], ["A · Simple semantic"])
         assert "Cats <small>“Cats sleep on the sofa.”</small>" in table
         assert "Cats <small>“At night they hunt.”</small>" in table
 

@@ -62,7 +62,9 @@ def test_an_address_sets_the_question_the_strategies_and_their_controls(drawn: A
     assert drawn.selectbox(key="country").value == "GB"
     assert [drawn.selectbox(key=f"strategy.{place}").value for place in range(2)] == ["bm25", "hybrid_rrf"]
     ask(drawn, "When is anti-D given?")
-    assert [column.count("<details") for column in html(drawn).split('class="rl-passages"')[1:]] == [5, 4]
+    assert [
+        column.count('<details class="rl-passage ') for column in html(drawn).split('class="rl-passages"')[1:]
+    ] == [5, 4]
     del address["q"]
     assert {name: drawn.query_params[name] for name in drawn.query_params} == address | {
         "run": [drawn.session_state["run"].id]

@@ -13,7 +13,7 @@ from helpers.small import ROOT
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
-NAMES = ("Simple semantic", "BM25", "RRF", "MMR", "cosine")
+NAMES = ("Simple semantic", "BM25", "RRF", "MMR", "cosine", "nDCG")
 
 
 DEMOS = [

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 from helpers.behaviours import Drop, Hang, Held, Reply
-from helpers.browser import ANSWER_MS, ENGLISH, Visit, strategy_boxes, tab
+from helpers.browser import ANSWER_MS, ENGLISH, PLAIN, Visit, strategy_boxes, tab
 from helpers.openai_server import OpenAIServer, role_of
 from helpers.relay import relayed
 from playwright.sync_api import Browser, expect
@@ -59,7 +59,7 @@ def test_a_lost_connection_loses_nothing(browser: Browser, paid: str, model: Ope
     released = threading.Event()
     model.choose = lambda body: Held(released, Reply("Go in at once [1]."))
     with relayed(paid) as network:
-        visit = Visit(browser, network.address)
+        visit = Visit(browser, f"{network.address}/{PLAIN}")
         page = visit.page
         visit.type(ENGLISH)
         visit.run()

@@ -7,6 +7,7 @@ from helpers.browser import (
     ANSWER_MS,
     ENGLISH,
     LABELS,
+    PLAIN,
     SHIFTS,
     SPANISH,
     Visit,
@@ -19,8 +20,9 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_and_the_columns(
-    visit: Visit,
+    browser: Browser, app: str
 ) -> None:
+    visit = Visit(browser, f"{app}/{PLAIN}")
     page = visit.page
     offered = page.locator(".st-key-offered")
     offered.get_by_role("button", name=f"{LABELS[ENGLISH]} {ENGLISH}", exact=True).click()
@@ -93,6 +95,7 @@ def test_a_visitor_compares_strategies_opens_a_citation_and_changes_a_control_an
     expect(cards.nth(2)).to_contain_text("Not in the next run.")
     expect(cards.nth(2).locator(".rl-said")).to_be_visible()
     visit.assert_clean()
+    visit.context.close()
 
 
 def test_a_question_has_several_lines_and_a_limit_that_is_shown(visit: Visit) -> None:
@@ -126,7 +129,7 @@ def test_a_phone_shows_everything_without_a_jump_or_scrolling_sideways(browser: 
     visit.pick(SPANISH)
     visit.run()
     visit.wait_until_done()
-    expect(visit.page.locator(".rl-pairs")).to_be_attached()
+    expect(visit.page.locator(".rl-found")).to_be_attached()
     assert_still(visit.page)
     wide = visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
     assert wide <= 390
@@ -140,7 +143,7 @@ def test_a_phone_shows_everything_without_a_jump_or_scrolling_sideways(browser: 
     cards = visit.page.locator("[class*=st-key-card]")
     expect(cards.first).to_be_visible()
     expect(cards.last).to_be_hidden()
-    visit.page.locator(".rl-tabs label", has_text="Hybrid RRF + MMR").click()
+    visit.page.locator(".rl-tabs label", has_text="Ensemble").click()
     expect(cards.first).to_be_hidden()
     expect(cards.last).to_be_visible()
     assert visit.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") < 4000

@@ -69,7 +69,7 @@ def test_dollars_have_the_digits_they_need(dollars: float | None, shown: str):
 def test_a_visitor_sees_where_time_and_money_went(drawn: AppTest):
     ask(drawn.run(), ENGLISH)
     rows = explain(drawn, 2, "Cost and time").partition('rl-bill"')[2].partition("</table>")[0]
-    assert rows.count("<tr") == 1 + 5 + 1  # the head, five stages, and the total
+    assert rows.count("<tr") == 1 + 8 + 1  # the head, the eight stages of the ensemble, and the total
     assert "estimated" in rows.rpartition("<tr")[2]
 
     models = costs_with_other_models(drawn)

@@ -9,6 +9,7 @@ import pytest
 from helpers.looping import for_each
 from helpers.small import ROOT
 
+from pages.shared.controls import DEFAULT_COLUMNS, SHOWN_COLUMNS
 from rag_core.documents.answer_set import answer_file, read_answer_set
 from rag_core.documents.benchmark import read_builtin
 from rag_core.evaluation.verdicts import assess
@@ -17,7 +18,7 @@ from rag_core.values.trace import Trace
 
 DATA = ROOT / "data"
 DEMO = tomllib.loads((DATA / "demo.toml").read_text(encoding="utf-8"))
-COLUMNS = ["simple_semantic", "bm25", "hybrid_rrf"]  # of a new session
+COLUMNS = DEFAULT_COLUMNS[:SHOWN_COLUMNS]
 JUDGED = read_builtin(DATA, "dev")
 ANSWERS = [one for one in read_answer_set(answer_file(DATA, "dev"), JUDGED).answers.values() if one.demo]
 
@@ -71,6 +72,7 @@ def test_every_demo_question_has_a_judged_answer() -> None:
 
 # Known faults of the offline answers; strict, so that a mended one is taken off this list.
 FAULTS = {
+    "Chagas disease": "the ensemble quotes the baby's test and breastfeeding, not the test in pregnancy",
     "Misspelt": "BM25 finds no passage about food, and answers with others",
 }
 STORIES = [

@@ -43,7 +43,7 @@ def _still(page: Page, _: str) -> None:
 def _done(page: Page, locale: str) -> None:
     _ask(page, _question(locale))
     expect(page.locator(".rl-support")).to_have_count(3, timeout=ANSWER_MS)
-    expect(page.locator(".st-key-why-not, .rl-pairs").first).to_be_visible(timeout=ANSWER_MS)
+    expect(page.locator(".st-key-why-not, .rl-found").first).to_be_visible(timeout=ANSWER_MS)
 
 
 def _opened(page: Page, locale: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag_core.values.provenance import QueryResults, only_in, results_by_query, shared_passages
+from rag_core.values.provenance import QueryResults, results_by_query, shared_passages
 from rag_core.values.types import Hit, Passage, Query, Ranking
 
 
@@ -30,11 +30,3 @@ def test_the_most_widely_found_passages_come_first_then_the_best_ranked() -> Non
 
 def test_no_list_shares_nothing() -> None:
     assert shared_passages([None, ranking("q")]) == []
-
-
-def test_what_one_list_has_and_another_has_not_comes_by_rank_in_the_first() -> None:
-    rows = shared_passages([ranking("q", "c", "a", "b"), ranking("q", "d", "b"), None])
-    assert [row.passage.id for row in only_in(rows, 0, 1)] == ["c", "a"]
-    assert [row.passage.id for row in only_in(rows, 1, 0)] == ["d"]
-    assert [row.passage.id for row in only_in(rows, 0, 2)] == ["c", "a", "b"]
-    assert only_in(rows, 2, 0) == []

@@ -1,0 +1,145 @@
+"""What differs between the answers of a comparison, in a strip above them, and a way out where two are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+import rag_core
+from pages.compare import presenter
+from pages.frame import untrusted
+from pages.frame.translate import language, plural, problem, t
+from pages.frame.untrusted import escape, label
+from pages.shared import controls, setups
+from pages.shared.engine import engine
+from pages.shared.live import LETTERS, Column, Comparison
+
+NAMED = 3  # sections or figures of an answer; more are told by "…"
+REPLACED = "replaced"  # the question to run again, with another strategy in one column
+
+
+def draw(run: Comparison) -> None:
+    """Draw the strip; while columns are still running, the room for it."""
+    if not run.over:
+        untrusted.draw(f'<p class="rl-apart">{t("What differs between the answers will stand here.")}</p>')
+        return
+    found = rag_core.answer_differences([column.trace for column in run.columns])
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="apart"):
+        untrusted.draw(_strip(found))
+        twins = [columns[-1] for columns in found.same if columns[-1] < controls.columns()]
+        if twins and not presenter.on():
+            _offer(run, twins[-1])
+    if refused := st.session_state.pop("apart.refused", ""):
+        st.caption(label(refused))
+
+
+def same_as(columns: Sequence[Column]) -> list[str]:
+    """For each column: that its answer is also that of others; empty where it is its own."""
+    groups = rag_core.answer_differences([column.trace for column in columns]).same
+    found = [""] * len(columns)
+    for group in groups:
+        for place in group:
+            others = [one for one in group if one != place]
+            found[place] = t("same answer as {columns}", columns=_letters(others))
+    return found
+
+
+def replaced() -> str | None:
+    """The question to run again since another strategy was put in one of its columns; None otherwise."""
+    question: str | None = st.session_state.pop(REPLACED, None)
+    return question
+
+
+def _strip(found: rag_core.AnswerDifferences) -> str:
+    told = [t("<b>{columns}</b> give the same answer.", columns=_letters(columns)) for columns in found.same]
+    told += [
+        t("<b>{columns}</b> quote the same sections.", columns=_letters(columns)) for columns in found.quoting
+    ]
+    for columns, titles in found.sections.items():
+        quoted = [f"“{title}”" for title in titles]
+        told.append(
+            plural(
+                "Only <b>{columns}</b> quotes {sections}.",
+                "Only <b>{columns}</b> quote {sections}.",
+                len(columns),
+                columns=_letters(columns),
+                sections=_some(quoted),
+            )
+        )
+    for columns, figures in found.figures.items():
+        told.append(
+            plural(
+                "Only <b>{columns}</b> names {figures}.",
+                "Only <b>{columns}</b> name {figures}.",
+                len(columns),
+                columns=_letters(columns),
+                figures=_some(figures),
+            )
+        )
+    if found.declined:
+        told.append(
+            plural(
+                "<b>{columns}</b> declines.",
+                "<b>{columns}</b> decline.",
+                len(found.declined),
+                columns=_letters(found.declined),
+            )
+        )
+    return f'<p class="rl-apart">{" ".join(told)}</p>' if told else ""
+
+
+def _letters(columns: Iterable[int]) -> str:
+    """Columns by their letters: "A, B and C"."""
+    return escape(rag_core.listed([LETTERS[place] for place in columns], language()))
+
+
+def _some(words: Sequence[str]) -> str:
+    more = " …" if len(words) > NAMED else ""
+    return f"{escape(', '.join(words[:NAMED]))}{more}"
+
+
+def _offer(run: Comparison, place: int) -> None:
+    """The button that puts another strategy in a column whose answer stands beside it already."""
+    letter = label(LETTERS[place])
+    words = (
+        t("Try another strategy in {column}", column=letter)
+        if _paid(run)
+        else t("Replace {column} by a strategy that answers differently", column=letter)
+    )
+    st.button(words, key="apart.replace", on_click=_replace, args=(run, place))
+
+
+def _paid(run: Comparison) -> bool:
+    """Whether an answer may cost something, so that none is written only to see whether it differs."""
+    settings = engine().settings
+    return bool(settings and settings.uses_openai)
+
+
+def _replace(run: Comparison, place: int) -> None:
+    """Put the first strategy that answers differently in a column, to be run at once; offline, where it costs nothing to try."""
+    twin = run.columns[place]
+    shown = {column.strategy.name for column in run.columns}
+    for name in (*controls.DEFAULT_COLUMNS, *rag_core.RECIPES):
+        setup = replace(twin.setup, strategy=rag_core.build(name))
+        if name in shown:
+            continue
+        try:
+            if _paid(run) or _differs(run, setup):
+                setups.put(place, setup)
+                st.session_state[REPLACED] = run.question
+                return
+        except rag_core.RagError as error:
+            st.session_state["apart.refused"] = problem(error)
+            return
+    st.session_state["apart.refused"] = t("No other strategy answers this question differently.")
+
+
+def _differs(run: Comparison, setup: rag_core.Setup) -> bool:
+    """Whether a column would give an answer that no column gives yet."""
+    lab = engine().wait(setup.corpus or run.corpus)
+    (trace,) = lab.compare(run.question, [setup], country=run.country)
+    found = rag_core.answer_differences([*(column.trace for column in run.columns), trace])
+    last = len(run.columns)
+    return last not in found.declined and not any(last in columns for columns in found.same)

@@ -1,0 +1,128 @@
+"""The measurement that ships with the lab, as Compare shows it: one line, and a figure at the head of a column.
+
+It is read without `rag_core.evaluation`, whose libraries the first page does not load.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+import rag_core
+from pages.compare.tips import tip
+from pages.frame import untrusted
+from pages.frame.translate import declared, said, t
+from pages.frame.untrusted import escape
+from pages.shared import corpora
+from pages.shared.engine import engine
+
+RESULTS = Path(__file__).parents[2] / "data" / "results.json"
+NAME = "shipped"  # of this measurement in the address of Evaluate
+NAMED = 3  # strategies in the line; its table has all
+MEANING = declared(
+    "How early the documents judged relevant come: 1 is perfect, 0 is none of them. In brackets: 95 % interval. "
+    "Language models judged."
+)
+ABOUT = declared(
+    "This measurement ships with the lab: the built-in documents, searched with the offline engine."
+)
+ROLES = ("embedding_model", "reranker_model", "index_content")  # of an engine, that every strategy may use
+CALLED = {
+    "rewrite": "rewriter",
+    "judge": "judge",
+}  # purpose of a strategy's calls -> the role that answers them
+
+
+@functools.cache
+def _measured() -> dict[str, Any]:
+    measured: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return measured
+
+
+@functools.cache
+def _labels() -> dict[str, str]:
+    """Fingerprint -> label of every strategy, with its settings, that was measured."""
+    return {row["fingerprint"]: label for label, row in _measured()["manifest"]["strategies"].items()}
+
+
+def _score(label: str) -> dict[str, float]:
+    """The mean of the primary metric, and its interval."""
+    score: dict[str, float] = _measured()["strategies"][label]["metrics"][_measured()["primary"]]
+    return score
+
+
+def _written(label: str) -> str:
+    score = _score(label)
+    return f"{score['mean']:.2f} ({score['ci_low']:.2f}–{score['ci_high']:.2f})"
+
+
+def figure(setup: rag_core.Setup) -> str:
+    """What was measured of a column as it is set; empty unless it searches those documents with those settings."""
+    label = _labels().get(setup.strategy.without_answer().fingerprint)
+    if label is None or setup.models or (setup.corpus or corpora.chosen()) != rag_core.BUILTIN:
+        return ""
+    opening = engine()
+    if not opening.settled.is_set():
+        return '<p class="rl-measured">&nbsp;</p>'  # nothing moves once it is known what runs
+    if opening.lab is None or not _as_measured(setup.strategy, opening.lab):
+        return ""
+    words = t(
+        "nDCG@10 {figure} on {count:,} judged questions", figure=_written(label), count=_measured()["queries"]
+    )
+    return f'<p class="rl-measured">{tip(words, said(MEANING), "rl-how")}</p>'
+
+
+def _as_measured(strategy: rag_core.Strategy, lab: rag_core.Lab) -> bool:
+    """Whether the models and indexes that decide a strategy's ranking are those that were measured."""
+    try:
+        now = lab.engine
+    except rag_core.RagError:  # the index is gone; a run says so
+        return False
+    then = _measured()["manifest"]["engine"]
+    calls = rag_core.RECIPES[strategy.name].calls
+    roles = (*ROLES, *(role for purpose, role in CALLED.items() if purpose in calls))
+    same = all(now[role] == then[role] for role in roles)
+    if strategy.controls.get(
+        "enriched"
+    ):  # its name counts how often it was built; the content's digest comes last
+        same = same and _digest(now["enriched_index"]) == _digest(then["enriched_index"])
+    return same
+
+
+def _digest(index: str | None) -> str:
+    return (index or "").rpartition(", ")[2]
+
+
+def draw() -> None:
+    """The strategies in one line, best first, its intervals one click away; nothing for one's own documents."""
+    if corpora.chosen() != rag_core.BUILTIN:
+        return
+    with st.container(horizontal=True, vertical_alignment="top", gap="small", key="shipped"):
+        untrusted.draw(_line())
+        st.page_link(
+            "pages/evaluate/evaluate.py",
+            label=t("Is it real?"),
+            query_params={"view": "results", "run": NAME},
+        )
+
+
+def _title(name: str) -> str:
+    return escape(said(rag_core.RECIPES[name].title))
+
+
+def _line() -> str:
+    measured = _measured()
+    names = sorted(rag_core.RECIPES, key=lambda name: -_score(name)["mean"])
+    about = escape(" ".join(map(said, (ABOUT, measured["judged_by"], MEANING))))
+    best = ", ".join(f"{_title(name)} <b>{_score(name)['mean']:.2f}</b>" for name in names[:NAMED])
+    told = t("On {count:,} judged questions: {best} …", count=measured["queries"], best=best)
+    rows = "".join(f"<tr><td>{_title(name)}</td><td>{escape(_written(name))}</td></tr>" for name in names)
+    return (
+        f'<details class="rl-shipped"><summary>{told}</summary><table class="rl-table"><thead><tr>'
+        f"<th>{t('Strategy')}</th><th>{t('nDCG@10, mean and 95 % interval')}</th></tr></thead>"
+        f'<tbody>{rows}</tbody></table><p class="rl-note">{about}</p></details>'
+    )

@@ -1,0 +1,96 @@
+"""How the answers of a comparison differ: read off what they say, cite and name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ..language.analysis import language_of
+from ..offline.amounts import quantities
+from ..stages.citations import unmarked
+from ..values.trace import Trace
+
+Columns = tuple[int, ...]  # positions, ascending
+Key = TypeVar("Key")
+NO_FIGURE = ("", "times")  # units: 2019 is any number, and "once" says nothing beside a dose
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDifferences:
+    """What the answers of several columns share, and what only some have; columns without an answer are left out.
+
+    Args:
+        same: groups of columns with one and the same answer.
+        quoting: groups of columns whose answers differ, and cite the same sections.
+        sections: the columns with one answer -> titles of the sections that no other answer cites.
+        figures: the same of quantities, numbers with a unit, that no other answer names.
+        declined: columns that declined to answer.
+    """
+
+    same: tuple[Columns, ...] = ()
+    quoting: tuple[Columns, ...] = ()
+    sections: Mapping[Columns, tuple[str, ...]] = field(default_factory=dict)
+    figures: Mapping[Columns, tuple[str, ...]] = field(default_factory=dict)
+    declined: Columns = ()
+
+
+def answer_differences(traces: Sequence[Trace | None]) -> AnswerDifferences:
+    """How the answers differ; an answer's markers do not count, since a passage has another number in each column.
+
+    Args:
+        traces: of the columns in order; None for one without a result.
+    """
+    texts = {
+        place: unmarked(trace.answer.written)
+        for place, trace in enumerate(traces)
+        if trace and trace.answer and not trace.answer.abstained
+    }
+    answers = _grouped(texts)
+    sections = {columns: _sections(traces[columns[0]]) for columns in answers}
+    cited = {columns: frozenset(found) for columns, found in sections.items() if found}
+    return AnswerDifferences(
+        same=tuple(columns for columns in answers if len(columns) > 1),
+        quoting=tuple(tuple(sorted(sum(group, ()))) for group in _grouped(cited) if len(group) > 1),
+        sections=_only(sections),
+        figures=_only({columns: _figures(texts[columns[0]]) for columns in answers}),
+        declined=tuple(
+            place for place, trace in enumerate(traces) if trace and trace.answer and trace.answer.abstained
+        ),
+    )
+
+
+def _grouped(values: Mapping[Key, object]) -> list[tuple[Key, ...]]:
+    """The keys that share a value, in their order."""
+    groups: dict[object, list[Key]] = {}
+    for key, value in values.items():
+        groups.setdefault(value, []).append(key)
+    return [tuple(group) for group in groups.values()]
+
+
+def _only(found: Mapping[Columns, Mapping[Key, str]]) -> dict[Columns, tuple[str, ...]]:
+    """What one answer alone has, in words; nothing where there is no other answer."""
+    if len(found) < 2:
+        return {}
+    alone = {}
+    for columns, values in found.items():
+        others = {key for other, theirs in found.items() if other != columns for key in theirs}
+        if mine := tuple(words for key, words in values.items() if key not in others):
+            alone[columns] = mine
+    return alone
+
+
+def _sections(trace: Trace | None) -> dict[tuple[str, str, str], str]:
+    """The sections that an answer cites -> their titles."""
+    if trace is None or trace.answer is None:
+        return {}
+    passages = {hit.id: hit.passage for hit in trace.ranking}
+    cited = (passages[one.context_id] for one in trace.answer.citations if one.context_id in passages)
+    return {(trace.corpus, one.doc_id, one.heading): one.full_title for one in cited}
+
+
+def _figures(text: str) -> dict[tuple[float, str], str]:
+    """The quantities that a text names, by value and unit -> as it writes them."""
+    found, _ = quantities(text, language_of(text))
+    named = sorted((one for one in found if one.unit not in NO_FIGURE), key=lambda one: (one.unit, one.value))
+    return {(one.value, one.unit): one.text for one in named}

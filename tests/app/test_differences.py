@@ -1,0 +1,80 @@
+"""The strip above the answers, the columns that say they give the same one, and the strategy offered in place of one."""
+
+from __future__ import annotations
+
+import re
+
+from helpers.in_process import ask, html, press, text
+from streamlit.testing.v1 import AppTest
+
+TWINS = "¿Pasadas cuántas horas del parto ya no se recomienda iniciar el ácido tranexámico?"
+ALIKE = "EPDS cut-off"  # every strategy quotes the one section that has it
+OFFER = "Replace C by a strategy that answers differently"
+
+
+def strips(app: AppTest) -> list[str]:
+    return [text(one.proto.body) for one in app.get("html") if 'class="rl-apart"' in one.proto.body]
+
+
+def heads(app: AppTest) -> list[str]:
+    """The status lines of the columns, as words."""
+    return [text(one) for one in re.findall(r'<div class="rl-status">.*?</div>', html(app))]
+
+
+def test_columns_with_one_answer_say_so_and_one_is_replaced_by_a_strategy_that_differs(
+    drawn: AppTest,
+) -> None:
+    ask(drawn.run(), TWINS)
+    assert strips(drawn) == ["B and C give the same answer. A, B and C quote the same sections."]
+    assert ["same answer" in head for head in heads(drawn)] == [False, True, True]
+    before = drawn.session_state["run"]
+    press(drawn, OFFER)
+    after = drawn.session_state["run"]
+    assert after.id != before.id
+    assert after.question == TWINS
+    assert [one.strategy for one in after.columns[:2]] == [one.strategy for one in before.columns[:2]]
+    assert after.wait(60)
+    drawn.run()
+    answers = [trace.answer.written for trace in after.traces]
+    assert len(set(answers)) == 3
+    assert not any("same answer" in head for head in heads(drawn))
+    assert OFFER not in [one.label for one in drawn.button]
+
+
+def test_where_nothing_differs_the_columns_stay_and_that_is_said(drawn: AppTest) -> None:
+    ask(drawn.run(), ALIKE)
+    assert strips(drawn) == ["A, B and C give the same answer."]
+    before = drawn.session_state["run"].id
+    press(drawn, OFFER)
+    assert "No other strategy answers this question differently." in [one.value for one in drawn.caption]
+    assert drawn.session_state["run"].id == before
+
+
+def test_columns_that_decline_are_told_and_nothing_is_offered(drawn: AppTest) -> None:
+    ask(drawn.run(), "How is polycystic ovary syndrome treated in a teenager?")
+    assert strips(drawn) == ["A, B and C decline."]
+    assert OFFER not in [one.label for one in drawn.button]
+
+
+def test_time_and_cost_stand_at_the_head_unless_names_are_hidden(drawn: AppTest) -> None:
+    ask(drawn.run(), ALIKE)
+    assert all(re.search(r"\d (ms|s) · \$0", head) for head in heads(drawn))
+    drawn.session_state["presenting"] = True
+    drawn.run()
+    assert heads(drawn)
+    assert not any("$" in head for head in heads(drawn))
+    assert OFFER not in [one.label for one in drawn.button]
+
+
+def test_the_table_begins_with_what_a_column_did_not_find(drawn: AppTest) -> None:
+    ask(drawn.run(), "¿Cuáles son los riesgos de la cesárea?")
+    table = re.search(r'<table class="rl-table rl-found">.*?</table>', html(drawn))
+    assert table
+    rows = [
+        re.findall(r'<td class="rl-rank[^>]*>(.*?)</td>', row) for row in table[0].split("<tr class=")[1:]
+    ]
+    missing = ["–" in map(text, row) for row in rows]
+    assert missing == sorted(missing, reverse=True)
+    assert any(missing)
+    ranks = [sum(text(row[place]) != "–" for row in rows) for place in range(3)]
+    assert ranks == [len(trace.ranking) for trace in drawn.session_state["run"].traces]

@@ -1,0 +1,76 @@
+"""What the strip above the answers is computed from: identical answers, sections only one cites, figures only one names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rag_core.explain import AnswerDifferences, answer_differences
+from rag_core.values.answers import Answer, Citation
+from rag_core.values.trace import Step, Trace
+from rag_core.values.types import Hit, Passage, Query, Ranking, State
+
+PASSAGES = {
+    name: Passage(f"{name}:{part}", document, "Iron", "…", heading)
+    for name, part, document, heading in (
+        ("doses", 0, "iron", "Doses"),
+        ("more doses", 1, "iron", "Doses"),
+        ("side effects", 2, "iron", "Side effects"),
+    )
+}
+
+
+def said(text: str, cited: Sequence[str] = (), *, abstained: bool = False) -> Trace:
+    """A result with this answer, which cites these passages, numbered in their order."""
+    hits = tuple(Hit(PASSAGES[name], 1.0, "cosine") for name in cited)
+    citations = tuple(Citation(n, hit.passage.id, "") for n, hit in enumerate(hits, start=1))
+    query = Query("How much iron?")
+    answer = Answer(text, citations, abstained)
+    after = State(query, (query,), (Ranking(query, hits),), answer)
+    return Trace("How much iron?", "bm25", {}, "", (Step("Generate", "answer", {}, after, 0.1),))
+
+
+def test_one_answer_under_other_numbers_is_the_same_answer() -> None:
+    found = answer_differences(
+        [
+            said("**Take iron.** [1]", ["doses"]),
+            said("Rest. [1]", ["side effects"]),
+            said("Take iron. [3]", ["doses"]),
+        ]
+    )
+    assert found.same == ((0, 2),)
+    assert found.quoting == ()
+    assert found.sections == {(0, 2): ("Iron › Doses",), (1,): ("Iron › Side effects",)}
+
+
+def test_passages_of_one_section_are_the_same_section() -> None:
+    found = answer_differences([said("Take iron. [1]", ["doses"]), said("Take more. [1]", ["more doses"])])
+    assert found == AnswerDifferences(quoting=((0, 1),))
+
+
+def test_a_figure_is_told_where_no_other_answer_has_its_amount_in_any_unit() -> None:
+    found = answer_differences(
+        [
+            said("Take 1 g for 24 to 28 weeks."),
+            said("Take 1,000 mg, and 65 mg after 2 days."),
+            said("Since 2019."),
+        ]
+    )
+    # 1 g = 1000 mg; a range's unit belongs to both ends; a number without a unit is no figure
+    assert found.figures == {(0,): ("24 weeks", "28 weeks"), (1,): ("2 days", "65 mg")}
+
+
+def test_a_spanish_figure_keeps_its_accents() -> None:
+    found = answer_differences(
+        [said("Desde la semana 24 se toma diez días, salvo con 38 °C."), said("Se toma con comida.")]
+    )
+    assert sorted(found.figures[0,]) == ["10 días", "24 semanas", "38 °C"]
+
+
+def test_a_column_that_declines_is_told_and_compared_with_none() -> None:
+    declined = said("There is not enough evidence.", abstained=True)
+    found = answer_differences([declined, said("Take 65 mg. [1]", ["doses"]), declined, None])
+    assert found == AnswerDifferences(declined=(0, 2))
+
+
+def test_nothing_is_told_of_columns_without_answers() -> None:
+    assert answer_differences([None, None]) == AnswerDifferences()
