@@ -55,8 +55,16 @@ TICK_S = 0.08  # between two redraws of a running comparison
 def main() -> None:
     """Draw the page."""
     run = _current()
-    with st.container(key="unseen"):
+    asked = run is not None or presenter.on()
+    with st.container(key="unseen" if asked else "purpose"):  # results need the room
         st.header(t("Which retrieval strategy answers best?"), anchor=False)
+        if not asked:
+            st.caption(
+                t(
+                    "Ask one question: each strategy searches the same documents, and their "
+                    "answers stand side by side with their sources."
+                )
+            )
     running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
     pressed = presenter.bar(run, running=running) if presenter.on() else _ask(run, running=running)
     pressed = failures.again() or pressed

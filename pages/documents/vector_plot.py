@@ -29,7 +29,7 @@ def draw(corpus: str) -> None:
         return
     queries = _asked(corpus)
     try:
-        with st.spinner(t("Placing the passages…")):
+        with st.container(key="placing"), st.spinner(t("Placing the passages…")):
             lab = engine().wait(corpus)
             found = _map(corpus, lab.index.name, queries, lab)
     except rag_core.RagError as error:
