@@ -10,14 +10,14 @@ from .contacts import emails, phones_by_name, phones_by_shape
 from .numbers import numbers_by_name, numbers_by_shape
 from .people import introduced_names, names_with_birth_dates
 from .places import addresses
-from .spans import PrivateSpan, without_overlaps
+from .spans import Kind, PrivateSpan, without_overlaps
 from .words import PLACEHOLDERS
 
 _PERSON = "patient"
 _PLACEHOLDER = re.compile(
     rf"\[({'|'.join(re.escape(name) for names in PLACEHOLDERS.values() for name in names.values())})\]"
 )
-_OF_PERSONS = ("name_and_birth_date", "name")
+_OF_PERSONS: tuple[Kind, ...] = ("name_and_birth_date", "name")
 _NAMES = frozenset(names[kind] for names in PLACEHOLDERS.values() for kind in _OF_PERSONS)
 
 
