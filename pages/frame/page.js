@@ -3,7 +3,7 @@
 {
   const SPOKEN_MS = 7000; // by then a screen reader has taken it up; who reads on by hand need not meet it twice
   const heard = new Set();
-  let waiting, seen, draft, restored = false, touched = false;
+  let waiting, seen, last, draft, touched = false;
 
   /* Read finished answers aloud, each once. A screen reader speaks what is added to a live region that was there before,
      and Streamlit makes the boxes of answers together with their text. What a reload brings back is not read: nobody has
@@ -23,12 +23,19 @@
     }
   };
 
-  /* Keep a question that was typed but not run, so that a reload brings it back. The form hides it from the server until it
-     is submitted, and no address may hold it: servers and proxies keep addresses. The tab's own storage does. */
+  /* Keep a question that was typed but not run, so that a reload and the way back from another page bring it back. The form
+     hides it from the server until it is submitted, and no address may hold it: servers and proxies keep addresses. The
+     tab's own storage does. */
+  const [{ type }] = performance.getEntriesByType("navigation");
+  const reloaded = type !== "navigate" && location.href;
   const keep = () => {
     const box = document.querySelector(".st-key-question-row textarea");
     if (!box) return;
-    restored = true;
+    if (box !== last) { // drawn anew
+      const { at, text } = JSON.parse(sessionStorage.getItem("typed") ?? "{}");
+      if (text && at === (last ? location.href : reloaded)) draft = text;
+      last = box;
+    }
     if (draft !== undefined && box.value !== draft) { // as if typed: React sees no other change
       Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(box, draft);
       box.dispatchEvent(new Event("input", { bubbles: true }));
@@ -45,12 +52,8 @@
 
   for (const input of ["keydown", "pointerdown"]) addEventListener(input, () => {
     touched = true;
-    if (restored) draft = undefined;
+    draft = undefined;
   }, true);
   new MutationObserver(() => waiting ??= setTimeout(read, 300)).observe(document.body, { childList: true, subtree: true });
-
-  const stored = JSON.parse(sessionStorage.getItem("typed") ?? "{}");
-  const [{ type }] = performance.getEntriesByType("navigation");
-  if (type !== "navigate" && stored.at === location.href) draft = stored.text;
   setInterval(keep, 250); // neither React's changes of a box nor the server's of the address make an event
 }

@@ -67,7 +67,7 @@ def test_an_address_sets_the_question_the_strategies_and_their_controls(drawn: A
     ] == [5, 4]
     del address["q"]
     assert {name: drawn.query_params[name] for name in drawn.query_params} == address | {
-        "run": [drawn.session_state["run"].id]
+        "run": drawn.session_state["run"].id
     }
 
 
