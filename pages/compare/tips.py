@@ -9,6 +9,14 @@ from pages.frame.untrusted import escape
 _NUMBER = re.compile(r"(?<!\w)(\*?\d[\d -]+\d)(?!\w)")
 
 
+def tip(text: str, explanation: str, css: str) -> str:
+    """A word that shows an explanation on hover and on focus."""
+    return (
+        f'<span class="rl-tip {css}" tabindex="0">{escape(text)}'
+        f'<span role="tooltip">{escape(explanation)}</span></span>'
+    )
+
+
 def hint(text: str, explanation: str, css: str) -> str:
     """A word that shows an explanation on hover; no tab stop, so the explanation must stand elsewhere too."""
     return (
