@@ -40,9 +40,11 @@ def test_a_question_in_another_language_has_its_notice_and_no_spanish_refusal(
 def test_what_was_read_in_place_of_the_question_stands_with_how_each_answer_got_here(drawn: AppTest) -> None:
     ask(drawn.run(), "gestasional diabetis wat can i eat")
     read = "Read as: gestational diabetes what can i eat"
-    assert html(drawn).count(read) == 0
+    shown = html(drawn).count(read)
+    assert shown == 0
     for column in range(3):  # under BM25's abstention too
-        assert explain(drawn, column, "Stages").count(read) == column + 1
+        before, shown = shown, explain(drawn, column, "Stages").count(read)
+        assert shown > before
 
 
 def test_a_routine_question_has_no_urgent_notice(drawn: AppTest) -> None:

@@ -54,6 +54,9 @@ def test_a_column_on_a_model_of_its_own_names_it_and_what_it_was_sent(
     assert ENGLISH in failed.partition("</summary>")[2]
 
 
+ONE_CALL = ["simple_semantic", "bm25", "hybrid_rrf"]  # each asks a model for nothing but the answer
+
+
 def answering(body: dict[str, Any]) -> Reply:
     return Reply("Anti-D is offered at about 28 weeks [1].")
 
@@ -61,7 +64,9 @@ def answering(body: dict[str, Any]) -> Reply:
 def lost(start: Callable[..., AppTest], server: OpenAIServer) -> AppTest:
     """Compare after the model server has dropped the connection of all three columns."""
     server.choose = lambda body: Drop(after=0)
-    app = ask(start(OPENAI_BASE_URL=server.url).run(), ENGLISH)
+    app = start(OPENAI_BASE_URL=server.url)
+    app.query_params["s"] = ONE_CALL
+    ask(app.run(), ENGLISH)
     shown = text(html(app))
     assert html(app).count('class="rl-box rl-bad"') == 1
     assert "No answerA, B, C Model gpt-4o: the connection was lost. Try again." in shown
@@ -96,7 +101,9 @@ def test_only_the_column_that_failed_leaves_the_server(
 ) -> None:
     server.script = [Drop(after=0)]
     server.choose = answering
-    app = ask(start(OPENAI_BASE_URL=server.url).run(), ENGLISH)
+    app = start(OPENAI_BASE_URL=server.url)
+    app.query_params["s"] = ONE_CALL
+    ask(app.run(), ENGLISH)
     assert "Some columns have no answer" in text(html(app))
     assert html(app).count("No answer: see above.") == 1
     asked = len(server.requests)

@@ -52,6 +52,7 @@ def test_a_title_cannot_become_a_tag(full: Services):
 
 
 def test_a_visitor_sees_why_passages_were_used_or_lost(drawn: AppTest):
+    drawn.query_params["s"] = ["simple_semantic", "bm25", "hybrid_rrf"]
     ask(drawn.run(), ENGLISH)
     assert len(drawn.get("plotly_chart")) == 2  # nothing is drawn in a closed box
     assert 'class="rl-stages"' in explain(drawn, 2, "Stages")

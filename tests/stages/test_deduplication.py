@@ -11,7 +11,7 @@ from llama_index.core.schema import NodeWithScore, TextNode
 import rag_core
 from rag_core.catalog import RECIPES, build
 from rag_core.evaluation.records import Record
-from rag_core.explain import fates, summary
+from rag_core.explain import fates, summary_of_fates
 from rag_core.llamaindex import as_nodes
 from rag_core.stages import Dense, Retrieve
 from rag_core.testing.collection import PASSAGES, sample_context, sample_services
@@ -67,7 +67,7 @@ def test_its_copy_met_a_fate_of_its_own():
     trace = asked(k_final=1)
     told = {fate.passage.id: (fate.kind, fate.text, fate.stage, fate.near) for fate in fates(trace)}
     assert told["b"] == ("merged", "same text as passage 1, and named there", "Bm25 ∥ Dense", "a")
-    assert summary(fates(trace)) == "3 passages: 1 used, 1 cut by MMR, 1 of equal text with another"
+    assert summary_of_fates(fates(trace)) == "3 passages: 1 used, 1 cut by MMR, 1 of equal text with another"
 
 
 def test_a_found_copy_counts_for_both_documents_in_an_evaluation():
