@@ -203,7 +203,10 @@ class TestEngine:
         ({"OPENAI_API_KEY": KEY}, False),
         ({"OPENAI_BASE_URL": "http://127.0.0.1:8080/v1"}, False),  # this machine may pass it on
         ({"OPENAI_API_KEY": KEY, "RAG_LLM": "offline"}, True),
-        ({"OPENAI_API_KEY": KEY, "RAG_LLM": "offline", "RAG_EMBEDDING": "openai:text-embedding-3-small"}, False),
+        (
+            {"OPENAI_API_KEY": KEY, "RAG_LLM": "offline", "RAG_EMBEDDING": "openai:text-embedding-3-small"},
+            False,
+        ),
         ({"RAG_JUDGE_BASE_URL": URL}, False),
     ],
 )
