@@ -7,9 +7,12 @@ import streamlit as st
 from pages.compare import question
 from pages.frame import untrusted
 from pages.frame.translate import t
+from pages.shared.engine import engine
 from pages.shared.live import Comparison
 
 KEYS = {"run": "G", "stop": "S", "next": "N", "reveal": "V", "back": "B", "enter": "F2"}
+
+AT_ONCE = "present.at-once"  # that the next question is to be run without waiting for Run
 
 
 def on() -> bool:
@@ -64,7 +67,7 @@ def bar(run: Comparison | None, *, running: bool) -> bool:
             on_click=_reveal,
         )
         st.button(t("Leave"), key="present.back", shortcut=KEYS["back"], on_click=_leave)
-    return pressed
+    return pressed or st.session_state.pop(AT_ONCE, False)
 
 
 def _enter() -> None:
@@ -80,8 +83,12 @@ def _reveal() -> None:
 
 
 def _next(run: Comparison | None) -> None:
+    """Go to the next question: run it at once where that costs nothing, so that no slide is empty."""
     if run:
         run.stop()
     question.take_next()
-    # another turn, so that the answers to the question before vanish at once
-    st.session_state.update(revealed=False, upcoming=True, turn=1 - st.session_state.get("turn", 0))
+    st.session_state.update(revealed=False, upcoming=True)
+    if engine().free:
+        st.session_state[AT_ONCE] = True
+    else:  # another turn, so that the answers to the question before vanish at once
+        st.session_state["turn"] = 1 - st.session_state.get("turn", 0)

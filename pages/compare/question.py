@@ -59,10 +59,13 @@ def _take() -> None:
 
 
 def take_next() -> None:
-    """Fill in the demo question after the one in the box; the first one after any other question."""
+    """Fill in the demo question after the one in the box; after any other, the first in the language of the visit."""
     texts = [entry["text"] for entry in demos()]
     current = st.session_state.get("question")
-    _fill_in((texts.index(current) + 1) % len(texts) if current in texts else 0)
+    if current in texts:
+        _fill_in((texts.index(current) + 1) % len(texts))
+    else:
+        _fill_in([entry["language"] for entry in demos()].index(language()))
 
 
 def _fill_in(place: int) -> None:

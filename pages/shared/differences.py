@@ -16,7 +16,7 @@ from pages.shared import controls, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison
 
-NAMED = 3  # sections or figures of an answer; more are told by "…"
+NAMED = 3  # sections or figures of an answer; more are counted
 REPLACED = "replaced"  # the question to run again, with another strategy in one column
 
 
@@ -96,25 +96,19 @@ def _letters(columns: Iterable[int]) -> str:
 
 
 def _some(words: Sequence[str]) -> str:
-    more = " …" if len(words) > NAMED else ""
-    return f"{escape(', '.join(words[:NAMED]))}{more}"
+    more = [t("{count} more", count=len(words) - NAMED)] if len(words) > NAMED else []
+    return escape(rag_core.listed([*words[:NAMED], *more], language()))
 
 
 def _offer(run: Comparison, place: int) -> None:
     """The button that puts another strategy in a column whose answer stands beside it already."""
     letter = label(LETTERS[place])
     words = (
-        t("Try another strategy in {column}", column=letter)
-        if _paid(run)
-        else t("Replace {column} by a strategy that answers differently", column=letter)
+        t("Replace {column} by a strategy that answers differently", column=letter)
+        if engine().free
+        else t("Try another strategy in {column}", column=letter)
     )
     st.button(words, key="apart.replace", on_click=_replace, args=(run, place))
-
-
-def _paid(run: Comparison) -> bool:
-    """Whether an answer may cost something, so that none is written only to see whether it differs."""
-    settings = engine().settings
-    return bool(settings and settings.uses_openai)
 
 
 def _replace(run: Comparison, place: int) -> None:
@@ -126,7 +120,8 @@ def _replace(run: Comparison, place: int) -> None:
         if name in shown:
             continue
         try:
-            if _paid(run) or _differs(run, setup):
+            # where it costs, no answer is written only to see whether it differs
+            if not engine().free or _differs(run, setup):
                 setups.put(place, setup)
                 st.session_state[REPLACED] = run.question
                 return

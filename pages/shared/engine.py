@@ -53,6 +53,11 @@ class Engine:
         return tuple(dict.fromkeys(host for host in hosts if host))
 
     @property
+    def free(self) -> bool:
+        """Whether asking costs nothing, so that a question may be run without being told to."""
+        return self.settings is not None and self.settings.free
+
+    @property
     def state(self) -> str:
         """What it is doing, in a few words, for the status line."""
         if self.lab:

@@ -16,7 +16,7 @@ import rag_core
 from pages.frame import untrusted
 from pages.frame.translate import PARAMETER, said, t
 from pages.shared import corpora, country, setups
-from pages.shared.controls import DEFAULT_COLUMNS
+from pages.shared.controls import DEFAULT_COLUMNS, SHOWN_COLUMNS
 from pages.shared.live import Comparison
 
 
@@ -74,7 +74,8 @@ def take() -> None:
     if not given or st.session_state.get("address") == lasting:
         return
     st.session_state["address"] = lasting
-    found = rag_core.from_address(given, DEFAULT_COLUMNS, models=setups.offered())
+    fewest = 2 if "s" in given else SHOWN_COLUMNS
+    found = rag_core.from_address(given, DEFAULT_COLUMNS, fewest, setups.offered())
     if found is None:
         return
     problems = list(found.problems)

@@ -339,11 +339,22 @@ class Settings(BaseSettings):
 
         Another program on a loopback address is this machine: what it does with a question is its owner's affair.
         """
+        servers = self._asked
+        return tuple(dict.fromkeys(one.host for one in servers if one and not one.on_this_machine))
+
+    @property
+    def free(self) -> bool:
+        """Whether a question costs nothing, whichever strategy runs: no provider is asked, on this machine or off it."""
+        return not self._asked
+
+    @property
+    def _asked(self) -> list[Server | None]:
+        """The server of each provider's model that reads questions; None where its address is not set."""
         roles: tuple[Role, ...] = ("answer", "rewrite", "judge")  # "enrich" never reads a question
         servers = [self.server(role) for role in roles if self.asks_provider(role)]
         if self.embedding.startswith(f"{OPENAI}:"):
             servers.append(self.server("answer"))
-        return tuple(dict.fromkeys(one.host for one in servers if one and not one.on_this_machine))
+        return servers
 
     @classmethod
     def settings_customise_sources(

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable
 
 import pytest
 from helpers.behaviours import Endless, Reply
-from helpers.browser import ANSWER_MS, ENGLISH, Visit
+from helpers.browser import ANSWER_MS, ENGLISH, SPANISH, Visit
+from helpers.in_process import html, press
 from helpers.openai_server import OpenAIServer
 from helpers.small import ROOT
 from playwright.sync_api import Page, expect
+from streamlit.testing.v1 import AppTest
 
-pytestmark = pytest.mark.browser
+from pages.compare import question
+
+Start = Callable[..., AppTest]
 NAMES = ("Simple semantic", "BM25", "RRF", "MMR", "cosine", "nDCG")
 
 
@@ -28,6 +33,38 @@ def named(page: Page) -> list[str]:
     return [name for name in NAMES if name in said]
 
 
+def test_the_next_question_is_answered_at_once_where_that_is_free(drawn: AppTest) -> None:
+    drawn.run()
+    press(drawn, "Present")
+    for text in DEMOS[:2]:
+        press(drawn, "Next question")
+        run = drawn.session_state["run"]
+        assert run.question == text
+        assert run.over
+        assert html(drawn).count('class="rl-passages"') == 3
+    press(drawn, "Leave")
+    assert drawn.session_state["run"] is run  # nothing is asked again
+
+
+def test_the_next_question_waits_for_run_where_a_model_is_asked(start: Start, model: OpenAIServer) -> None:
+    app = start(OPENAI_BASE_URL=model.url).run()
+    press(app, "Present")
+    press(app, "Next question")
+    assert app.session_state["question"] == DEMOS[0]
+    assert "run" not in app.session_state
+    assert not model.requests
+
+
+def test_next_begins_with_the_first_question_in_the_language_of_the_visit(
+    drawn: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(question, "language", lambda: "es")
+    press(drawn.run(), "Next")
+    assert drawn.session_state["question"] == SPANISH
+    assert "run" not in drawn.session_state  # outside presenter mode it is only filled in
+
+
+@pytest.mark.browser
 def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: OpenAIServer) -> None:
     """A question that is stopped, one with its answers and names, the controls, and then the next two demo questions."""
     page = paid_visit.page
@@ -38,11 +75,11 @@ def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: O
         page.keyboard.press(key)
 
     press("Present", "F2")
-    question = page.locator(".rl-presented")
-    expect(question).to_have_text("Press “Next question” to begin.")
+    asked = page.locator(".rl-presented")
+    expect(asked).to_have_text("Press “Next question” to begin.")
     expect(page.get_by_role("combobox")).to_have_count(0)
     press("Next", "n")
-    expect(question).to_have_text(ENGLISH)
+    expect(asked).to_have_text(ENGLISH)
     press("Run", "g")
     expect(page.locator(".rl-live")).to_have_count(3, timeout=ANSWER_MS)
     press("Stop", "s")
@@ -52,7 +89,7 @@ def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: O
 
     model.choose = lambda body: Reply("Go in at once [1].")
     press("Next", "n")
-    expect(question).to_have_text("EPDS cut-off")
+    expect(asked).to_have_text(DEMOS[1])
     expect(page.locator(".rl-answer, .rl-passage")).to_have_count(0)  # none of the question before
     press("Run", "g")
     answers = page.locator(".rl-answer:not(.rl-live)")
@@ -76,15 +113,15 @@ def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: O
     for name in ("Simple semantic", "BM25 keywords", "Hybrid RRF + MMR"):
         expect(page.locator(".rl-named", has_text=name)).to_be_visible()
     press("Leave", "b")
-    expect(page.get_by_label("Question", exact=True)).to_have_value("EPDS cut-off")
-    expect(paid_visit.results_for("EPDS cut-off")).to_be_visible()
+    expect(page.get_by_label("Question", exact=True)).to_have_value(DEMOS[1])
+    expect(paid_visit.results_for(DEMOS[1])).to_be_visible()
     expect(answers).to_have_count(3)
 
     press("Present", "F2")
-    expect(question).to_have_text("EPDS cut-off")
+    expect(asked).to_have_text(DEMOS[1])
     for text in DEMOS[2:4]:
         press("Next", "n")
-        expect(question).to_have_text(text)
+        expect(asked).to_have_text(text)
         expect(answers).to_have_count(0)
         assert named(page) == []  # names go with the question
     press("Leave", "b")

@@ -23,7 +23,7 @@ from .small import ROOT
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 ENGLISH = "When should I go to the hospital if I have contractions?"
 SPANISH = "¿Cuáles son los riesgos de la cesárea?"
-LABELS = {ENGLISH: "Contractions", SPANISH: "Riesgos de la cesárea"}
+LABELS = {ENGLISH: "When to go in", SPANISH: "Riesgos de la cesárea"}
 PLAIN = "?s=simple_semantic&s=bm25&s=hybrid_rrf"  # columns that ask a model for nothing but the answer
 ANSWER_MS = 120_000  # models are loading and the machine may be busy
 SERVED_S = 60

@@ -196,6 +196,26 @@ class TestEngine:
             assert loaded.name == ("offline-extractive" if engine == "OfflineLlm" else "gpt-4o")
 
 
+@pytest.mark.parametrize(
+    ("given", "free"),
+    [
+        ({}, True),
+        ({"OPENAI_API_KEY": KEY}, False),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:8080/v1"}, False),  # this machine may pass it on
+        ({"OPENAI_API_KEY": KEY, "RAG_LLM": "offline"}, True),
+        (
+            {"OPENAI_API_KEY": KEY, "RAG_LLM": "offline", "RAG_EMBEDDING": "openai:text-embedding-3-small"},
+            False,
+        ),
+        ({"RAG_JUDGE_BASE_URL": URL}, False),
+    ],
+)
+def test_a_question_is_free_where_no_provider_reads_it(folder, monkeypatch, given, free):
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert read_settings().free is free
+
+
 COMMON, OWN = "http://common.example/v1", "http://own.example:8080/v1"
 
 
