@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.documents import whole_document
 from pages.frame import untrusted
 from pages.frame.translate import LANGUAGES, declared, language, plural, said, t
 from pages.frame.untrusted import escape
+from pages.shared import whole_document
 from pages.shared.lists import with_lists
 
 WHOLE, CUT = declared("Whole document"), declared("Its passages")
