@@ -13,7 +13,7 @@ from pages.compare.scales import SCALE_HELP, SCALES, WEIGHTS, summand
 from pages.compare.tips import hint
 from pages.frame.translate import LANGUAGES, declared, language, plural, said, t
 from pages.frame.untrusted import escape
-from pages.shared import country, whole_document
+from pages.shared import corpora, country, whole_document
 from pages.shared.lists import with_lists
 from pages.shared.live import Column
 
@@ -301,7 +301,7 @@ def _whole(hit: rag_core.Hit, shown: _Shown) -> str:
 
 def _address(passage: rag_core.Passage, quotes: Sequence[str], trace: rag_core.Trace) -> str:
     """The page of a document, with the same sentences highlighted, and what to do at once on it too."""
-    place = {"corpus": trace.corpus} if trace.corpus != rag_core.BUILTIN else {}
+    place = {"corpus": corpora.title(trace.corpus)} if trace.corpus != rag_core.BUILTIN else {}
     if trace.triage.urgent:
         place |= {"asked": trace.question, "country": trace.country}
     return "documents?" + escape(
