@@ -70,6 +70,24 @@
     mark.focus({ preventScroll: true });
     show(mark);
   }, true);
+  /* Copy the page's address; the clipboard of the first way is only there over https and on this machine. */
+  addEventListener("click", async ({ target }) => {
+    const button = target.closest?.(".rl-copy");
+    if (!button) return;
+    try {
+      await navigator.clipboard.writeText(location.href);
+    } catch {
+      const box = document.body.appendChild(document.createElement("textarea"));
+      box.value = location.href;
+      box.select();
+      document.execCommand("copy");
+      box.remove();
+      button.focus();
+    }
+    const words = button.dataset.words ??= button.textContent;
+    button.textContent = button.dataset.copied;
+    setTimeout(() => button.textContent = words, 2000);
+  });
   for (const input of ["keydown", "pointerdown"]) addEventListener(input, () => {
     touched = true;
     draft = undefined;
