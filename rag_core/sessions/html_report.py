@@ -86,7 +86,7 @@ def _told(trace: Saved) -> Told | None:
     if answer is None:
         return None
     cited = (trace.contexts[one.n - 1] for one in answer.citations if 1 <= one.n <= len(trace.contexts))
-    sections = {(trace.corpus, one.doc_id, one.title): one.title for one in cited}
+    sections: dict[tuple[str, ...], str] = {(trace.corpus, one.doc_id, one.title): one.title for one in cited}
     return Told(answer.text.removeprefix(answer.notice).strip(), answer.abstained, sections)
 
 
