@@ -102,7 +102,7 @@ def test_twenty_files_with_six_bad_ones_are_added_compared_on_and_deleted(
     for place in range(3):
         expect(page.locator(".rl-answer").nth(place)).to_contain_text("from 2 to 8 in the afternoon")
     expect(page.locator(".rl-engine")).to_contain_text(f"index: {CORPUS}, 15 passages")
-    link = page.locator("a[href^='documents?corpus=']").first.get_attribute("href") or ""
+    link = page.locator(".rl-drawer a[href^='documents?corpus=']").first.get_attribute("href") or ""
     page.goto(f"{own}/{link}")
     expect(page.get_by_role("heading", name="Visits", exact=True)).to_be_visible(timeout=ANSWER_MS)
     expect(page.locator("#quoted")).to_contain_text("from 2 to 8")
