@@ -80,7 +80,9 @@ from .lab.browsing import position_of as position_of
 from .lab.browsing import search_passages as search_passages
 from .lab.browsing import size_of as size_of
 from .lab.corpora import LabPool as LabPool
+from .lab.corpora import as_typed as as_typed
 from .lab.corpora import corpus_names as corpus_names
+from .lab.corpora import corpus_title as corpus_title
 from .lab.lab import Lab as Lab
 from .lab.opening import builtin_files as builtin_files
 from .lab.opening import index_path as index_path

@@ -9,6 +9,7 @@ from functools import partial
 
 import streamlit as st
 
+from pages.frame import untrusted
 from pages.frame.translate import t
 from pages.shared import setups
 from pages.shared.live import Comparison
@@ -32,6 +33,13 @@ def menu(run: Comparison) -> None:
                 "Every file but the TREC run, whose format has no place for it, says that this is no medical advice."
             )
         )
+
+
+def copy_link() -> None:
+    """A button that copies the page's address, which names the comparison and never holds its question."""
+    untrusted.draw(
+        f'<button type="button" class="rl-copy" data-copied="{t("Copied")}" aria-live="polite">{t("Copy link")}</button>'
+    )
 
 
 def _file(title: str, name: str, kind: str, make: Callable[[], str | bytes]) -> None:

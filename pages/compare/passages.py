@@ -13,6 +13,7 @@ from pages.compare.scales import SCALE_HELP, SCALES, WEIGHTS, summand
 from pages.compare.tips import hint
 from pages.frame.translate import LANGUAGES, declared, language, plural, said, t
 from pages.frame.untrusted import escape
+from pages.shared import corpora, country, whole_document
 from pages.shared.lists import with_lists
 from pages.shared.live import Column
 
@@ -62,7 +63,7 @@ def passages(
         column, position, question, {hit.id: rank for rank, hit in enumerate(hits, start=1)}, blind
     )
     rows = "".join(_passage(hit, shown, (also or {}).get(hit.id, "")) for hit in hits)
-    opened = "".join(_card(hit, shown) for hit in hits) if column.trace else ""
+    opened = _opened(hits, shown) if column.trace else ""
     head = plural("{count:,} passage", "{count:,} passages", len(hits))
     if len(hits) < len(ranking):
         head = t(
@@ -76,11 +77,11 @@ def passages(
 
 
 def cards(column: Column, position: int, question: str) -> str:
-    """The cards that the citations of a finished answer open, without the list of its passages."""
+    """What the citations of a finished answer open, without the list of its passages."""
     hits = column.ranking.hits if column.ranking else ()
     ranks = {hit.id: rank for rank, hit in enumerate(hits, start=1)}
     shown = _Shown(column, position, question, ranks, blind=False)
-    return "".join(_card(hit, shown) for hit in hits)
+    return _opened(hits, shown)
 
 
 def same(passage_id: str) -> str:
@@ -105,6 +106,19 @@ class _Shown:
     @property
     def answer(self) -> rag_core.Answer | None:
         return self.column.trace.answer if self.column.trace else None
+
+    def quotes(self, hit: rag_core.Hit) -> list[str]:
+        """The sentences of a passage that the answer rests on."""
+        return _quotes(self.answer, self.ranks[hit.id]) if self.answer else []
+
+    def source(self, hit: rag_core.Hit) -> rag_core.Document | None:
+        """The document that a drawer shows: that of a passage with such sentences, if it is still here."""
+        trace = self.column.trace
+        return whole_document.find(trace.corpus, hit.passage.doc_id) if trace and self.quotes(hit) else None
+
+    def drawer(self, hit: rag_core.Hit) -> str:
+        """The name of its drawer."""
+        return f"c{self.position:d}-d{self.ranks[hit.id]:d}"
 
 
 def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
@@ -146,12 +160,35 @@ def _card(hit: rag_core.Hit, shown: _Shown) -> str:
     )
 
 
+def _opened(hits: Iterable[rag_core.Hit], shown: _Shown) -> str:
+    """What citations and passages open: the card of each passage, and the drawer of each that is quoted."""
+    return "".join(f"{_card(hit, shown)}{_drawer(hit, shown)}" for hit in hits)
+
+
+def _drawer(hit: rag_core.Hit, shown: _Shown) -> str:
+    """The whole document over the page, open at the quoted sentence, with what to do at once still in front."""
+    document, trace = shown.source(hit), shown.column.trace
+    if document is None or trace is None:
+        return ""
+    name, title, quotes = shown.drawer(hit), escape(document.title or document.id), shown.quotes(hit)
+    notice = rag_core.urgent_notice(trace.triage, country.numbers())
+    urgent = f'<p class="rl-alarm">{escape(notice.title)} {escape(notice.action)}</p>' if notice else ""
+    page = f'<a href="{_address(hit.passage, quotes, trace)}">{t("Open it on the page Documents")}</a>'
+    return (
+        f'<div popover class="rl-drawer" id="{name}" role="dialog" aria-label="{title}"><div class="rl-drawer-head">'
+        f'<button type="button" class="rl-close" popovertarget="{name}" popovertargetaction="hide" '
+        f'aria-label="{t("Close the document")}">✕</button>{urgent}'
+        f'<p class="rl-card-title"><b>{title}</b></p><p class="rl-note">{page}</p></div>'
+        f"{whole_document.at_quotes(document, quotes)}</div>"
+    )
+
+
 def _text(hit: rag_core.Hit, shown: _Shown) -> str:
     """The text with its marks, what is doubtful about citing it, and the way to the whole document."""
     answer, trace, passage = shown.answer, shown.column.trace, hit.passage
-    quotes = _quotes(answer, shown.ranks[hit.id]) if answer else []
+    quotes = shown.quotes(hit)
     cited = [one for one in answer.citations if one.context_id == hit.id] if answer else []
-    whole = _whole(passage, quotes, trace) if trace else ""
+    whole = _whole(hit, shown) if trace else ""
     orders = f'<p class="rl-orders">{escape(said(rag_core.GIVES_ORDERS))}</p>' if passage.gives_orders else ""
     return f'{orders}<div class="rl-text">{_marked(passage, shown.question, quotes)}</div>{_doubts(cited)}{whole}'
 
@@ -251,15 +288,27 @@ def _quotes(answer: rag_core.Answer, n: int) -> list[str]:
     return list(dict.fromkeys((*cited, *behind)))
 
 
-def _whole(passage: rag_core.Passage, quotes: Sequence[str], trace: rag_core.Trace) -> str:
-    """A link to the whole document, with the same sentences highlighted, and what to do at once on its page too."""
-    place = {"corpus": trace.corpus} if trace.corpus != rag_core.BUILTIN else {}
+def _whole(hit: rag_core.Hit, shown: _Shown) -> str:
+    """The way to the whole document: a drawer at the sentences that the answer rests on, or else its page."""
+    words = t("Read it in the whole document")
+    if shown.source(hit):
+        way = f'<button type="button" class="rl-open" popovertarget="{shown.drawer(hit)}">{words}</button>'
+    else:
+        assert shown.column.trace is not None  # only a finished column has ways to documents
+        way = f'<a href="{_address(hit.passage, shown.quotes(hit), shown.column.trace)}">{words}</a>'
+    return f'<p class="rl-note">{way}</p>'
+
+
+def _address(passage: rag_core.Passage, quotes: Sequence[str], trace: rag_core.Trace) -> str:
+    """The page of a document, with the same sentences highlighted, and what to do at once on it too."""
+    place = {"corpus": corpora.title(trace.corpus)} if trace.corpus != rag_core.BUILTIN else {}
     if trace.triage.urgent:
         place |= {"asked": trace.question, "country": trace.country}
-    address = urllib.parse.urlencode(
-        {**place, "document": passage.doc_id, "quote": quotes[:MOST_QUOTES]}, doseq=True
+    return "documents?" + escape(
+        urllib.parse.urlencode(
+            {**place, "document": passage.doc_id, "quote": quotes[:MOST_QUOTES]}, doseq=True
+        )
     )
-    return f'<p class="rl-note"><a href="documents?{escape(address)}">{t("Read it in the whole document")}</a></p>'
 
 
 def _doubts(cited: Sequence[rag_core.Citation]) -> str:

@@ -20,7 +20,7 @@ def main() -> None:
         if given := st.query_params.get("country"):
             st.session_state.setdefault("country", given)
         question_header.draw_urgent(
-            asked[: rag_core.MAX_QUESTION], [st.query_params.get("corpus", rag_core.BUILTIN)]
+            asked[: rag_core.MAX_QUESTION], [corpora.titled(st.query_params.get("corpus", rag_core.BUILTIN))]
         )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view = views.choose(VIEWS, "view")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.documents import whole_document
 from pages.frame import untrusted
 from pages.frame.translate import LANGUAGES, declared, language, plural, said, t
 from pages.frame.untrusted import escape
+from pages.shared import whole_document
 from pages.shared.lists import with_lists
 
 WHOLE, CUT = declared("Whole document"), declared("Its passages")
@@ -26,12 +26,14 @@ def draw(
     documents: Sequence[rag_core.Document],
     lab: rag_core.Lab | None,
     foot: Callable[[rag_core.Document], None],
+    files: Mapping[str, str] | None = None,
 ) -> None:
     """Draw the filters, the passages found, and the document that is open.
 
     Args:
         lab: None while its models load; documents can be read meanwhile, but not searched.
         foot: draws what stands below or beside a document.
+        files: id of a document -> its file, which is counted in its place; a row of a table is no document to a reader.
     """
     if not documents:
         st.info(t("There are no documents here."))
@@ -58,7 +60,8 @@ def draw(
     found = list(dict.fromkeys(hit.passage.doc_id for hit in hits))
     left, right = st.columns([4, 6], gap="medium")
     with left:
-        _found(hits, len(found), marked)
+        places = {files[name] for name in found} if files else found
+        _found(hits, files_in_words(len(places)) if files else documents_in_words(len(places)), marked)
     with right:
         if PASSAGE in st.session_state:  # a phone shows the document in the list's place, see style.css
             with st.container(key="opened"):
@@ -69,6 +72,11 @@ def draw(
 def documents_in_words(count: int) -> str:
     """How many documents."""
     return plural("{count:,} document", "{count:,} documents", count)
+
+
+def files_in_words(count: int) -> str:
+    """How many files."""
+    return plural("{count:,} file", "{count:,} files", count)
 
 
 def passages_in_words(count: int) -> str:
@@ -121,14 +129,14 @@ def _search(lab: rag_core.Lab | None, words: str) -> rag_core.PassageSearch | No
     return rag_core.search_passages(lab, words)
 
 
-def _found(hits: Sequence[rag_core.Hit], documents: int, marked: str) -> None:
+def _found(hits: Sequence[rag_core.Hit], places: str, marked: str) -> None:
     """The passages found, best first; the title of each opens its document there."""
     st.markdown(
         untrusted.label(
             t(
-                "{passages} found in {documents}",
+                "{passages} found in {places}",
                 passages=passages_in_words(len(hits)),
-                documents=documents_in_words(documents),
+                places=places,
             )
         )
     )
@@ -190,7 +198,7 @@ def _read(
         st.session_state[DOCUMENT] = next(ours if wide else iter(documents), documents[0]).id
     names = _names(documents)
     name: str = st.selectbox(
-        untrusted.label(documents_in_words(len(documents))), list(by_id), key=DOCUMENT,
+        t("To read ({count:,})", count=len(documents)), list(by_id), key=DOCUMENT,
         format_func=lambda key: untrusted.plain(names[key]),
     )  # fmt: skip
     document = by_id[name]

@@ -31,26 +31,25 @@ def draw(corpus: str) -> None:
     try:
         lab = engine().wait(corpus)
         documents = {one.document.id: one for one in _documents(lab.index.name, lab.index)}
-        st.caption(
-            untrusted.label(
-                t(
-                    "{documents} of your own in {passages}.",
-                    documents=library.documents_in_words(len(documents)),
-                    passages=library.passages_in_words(len(lab.passages)),
-                )
-            )
-        )
+        files = {name: one.file for name, one in documents.items()}
+        counted = library.files_in_words(len({(one.root, one.file) for one in documents.values()}))
+        passages = library.passages_in_words(len(lab.passages))
+        said_of = [t("{files} of your own in {passages}.", files=counted, passages=passages)]
+        if corpora.title(corpus) != corpus:
+            said_of.append(t("On the command line it is called {name}.", name=corpus))
+        st.caption(untrusted.label(" ".join(said_of)))
         contexts.draw(corpus, enriched=lab.enriched is not None)
         library.draw(
             [one.document for one in documents.values()],
             lab,
             lambda document: _foot(corpus, documents[document.id]),
+            files,
         )
     except rag_core.RagError as error:
         st.error(untrusted.label(problem(error)))
         return
     chunking_form.draw(corpus, lab)
-    _delete_all(corpus, len(documents))
+    _delete_all(corpus, counted)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
@@ -66,7 +65,7 @@ def _foot(corpus: str, one: rag_core.IndexedDocument) -> None:
 
 
 def _delete_file(corpus: str, one: rag_core.IndexedDocument) -> None:
-    with st.popover(t("Delete this document")):
+    with st.popover(t("Delete this file")):
         kept = "" if one.root == rag_core.UPLOADS else t(" The file it was indexed from stays where it is.")
         st.markdown(
             untrusted.label(
@@ -74,7 +73,7 @@ def _delete_file(corpus: str, one: rag_core.IndexedDocument) -> None:
                     "{file} and everything read from it leave every index of {corpus}. Questions of the "
                     "history that show its text are deleted.{kept}",
                     file=one.file,
-                    corpus=corpus,
+                    corpus=corpora.title(corpus),
                     kept=kept,
                 )
             )
@@ -86,28 +85,36 @@ def _delete_file(corpus: str, one: rag_core.IndexedDocument) -> None:
         )  # fmt: skip
 
 
-def _delete_all(corpus: str, count: int) -> None:
+def _delete_all(corpus: str, counted: str) -> None:
     with st.popover(t("Delete the whole collection")):
         st.markdown(
             untrusted.label(
                 t(
-                    "All {count} documents of {corpus} are deleted, with its uploaded files and the questions of the "
+                    "The collection {corpus} ({files}) is deleted, with its uploaded files and the questions of the "
                     "history that show their text.",
-                    count=count,
-                    corpus=corpus,
+                    files=counted,
+                    corpus=corpora.title(corpus),
                 )
             )
         )
-        sure = st.text_input(t("To confirm, type the name of the collection"), key="own.sure")
-        st.button(
-            t("Delete the collection for good"), type="primary", disabled=sure != corpus, key="own.delete_all",
-            on_click=_remove, args=(corpus,),
+        st.text_input(t("To confirm, type the name of the collection"), key="own.sure")
+        # never disabled: the click that takes the keyboard from the box must count
+        pressed = st.button(
+            t("Delete the collection for good"), type="primary", key="own.delete_all", on_click=_remove_all,
+            args=(corpus,),
         )  # fmt: skip
+        if pressed:  # and the collection is still there
+            st.error(untrusted.label(t("That is not its name: {name}", name=corpora.title(corpus))))
+
+
+def _remove_all(corpus: str) -> None:
+    if rag_core.as_typed(st.session_state["own.sure"]) == corpora.title(corpus):
+        _remove(corpus)
 
 
 def _remove(corpus: str, root: str = "", file: str = "") -> None:
     """Delete a file, or without one the corpus; the next drawing of the page says how it went."""
-    opened = engine()
+    opened, title = engine(), corpora.title(corpus)
     assert opened.settings is not None  # a corpus is on screen
     try:
         questions = _forget_questions(corpus, root, file)
@@ -116,7 +123,7 @@ def _remove(corpus: str, root: str = "", file: str = "") -> None:
             notes = [rag_core.Message("{file} was deleted.", file=file), *questions, *notes]
         else:
             rag_core.remove_corpus(corpus, opened.settings)
-            notes = [rag_core.Message("The collection {corpus} was deleted.", corpus=corpus), *questions]
+            notes = [rag_core.Message("The collection {corpus} was deleted.", corpus=title), *questions]
     except rag_core.RagError as error:
         notes = [problem(error)]
     if corpus not in corpora.names():

@@ -25,8 +25,7 @@ def draw() -> None:
     with st.form("upload"):
         name = st.selectbox(
             t("Name of the collection"), own, index=own.index(chosen) if chosen in own else None, accept_new_options=True,
-            format_func=untrusted.plain, placeholder=t("Type a new name, or choose one"), key="upload.corpus",
-            help=t("Letters, digits, dots, underscores and hyphens, such as ward-leaflets."),
+            format_func=lambda one: untrusted.plain(corpora.title(one)), placeholder=t("Type a new name, or choose one"), key="upload.corpus",
         )  # fmt: skip
         files = st.file_uploader(
             t(
@@ -72,7 +71,7 @@ def _start(
     uploads = [rag_core.Upload(one.name, one.getvalue()) for one in files]
     try:
         started_here(start_adding(
-            jobs(), lambda: engine().wait().engines, settings, uploads, name.strip(), enrich=enrich, subject=subject.strip()
+            jobs(), lambda: engine().wait().engines, settings, uploads, name, enrich=enrich, subject=subject.strip()
         ))  # fmt: skip
     except rag_core.RagError as error:
         st.error(untrusted.label(problem(error)))

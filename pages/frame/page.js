@@ -3,7 +3,7 @@
 {
   const SPOKEN_MS = 7000; // by then a screen reader has taken it up; who reads on by hand need not meet it twice
   const heard = new Set();
-  let waiting, seen, last, draft, presented, touched = false;
+  let waiting, seen, last, draft, presented, arrived, touched = false;
 
   /* Read finished answers aloud, each once. A screen reader speaks what is added to a live region that was there before,
      and Streamlit makes the boxes of answers together with their text. What a reload brings back is not read: nobody has
@@ -56,10 +56,49 @@
     if (now !== seen) sessionStorage.setItem("typed", seen = now);
   };
 
+  /* Show a quoted sentence, below the heading of its section unless that is too far above. */
+  const show = (mark) => {
+    mark.closest(".rl-text")?.previousElementSibling?.scrollIntoView({ block: "start" });
+    mark.scrollIntoView({ block: "nearest" });
+  };
+
+  /* The page of a document opens at its quoted sentence, once: Streamlit draws it when the browser has looked for #quoted. */
+  const arrive = () => {
+    const mark = document.getElementById("quoted");
+    if (!mark || arrived === location.href) return;
+    arrived = location.href;
+    if (!touched) show(mark);
+  };
+
+  addEventListener("toggle", ({ target, newState }) => { // the drawer of a document; this event does not bubble
+    const mark = newState === "open" && target.matches(".rl-drawer") && target.querySelector("mark");
+    if (!mark) return;
+    mark.focus({ preventScroll: true });
+    show(mark);
+  }, true);
+  /* Copy the page's address; the clipboard of the first way is only there over https and on this machine. */
+  addEventListener("click", async ({ target }) => {
+    const button = target.closest?.(".rl-copy");
+    if (!button) return;
+    try {
+      await navigator.clipboard.writeText(location.href);
+    } catch {
+      const box = document.body.appendChild(document.createElement("textarea"));
+      box.value = location.href;
+      box.select();
+      document.execCommand("copy");
+      box.remove();
+      button.focus();
+    }
+    const words = button.dataset.words ??= button.textContent;
+    button.textContent = button.dataset.copied;
+    setTimeout(() => button.textContent = words, 2000);
+  });
   for (const input of ["keydown", "pointerdown"]) addEventListener(input, () => {
     touched = true;
     draft = undefined;
   }, true);
   new MutationObserver(() => waiting ??= setTimeout(read, 300)).observe(document.body, { childList: true, subtree: true });
+  setInterval(arrive, 250);
   setInterval(keep, 250); // neither React's changes of a box nor the server's of the address make an event
 }

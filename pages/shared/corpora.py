@@ -27,7 +27,7 @@ def choose(*, in_address: bool = False) -> str:
     known = names()
     _settle()
     asked = st.query_params.get(KEY) if in_address else None
-    if asked and asked not in known:
+    if asked and asked not in map(title, known):  # Streamlit puts an option's words into the address
         st.warning(untrusted.label(t("There is no collection {name} here.", name=repr(asked))))
     if len(known) == 1:
         return known[0]
@@ -72,7 +72,15 @@ def set_to(name: str) -> None:
 
 def title(name: str) -> str:
     """A corpus's name for people."""
-    return t("Built-in documents") if name == rag_core.BUILTIN else name
+    if name == rag_core.BUILTIN:
+        return t("Built-in documents")
+    settings = engine().settings
+    return rag_core.corpus_title(settings.home, name) if settings else name
+
+
+def titled(words: str) -> str:
+    """The corpus with this name for people, as the address of Documents has it; the words where there is none."""
+    return next((name for name in names() if title(name) == words), words)
 
 
 def index_name() -> str:

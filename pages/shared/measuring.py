@@ -12,7 +12,7 @@ import rag_core
 from pages.frame import untrusted
 from pages.frame.translate import declared, problem, said, t
 from pages.frame.untrusted import label
-from pages.shared import budgets, outcomes, steps
+from pages.shared import budgets, controls, corpora, outcomes, permalink, setups, steps
 from pages.shared.engine import engine
 from rag_core import evaluation as ev
 from rag_core.jobs import Job, JobKind, Jobs, Status
@@ -194,7 +194,11 @@ def _ended(job: Job, status: Status, title: str, key: str) -> None:
     if status.phase == "done" and status.unread:
         st.caption(untrusted.label(f"{said(status.unread)}."))
     with st.container(horizontal=True, vertical_alignment="center"):
-        if status.result and job.kind == "run":
+        if status.result and job.kind == "index" and status.result.name in corpora.names():
+            with st.container(key=f"ask-these.{job.key}", width="content"):
+                columns = [setups.of(position) for position in range(controls.columns())]
+                permalink.link(t("Ask these documents"), columns, status.result.name)
+        elif status.result and job.kind == "run":
             st.page_link(
                 "pages/evaluate/evaluate.py", label=t("See the results"), icon="📊",
                 query_params={"view": "results", "run": status.result.name},

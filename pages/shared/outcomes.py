@@ -69,14 +69,13 @@ def _notes(one: rag_core.FileOutcome) -> str:
             reason = t("Not all of it: {reason}", reason=reason)
         notes.append(escape(f"{reason[:1].upper()}{reason[1:].rstrip('.')}."))
     if one.documents > 1:
-        notes.append(t("{count:d} documents.", count=one.documents))
+        notes.append(t("Its {count:d} entries are searched one by one.", count=one.documents))
     if one.orders:
         notes.append(f"<b>{escape(said(rag_core.GIVES_ORDERS))}</b>")
     if one.hidden:
         pieces = "".join(f"<li>{escape(piece)}</li>" for piece in one.hidden)
         notes.append(
-            f"<details><summary>{t('In the file, but not read ({count:d})', count=len(one.hidden))}</summary>"
-            '<ul class="rl-hidden">'
-            f"{pieces}</ul></details>"
+            f"{t('In the file, but not read ({count:d}):', count=len(one.hidden))}"
+            f'<ul class="rl-hidden">{pieces}</ul>'
         )
     return "<br>".join(notes)

@@ -35,28 +35,48 @@ class AnswerDifferences:
     declined: Columns = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an answer says.
+
+    Args:
+        text: as it was written, after the notice.
+        sections: what tells a section that it cites from others -> its title.
+    """
+
+    text: str
+    abstained: bool
+    sections: Mapping[tuple[str, ...], str]
+
+
 def answer_differences(traces: Sequence[Trace | None]) -> AnswerDifferences:
-    """How the answers differ; an answer's markers do not count, since a passage has another number in each column.
+    """How the answers differ.
 
     Args:
         traces: of the columns in order; None for one without a result.
     """
-    texts = {
-        place: unmarked(trace.answer.written)
-        for place, trace in enumerate(traces)
-        if trace and trace.answer and not trace.answer.abstained
-    }
+    return differences_of(
+        [
+            Told(trace.answer.written, trace.answer.abstained, _sections(trace))
+            if trace and trace.answer
+            else None
+            for trace in traces
+        ]
+    )
+
+
+def differences_of(told: Sequence[Told | None]) -> AnswerDifferences:
+    """The same of what the answers say; their markers do not count, since a passage has another number in each column."""
+    texts = {place: unmarked(one.text) for place, one in enumerate(told) if one and not one.abstained}
     answers = _grouped(texts)
-    sections = {columns: _sections(traces[columns[0]]) for columns in answers}
+    sections = {columns: one.sections for columns in answers if (one := told[columns[0]])}
     cited = {columns: frozenset(found) for columns, found in sections.items() if found}
     return AnswerDifferences(
         same=tuple(columns for columns in answers if len(columns) > 1),
         quoting=tuple(tuple(sorted(sum(group, ()))) for group in _grouped(cited) if len(group) > 1),
         sections=_only(sections),
         figures=_only({columns: _figures(texts[columns[0]]) for columns in answers}),
-        declined=tuple(
-            place for place, trace in enumerate(traces) if trace and trace.answer and trace.answer.abstained
-        ),
+        declined=tuple(place for place, one in enumerate(told) if one and one.abstained),
     )
 
 
@@ -80,9 +100,9 @@ def _only(found: Mapping[Columns, Mapping[Key, str]]) -> dict[Columns, tuple[str
     return alone
 
 
-def _sections(trace: Trace | None) -> dict[tuple[str, str, str], str]:
+def _sections(trace: Trace) -> dict[tuple[str, ...], str]:
     """The sections that an answer cites -> their titles."""
-    if trace is None or trace.answer is None:
+    if trace.answer is None:
         return {}
     passages = {hit.id: hit.passage for hit in trace.ranking}
     cited = (passages[one.context_id] for one in trace.answer.citations if one.context_id in passages)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..evaluation.cost_estimate import CostEstimate
 from ..indexing import UPLOADS, Chunking, EnrichmentEstimate, Progress, Upload
-from ..lab.adding import add_files, check_own_corpus
+from ..lab.adding import add_files, own_corpus
 from ..lab.engines import Engines
 from ..lab.reindexing import reindex
 from ..values.errors import Stopped
@@ -22,7 +22,7 @@ def start_adding(
     engines: Callable[[], Engines],
     settings: Settings,
     uploads: Sequence[Upload],
-    corpus: str,
+    name: str,
     *,
     enrich: bool = False,
     subject: str = "",
@@ -31,24 +31,25 @@ def start_adding(
 
     Args:
         engines: called on the job's thread; waits for the models.
+        name: of the corpus, as a person typed it.
 
     Raises:
-        ConfigError: the corpus's name; nothing was started.
+        ConfigError: the name is empty or too long; nothing was started.
     """
-    check_own_corpus(corpus)
+    corpus, title = own_corpus(name)
 
     def task(job: Job) -> Path:
         progress = _progress(job)
         progress("waiting for the models", 0, 1)
         added = add_files(
-            uploads, corpus, settings, engines(), enrich=enrich, subject=subject, progress=progress,
+            uploads, corpus, settings, engines(), enrich=enrich, subject=subject, title=title, progress=progress,
             consent=_consent(job), announce=_announce(job),
         )  # fmt: skip
         job.report(files=added.files, embedded=added.report.embeddings if added.report else ())
         return settings.home / UPLOADS / corpus
 
     count = f"{len(uploads)} file{'s' if len(uploads) > 1 else ''}"
-    return jobs.start(f"{corpus} {secrets.token_hex(4)}", "index", f"{count} into {corpus}", task)
+    return jobs.start(f"{corpus} {secrets.token_hex(4)}", "index", f"{count} into {title or corpus}", task)
 
 
 def start_reindexing(

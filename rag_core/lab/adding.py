@@ -25,8 +25,9 @@ from ..values.message import Message
 from ..values.prompt_injection import gives_orders
 from ..values.settings import Settings
 from ..values.types import ModelCall
+from .corpora import as_typed, folder_name, keep_title
 from .engines import Engines
-from .opening import asking, check_corpus_name, index_files
+from .opening import LONGEST_NAME, asking, check_corpus_name, index_files
 
 FileStatus = Literal["added", "changed", "unchanged", "failed"]
 
@@ -72,6 +73,22 @@ def check_own_corpus(corpus: str) -> None:
         )
 
 
+def own_corpus(typed: str) -> tuple[str, str]:
+    """The corpus that a person means by a name, and that name if the corpus's own differs from it.
+
+    Raises:
+        ConfigError: the name is empty or too long.
+    """
+    title = as_typed(typed)
+    if not title or len(title) > LONGEST_NAME:
+        check_corpus_name(title)
+    try:
+        check_own_corpus(title)
+    except ConfigError:
+        return folder_name(title), title
+    return title, ""
+
+
 def add_files(
     uploads: Sequence[Upload],
     corpus: str,
@@ -80,6 +97,7 @@ def add_files(
     *,
     enrich: bool = False,
     subject: str = "",
+    title: str = "",
     progress: Progress = no_progress,
     consent: Callable[[Sequence[ModelCall]], None] = lambda calls: None,
     announce: Callable[[EnrichmentEstimate], None] = lambda estimate: None,
@@ -92,6 +110,7 @@ def add_files(
     Args:
         enrich: as for `index_path`.
         subject: what the corpus is about; empty to leave it as it is.
+        title: the name to show for the corpus; empty if it is its own.
         progress: may raise to stop.
         consent: as for `open_lab`; `announce` likewise, for the contexts that a paid model writes.
 
@@ -132,6 +151,8 @@ def add_files(
                         # with the switch: the next upload would remove what the index has and the folder has not
                         alongside=lambda: folder.store(stage, readable),
                     )  # fmt: skip
+                    if title:
+                        keep_title(settings.home, corpus, title)
         for one in good:
             if one not in new:
                 status: FileStatus = "unchanged"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import threading
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,10 +15,13 @@ from typing import TYPE_CHECKING
 
 from ..documents.documents import BUILTIN
 from ..values.errors import IndexDamaged
+from ..values.owner_only import private_file
 
 if TYPE_CHECKING:
     from .lab import Lab
 
+TYPED = "NAME"  # a file beside a corpus's indexes: its name as it was typed, where no folder can have that
+MOST_BYTES = 80  # of a typed name in its folder's
 MOST_OPEN = 3  # labs beside the built-in one; their passages and vectors are in memory
 
 
@@ -23,6 +29,36 @@ def corpus_names(home: Path) -> list[str]:
     """The corpora that can be searched: the built-in one, then those that were indexed, by name."""
     found = {pointer.parents[1].name for pointer in (home / "corpora").glob("*/*/CURRENT")}
     return [BUILTIN, *sorted(found - {BUILTIN}, key=str.casefold)]
+
+
+def folder_name(typed: str) -> str:
+    """A name that a folder can have, made from any name; always the same, and another for another name."""
+    letters = re.sub(r"[^\w.-]+", "-", typed).strip("._-")
+    short = letters.encode()[:MOST_BYTES].decode(errors="ignore") or "documents"
+    return f"{short}-{hashlib.sha256(typed.encode(errors='replace')).hexdigest()[:8]}"
+
+
+def as_typed(name: str) -> str:
+    """A typed name with its letters composed and without idle space, so that it is one name however it is typed."""
+    return " ".join(unicodedata.normalize("NFC", name).split())
+
+
+def corpus_title(home: Path, corpus: str) -> str:
+    """A corpus's name for people: as it was typed."""
+    with suppress(OSError, ValueError):
+        return (home / "corpora" / corpus / TYPED).read_text(encoding="utf-8")
+    return corpus
+
+
+def keep_title(home: Path, corpus: str, title: str) -> None:
+    """Keep the typed name of a corpus that is indexed.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path = home / "corpora" / corpus / TYPED
+    private_file(path)
+    path.write_text(title, encoding="utf-8", errors="replace")
 
 
 @dataclass

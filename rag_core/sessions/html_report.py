@@ -7,8 +7,12 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
+from string import ascii_uppercase
 
 from ..catalog import RECIPES, describe_changes
+from ..documents.documents import BUILTIN
+from ..explain.answers import Told, differences_of
+from ..explain.flow import query_title, stage_title
 from ..language.highlight import highlight
 from ..safety.urgency.helplines import Helplines, helplines
 from ..safety.urgency.triage import triage_for
@@ -17,6 +21,7 @@ from ..values.answers import LEADING, bold_as_html
 from ..values.errors import SettingsError
 from ..values.notice import NOTICE
 from ..values.prompt_injection import GIVES_ORDERS
+from ..values.sources import listed
 from ..values.visible import visible
 from .saved import Saved, SavedAnswer, SavedContext, SavedStep
 
@@ -37,15 +42,10 @@ def report(traces: Sequence[Saved], when: datetime, failures: Sequence[str] = ()
         when: when it was asked, or exported.
         failures: a sentence for each strategy that gave no result.
     """
-    question = traces[0].question
-    titles = [_title(trace) for trace in traces]
-    contents = "".join(
-        f'<li><a href="#s{number:d}">{title}</a></li>' for number, title in enumerate(titles, start=1)
-    )
-    sections = "".join(
-        _section(number, title, trace)
-        for number, (title, trace) in enumerate(zip(titles, traces, strict=True), start=1)
-    )
+    question, titles = traces[0].question, [_title(trace) for trace in traces]
+    numbered = list(enumerate(zip(titles, traces, strict=True), start=1))
+    columns = "".join(_column(number, title, trace) for number, (title, trace) in numbered)
+    paths = "".join(_path(number, title, trace) for number, (title, trace) in numbered)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -53,9 +53,51 @@ def report(traces: Sequence[Saved], when: datetime, failures: Sequence[str] = ()
         f"<title>{_text(question)}</title><style>{STYLE.read_text(encoding='utf-8')}</style></head><body><main>"
         f'<p class="notice">{_text(NOTICE)} <span lang="es">Demostración, no consejo médico.</span></p>'
         f'<p class="soft">Retrieval strategies compared · {when:%d %B %Y, %H:%M} {_text(when.tzname() or "")}{_country(traces[0])}</p>'
-        f"<h1>{_text(question)}</h1>{_urgent(traces)}<nav><ul>{contents}</ul></nav>"
-        f"{''.join(_warning(one) for one in failures)}{sections}{_engines(traces)}</main></body></html>\n"
+        f"<h1>{_text(question)}</h1>{_urgent(traces)}{_differences(traces)}"
+        f'{"".join(_warning(one) for one in failures)}<div class="columns">{columns}</div>{paths}</main></body></html>\n'
     )
+
+
+def _differences(traces: Sequence[Saved]) -> str:
+    """What the answers share, and what only some have; nothing for one answer."""
+    if len(traces) < 2:
+        return ""
+    found = differences_of([_told(trace) for trace in traces])
+    told = [f"{_letters(columns)} give the same answer." for columns in found.same]
+    told += [f"{_letters(columns)} quote the same sections." for columns in found.quoting]
+    for columns, titles in found.sections.items():
+        quoted = ", ".join(f"“{_text(title)}”" for title in titles)
+        told.append(f"Only {_letters(columns)} {'quotes' if len(columns) == 1 else 'quote'} {quoted}.")
+    for columns, figures in found.figures.items():
+        named = _text(", ".join(figures))
+        told.append(f"Only {_letters(columns)} {'names' if len(columns) == 1 else 'name'} {named}.")
+    if found.declined:
+        told.append(
+            f"{_letters(found.declined)} {'declines' if len(found.declined) == 1 else 'decline'} to answer."
+        )
+    if not told:
+        return ""
+    rows = "".join(f"<li>{one}</li>" for one in told)
+    return f'<div class="differences"><h2>What differs</h2><ul class="plain">{rows}</ul></div>'
+
+
+def _told(trace: Saved) -> Told | None:
+    answer = trace.answer
+    if answer is None:
+        return None
+    cited = (trace.contexts[one.n - 1] for one in answer.citations if 1 <= one.n <= len(trace.contexts))
+    sections: dict[tuple[str, ...], str] = {(trace.corpus, one.doc_id, one.title): one.title for one in cited}
+    return Told(answer.text.removeprefix(answer.notice).strip(), answer.abstained, sections)
+
+
+def _letters(columns: Iterable[int]) -> str:
+    """Columns by their letters: "A, B and C"."""
+    return f"<b>{listed(_letter(place + 1) for place in columns)}</b>"
+
+
+def _letter(number: int) -> str:
+    """The letter of a column, from 1; its number after Z."""
+    return ascii_uppercase[number - 1] if number <= len(ascii_uppercase) else f"{number:d}"
 
 
 def _text(text: object) -> str:
@@ -94,19 +136,34 @@ def _urgent(traces: Sequence[Saved]) -> str:
     )
 
 
-def _section(number: int, title: str, trace: Saved) -> str:
+def _column(number: int, title: str, trace: Saved) -> str:
+    """A strategy's answer, what it cost, and what it quotes."""
     changed = describe_changes((trace.strategy, trace.controls)) if trace.strategy in RECIPES else ""
     chip = f'<p><span class="chip">changed: {_text(changed)}</span></p>' if changed else ""
+    spent = f"{trace.seconds:.1f} s · {_dollars(trace.metrics.total_cost)}"
     return (
-        f'<section id="s{number:d}"><h2>{title}</h2>{chip}<p class="soft">{_runs_on(trace)}</p>'
+        f'<section id="s{number:d}"><h2><span class="letter">{_letter(number)}</span> {title}</h2>{chip}'
+        f'<p class="soft">{_runs_on(trace)}<br>{spent} · <a href="#s{number:d}-path">how it got there</a></p>'
         f"{_answer(trace.answer, len(trace.contexts), number)}{''.join(map(_warning, trace.warnings))}"
-        f"{_citations(trace.answer, trace.contexts, number)}{_queries(trace)}{_passages(trace, number)}{_stages(trace)}</section>"
+        f"{_citations(trace.answer, trace.contexts, number)}</section>"
+    )
+
+
+def _path(number: int, title: str, trace: Saved) -> str:
+    """How a strategy came to its answer: its queries, its passages, and its stages."""
+    return (
+        f'<section class="path" id="s{number:d}-path"><h2><span class="letter">{_letter(number)}</span> {title}: '
+        f"how it got there</h2>{_queries(trace)}{_passages(trace, number)}{_stages(trace)}</section>"
     )
 
 
 def _runs_on(trace: Saved) -> str:
     """The model that answered, and the documents that were searched."""
-    parts = {"Model": trace.model, "Documents": trace.corpus}
+    offline = trace.model.startswith("offline")
+    parts = {
+        "Model": "offline engine (no language model)" if offline else trace.model,
+        "Documents": "built in" if trace.corpus == BUILTIN else trace.corpus,
+    }
     return " · ".join(f"{name}: {_text(value)}" for name, value in parts.items() if value)
 
 
@@ -167,7 +224,7 @@ def _doubt(supported: bool | None) -> str:
 
 def _queries(trace: Saved) -> str:
     rows = "".join(
-        f"<li>{_text(one.text)} <small>{_text(one.origin)}, weight {one.weight:g}"
+        f"<li>{_text(one.text)} <small>{_text(query_title(one.origin))}, weight {one.weight:g}"
         f"{f', read as: {_text(one.read_as)}' if one.read_as else ''}</small></li>"
         for one in trace.queries
     )
@@ -198,13 +255,13 @@ def _passage(one: SavedContext, rank: int, number: int, quotes: Iterable[str]) -
     said = "".join(f"<small>{_text(note)}</small><br>" for note in notes if note)
     return (
         f'<article id="s{number:d}-p{rank:d}"><h4>{rank:d}. {_text(one.title)}</h4>'
-        f"{label} <small>{_text(one.score_scale)} {one.score:.4f} · {_text(one.id)}</small><p>{marked}</p>{said}</article>"
+        f"{label}<p>{marked}</p>{said}</article>"
     )
 
 
 def _stages(trace: Saved) -> str:
     rows = "".join(
-        f'<tr><td>{_text(step.stage)}</td><td class="n">{step.seconds:.3f} s</td>{_tokens(step)}</tr>'
+        f'<tr><td>{_text(stage_title(step.stage))}</td><td class="n">{step.seconds:.3f} s</td>{_tokens(step)}</tr>'
         for step in trace.steps
     )
     metrics = trace.metrics
@@ -233,13 +290,3 @@ def _tokens(step: SavedStep) -> str:
 
 def _dollars(cost: float | None) -> str:
     return "n/a" if cost is None else f"${cost:.6f}" if cost else "$0"
-
-
-def _engines(traces: Sequence[Saved]) -> str:
-    """The models and the index behind the results; those of each strategy, where they differ."""
-    parts = dict.fromkeys(part for trace in traces for part in trace.engine)
-    rows = []
-    for part in parts:
-        found = list(dict.fromkeys(str(trace.engine.get(part) or "–") for trace in traces))
-        rows.append(f"<tr><td>{_text(part)}</td><td>{_text('; '.join(found))}</td></tr>")
-    return f'<section><h2>Engine</h2><div class="scroll"><table><tbody>{"".join(rows)}</tbody></table></div></section>'

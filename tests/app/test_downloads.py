@@ -23,6 +23,10 @@ def saved(visit: Visit, tmp_path: Path) -> dict[str, Path]:
     visit.pick(SPANISH)
     visit.run()
     visit.wait_until_done()
+    visit.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visit.page.get_by_role("button", name="Copy link").click()
+    expect(visit.page.get_by_role("button", name="Copied")).to_be_visible()
+    assert visit.page.evaluate("navigator.clipboard.readText()") == visit.page.url
     visit.page.get_by_role("button", name="Download").click()
     files = {}
     for title in ("Report", "Session", "Passages", "Rankings"):

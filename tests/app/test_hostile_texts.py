@@ -204,7 +204,7 @@ def test_hostile_documents_folders_and_measurements(
     watched = Watched(browser, app)
     page = watched.page
     page.goto(f"{app}/documents")
-    box = page.get_by_role("combobox", name=f"{len(tricks)} documents")
+    box = page.get_by_role("combobox", name=f"To read ({len(tricks)})")
     main = page.get_by_test_id("stMain")
     for trick in (tricks[place] for place in (0, 4, 27, 29)):
         shown = one_line(trick)

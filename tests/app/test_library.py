@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 import rag_core
 from rag_core.indexing import CorpusStore, read_path
+from rag_core.lab.corpora import keep_title
 from rag_core.lab.lab import Lab
 
 WORDS = "anti-D rhesus"
@@ -66,8 +67,9 @@ def test_what_deletes_a_file_is_of_that_file_alone(
         {"visits.md": "# Visits\n\nFrom 2 to 8.", "meals.md": "# Meals\n\nLunch is at noon."},
     )
     CorpusStore(home, "ward", lab.engines.embedder).update(read_path(files))
+    keep_title(home, "ward", "Ward 3: leaflets")
     app = start(RAG_HOME=str(home)).run()
-    app.query_params["corpus"] = "ward"
+    app.query_params["corpus"] = "Ward 3: leaflets"
     app.switch_page("pages/documents/documents.py").run()
 
     def deletes(words: str) -> str:
@@ -77,6 +79,7 @@ def test_what_deletes_a_file_is_of_that_file_alone(
         return found
 
     assert deletes("visits") != deletes("lunch")
+    assert "2 files of your own in 2 passages. On the command line it is called ward." in told(app)
     press(app, "Delete it for good")
     assert "meals.md was deleted." in told(app)
     assert "meals.md was deleted." not in told(app.run())  # said once

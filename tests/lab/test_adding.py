@@ -19,7 +19,8 @@ from rag_core.indexing import (
     forget_documents,
 )
 from rag_core.indexing.uploads import MAX_UPLOAD, MAX_UPLOADS
-from rag_core.lab.adding import Added, FileOutcome, add_files
+from rag_core.lab.adding import Added, FileOutcome, add_files, own_corpus
+from rag_core.lab.corpora import corpus_names, corpus_title
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.values.errors import ConfigError, InputError, Stopped
@@ -33,6 +34,42 @@ MEALS = Upload("meals.txt", b"Lunch is served at noon. Vegetarian meals can be o
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path / "home", llm="offline")
+
+
+def test_any_name_that_a_person_types_has_a_folder_of_its_own(lab: Lab, settings: Settings) -> None:
+    names = [
+        "ward-3",
+        "Ward 3",
+        "ward 3",
+        "ward/3",
+        "../ward",
+        ".ward",
+        "obstetrics",
+        "Caf\u00e9 3",
+        "病房" * 50,
+        "…",
+        "?",
+    ]
+    folders = {}
+    for name in names:
+        corpus, title = own_corpus(name)
+        added = add_files([VISITS], corpus, settings, lab.engines, title=title)
+        assert added.report is not None
+        folders[corpus] = name
+    assert len(folders) == len(names)
+    assert corpus_names(settings.home)[1:] == sorted(folders, key=str.casefold)
+    assert {corpus: corpus_title(settings.home, corpus) for corpus in folders} == folders
+    assert own_corpus("ward-3") == ("ward-3", "")
+    assert own_corpus("  Cafe\u0301   3 ") == own_corpus("Caf\u00e9 3")  # one name, however it is typed
+    for corpus in folders:
+        forget_corpus(settings.home, corpus)
+    assert not any((settings.home / "corpora").iterdir())
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a" * 101])
+def test_no_name_and_one_beyond_a_hundred_letters_are_refused(name: str) -> None:
+    with pytest.raises(ConfigError):
+        own_corpus(name)
 
 
 def add(lab: Lab, settings: Settings, *uploads: Upload, **options: object) -> Added:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import rag_core
 from rag_core.evaluation.runfiles import read_run
+from rag_core.explain.flow import stage_title
 from rag_core.lab.lab import Lab
 from rag_core.runtime.services import Services
 from rag_core.sessions import parse_session, passages_csv, report, session_json, session_text, trec_runs
@@ -93,13 +94,43 @@ class TestReport:
         for trace in traces:
             assert trace.answer
             for hit in trace.ranking:
-                assert hit.id in text
-                assert f"{hit.score:.4f}" in text
+                assert hit.passage.full_title in text
             for step in trace.steps:
-                assert step.stage in text
+                assert stage_title(step.stage) in text
             assert all(one.quote in text for one in trace.answer.citations)
-        assert all(str(name) in text for name in traces[0].engine.values() if name)
-        assert [one for one in page.ids if one in ("s1", "s2", "s3")] == ["s1", "s2", "s3"]
+        places = [f"s{number}" for number in (1, 2, 3)]
+        assert [one for one in page.ids if "-p" not in one] == places  # the answers side by side
+        assert [one for one in page.ids if one.endswith("-path")] == [f"{one}-path" for one in places]
+
+    def test_it_begins_with_what_differs_and_names_no_part_of_the_engine(self) -> None:
+        def saved(strategy: str, told: str, title: str, **answer: object) -> dict[str, object]:
+            return {
+                "question": QUESTION, "strategy": strategy, "controls": {}, "fingerprint": "", "queries": [],
+                "contexts": [{"id": f"{title}:0", "title": title, "score": 1, "score_scale": "rrf", "label": "High"}],
+                "answer": {"text": told, "abstained": False, "citations": [{"n": 1}], **answer},
+                "metrics": {"total_cost": 0}, "engine": {"llm": "gpt", "index": "ward, 3 passages", "embedding": "mini+x@1"},
+            }  # fmt: skip
+
+        session = [
+            saved("bm25", "It is done at 28 weeks. [1]", "Bleeding"),
+            saved("hyde", "It is done at 34 weeks. [1]", "Birth"),
+            saved("multi_query", "It is done at 34 weeks. [1]", "Birth"),
+            saved("rag_msr", "No answer.", "Diet", abstained=True),
+        ]
+        text = Page(report(parse_session({"traces": session}), WHEN)).text
+        told = (
+            "What differs B and C give the same answer. Only A quotes “Bleeding”. Only B and C quote “Birth”. "
+            "Only A names 28 weeks. Only B and C name 34 weeks. D declines to answer. A BM25"
+        )
+        assert text[text.index("What differs") :][: len(told)] == told
+        assert (
+            text.index("It is done at 28 weeks")
+            < text.index("No answer")
+            < text.index("Stages, time and cost")
+        )
+        assert "What differs" not in Page(report(parse_session(session[0]), WHEN)).text
+        for part in ("Bleeding:0", "rrf", "mini+x@1", "3 passages"):
+            assert part not in text
 
     def test_every_link_leads_to_a_place_in_it(self, traces: list[Trace]) -> None:
         page = Page(html_of(traces))

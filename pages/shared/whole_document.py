@@ -1,0 +1,90 @@
+"""One document in full, with the sentences that an answer quoted highlighted."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+import rag_core
+from pages.frame import untrusted
+from pages.frame.translate import said, t
+from pages.shared.engine import engine
+from pages.shared.lists import with_lists
+
+
+def draw(document: rag_core.Document) -> None:
+    """Draw its text, after a remark if it gives orders to language models."""
+    quotes = st.query_params.get_all("quote") if document.id == st.query_params.get("document") else []
+    if quotes:
+        untrusted.draw(
+            f'<p class="rl-note"><a href="#quoted">{t("Highlighted: the sentences that the answer rests on")}</a></p>'
+        )
+    parts = rag_core.parts_of(document) or ("",)
+    part = _quoted_part(document, parts, quotes)
+    if len(parts) > 1:
+        part = st.selectbox(
+            t("This document is long; the part shown is"), range(len(parts)), index=part,
+            key=f"whole.{document.id}",
+            format_func=lambda place: t("{part:,} of {count:,}", part=place + 1, count=len(parts)),
+        )  # fmt: skip
+    body = _body(document.title, parts[part], document.language, tuple(quotes))
+    untrusted.draw(_orders(document) + body.replace("<mark>", '<mark id="quoted">', 1))
+
+
+def at_quotes(document: rag_core.Document, quotes: Sequence[str]) -> str:
+    """Its text as HTML; of a very long one, the part with the first quoted sentence."""
+    parts = rag_core.parts_of(document) or ("",)
+    part = parts[_quoted_part(document, parts, quotes)]
+    body = _body(document.title, part, document.language, tuple(quotes))
+    return _orders(document) + body.replace("<mark>", '<mark tabindex="-1">', 1)
+
+
+def find(corpus: str, name: str) -> rag_core.Document | None:
+    """A document of a corpus that is open here; None if there is none."""
+    opened = engine()
+    lab = opened.lab if corpus == rag_core.BUILTIN else opened.others.find(corpus)
+    try:
+        return _documents(lab.index.name, lab.index).get(name) if lab else None
+    except rag_core.RagError:  # it was deleted since
+        return None
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _documents(name: str, _index: rag_core.CorpusIndex) -> Mapping[str, rag_core.Document]:
+    """The documents of a corpus; `name` names the generation of its index."""
+    return {one.document.id: one.document for one in rag_core.indexed_documents(_index)}
+
+
+def _orders(document: rag_core.Document) -> str:
+    if not rag_core.gives_orders(f"{document.id}\n{document.title}\n{document.text}"):
+        return ""
+    return f'<p class="rl-orders">{untrusted.escape(said(rag_core.GIVES_ORDERS))}</p>'
+
+
+def _quoted_part(document: rag_core.Document, parts: Sequence[str], quotes: Sequence[str]) -> int:
+    """The first part with a quoted sentence, or the first of all."""
+    if len(parts) < 2:
+        return 0
+    quoted = (
+        place for place, part in enumerate(parts)
+        if any(one.quoted for one in rag_core.highlight(part, "", document.language, quotes))
+    )  # fmt: skip
+    return next(quoted, 0)
+
+
+@functools.lru_cache(maxsize=64)  # what moves a slider draws the same drawers again
+def _body(title: str, text: str, language: str, quotes: tuple[str, ...]) -> str:
+    """A text with its headings and lists, and with quoted sentences highlighted; else as it was written."""
+    text = text.removeprefix(f"# {title}").strip()
+    parts = []
+    for part in re.split(r"^(#{1,6} .*)$", text, flags=re.MULTILINE):
+        if part.startswith("#"):
+            parts.append(f"<h4>{untrusted.escape(part.lstrip('# '))}</h4>")
+        elif part.strip():
+            segments = rag_core.highlight(part.strip(), "", language, quotes)
+            marked = [one._replace(matched=one.quoted, quoted=False) for one in segments]
+            parts.append(f'<div class="rl-text">{with_lists(marked)}</div>')
+    return "".join(parts)
