@@ -30,6 +30,7 @@
   const reloaded = type !== "navigate" && location.href;
   const keep = () => {
     const box = document.querySelector(".st-key-question-row textarea");
+    if (document.querySelector(".rl-presented")) sessionStorage.removeItem("typed"), seen = undefined; // "Next" replaces it
     if (!box) return;
     if (box !== last) { // drawn anew
       const { at, text } = JSON.parse(sessionStorage.getItem("typed") ?? "{}");
