@@ -64,7 +64,7 @@ def passages(
     rows = "".join(_passage(hit, shown, (also or {}).get(hit.id, "")) for hit in hits)
     opened = "".join(_card(hit, shown) for hit in hits) if column.trace else ""
     head = plural("{count:,} passage", "{count:,} passages", len(hits))
-    if len(hits) < len(ranking):
+    if len(hits) < len(ranking) and not blind:
         head = t(
             "The first {shown} of {count} candidates, before {stage}",
             shown=len(hits),
@@ -125,8 +125,8 @@ def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
     elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
     return (
         f'<details class="rl-passage {same(hit.id)}"><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
-        f"{_label(hit, shown.column)}{elsewhere}{_title(passage)}{_origin(passage)}</summary>"
-        f'<div class="rl-body">{_text(hit, shown)}{_rule(hit, shown.column)}{context}{source}'
+        f"{_label(hit, shown)}{elsewhere}{_title(passage)}{_origin(passage)}</summary>"
+        f'<div class="rl-body">{_text(hit, shown)}{_rule(hit, shown)}{context}{source}'
         f"{_difference(passage, trace.country if trace else '')}"
         f'<p class="rl-note">{t("Passage {id}, language {language}", id=escape(hit.id), language=escape(LANGUAGES.get(passage.language, passage.language)))}</p>'
         f"{'' if shown.blind else _way(hit, shown)}</div></details>"
@@ -142,7 +142,7 @@ def _card(hit: rag_core.Hit, shown: _Shown) -> str:
         f'<button type="button" class="rl-close" popovertarget="{name}" popovertargetaction="hide" '
         f'aria-label="{t("Close passage {rank:d}", rank=rank)}">✕</button>'
         f'{_origin(passage)}<p class="rl-card-title"><b>{rank:d}</b> {escape(passage.full_title)} '
-        f"{_label(hit, shown.column)}</p>{_text(hit, shown)}</div>"
+        f"{_label(hit, shown)}</p>{_text(hit, shown)}</div>"
     )
 
 
@@ -163,15 +163,21 @@ def _title(passage: rag_core.Passage) -> str:
     return f'<span class="rl-title">{escape(passage.full_title)}{ordered}</span>'
 
 
-def _label(hit: rag_core.Hit, column: Column) -> str:
+def _label(hit: rag_core.Hit, shown: _Shown) -> str:
     """How relevant the passage is; the rule behind it on hover, and in words where the passage is open."""
+    column = shown.column
+    if shown.blind:
+        return ""
     if hit.relevance:
         css = f"rl-label rl-{escape(hit.relevance.label.lower())}"
         return hint(said(hit.relevance.label), said(hit.relevance.rule), css)
     return hint(t("No label"), said(_why_none(column)), "rl-label rl-unlabelled") if column.settled else ""
 
 
-def _rule(hit: rag_core.Hit, column: Column) -> str:
+def _rule(hit: rag_core.Hit, shown: _Shown) -> str:
+    column = shown.column
+    if shown.blind:
+        return ""
     if hit.relevance:
         return f'<p class="rl-note">{escape(said(hit.relevance.rule))}</p>'
     return f'<p class="rl-note">{escape(said(_why_none(column)))}</p>' if column.settled else ""
