@@ -378,7 +378,15 @@ class _ColumnView:
             return
         self._put("answer", column_parts.answer(column, position, engine().state, told=over, blind=blind))
         self._put("warnings", "" if blind else column_parts.warnings(column))
-        self._put("passages", passages.passages(column, position, self._question, self._also, blind=blind))
+        listed = passages.passages(
+            column,
+            position,
+            self._question,
+            self._also,
+            blind=blind,
+            most=_fewest(self._run) if blind else None,
+        )
+        self._put("passages", listed)
 
     def _put(self, name: str, body: str) -> None:
         """Draw a part for the first time where the page stands, and in its own place from then on."""
@@ -387,6 +395,16 @@ class _ColumnView:
         elif body and self._shown[name] != body:
             untrusted.draw(body, place=self._places[name])
         self._shown[name] = body or self._shown.get(name, "")
+
+
+def _fewest(run: Comparison) -> int | None:
+    """How many passages every column has that has any: more would tell a strategy that keeps more."""
+    counts = [
+        len(column.ranking) if column.ranked else column.strategy.controls.get("k_final", 5)
+        for column in run.columns
+        if column.ranking
+    ]
+    return min(counts, default=None)
 
 
 def _stages(column: Column, question: str) -> None:
@@ -400,11 +418,12 @@ def _below(run: Comparison) -> None:
     """What covers all columns: what each found that the others did not, time, cost."""
     traces, cost = run.traces, bills.cost_note(run.calls)
     history_sync.unkept(run)
-    if not traces:
-        if not presenter.blind():
-            st.caption(untrusted.label(cost))
+    if presenter.blind():
         return
-    blind, seen = presenter.blind(), presenter.seen(run)
+    if not traces:
+        st.caption(untrusted.label(cost))
+        return
+    seen = presenter.seen(run)
     names = _names(run, len(run.columns))
     if any(trace.triage.urgent for trace in traces):
         st.subheader(t("Did they say what to do now?"), anchor=False)
@@ -416,9 +435,7 @@ def _below(run: Comparison) -> None:
         untrusted.draw(safety.table(checks))
     st.subheader(t("What did one find that another did not?"), anchor=False)
     untrusted.draw(overlap.lights(seen))
-    untrusted.draw(overlap.table(seen, names, blind=blind))
-    if blind:
-        return
+    untrusted.draw(overlap.table(seen, names))
     untrusted.draw(quality.line(names, seen))
     shipped.draw()
     how_it_got_here.why_not(run)

@@ -22,12 +22,11 @@ def rows_of(columns: Sequence[Column]) -> list[rag_core.SharedPassage]:
     return rag_core.shared_passages([column.trace.ranking if column.trace else None for column in columns])
 
 
-def table(columns: Sequence[Column], names: Sequence[str], *, blind: bool = False) -> str:
+def table(columns: Sequence[Column], names: Sequence[str]) -> str:
     """A table of the passages and their rank in each column; first those that some column did not find.
 
     Args:
         names: of the columns; a phone has room for their letters only.
-        blind: leave out which documents each searched.
     """
     rows = rows_of(columns)
     searched = {place: column.trace.corpus for place, column in enumerate(columns) if column.trace}
@@ -45,7 +44,7 @@ def table(columns: Sequence[Column], names: Sequence[str], *, blind: bool = Fals
         for row in rows
     )
     return (
-        f'{"" if blind else _apart(searched)}<div class="rl-scroll"><table class="rl-table rl-found"><thead><tr>'
+        f'{_apart(searched)}<div class="rl-scroll"><table class="rl-table rl-found"><thead><tr>'
         f'<th scope="col">{t("Passage")}</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
 

@@ -33,6 +33,7 @@ def passages(
     also: Mapping[str, str] | None = None,
     *,
     blind: bool = False,
+    most: int | None = None,
 ) -> str:
     """The ranked passages, collapsed, and their `cards`; both with the quoted sentences underlined.
 
@@ -41,6 +42,7 @@ def passages(
     Args:
         also: id of a passage -> the other columns that found it.
         blind: leave out what tells which strategy ranked them.
+        most: how many to list; all by default.
     """
     final: int = column.strategy.controls.get("k_final", 5)
     if not (column.ranked or column.settled):
@@ -61,9 +63,9 @@ def passages(
     shown = _Shown(
         column, position, question, {hit.id: rank for rank, hit in enumerate(hits, start=1)}, blind
     )
-    rows = "".join(_passage(hit, shown, (also or {}).get(hit.id, "")) for hit in hits)
+    rows = "".join(_passage(hit, shown, (also or {}).get(hit.id, "")) for hit in hits[:most])
     opened = "".join(_card(hit, shown) for hit in hits) if column.trace else ""
-    head = plural("{count:,} passage", "{count:,} passages", len(hits))
+    head = t("Passages") if blind else plural("{count:,} passage", "{count:,} passages", len(hits))
     if len(hits) < len(ranking) and not blind:
         head = t(
             "The first {shown} of {count} candidates, before {stage}",

@@ -57,6 +57,9 @@ def answers(app: AppTest) -> list[str]:
 def test_nothing_that_gives_a_strategy_away_is_on_the_page(presented: AppTest) -> None:
     blind = shown(presented)
     assert [clue for clue in GIVEN_AWAY if clue in blind] == []
+    listed = [len(trace.ranking) for trace in run_of(presented).traces]
+    assert len(set(listed)) > 1
+    assert html(presented).count('<details class="rl-passage') == 3 * min(listed)
     press(presented, "Reveal")
     assert [clue for clue in GIVEN_AWAY if clue not in shown(presented)] == []  # each was there to be hidden
 
