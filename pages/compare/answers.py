@@ -34,14 +34,18 @@ LONG = 3000  # characters of an answer; a longer one scrolls in its own frame
 _MARKER = re.compile(r"\[(\d+)\]")
 
 
-def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> str:
-    """The answer with the remarks on its evidence, or the abstention with the nearest documents."""
+def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int, *, blind: bool = False) -> str:
+    """The answer with the remarks on its evidence, or the abstention with the nearest documents.
+
+    Args:
+        blind: leave out what was made of its scores, which tells of the strategy.
+    """
     notice = f'<p class="rl-notice">{escape(answer.notice)}</p>' if answer.notice else ""
     if answer.abstained:
         near = _suggestions(trace, answer, position)
         return (
             f'{notice}<div class="rl-box rl-thin" data-said><b>{escape(answer.written)}</b><br>'
-            f"{escape(_sentence(answer.reason))}{near}</div>"
+            f"{'' if blind else escape(_sentence(answer.reason))}{near}</div>"
         )
     frame = (
         f'<div class="rl-answer rl-long" data-said tabindex="0" role="region" aria-label="{t("Answer")}">'
@@ -51,9 +55,10 @@ def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int) -> s
     written = f"{frame}{_written(answer, position)}</div>"
     remarks = trace.remarks()
     alarms = "".join(_alarm(one) for one in remarks)
-    support = _support(answer)
+    notes = "" if blind else _notices(trace, remarks)
+    support = "" if blind else _support(answer)
     buried = " rl-buried" if any(one.kind == "buried" for one in answer.remarks) else ""
-    return f'<div class="rl-said{buried}">{alarms}{notice}{_notices(trace, remarks)}{written}{support}</div>'
+    return f'<div class="rl-said{buried}">{alarms}{notice}{notes}{written}{support}</div>'
 
 
 def _alarm(remark: rag_core.Remark) -> str:

@@ -44,9 +44,10 @@ def switches(count: int) -> str:
     )
 
 
-def title(letter: str, name: str) -> str:
-    """What a card is called in presenter mode: its letter, and its name once it is revealed."""
-    return f'<h3 class="rl-named"><span class="rl-letter">{escape(letter)}</span> {escape(name)}</h3>'
+def title(letter: str, name: str, *, voted: bool = False) -> str:
+    """What a card is called in presenter mode: its letter, its name once it is revealed, and whether it has the vote."""
+    chip = f'<span class="rl-chip">{t("voted best")}</span>' if voted else ""
+    return f'<h3 class="rl-named"><span class="rl-letter">{escape(letter)}</span> {escape(name)} {chip}</h3>'
 
 
 def status(
@@ -63,7 +64,7 @@ def status(
 
     Args:
         position: of the column, from 0.
-        shown: the strategy whose results are shown; empty while names are hidden.
+        shown: the strategy whose results are shown.
         changes: the settings that differ from the defaults; may be empty.
         changed: whether the settings differ from those of the results.
         runs_on: the models and documents it chose; may be empty.
@@ -84,11 +85,11 @@ def status(
     )
     took = (
         f'<span class="rl-took">{seconds(column.trace.seconds)} · {escape(money(column.trace.cost_usd))}</span>'
-        if column.trace and shown  # they would give a hidden name away
+        if column.trace
         else ""
     )
     twins = f'<span class="rl-twin">{escape(twin)}</span>' if twin else ""
-    heading = f'<h3 class="rl-unseen">{escape(LETTERS[position])}: {escape(shown)}</h3>' if shown else ""
+    heading = f'<h3 class="rl-unseen">{escape(LETTERS[position])}: {escape(shown)}</h3>'
     return f'{heading}<div class="rl-status">{bar}{took}{twins}{outdated}{_chips(changes, runs_on)}</div>'
 
 
@@ -133,15 +134,24 @@ def stages(column: Column) -> str:
     return f'<ol class="rl-stages">{"".join(parts)}</ol>'
 
 
-def answer(column: Column, position: int, engine_state: str, *, told: bool = False) -> str:
+def held(waited: int) -> str:
+    """In place of an answer while names are hidden and columns still run: their speed would tell which is which."""
+    what = t("The answers will appear together.")
+    return f'<div class="rl-said"><div class="rl-wait">{escape(f"{what} {waited} s" if waited else what)}</div></div>'
+
+
+def answer(
+    column: Column, position: int, engine_state: str, *, told: bool = False, blind: bool = False
+) -> str:
     """The answer so far, and why it ended if it is incomplete; or what the column is waiting for.
 
     Args:
         told: whether the banner above the columns says why they failed.
+        blind: leave out what tells which strategy it is.
     """
     trace = column.trace
     if trace and trace.answer:
-        return finished(trace, trace.answer, position)
+        return finished(trace, trace.answer, position, blind=blind)
     partial = ""
     if column.text:
         live = "" if column.settled else " rl-live"
@@ -149,7 +159,7 @@ def answer(column: Column, position: int, engine_state: str, *, told: bool = Fal
     if column.error:
         if told:
             what = t("The answer was cut off here.") if partial else t("No answer: see above.")
-            return f'{partial}<p class="rl-hint">{what}{_spent(column.error)}</p>'
+            return f'{partial}<p class="rl-hint">{what}{"" if blind else _spent(column.error)}</p>'
         what = t("The answer was cut off here.") if partial else t("This strategy failed.")
         return (
             f'{partial}<div class="rl-box rl-bad" role="alert"><b>{what}</b> {escape(said(faults.reason(column.error)))}'

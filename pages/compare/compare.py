@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -68,6 +69,8 @@ def main() -> None:
     running = run is not None and not run.over  # read once: what is drawn for a running comparison is redrawn
     pressed = presenter.bar(run, running=running) if presenter.on() else _ask(run, running=running)
     pressed = failures.again() or pressed
+    if run:
+        run.presented = presenter.settings()
     notices = st.container()
     with notices:
         if st.session_state.get("forgotten"):
@@ -83,9 +86,15 @@ def main() -> None:
         place.container(border=True, key=f"card{position}")
         for position, place in enumerate(st.columns(count))
     ]
-    columns = [_head(position, card) for position, card in enumerate(cards[: controls.columns()])]
-    for card in cards[len(columns) :]:
-        card.caption(t("Not in the next run."))
+    order = [*presenter.places(run)] if run and not presenter.upcoming() else []
+    order += range(len(order), count)
+    heads = {}
+    for position, (place, card) in enumerate(zip(order, cards, strict=True)):
+        if place < controls.columns():
+            heads[place] = _head(place, position, card, run)
+        else:
+            card.caption(t("Not in the next run."))
+    columns = [heads[place] for place in range(controls.columns())]
     spots = _Spots(top, [card.container() for card in cards], st.container())
     question = st.session_state["question"] if pressed else differences.replaced() or private.chosen()
     if question is not None:
@@ -141,23 +150,26 @@ def _ask(run: Comparison | None, *, running: bool) -> bool:
     return pressed
 
 
-def _head(position: int, card: DeltaGenerator) -> rag_core.Setup:
-    """The head of a card: what chooses its strategy, or its name; the column as set."""
+def _head(place: int, position: int, card: DeltaGenerator, run: Comparison | None) -> rag_core.Setup:
+    """The head of a card: what chooses its strategy, or its name; the column as set.
+
+    Args:
+        place: of the column among those that are set; `position` is its card's.
+    """
     with card, st.container():
-        if presenter.on():
-            setup = setups.of(position)
-            untrusted.draw(
-                column_parts.title(LETTERS[position], "" if presenter.blind() else setups.title(setup))
-            )
+        if presenter.blind():
+            untrusted.draw(column_parts.title(LETTERS[position], ""))
+        elif presenter.on():
+            voted = run is not None and run.best == (place,)
+            untrusted.draw(column_parts.title(LETTERS[position], setups.title(setups.of(place)), voted=voted))
         else:
-            controls.strategy_box(position, setups.draw)
-            setup = setups.of(position)
-        return setup
+            controls.strategy_box(place, setups.draw)
+        return setups.of(place)
 
 
 def _names(run: Comparison | None, count: int) -> list[str]:
     """What the columns are called: a letter, and the strategy that ran there unless names are hidden."""
-    ran = [setups.title(column.setup) for column in run.columns] if run else []
+    ran = [setups.title(column.setup) for column in presenter.seen(run)] if run else []
     names = []
     for position in range(count):
         known = position < len(ran) and not presenter.blind()
@@ -167,20 +179,16 @@ def _names(run: Comparison | None, count: int) -> list[str]:
 
 def _empty(setup: rag_core.Setup) -> None:
     """A card before the first run."""
-    untrusted.draw(column_parts.idle_status(_changes(setup), _runs_on(setup)))
     summary = ""
     if not presenter.blind():
+        untrusted.draw(column_parts.idle_status(_changes(setup), setups.runs_on(setup)))
         untrusted.draw(shipped.figure(setup))
         summary = said(rag_core.RECIPES[setup.strategy.name].summary)
     untrusted.draw(f'<p class="rl-hint">{escape(summary)} {t("Press <b>Run</b> to see its answer.")}</p>')
 
 
 def _changes(setup: rag_core.Setup) -> str:
-    return "" if presenter.blind() else said(rag_core.describe_changes(setup.strategy))
-
-
-def _runs_on(setup: rag_core.Setup) -> str:
-    return "" if presenter.blind() else setups.runs_on(setup)
+    return said(rag_core.describe_changes(setup.strategy))
 
 
 def _current() -> Comparison | None:
@@ -205,6 +213,7 @@ def _current() -> Comparison | None:
     if "run" not in st.query_params:
         permalink.take()
     if current:
+        presenter.resume(current)
         comparisons().keep(current)
         permalink.put(current)
     return current
@@ -251,17 +260,18 @@ def _results(run: Comparison, columns: Sequence[rag_core.Setup], spots: _Spots, 
     ]  # all at once: old answers go before the new question comes
     with top:
         _above(run)
-        history_sync.opened(run)
+        history_sync.opened(run, named=not presenter.blind())
         if not running:
             failures.draw(run)
         differences.draw(run)
-    also = overlap.also_in(run.columns) if run.over else [{} for _ in run.columns]
-    twins = differences.same_as(run.columns) if run.over else [""] * len(run.columns)
+    seen = presenter.seen(run)
+    also = overlap.also_in(seen) if run.over else [{} for _ in seen]
+    twins = differences.same_as(seen) if run.over else [""] * len(seen)
     views = [
-        _ColumnView(
-            column, position, place, columns[position : position + 1], run, also[position], twins[position]
+        _ColumnView(column, position, spot, columns[place : place + 1], run, also[position], twins[position])
+        for position, (place, column, spot) in enumerate(
+            zip(presenter.places(run), seen, places, strict=False)
         )
-        for position, (column, place) in enumerate(zip(run.columns, places, strict=False))
     ]
     for setup, place in zip(columns[len(views) :], places[len(views) :], strict=False):
         with place:
@@ -313,8 +323,8 @@ class _ColumnView:
         self._places: dict[str, DeltaGenerator] = {}
         self._shown: dict[str, str] = {}
         with place:
-            self._draw_status()
             if not presenter.blind():
+                self._draw_status()
                 with st.container(key=f"tune-this{position}", horizontal=True):
                     untrusted.draw(shipped.figure(self._chosen))
                     if not presenter.on():
@@ -334,7 +344,8 @@ class _ColumnView:
 
     def draw(self) -> None:
         """Bring the column up to date."""
-        self._draw_status()
+        if "status" in self._places:
+            self._draw_status()
         self._draw_results()
         if "stages" in self._places:
             self._draw_stages()
@@ -345,24 +356,37 @@ class _ColumnView:
 
     def _draw_status(self) -> None:
         column, setup = self._column, self._chosen
-        shown = "" if presenter.blind() else setups.title(column.setup)
         status = column_parts.status(
             column,
             self._position,
-            shown,
+            setups.title(column.setup),
             _changes(setup),
             changed=self._changed,
-            runs_on=_runs_on(setup),
+            runs_on=setups.runs_on(setup),
             twin=self._twin,
         )
         self._put("status", status)
 
     def _draw_results(self) -> None:
         column, position, blind = self._column, self._position, presenter.blind()
-        told = self._run.over  # the banner is drawn then
-        self._put("answer", column_parts.answer(column, position, engine().state, told=told))
-        self._put("warnings", column_parts.warnings(column))
-        self._put("passages", passages.passages(column, position, self._question, self._also, blind=blind))
+        over = self._run.over  # the banner is drawn then
+        if blind and not over:
+            waited = int((datetime.now(UTC) - self._run.asked).total_seconds())
+            self._put("answer", column_parts.held(waited))
+            self._put("warnings", "")
+            self._put("passages", "")
+            return
+        self._put("answer", column_parts.answer(column, position, engine().state, told=over, blind=blind))
+        self._put("warnings", "" if blind else column_parts.warnings(column))
+        listed = passages.passages(
+            column,
+            position,
+            self._question,
+            self._also,
+            blind=blind,
+            most=_fewest(self._run) if blind else None,
+        )
+        self._put("passages", listed)
 
     def _put(self, name: str, body: str) -> None:
         """Draw a part for the first time where the page stands, and in its own place from then on."""
@@ -371,6 +395,16 @@ class _ColumnView:
         elif body and self._shown[name] != body:
             untrusted.draw(body, place=self._places[name])
         self._shown[name] = body or self._shown.get(name, "")
+
+
+def _fewest(run: Comparison) -> int | None:
+    """How many passages every column has that has any: more would tell a strategy that keeps more."""
+    counts = [
+        len(column.ranking) if column.ranked else column.strategy.controls.get("k_final", 5)
+        for column in run.columns
+        if column.ranking
+    ]
+    return min(counts, default=None)
 
 
 def _stages(column: Column, question: str) -> None:
@@ -384,25 +418,25 @@ def _below(run: Comparison) -> None:
     """What covers all columns: what each found that the others did not, time, cost."""
     traces, cost = run.traces, bills.cost_note(run.calls)
     history_sync.unkept(run)
+    if presenter.blind():
+        return
     if not traces:
         st.caption(untrusted.label(cost))
         return
+    seen = presenter.seen(run)
     names = _names(run, len(run.columns))
     if any(trace.triage.urgent for trace in traces):
         st.subheader(t("Did they say what to do now?"), anchor=False)
         checks = [
             (name, rag_core.check_safety(column.trace))
-            for name, column in zip(names, run.columns, strict=True)
+            for name, column in zip(names, seen, strict=True)
             if column.trace
         ]
         untrusted.draw(safety.table(checks))
     st.subheader(t("What did one find that another did not?"), anchor=False)
-    untrusted.draw(overlap.lights(run.columns))
-    untrusted.draw(overlap.table(run.columns, names))
-    if presenter.blind():
-        st.caption(untrusted.label(cost))
-        return
-    untrusted.draw(quality.line(names, run.columns))
+    untrusted.draw(overlap.lights(seen))
+    untrusted.draw(overlap.table(seen, names))
+    untrusted.draw(quality.line(names, seen))
     shipped.draw()
     how_it_got_here.why_not(run)
     with st.expander(t("Where did the time go, and what did it cost?")):

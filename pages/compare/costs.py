@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.compare import past_costs
+from pages.compare import past_costs, presenter
 from pages.compare.bills import bill
 from pages.compare.waterfall import waterfall
 from pages.frame import untrusted
@@ -52,7 +52,7 @@ def other_prices(run: Comparison, names: Sequence[str]) -> None:
     """
     traces = {
         name: column.trace
-        for name, column in zip(names, run.columns, strict=True)
+        for name, column in zip(names, presenter.seen(run), strict=True)
         if column.trace is not None
     }
     try:

@@ -47,7 +47,14 @@ def _file(title: str, name: str, kind: str, make: Callable[[], str | bytes]) -> 
 
 
 def _session(run: Comparison) -> tuple[sessions.Saved, ...]:
-    return sessions.parse_session(sessions.session_json(run.traces))
+    return sessions.parse_session(sessions.session_json(run.traces, voted=_voted(run)))
+
+
+def _voted(run: Comparison) -> list[bool]:
+    """Whether each result was voted best; empty without a vote."""
+    if run.best is None:
+        return []
+    return [place in run.best for place, column in enumerate(run.columns) if column.trace]
 
 
 def _html(run: Comparison) -> str:
@@ -60,7 +67,7 @@ def _html(run: Comparison) -> str:
 
 
 def _json(run: Comparison) -> str:
-    return sessions.session_text(run.traces)
+    return sessions.session_text(run.traces, _voted(run))
 
 
 def _csv(run: Comparison) -> str:

@@ -34,6 +34,7 @@ def passages(
     also: Mapping[str, str] | None = None,
     *,
     blind: bool = False,
+    most: int | None = None,
 ) -> str:
     """The ranked passages, collapsed, and their `cards`; both with the quoted sentences underlined.
 
@@ -42,6 +43,7 @@ def passages(
     Args:
         also: id of a passage -> the other columns that found it.
         blind: leave out what tells which strategy ranked them.
+        most: how many to list; all by default.
     """
     final: int = column.strategy.controls.get("k_final", 5)
     if not (column.ranked or column.settled):
@@ -62,10 +64,10 @@ def passages(
     shown = _Shown(
         column, position, question, {hit.id: rank for rank, hit in enumerate(hits, start=1)}, blind
     )
-    rows = "".join(_passage(hit, shown, (also or {}).get(hit.id, "")) for hit in hits)
+    rows = "".join(_passage(hit, shown, (also or {}).get(hit.id, "")) for hit in hits[:most])
     opened = _opened(hits, shown) if column.trace else ""
-    head = plural("{count:,} passage", "{count:,} passages", len(hits))
-    if len(hits) < len(ranking):
+    head = t("Passages") if blind else plural("{count:,} passage", "{count:,} passages", len(hits))
+    if len(hits) < len(ranking) and not blind:
         head = t(
             "The first {shown} of {count} candidates, before {stage}",
             shown=len(hits),
@@ -139,8 +141,8 @@ def _passage(hit: rag_core.Hit, shown: _Shown, also: str) -> str:
     elsewhere = f'<span class="rl-also">{escape(also)}</span>' if also else ""
     return (
         f'<details class="rl-passage {same(hit.id)}"><summary><span class="rl-n">{shown.ranks[hit.id]:d}</span>'
-        f"{_label(hit, shown.column)}{elsewhere}{_title(passage)}{_origin(passage)}</summary>"
-        f'<div class="rl-body">{_text(hit, shown)}{_rule(hit, shown.column)}{context}{source}'
+        f"{_label(hit, shown)}{elsewhere}{_title(passage)}{_origin(passage)}</summary>"
+        f'<div class="rl-body">{_text(hit, shown)}{_rule(hit, shown)}{context}{source}'
         f"{_difference(passage, trace.country if trace else '')}"
         f'<p class="rl-note">{t("Passage {id}, language {language}", id=escape(hit.id), language=escape(LANGUAGES.get(passage.language, passage.language)))}</p>'
         f"{'' if shown.blind else _way(hit, shown)}</div></details>"
@@ -156,7 +158,7 @@ def _card(hit: rag_core.Hit, shown: _Shown) -> str:
         f'<button type="button" class="rl-close" popovertarget="{name}" popovertargetaction="hide" '
         f'aria-label="{t("Close passage {rank:d}", rank=rank)}">✕</button>'
         f'{_origin(passage)}<p class="rl-card-title"><b>{rank:d}</b> {escape(passage.full_title)} '
-        f"{_label(hit, shown.column)}</p>{_text(hit, shown)}</div>"
+        f"{_label(hit, shown)}</p>{_text(hit, shown)}</div>"
     )
 
 
@@ -200,15 +202,21 @@ def _title(passage: rag_core.Passage) -> str:
     return f'<span class="rl-title">{escape(passage.full_title)}{ordered}</span>'
 
 
-def _label(hit: rag_core.Hit, column: Column) -> str:
+def _label(hit: rag_core.Hit, shown: _Shown) -> str:
     """How relevant the passage is; the rule behind it on hover, and in words where the passage is open."""
+    column = shown.column
+    if shown.blind:
+        return ""
     if hit.relevance:
         css = f"rl-label rl-{escape(hit.relevance.label.lower())}"
         return hint(said(hit.relevance.label), said(hit.relevance.rule), css)
     return hint(t("No label"), said(_why_none(column)), "rl-label rl-unlabelled") if column.settled else ""
 
 
-def _rule(hit: rag_core.Hit, column: Column) -> str:
+def _rule(hit: rag_core.Hit, shown: _Shown) -> str:
+    column = shown.column
+    if shown.blind:
+        return ""
     if hit.relevance:
         return f'<p class="rl-note">{escape(said(hit.relevance.rule))}</p>'
     return f'<p class="rl-note">{escape(said(_why_none(column)))}</p>' if column.settled else ""

@@ -1,16 +1,33 @@
-"""Presenter mode: large type, no controls, strategies without names until they are revealed, and keys for all of it."""
+"""Presenter mode: large type, no controls, columns shuffled and without names until they are revealed, and a vote.
+
+There is a key for all of it. What a strategy could be known by stays hidden with its name; see `blind`.
+"""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from pages.compare import question
 from pages.frame import untrusted
 from pages.frame.translate import t
+from pages.shared import history_sync, setups
 from pages.shared.engine import engine
-from pages.shared.live import Comparison
+from pages.shared.live import LETTERS, Column, Comparison
 
-KEYS = {"run": "G", "stop": "S", "next": "N", "reveal": "V", "back": "B", "enter": "F2"}
+KEYS = {
+    "run": "G",
+    "stop": "S",
+    "next": "N",
+    "tie": "T",
+    "none": "0",
+    "reveal": "V",
+    "back": "B",
+    "enter": "F2",
+}
+VOTES = "votes"  # of this session: question -> titles of the strategies voted best
 
 AT_ONCE = "present.at-once"  # that the next question is to be run without waiting for Run
 
@@ -22,13 +39,35 @@ def on() -> bool:
 
 
 def blind() -> bool:
-    """Whether the strategies' names are hidden."""
-    return on() and not st.session_state.get("revealed", False)
+    """Whether all is hidden that tells which strategy a column has: names, stages, times, costs, scores and labels."""
+    run: Comparison | None = st.session_state.get("run")
+    return on() and (upcoming() or run is None or not run.revealed)
 
 
 def upcoming() -> bool:
     """Whether the question on screen waits to be run, so that no other question's answers may stand below it."""
     return on() and bool(st.session_state.get("upcoming"))
+
+
+def places(run: Comparison) -> Sequence[int]:
+    """The places of the columns from left to right: shuffled in presenter mode, also once names are revealed."""
+    return run.order if on() else range(len(run.columns))
+
+
+def seen(run: Comparison) -> list[Column]:
+    """The columns from left to right."""
+    return [run.columns[place] for place in places(run)]
+
+
+def settings() -> Mapping[str, object]:
+    """What a reload brings back, so that it shows no hidden name and loses no vote."""
+    return {"presenting": True, VOTES: _votes()} if on() else {}
+
+
+def resume(run: Comparison) -> None:
+    """Go on as the comparison was last presented, in a session that is new."""
+    if "presenting" not in st.session_state:
+        st.session_state.update(run.presented)
 
 
 def button() -> None:
@@ -37,7 +76,7 @@ def button() -> None:
         t("Present"),
         key="present",
         shortcut=KEYS["enter"],
-        help=t("Large type, no controls, strategies named A, B, C until you reveal them."),
+        help=t("Large type, no controls, strategies shuffled and named A, B, C until you reveal them."),
         on_click=_enter,
     )
 
@@ -61,25 +100,81 @@ def bar(run: Comparison | None, *, running: bool) -> bool:
         )
         st.button(t("Next question"), key="present.next", shortcut=KEYS["next"], on_click=_next, args=(run,))
         st.button(
-            t("Reveal") if blind() else t("Hide names"),
+            t("Reveal"),
             key="present.reveal",
             shortcut=KEYS["reveal"],
+            disabled=run is None or upcoming() or run.revealed,
             on_click=_reveal,
+            args=(run,),
         )
-        st.button(t("Leave"), key="present.back", shortcut=KEYS["back"], on_click=_leave)
+        st.button(t("Leave"), key="present.back", shortcut=KEYS["back"], on_click=_leave, args=(run,))
+    if run and not upcoming():
+        with st.container(horizontal=True, gap="small", vertical_alignment="center", key="ballot"):
+            _ballot(run, running=running)
     return pressed or st.session_state.pop(AT_ONCE, False)
 
 
+def _ballot(run: Comparison, *, running: bool) -> None:
+    """A button for each vote, until names are revealed, and the votes so far."""
+    answered = tuple(place for place, column in enumerate(run.columns) if column.trace)
+    choices = [
+        (f"column{position}", t("{column} is best", column=LETTERS[position]), str(position + 1), (place,))
+        for position, place in enumerate(run.order)
+    ]
+    choices += [
+        ("tie", t("Tie"), KEYS["tie"], answered),
+        ("none", t("None is good enough"), KEYS["none"], ()),
+    ]
+    for name, label, key, best in choices:
+        possible = len(answered) > 1 if name == "tie" else set(best) <= set(answered)
+        st.button(
+            untrusted.label(label),
+            key=f"vote.{name}",
+            type="primary" if run.best == best else "secondary",
+            shortcut=key,
+            disabled=running or not blind() or not possible,
+            on_click=_vote,
+            args=(run, best),
+        )
+    st.caption(untrusted.label(_tally(run)))
+
+
+def _tally(run: Comparison) -> str:
+    """The votes of this session; by strategy once names are revealed."""
+    votes = _votes().values()
+    ties, none = sum(len(best) > 1 for best in votes), sum(not best for best in votes)
+    others = [t("tie: {count}", count=ties), t("none good enough: {count}", count=none)]
+    if blind():
+        return " · ".join([t("votes so far: {count}", count=len(votes)), *others])
+    won = Counter(dict.fromkeys((setups.title(column.setup) for column in run.columns), 0))
+    won.update(best[0] for best in votes if len(best) == 1)
+    return " · ".join([*(f"{title}: {count}" for title, count in won.most_common()), *others])
+
+
+def _votes() -> Mapping[str, tuple[str, ...]]:
+    votes: Mapping[str, tuple[str, ...]] = st.session_state.get(VOTES, {})
+    return votes
+
+
+def _vote(run: Comparison, best: tuple[int, ...]) -> None:
+    run.best = best
+    titles = tuple(setups.title(run.columns[place].setup) for place in best)
+    st.session_state[VOTES] = {**_votes(), run.question: titles}
+    history_sync.keep_vote(run)
+
+
 def _enter() -> None:
-    st.session_state.update(presenting=True, revealed=False, upcoming=False, panel=None)
+    st.session_state.update(presenting=True, upcoming=False, panel=None)
 
 
-def _leave() -> None:
+def _leave(run: Comparison | None) -> None:
     st.session_state["presenting"] = False
+    if run:
+        _reveal(run)  # the page shows names again
 
 
-def _reveal() -> None:
-    st.session_state["revealed"] = blind()
+def _reveal(run: Comparison) -> None:
+    run.revealed = True
 
 
 def _next(run: Comparison | None) -> None:
@@ -87,7 +182,7 @@ def _next(run: Comparison | None) -> None:
     if run:
         run.stop()
     question.take_next()
-    st.session_state.update(revealed=False, upcoming=True)
+    st.session_state.update(upcoming=True)
     if engine().free:
         st.session_state[AT_ONCE] = True
     else:  # another turn, so that the answers to the question before vanish at once

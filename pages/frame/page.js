@@ -3,7 +3,7 @@
 {
   const SPOKEN_MS = 7000; // by then a screen reader has taken it up; who reads on by hand need not meet it twice
   const heard = new Set();
-  let waiting, seen, last, draft, presented, arrived, touched = false;
+  let waiting, seen, last, draft, arrived, touched = false;
 
   /* Read finished answers aloud, each once. A screen reader speaks what is added to a live region that was there before,
      and Streamlit makes the boxes of answers together with their text. What a reload brings back is not read: nobody has
@@ -30,13 +30,8 @@
   const reloaded = type !== "navigate" && location.href;
   const keep = () => {
     const box = document.querySelector(".st-key-question-row textarea");
-    if (!box) {
-      const shown = document.querySelector(".rl-presented")?.textContent;
-      if (shown && presented && shown !== presented) sessionStorage.removeItem("typed"); // Next has replaced it
-      presented = shown;
-      return;
-    }
-    presented = undefined;
+    if (document.querySelector(".rl-presented")) sessionStorage.removeItem("typed"), seen = undefined; // "Next" replaces it
+    if (!box) return;
     if (box !== last) { // drawn anew
       const { at, text } = JSON.parse(sessionStorage.getItem("typed") ?? "{}");
       if (text && at === (last ? location.href : reloaded)) draft = text;

@@ -119,8 +119,10 @@ def _answers(kept: History, identity: str) -> None:
     except rag_core.RagError as error:  # a damaged record leaves the others as they are
         st.error(untrusted.label(problem(error)))
         return
+    if asked is None:  # deleted in the meantime
+        return
     columns: dict[str, list[str]] = {}
-    for letter, column in zip(LETTERS, asked.columns if asked else (), strict=False):
+    for letter, column in zip(LETTERS, asked.columns, strict=False):
         answer = column.trace.answer if column.trace else None
         words = answer.written if answer else column.text or said(column.error) or said(column.stopped)
         columns.setdefault(words, []).append(f"{letter} · {_title(column.strategy)}")
@@ -129,6 +131,10 @@ def _answers(kept: History, identity: str) -> None:
             f'<div class="rl-answered"><h3>{untrusted.escape(", ".join(names))}</h3>'
             f'<div class="rl-answer">{untrusted.bold(words)}</div></div>'
         )
+    if asked.best is not None:
+        best = [f"{LETTERS[place]} · {_title(asked.columns[place].strategy)}" for place in asked.best]
+        told = t("tie") if len(best) > 1 else best[0] if best else t("none is good enough")
+        st.caption(untrusted.label(t("Vote while names were hidden: {vote}", vote=told)))
 
 
 def _title(strategy: str) -> str:

@@ -25,7 +25,9 @@ def draw(run: Comparison) -> None:
     if not run.over:
         untrusted.draw(f'<p class="rl-apart">{t("What differs between the answers will stand here.")}</p>')
         return
-    found = rag_core.answer_differences([column.trace for column in run.columns])
+    found = rag_core.answer_differences([column.trace for column in presenter.seen(run)])
+    if presenter.blind():
+        found = replace(found, same=(), quoting=())  # strategies close to each other often agree
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="apart"):
         untrusted.draw(_strip(found))
         twins = [columns[-1] for columns in found.same if columns[-1] < controls.columns()]

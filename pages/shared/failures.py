@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 import rag_core
+from pages.compare import presenter
 from pages.frame import untrusted
 from pages.frame.translate import said, t
 from pages.frame.untrusted import escape
@@ -16,14 +19,15 @@ AGAIN = "failures.again"
 
 def draw(run: Comparison) -> None:
     """Draw the banner of a comparison that is over; nothing where no column failed."""
-    failed = [place for place, column in enumerate(run.columns) if column.error]
+    columns = presenter.seen(run)
+    failed = [place for place, column in enumerate(columns) if column.error]
     if not failed:
         return
     with st.container(key="failures"):
-        untrusted.draw(_banner(run, failed))
+        untrusted.draw(_banner(columns, failed))
         with st.container(horizontal=True, gap="small"):
             st.button(t("Retry"), key="failures.retry", type="primary", on_click=_again, args=(run,))
-            if any(run.columns[place].asks_server for place in failed):
+            if any(columns[place].asks_server for place in failed):
                 st.button(
                     t("Answer offline"),
                     key="failures.offline",
@@ -39,15 +43,15 @@ def again() -> bool:
     return chosen
 
 
-def _banner(run: Comparison, failed: list[int]) -> str:
-    """Each reason once, with the columns it is of."""
+def _banner(columns: Sequence[Column], failed: list[int]) -> str:
+    """Each reason once, with the columns it is of; no reasons while names are hidden, as they may tell of stages."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for place in failed:
-        if error := run.columns[place].error:
-            told = said(faults.reason(error)), said(error.next_step)
+        if error := columns[place].error:
+            told = ("", "") if presenter.blind() else (said(faults.reason(error)), said(error.next_step))
             reasons.setdefault(told, []).append(LETTERS[place])
-    title = t("No answer") if len(failed) == len(run.columns) else t("Some columns have no answer")
-    if any(run.columns[place].text for place in failed):
+    title = t("No answer") if len(failed) == len(columns) else t("Some columns have no answer")
+    if any(columns[place].text for place in failed):
         title = t("Not every answer is complete")
     rows = "".join(
         f"<p><b>{escape(', '.join(letters))}</b> {escape(what)} {escape(step)}</p>"

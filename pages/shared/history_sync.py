@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -25,6 +26,7 @@ KEPT_S = 2.0  # to wait for the history when a comparison is over; a slow databa
 AGAIN_S = (2, 5, 15, 60, 300, 900)  # pauses before a comparison that is over and not kept is tried again
 UPDATE_S = 2.0  # between two looks at which columns have settled
 CUT_SHORT = declared("No result was kept: this strategy was still running, or the app ended first.")
+_voting = threading.Lock()  # of two quick votes the later one stays
 
 
 def history() -> History | None:
@@ -77,6 +79,26 @@ def _remember(run: LiveRun) -> None:
     run.kept.set()
 
 
+def keep_vote(run: Comparison) -> None:
+    """Keep the vote on a comparison beside its answers."""
+    threading.Thread(target=_keep_vote, args=(run,), daemon=True).start()
+
+
+def _keep_vote(run: Comparison) -> None:
+    if isinstance(run, LiveRun):
+        run.kept.wait()
+    elif run.left_out:  # its places are not those of the record
+        return
+    with _voting:
+        try:
+            kept = history()
+            asked = kept.find(run.id) if kept else None
+            if kept and asked:
+                kept.update(replace(asked, best=run.best))
+        except rag_core.RagError as error:
+            run.unkept = error.sentence
+
+
 def find(name: str) -> Comparison | None:
     """The comparison with this id, from memory or else from the history; sets the page's widgets as they were.
 
@@ -92,8 +114,8 @@ def find(name: str) -> Comparison | None:
     return _reopened(asked) if asked else None
 
 
-def opened(run: Comparison) -> None:
-    """Say of an earlier comparison when it was asked, and what of it is not shown."""
+def opened(run: Comparison, *, named: bool = True) -> None:
+    """Say of an earlier comparison when it was asked, and what of it is not shown, unless names are hidden."""
     if not isinstance(run, LiveRun):
         st.caption(
             untrusted.label(
@@ -103,7 +125,7 @@ def opened(run: Comparison) -> None:
                 )
             )
         )
-        for reason in run.left_out:
+        for reason in run.left_out if named else ():
             st.warning(untrusted.label(said(reason)))
 
 
@@ -131,7 +153,7 @@ def unkept(run: Comparison) -> None:
 def _asked(run: LiveRun) -> Asked:
     """The comparison as far as it has come."""
     columns = tuple(map(_asked_column, run.columns))
-    return Asked(run.id, run.asked, run.question, columns, run.country, run.corpus, run.calls)
+    return Asked(run.id, run.asked, run.question, columns, run.country, run.corpus, run.calls, run.best)
 
 
 def _asked_column(column: Column) -> AskedColumn:
@@ -167,9 +189,11 @@ def _reopened(asked: Asked) -> Comparison:
     corpora.set_to(asked.corpus)
     for position, column in enumerate(columns):
         setups.put(position, column.setup)
-    return Comparison(
+    reopened = Comparison(
         asked.id, asked.asked, asked.question, columns, asked.country, asked.corpus, asked.calls, left_out
     )
+    reopened.best = None if left_out else asked.best
+    return reopened
 
 
 def _column(kept: AskedColumn) -> Column:

@@ -103,6 +103,10 @@ class Comparison:
         settings: the latest values of the page's widgets, restored when the page is reloaded.
         kept: set once its storing in the history has succeeded, or failed for the first time after its end.
         unkept: why it failed; empty otherwise.
+        order: the places of its columns as presenter mode shows them, drawn by lot: the address has their strategies.
+        best: the places voted best: several for a tie, empty if none was good enough; None without a vote.
+        revealed: whether presenter mode has shown its names, which ends the vote.
+        presented: presenter mode as it stands, restored when the page is reloaded.
     """
 
     def __init__(
@@ -126,6 +130,10 @@ class Comparison:
         self.settings: Mapping[str, object] = {}
         self.kept = threading.Event()
         self.unkept = ""
+        self.order = tuple(secrets.SystemRandom().sample(range(len(self.columns)), len(self.columns)))
+        self.best: tuple[int, ...] | None = None
+        self.revealed = False
+        self.presented: Mapping[str, object] = {}
         self._calls = calls
 
     @property

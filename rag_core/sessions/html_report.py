@@ -53,7 +53,7 @@ def report(traces: Sequence[Saved], when: datetime, failures: Sequence[str] = ()
         f"<title>{_text(question)}</title><style>{STYLE.read_text(encoding='utf-8')}</style></head><body><main>"
         f'<p class="notice">{_text(NOTICE)} <span lang="es">Demostración, no consejo médico.</span></p>'
         f'<p class="soft">Retrieval strategies compared · {when:%d %B %Y, %H:%M} {_text(when.tzname() or "")}{_country(traces[0])}</p>'
-        f"<h1>{_text(question)}</h1>{_urgent(traces)}{_differences(traces)}"
+        f"<h1>{_text(question)}</h1>{_urgent(traces)}{_vote(traces, titles)}{_differences(traces)}"
         f'{"".join(_warning(one) for one in failures)}<div class="columns">{columns}</div>{paths}</main></body></html>\n'
     )
 
@@ -108,6 +108,15 @@ def _title(trace: Saved) -> str:
     """The strategy's title, after its label where that says more."""
     title = RECIPES[trace.strategy].title if trace.strategy in RECIPES else trace.strategy
     return _text(title if trace.name == trace.strategy else f"{trace.name}: {title}")
+
+
+def _vote(traces: Sequence[Saved], titles: Sequence[str]) -> str:
+    """What was voted best; the titles are HTML."""
+    if any(trace.voted_best is None for trace in traces):
+        return ""
+    best = [title for title, trace in zip(titles, traces, strict=True) if trace.voted_best]
+    told = "a tie" if len(best) > 1 else best[0] if best else "none is good enough"
+    return f'<p class="soft">Vote while the names were hidden: {told}.</p>'
 
 
 def _lines(trace: Saved) -> Helplines | None:

@@ -128,6 +128,7 @@ class Saved(_Part):
     steps: tuple[SavedStep, ...] = ()
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
+    voted_best: bool | None = None
 
     @property
     def corpus(self) -> str:
@@ -154,26 +155,29 @@ class _Compared(_Part):
     traces: tuple[Saved, ...]
 
 
-def session_json(traces: Sequence[Trace], labels: Sequence[str] = ()) -> dict[str, Any]:
+def session_json(
+    traces: Sequence[Trace], labels: Sequence[str] = (), voted: Sequence[bool] = ()
+) -> dict[str, Any]:
     """The JSON that `rag compare --json` prints, and `read_session` reads.
 
     Args:
         traces: of one question; at least one.
         labels: a name for each; the strategies' by default, numbered where one stands several times.
+        voted: whether each was voted best while the names were hidden; empty without a vote.
     """
     return {
         "notice": NOTICE,
         "question": traces[0].question,
         "traces": [
-            {"label": label, **trace.as_json()}
-            for label, trace in zip(labels or _labels(traces), traces, strict=True)
+            {"label": label, **trace.as_json(), **({"voted_best": voted[place]} if voted else {})}
+            for place, (label, trace) in enumerate(zip(labels or _labels(traces), traces, strict=True))
         ],
     }
 
 
-def session_text(traces: Sequence[Trace]) -> str:
+def session_text(traces: Sequence[Trace], voted: Sequence[bool] = ()) -> str:
     """`session_json` as the command line prints it."""
-    return f"{as_json(session_json(traces))}\n"
+    return f"{as_json(session_json(traces, voted=voted))}\n"
 
 
 def _labels(traces: Sequence[Trace]) -> list[str]:

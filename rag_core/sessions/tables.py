@@ -27,6 +27,7 @@ COLUMNS = (
     "score",
     "scale",
     "cited",
+    "voted_best",
     "text",
     "source",
     "notice",
@@ -44,10 +45,11 @@ def passages_csv(traces: Sequence[Saved]) -> str:
     rows.writerow(COLUMNS)
     for trace in traces:
         cited = {one.n for one in trace.answer.citations} if trace.answer else set()
+        voted = "" if trace.voted_best is None else "yes" if trace.voted_best else "no"
         for rank, one in enumerate(trace.contexts, start=1):
             cells = (
                 trace.question, trace.name, trace.strategy, trace.model, trace.corpus, rank, one.id, one.doc_id, one.title, one.label or "",
-                one.score, one.score_scale, "yes" if rank in cited else "no", one.text, one.source, NOTICE,
+                one.score, one.score_scale, "yes" if rank in cited else "no", voted, one.text, one.source, NOTICE,
             )  # fmt: skip
             rows.writerow([as_cell(cell) for cell in cells])
     return f"\ufeff{written.getvalue()}"

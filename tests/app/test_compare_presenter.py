@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
+from threading import Semaphore
 
 import pytest
-from helpers.behaviours import Endless, Reply
+from helpers.behaviours import Behaviour, Body, Endless, Reply
 from helpers.browser import ANSWER_MS, ENGLISH, SPANISH, Visit
 from helpers.in_process import html, press
 from helpers.openai_server import OpenAIServer
@@ -66,35 +67,49 @@ def test_next_begins_with_the_first_question_in_the_language_of_the_visit(
 
 @pytest.mark.browser
 def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: OpenAIServer) -> None:
-    """A question that is stopped, one with its answers and names, the controls, and then the next two demo questions."""
+    """A question that is stopped, one with a vote and names, the controls, and then the next two demo questions."""
     page = paid_visit.page
-    model.choose = lambda body: Endless()
+    asked = Semaphore(0)
+
+    def endless(body: Body) -> Behaviour:
+        asked.release()
+        return Endless()
+
+    model.choose = endless
 
     def press(button: str, key: str) -> None:
         expect(page.get_by_role("button", name=re.compile(f"^{button}"))).to_be_enabled()
         page.keyboard.press(key)
 
     press("Present", "F2")
-    asked = page.locator(".rl-presented")
-    expect(asked).to_have_text("Press “Next question” to begin.")
+    presented = page.locator(".rl-presented")
+    expect(presented).to_have_text("Press “Next question” to begin.")
     expect(page.get_by_role("combobox")).to_have_count(0)
     press("Next", "n")
-    expect(asked).to_have_text(ENGLISH)
+    expect(presented).to_have_text(ENGLISH)
     press("Run", "g")
-    expect(page.locator(".rl-live")).to_have_count(3, timeout=ANSWER_MS)
+    for _ in range(3):
+        assert asked.acquire(timeout=ANSWER_MS / 1000)
+    expect(page.get_by_text("The answers will appear together.")).to_have_count(3)
+    expect(page.locator(".rl-answer, .rl-passage")).to_have_count(0)  # none shows by its speed what it is
     press("Stop", "s")
     expect(page.locator(".rl-box", has_text="Finished results are kept.")).to_have_count(3)
     expect(page.locator(".rl-passage")).to_have_count(15)
+    assert named(page) == []
+    expect(page.get_by_role("button", name=re.compile("^(A|B|C) is best"))).to_have_count(3)
+    expect(
+        page.get_by_role("button", name=re.compile("^A is best"))
+    ).to_be_disabled()  # no answer to vote for
     assert model.gone.wait(timeout=30)
 
     model.choose = lambda body: Reply("Go in at once [1].")
     press("Next", "n")
-    expect(asked).to_have_text(DEMOS[1])
+    expect(presented).to_have_text(DEMOS[1])
     expect(page.locator(".rl-answer, .rl-passage")).to_have_count(0)  # none of the question before
     press("Run", "g")
     answers = page.locator(".rl-answer:not(.rl-live)")
     expect(answers).to_have_count(3, timeout=ANSWER_MS)
-    expect(page.get_by_text("What did one find that another did not?")).to_be_visible(timeout=ANSWER_MS)
+    expect(page.get_by_role("button", name=re.compile("^A is best"))).to_be_enabled(timeout=ANSWER_MS)
     assert named(page) == []
     assert answers.first.evaluate("one => parseFloat(getComputedStyle(one).fontSize)") > 20
 
@@ -109,7 +124,26 @@ def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: O
     page.keyboard.press("Escape")
     expect(card).to_have_count(0)
 
+    tally = page.locator(".st-key-ballot").get_by_test_id("stCaptionContainer")
+    expect(tally).to_have_text("votes so far: 0 · tie: 0 · none good enough: 0")
+    press("Tie", "t")
+    expect(tally).to_have_text("votes so far: 1 · tie: 1 · none good enough: 0")
+    press("None is good enough", "0")
+    expect(tally).to_have_text("votes so far: 1 · tie: 0 · none good enough: 1")
+    press("B is best", "2")
+    expect(tally).to_have_text("votes so far: 1 · tie: 0 · none good enough: 0")
+    texts = answers.all_text_contents()
+    page.reload()
+    expect(tally).to_have_text("votes so far: 1 · tie: 0 · none good enough: 0", timeout=ANSWER_MS)
+    expect(answers).to_have_text(texts)
+    assert named(page) == []
+
     press("Reveal", "v")
+    best = page.locator(".st-key-card1 .rl-named", has_text="voted best")
+    expect(best).to_be_visible()
+    title = (best.text_content() or "").removeprefix("B").removesuffix("voted best").strip()
+    expect(tally).to_contain_text(f"{title}: 1")
+    expect(page.get_by_role("button", name=re.compile("^B is best"))).to_be_disabled()
     for name in ("Simple semantic", "BM25 keywords", "Hybrid RRF + MMR"):
         expect(page.locator(".rl-named", has_text=name)).to_be_visible()
     press("Leave", "b")
@@ -118,10 +152,10 @@ def test_a_presenter_shows_questions_without_a_mouse(paid_visit: Visit, model: O
     expect(answers).to_have_count(3)
 
     press("Present", "F2")
-    expect(asked).to_have_text(DEMOS[1])
+    expect(presented).to_have_text(DEMOS[1])
     for text in DEMOS[2:4]:
         press("Next", "n")
-        expect(asked).to_have_text(text)
+        expect(presented).to_have_text(text)
         expect(answers).to_have_count(0)
         assert named(page) == []  # names go with the question
     press("Leave", "b")

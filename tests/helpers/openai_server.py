@@ -364,7 +364,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def _gone(self, wait: float) -> bool:
         """Whether the client has closed the connection, or the server is about to."""
-        readable, _, _ = select.select([self.connection], [], [], wait)
+        waiting = select.poll()  # select() takes no descriptor past 1,023, which a process of tests reaches
+        waiting.register(self.connection, select.POLLIN)
+        readable = waiting.poll(wait * 1000)
         self.close_connection = True
         try:
             left = bool(readable) and self.connection.recv(1, socket.MSG_PEEK) == b""

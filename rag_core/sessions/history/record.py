@@ -55,6 +55,8 @@ class Asked:
         country: whose guidance led; empty for none.
         corpus: the documents that were searched.
         calls: the model calls it paid for; those of reused stages are not among them.
+        best: the columns, from 0, voted best while their names were hidden: several for a tie, empty if none was good
+            enough; None without a vote.
     """
 
     id: str
@@ -64,6 +66,7 @@ class Asked:
     country: str = ""
     corpus: str = BUILTIN
     calls: tuple[ModelCall, ...] = ()
+    best: tuple[int, ...] | None = None
 
     @property
     def finished(self) -> int:
