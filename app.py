@@ -8,10 +8,10 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
+from pages.drawing.translate import said, settle
 from pages.frame.addresses import MOVED, PAGES, PATHS, UNLISTED, moved
 from pages.frame.frame import frame
 from pages.frame.shell import document
-from pages.frame.translate import said, settle
 from pages.shared import permalink
 from pages.shared.budgets import COOKIE
 from pages.shared.engine import engine

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 
 import rag_core
-from pages.compare.tips import opener
-from pages.frame.translate import declared, plural, said, t
-from pages.frame.untrusted import bold, escape
+from pages.drawing.tips import opener
+from pages.drawing.translate import declared, plural, said, t
+from pages.drawing.untrusted import bold, escape
 
 VERDICTS = {True: "", False: declared("unsupported"), None: declared("unclear")}  # of a citation
 SUPPORT = {

@@ -10,8 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 import rag_core
 from pages.compare import private
 from pages.compare.question import question_box
-from pages.frame import untrusted
-from pages.frame.translate import problem, t
+from pages.drawing import untrusted
+from pages.drawing.translate import problem, t
 from pages.shared import budgets, corpora, country, history_sync
 from pages.shared.engine import engine
 from pages.shared.live import Comparison, LiveRun

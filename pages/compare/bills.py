@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import rag_core
-from pages.frame.translate import said, t
-from pages.frame.untrusted import escape
+from pages.drawing.translate import said, t
+from pages.drawing.untrusted import escape
 from pages.shared import corpora, setups
 from pages.shared.amounts import money, seconds
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 import rag_core
-from pages.frame.translate import plural, said, t
-from pages.frame.untrusted import escape
+from pages.drawing.translate import plural, said, t
+from pages.drawing.untrusted import escape
 
 
 def in_short(changes: Sequence[rag_core.RankChange]) -> str:

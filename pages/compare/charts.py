@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 
 import rag_core
 from pages.compare.bills import of_purpose
-from pages.frame.palette import colour
-from pages.frame.translate import said, t
-from pages.frame.untrusted import mark
+from pages.drawing.palette import colour
+from pages.drawing.translate import said, t
+from pages.drawing.untrusted import mark
 
 COLOURS = {kind: kind for kind in ("transform", "retrieve", "fuse", "rerank", "select")} | {
     "answer": "accent"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import rag_core
 from pages.compare.answers import finished
-from pages.frame.translate import declared, plural, said, t
-from pages.frame.untrusted import bold, escape
+from pages.drawing.translate import declared, plural, said, t
+from pages.drawing.untrusted import bold, escape
 from pages.shared import faults, steps
 from pages.shared.amounts import money, seconds
 from pages.shared.live import LETTERS, Column

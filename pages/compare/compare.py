@@ -17,7 +17,9 @@ from pages.compare import (
     charts,
     column_parts,
     costs,
+    differences,
     export,
+    failures,
     how_it_got_here,
     overlap,
     passages,
@@ -26,25 +28,23 @@ from pages.compare import (
     quality,
     queries,
     safety,
-    tuning,
     waterfall,
 )
 from pages.compare.prompts import before_failure
 from pages.compare.question import look_for, offer_demos, pick_demo
-from pages.frame import untrusted
-from pages.frame.translate import problem, said, t
-from pages.frame.untrusted import escape
+from pages.drawing import untrusted
+from pages.drawing.translate import problem, said, t
+from pages.drawing.untrusted import escape
 from pages.shared import (
     controls,
     corpora,
     country,
-    differences,
-    failures,
     history_sync,
     permalink,
     question_header,
     setups,
     shipped,
+    tuning,
 )
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine

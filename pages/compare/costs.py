@@ -11,9 +11,9 @@ import rag_core
 from pages.compare import past_costs, presenter
 from pages.compare.bills import bill
 from pages.compare.waterfall import waterfall
-from pages.frame import untrusted
-from pages.frame.translate import plural, t
-from pages.frame.untrusted import escape
+from pages.drawing import untrusted
+from pages.drawing.translate import plural, t
+from pages.drawing.untrusted import escape
 from pages.shared.amounts import money
 from pages.shared.engine import engine
 from pages.shared.live import Comparison

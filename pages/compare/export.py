@@ -9,8 +9,8 @@ from functools import partial
 
 import streamlit as st
 
-from pages.frame import untrusted
-from pages.frame.translate import t
+from pages.drawing import untrusted
+from pages.drawing.translate import t
 from pages.shared import setups
 from pages.shared.live import Comparison
 from rag_core import sessions

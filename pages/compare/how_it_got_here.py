@@ -13,9 +13,9 @@ from pages.compare.costs import cost_and_time
 from pages.compare.prompts import prompts
 from pages.compare.rank_flow import MOST, rank_flow
 from pages.compare.scales import SCALES, summand
-from pages.frame import untrusted
-from pages.frame.translate import declared, in_words, problem, said, t
-from pages.frame.untrusted import escape
+from pages.drawing import untrusted
+from pages.drawing.translate import declared, in_words, problem, said, t
+from pages.drawing.untrusted import escape
 from pages.shared.engine import engine
 from pages.shared.live import Comparison
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 import rag_core
 from pages.compare.passages import same
-from pages.compare.tips import opener
-from pages.frame.translate import t
-from pages.frame.untrusted import escape
+from pages.drawing.tips import opener
+from pages.drawing.translate import t
+from pages.drawing.untrusted import escape
 from pages.shared import corpora
 from pages.shared.live import LETTERS, Column
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import rag_core
 from pages.compare.scales import SCALE_HELP, SCALES, WEIGHTS, summand
-from pages.compare.tips import hint
-from pages.frame.translate import LANGUAGES, declared, language, plural, said, t
-from pages.frame.untrusted import escape
+from pages.drawing.tips import hint
+from pages.drawing.translate import LANGUAGES, declared, language, plural, said, t
+from pages.drawing.untrusted import escape
 from pages.shared import corpora, country, whole_document
 from pages.shared.lists import with_lists
 from pages.shared.live import Column

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
+from pages.drawing import untrusted
 from pages.shared import history_sync
 from pages.shared.live import Comparison
 

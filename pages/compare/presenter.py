@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from pages.compare import question
-from pages.frame import untrusted
-from pages.frame.translate import t
+from pages.drawing import untrusted
+from pages.drawing.translate import t
 from pages.shared import history_sync, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import said, t
-from pages.frame.untrusted import escape
+from pages.drawing import untrusted
+from pages.drawing.translate import said, t
+from pages.drawing.untrusted import escape
 from pages.shared import country
 from pages.shared.engine import engine
 

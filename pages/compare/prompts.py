@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import rag_core
 from pages.compare.bills import of_purpose
-from pages.frame.translate import said, t
-from pages.frame.untrusted import escape
+from pages.drawing.translate import said, t
+from pages.drawing.untrusted import escape
 
 
 def prompts(trace: rag_core.Trace) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import rag_core
-from pages.frame.translate import declared, said, t
-from pages.frame.untrusted import escape
+from pages.drawing.translate import declared, said, t
+from pages.drawing.untrusted import escape
 from pages.shared.live import Column
 
 NAMES = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import rag_core
-from pages.frame.translate import plural, said, t
-from pages.frame.untrusted import escape
+from pages.drawing.translate import plural, said, t
+from pages.drawing.untrusted import escape
 from pages.shared.live import Column
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import language, said, t
+from pages.drawing import untrusted
+from pages.drawing.translate import language, said, t
 from pages.shared import corpora
 from pages.shared.live import Comparison
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 import rag_core
-from pages.frame.palette import colour
-from pages.frame.translate import said, t
-from pages.frame.untrusted import mark
+from pages.drawing.palette import colour
+from pages.drawing.translate import said, t
+from pages.drawing.untrusted import mark
 
 MOST = 30  # lines; the table of fates has all passages
 LOWEST = 30  # rank drawn; lower ones share the last row

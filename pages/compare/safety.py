@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import rag_core
-from pages.frame.translate import t
-from pages.frame.untrusted import escape
+from pages.drawing.translate import t
+from pages.drawing.untrusted import escape
 
 
 def table(checks: Sequence[tuple[str, rag_core.SafetyCheck]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import rag_core
-from pages.frame.translate import declared, said
+from pages.drawing.translate import declared, said
 
 SCALES = {
     "cosine": declared("cosine"),

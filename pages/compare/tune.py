@@ -14,12 +14,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.compare import asking, changes, column_parts, passages, private, queries, tuning, tuning_notes
+from pages.compare import asking, changes, column_parts, passages, private, queries, tuning_notes
 from pages.compare.question import pick_demo
-from pages.frame import untrusted
-from pages.frame.translate import plural, problem, said, t
-from pages.frame.untrusted import escape, label
-from pages.shared import controls, corpora, country, permalink, question_header, setups
+from pages.drawing import untrusted
+from pages.drawing.translate import plural, problem, said, t
+from pages.drawing.untrusted import escape, label
+from pages.shared import controls, corpora, country, permalink, question_header, setups, tuning
 from pages.shared.engine import engine
 from pages.shared.live import Column, Comparison
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 import rag_core
-from pages.frame.translate import in_words, said, t
-from pages.frame.untrusted import escape
+from pages.drawing.translate import in_words, said, t
+from pages.drawing.untrusted import escape
 from pages.shared.amounts import model_calls
 
 

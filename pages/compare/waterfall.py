@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 import rag_core
 from pages.compare.bills import doing, of_kind
 from pages.compare.charts import COLOURS, HEIGHT_BASE, HEIGHT_ROW, row_names
-from pages.frame.palette import colour
-from pages.frame.translate import said, t
-from pages.frame.untrusted import mark
+from pages.drawing.palette import colour
+from pages.drawing.translate import said, t
+from pages.drawing.untrusted import mark
 from pages.shared.amounts import seconds
 
 ROW, HEAD = 24, 50  # pixels: a bar, the axis

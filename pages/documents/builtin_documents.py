@@ -8,8 +8,8 @@ import streamlit as st
 
 import rag_core
 from pages.documents import contexts, library
-from pages.frame import untrusted
-from pages.frame.translate import language, problem, said, t
+from pages.drawing import untrusted
+from pages.drawing.translate import language, problem, said, t
 from pages.shared.engine import engine
 
 

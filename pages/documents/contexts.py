@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.frame.translate import t
+from pages.drawing.translate import t
 from pages.shared import permalink
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 import rag_core
 from pages.documents import builtin_documents, chunking_form, own_documents, uploading, vector_plot
-from pages.frame.translate import declared, t
+from pages.drawing.translate import declared, t
 from pages.shared import corpora, question_header, views
 from pages.shared.engine import engine
 

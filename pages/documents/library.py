@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import LANGUAGES, declared, language, plural, said, t
-from pages.frame.untrusted import escape
+from pages.drawing import untrusted
+from pages.drawing.translate import LANGUAGES, declared, language, plural, said, t
+from pages.drawing.untrusted import escape
 from pages.shared import whole_document
 from pages.shared.lists import with_lists
 

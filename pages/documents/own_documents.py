@@ -6,8 +6,8 @@ import streamlit as st
 
 import rag_core
 from pages.documents import chunking_form, contexts, library
-from pages.frame import untrusted
-from pages.frame.translate import problem, said, t
+from pages.drawing import untrusted
+from pages.drawing.translate import problem, said, t
 from pages.shared import corpora
 from pages.shared.engine import engine
 from pages.shared.history_sync import history

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import problem, t
+from pages.drawing import untrusted
+from pages.drawing.translate import problem, t
 from pages.shared import corpora
 from pages.shared.engine import engine
 from pages.shared.measuring import jobs, started_here, under_way

@@ -10,10 +10,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.palette import colour
-from pages.frame.translate import problem, said, t
-from pages.frame.untrusted import mark
+from pages.drawing import untrusted
+from pages.drawing.palette import colour
+from pages.drawing.translate import problem, said, t
+from pages.drawing.untrusted import mark
 from pages.shared.engine import engine
 
 # told apart with any colour vision (Okabe and Ito 2008); shapes repeat the difference

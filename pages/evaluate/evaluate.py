@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.drawing.translate import declared, t
 from pages.evaluate import past_runs, results, run, sweep
-from pages.frame.translate import declared, t
 from pages.shared import views
 
 VIEWS = {

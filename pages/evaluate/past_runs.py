@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
+from pages.drawing import untrusted
+from pages.drawing.translate import problem, said, t
+from pages.drawing.untrusted import label
 from pages.evaluate import runs as in_words
-from pages.frame import untrusted
-from pages.frame.translate import problem, said, t
-from pages.frame.untrusted import label
 from pages.shared import setups
 from rag_core import evaluation as ev
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from pages.frame.palette import colour
-from pages.frame.translate import said, t
-from pages.frame.untrusted import mark
+from pages.drawing.palette import colour
+from pages.drawing.translate import said, t
+from pages.drawing.untrusted import mark
 from rag_core import evaluation as ev
 from rag_core import format_value
 

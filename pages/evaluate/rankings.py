@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pages.frame.translate import said, t
-from pages.frame.untrusted import escape
+from pages.drawing.translate import said, t
+from pages.drawing.untrusted import escape
 from rag_core import evaluation as ev
 from rag_core import query_title, stage_title
 

@@ -11,12 +11,11 @@ from pathlib import Path
 import streamlit as st
 
 import rag_core
+from pages.drawing import untrusted
+from pages.drawing.translate import declared, problem, said, t
+from pages.drawing.untrusted import label as md
 from pages.evaluate import plots, rankings, runs
-from pages.frame import untrusted
-from pages.frame.translate import declared, problem, said, t
-from pages.frame.untrusted import label as md
-from pages.shared import kinds, question_header, shipped
-from pages.strategies import claims
+from pages.shared import claims, kinds, question_header, shipped
 from rag_core import evaluation as ev
 
 VERDICTS = (

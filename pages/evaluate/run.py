@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import problem, said, t
+from pages.drawing import untrusted
+from pages.drawing.translate import problem, said, t
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
 from rag_core import evaluation as ev
 from rag_core.jobs import start_run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.frame.translate import said, t
+from pages.drawing.translate import said, t
 from rag_core import evaluation as ev
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import streamlit as st
 
 import rag_core
+from pages.drawing import untrusted
+from pages.drawing.translate import problem, said, t
+from pages.drawing.untrusted import label
 from pages.evaluate import plots
-from pages.frame import untrusted
-from pages.frame.translate import problem, said, t
-from pages.frame.untrusted import label
 from pages.shared import permalink
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
 from rag_core import evaluation as ev

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.frame.translate import declared
+from pages.drawing.translate import declared
 
 PAGES = (
     ("", "pages/compare/compare.py", declared("Compare")),

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.compare.tips import dial
-from pages.frame import untrusted
-from pages.frame.translate import catalogue, language, problem, said, switch, t
-from pages.frame.untrusted import escape
+from pages.drawing import untrusted
+from pages.drawing.tips import dial
+from pages.drawing.translate import catalogue, language, problem, said, switch, t
+from pages.drawing.untrusted import escape
 from pages.shared import corpora, country, setups, steps
 from pages.shared.engine import Engine, engine
 

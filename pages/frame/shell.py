@@ -12,7 +12,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.frame import palette
+from pages.drawing import palette
 
 INDEX = Path(st.__file__).with_name("static") / "index.html"
 STYLE = Path(__file__).with_name("style.css")

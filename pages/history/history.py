@@ -7,9 +7,9 @@ from datetime import date
 import streamlit as st
 
 import rag_core
-from pages.compare import tuning
-from pages.frame import untrusted
-from pages.frame.translate import plural, problem, said, t, when
+from pages.drawing import untrusted
+from pages.drawing.translate import plural, problem, said, t, when
+from pages.shared import tuning
 from pages.shared.comparisons import comparisons
 from pages.shared.history_sync import history
 from pages.shared.live import LETTERS

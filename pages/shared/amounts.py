@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.frame.translate import plural
+from pages.drawing.translate import plural
 
 
 def seconds(duration: float) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import declared, key_of, problem, said, t
-from pages.frame.untrusted import label
+from pages.drawing import untrusted
+from pages.drawing.translate import declared, key_of, problem, said, t
+from pages.drawing.untrusted import label
 from pages.shared.live import LETTERS
 from pages.shared.templates import context_prompt, forget, prompt_editor, templates_editor
 

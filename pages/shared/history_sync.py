@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import declared, said, t, when
+from pages.drawing import untrusted
+from pages.drawing.translate import declared, said, t, when
 from pages.shared import corpora, faults, setups
 from pages.shared.comparisons import KEPT_S as HELD_S
 from pages.shared.comparisons import comparisons

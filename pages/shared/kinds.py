@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.frame.translate import LANGUAGES, declared, said
+from pages.drawing.translate import LANGUAGES, declared, said
 
 TITLES = {
     "clear": declared("clear questions"),

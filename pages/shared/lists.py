@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 import rag_core
-from pages.frame.untrusted import escape
+from pages.drawing.untrusted import escape
 
 _MARKER = re.compile(r"[-*•] +(?=\S)")
 

@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import declared, problem, said, t
-from pages.frame.untrusted import label
+from pages.drawing import untrusted
+from pages.drawing.translate import declared, problem, said, t
+from pages.drawing.untrusted import label
 from pages.shared import budgets, controls, corpora, outcomes, permalink, setups, steps
 from pages.shared.engine import engine
 from rag_core import evaluation as ev

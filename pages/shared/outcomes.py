@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import declared, plural, said, t
-from pages.frame.untrusted import escape
+from pages.drawing import untrusted
+from pages.drawing.translate import declared, plural, said, t
+from pages.drawing.untrusted import escape
 
 WORDS = {
     "failed": declared("not added"),

@@ -13,8 +13,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import PARAMETER, said, t
+from pages.drawing import untrusted
+from pages.drawing.translate import PARAMETER, said, t
 from pages.shared import corpora, country, setups
 from pages.shared.controls import DEFAULT_COLUMNS, SHOWN_COLUMNS
 from pages.shared.live import Comparison

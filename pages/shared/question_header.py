@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import streamlit as st
 
 import rag_core
-from pages.compare.tips import dial
-from pages.frame import untrusted
-from pages.frame.translate import said, t
-from pages.frame.untrusted import escape
+from pages.drawing import untrusted
+from pages.drawing.tips import dial
+from pages.drawing.translate import said, t
+from pages.drawing.untrusted import escape
 from pages.shared import corpora, country
 from pages.shared.live import Comparison
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import problem, said, t
+from pages.drawing import untrusted
+from pages.drawing.translate import problem, said, t
 from pages.shared import controls, corpora
 from pages.shared.engine import engine
 

@@ -13,10 +13,10 @@ from typing import Any
 import streamlit as st
 
 import rag_core
-from pages.compare.tips import tip
-from pages.frame import untrusted
-from pages.frame.translate import declared, said, t
-from pages.frame.untrusted import escape
+from pages.drawing import untrusted
+from pages.drawing.tips import tip
+from pages.drawing.translate import declared, said, t
+from pages.drawing.untrusted import escape
 from pages.shared import corpora
 from pages.shared.engine import engine
 

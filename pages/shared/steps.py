@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.frame.translate import declared, said
+from pages.drawing.translate import declared, said
 
 TITLES = {
     "measuring": declared("measuring"),

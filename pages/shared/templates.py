@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import problem, said, t
+from pages.drawing import untrusted
+from pages.drawing.translate import problem, said, t
 from pages.shared.engine import engine
 
 OWN_TEXT = "Question: {question}\n\nRewrite it so that …\n\nNew wording:"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages.frame import untrusted
-from pages.frame.translate import said, t
+from pages.drawing import untrusted
+from pages.drawing.translate import said, t
 
 
 def choose(views: Mapping[str, str], key: str) -> str:

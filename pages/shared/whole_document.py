@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import said, t
+from pages.drawing import untrusted
+from pages.drawing.translate import said, t
 from pages.shared.engine import engine
 from pages.shared.lists import with_lists
 

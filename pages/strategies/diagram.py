@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import rag_core
-from pages.frame.translate import declared, said, t
-from pages.frame.untrusted import escape
+from pages.drawing.translate import declared, said, t
+from pages.drawing.untrusted import escape
 
 KINDS = {
     "transform": declared("writes queries"),

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import said, t
-from pages.frame.untrusted import escape, label
+from pages.drawing import untrusted
+from pages.drawing.translate import said, t
+from pages.drawing.untrusted import escape, label
+from pages.shared import claims
 from pages.shared.amounts import model_calls
 from pages.shared.controls import preset_column, preset_title
-from pages.strategies import claims
 from pages.strategies.diagram import diagram
 
 

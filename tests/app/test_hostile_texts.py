@@ -18,7 +18,7 @@ from helpers.openai_server import OpenAIServer, role_of, serve
 from helpers.source_files import without_corpus
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from pages.frame.untrusted import JOINER
+from pages.drawing.untrusted import JOINER
 from rag_core.language.questions import check_question
 from rag_core.values.invisible import without_invisible
 from rag_core.values.visible import visible

@@ -16,7 +16,7 @@ from helpers.looping import for_each
 from playwright.sync_api import Browser, expect
 
 import rag_core
-from pages.frame import translate
+from pages.drawing import translate
 
 TITLES = {name: recipe.title for name, recipe in rag_core.RECIPES.items()}
 TRANSLATED = [code for code in translate.LANGUAGES if code != "en"]

@@ -8,7 +8,7 @@ import tomllib
 import pytest
 from helpers.small import ROOT
 
-from pages.frame.palette import PALETTE, SHAPE_PAIRS, TEXT_PAIRS
+from pages.drawing.palette import PALETTE, SHAPE_PAIRS, TEXT_PAIRS
 
 THEMES = ("light", "dark")
 STYLE = (ROOT / "pages/frame/style.css").read_text(encoding="utf-8")

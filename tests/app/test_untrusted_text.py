@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pages.frame import untrusted
+from pages.drawing import untrusted
 
 PAGES = [ROOT / "app.py", *(ROOT / "pages").glob("**/*.py")]
 SOURCES = {
@@ -33,7 +33,7 @@ def test_no_foreign_text_reaches_streamlit_past_the_gate():
     assert Reader(SOURCES).found() == []
 
 
-HEAD = "import streamlit as st\nimport rag_core\nfrom pages.frame import untrusted\nfrom pages.frame.untrusted import escape, label\nfrom pages.frame.translate import plural, said, t\n"
+HEAD = "import streamlit as st\nimport rag_core\nfrom pages.drawing import untrusted\nfrom pages.drawing.untrusted import escape, label\nfrom pages.drawing.translate import plural, said, t\n"
 
 
 @for_each(

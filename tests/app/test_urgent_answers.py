@@ -14,7 +14,7 @@ from helpers.openai_server import OpenAIServer
 from streamlit.testing.v1 import AppTest
 
 import rag_core
-from pages.compare.tips import dial
+from pages.drawing.tips import dial
 
 DESPAIR = "Desde que nació mi bebé lloro todo el día y no quiero vivir"
 BREATHING = "I am struggling to breathe at rest, 30 weeks"

@@ -1,4 +1,4 @@
-"""Finds text that reaches Streamlit past `pages.frame.untrusted`, by reading the pages' code.
+"""Finds text that reaches Streamlit past `pages.drawing.untrusted`, by reading the pages' code.
 
 A text is safe when every part of it is a literal, a number (by its format or its annotation) or came through the
 gate of its kind. Variables, parameters and functions of the pages are followed.
@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-GATE = "pages.frame.untrusted"
-TONGUE = "pages.frame.translate"  # what it returns is as safe as what it is given
+GATE = "pages.drawing.untrusted"
+TONGUE = "pages.drawing.translate"  # what it returns is as safe as what it is given
 LITERAL = {f"{TONGUE}.{name}" for name in ("t", "plural", "declared")}  # take a literal message and fields
 GATES = {"html": {"escape", "bold"}, "markdown": {"label"}, "plain": {"plain", "label"}}
 HEADINGS = {

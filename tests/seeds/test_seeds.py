@@ -71,7 +71,7 @@ def test_no_statement_was_lost_and_none_stands_twice():
 
 def test_the_claims_shown_are_the_seeds():
     """Their figures; the app shows them as claims, beside what is measured here."""
-    claims = importlib.import_module("pages.strategies.claims")
+    claims = importlib.import_module("pages.shared.claims")
     assert claims.COMPARED == ("simple_semantic", "hyde", "multi_query")
     figures = {
         row: claims.CLAIMED[row] for row in ("Language model calls", "Retrieval passes", "Final passages")

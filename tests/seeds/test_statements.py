@@ -17,7 +17,7 @@ from helpers.openai_server import OpenAIServer, serve
 from helpers.provider_lab import listed, obliging, provider_lab
 from helpers.small import DOCUMENTS, WordEmbedder
 
-from pages.strategies import claims
+from pages.shared import claims
 from rag_core.catalog import RECIPES, Number, build
 from rag_core.documents.benchmark import read_beir
 from rag_core.documents.documents import builtin_profile

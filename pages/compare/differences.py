@@ -9,9 +9,9 @@ import streamlit as st
 
 import rag_core
 from pages.compare import presenter
-from pages.frame import untrusted
-from pages.frame.translate import language, plural, problem, t
-from pages.frame.untrusted import escape, label
+from pages.drawing import untrusted
+from pages.drawing.translate import language, plural, problem, t
+from pages.drawing.untrusted import escape, label
 from pages.shared import controls, setups
 from pages.shared.engine import engine
 from pages.shared.live import LETTERS, Column, Comparison

@@ -17,7 +17,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import rag_core
-from pages.frame.palette import colour
+from pages.drawing.palette import colour
 
 JOINER = "\u2060"  # takes no room; parts what Streamlit would replace in text, such as :smile:
 _MARKUP = re.compile(

@@ -8,9 +8,9 @@ import streamlit as st
 
 import rag_core
 from pages.compare import presenter
-from pages.frame import untrusted
-from pages.frame.translate import said, t
-from pages.frame.untrusted import escape
+from pages.drawing import untrusted
+from pages.drawing.translate import said, t
+from pages.drawing.untrusted import escape
 from pages.shared import faults, setups
 from pages.shared.live import LETTERS, Column, Comparison
 

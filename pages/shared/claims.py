@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import rag_core
-from pages.frame.translate import declared, plural, said, t
-from pages.frame.untrusted import escape
+from pages.drawing.translate import declared, plural, said, t
+from pages.drawing.untrusted import escape
 from pages.shared import kinds
 from pages.shared.amounts import model_calls, money, seconds
 from pages.shared.shipped import RESULTS

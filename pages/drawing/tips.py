@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pages.frame.untrusted import escape
+from pages.drawing.untrusted import escape
 
 _NUMBER = re.compile(r"(?<!\w)(\*?\d[\d -]+\d)(?!\w)")
 

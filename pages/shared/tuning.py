@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 
 import rag_core
-from pages.frame import untrusted
-from pages.frame.translate import problem, t
+from pages.drawing import untrusted
+from pages.drawing.translate import problem, t
 from pages.shared import controls, corpora, history_sync, permalink, setups
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
