@@ -172,7 +172,9 @@ def _drawer(hit: rag_core.Hit, shown: _Shown) -> str:
     document, trace = shown.source(hit), shown.column.trace
     if document is None or trace is None:
         return ""
-    name, title, quotes = shown.drawer(hit), escape(document.title or document.id), shown.quotes(hit)
+    name = escape(shown.drawer(hit))
+    title = escape(document.title or document.id)
+    quotes = shown.quotes(hit)
     notice = rag_core.urgent_notice(trace.triage, country.numbers())
     urgent = f'<p class="rl-alarm">{escape(notice.title)} {escape(notice.action)}</p>' if notice else ""
     page = f'<a href="{_address(hit.passage, quotes, trace)}">{t("Open it on the page Documents")}</a>'
@@ -300,7 +302,7 @@ def _whole(hit: rag_core.Hit, shown: _Shown) -> str:
     """The way to the whole document: a drawer at the sentences that the answer rests on, or else its page."""
     words = t("Read it in the whole document")
     if shown.source(hit):
-        way = f'<button type="button" class="rl-open" popovertarget="{shown.drawer(hit)}">{words}</button>'
+        way = f'<button type="button" class="rl-open" popovertarget="{escape(shown.drawer(hit))}">{words}</button>'
     else:
         assert shown.column.trace is not None  # only a finished column has ways to documents
         way = f'<a href="{_address(hit.passage, shown.quotes(hit), shown.column.trace)}">{words}</a>'

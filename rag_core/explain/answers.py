@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -113,4 +114,10 @@ def _figures(text: str) -> dict[tuple[float, str], str]:
     """The quantities that a text names, by value and unit -> as it writes them."""
     found, _ = quantities(text, language_of(text))
     named = sorted((one for one in found if one.unit not in NO_FIGURE), key=lambda one: (one.unit, one.value))
-    return {(one.value, one.unit): one.text for one in named}
+    return {(one.value, one.unit): _as_written(one.text, text) for one in named}
+
+
+def _as_written(words: str, text: str) -> str:
+    """The words of a text that were read in lower case: "250 IU"."""
+    found = re.search(re.escape(words), text, re.IGNORECASE)
+    return found[0] if found else words
