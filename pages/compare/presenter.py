@@ -28,7 +28,6 @@ KEYS = {
     "enter": "F2",
 }
 VOTES = "votes"  # of this session: question -> titles of the strategies voted best
-
 AT_ONCE = "present.at-once"  # that the next question is to be run without waiting for Run
 
 
