@@ -34,7 +34,7 @@ def start_adding(
         name: of the corpus, as a person typed it.
 
     Raises:
-        ConfigError: the name is empty or too long; nothing was started.
+        ConfigError: the name is empty, too long, or that of the built-in documents; nothing was started.
     """
     corpus, title = own_corpus(name)
 

@@ -77,15 +77,16 @@ def own_corpus(typed: str) -> tuple[str, str]:
     """The corpus that a person means by a name, and that name if the corpus's own differs from it.
 
     Raises:
-        ConfigError: the name is empty or too long.
+        ConfigError: the name is empty, too long, or that of the built-in documents.
     """
     title = as_typed(typed)
     if not title or len(title) > LONGEST_NAME:
         check_corpus_name(title)
     try:
-        check_own_corpus(title)
+        check_corpus_name(title)
     except ConfigError:
         return folder_name(title), title
+    check_own_corpus(title)
     return title, ""
 
 

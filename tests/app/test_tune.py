@@ -73,7 +73,7 @@ def test_a_moved_control_redraws_the_ranks_and_a_kept_setting_is_a_column_of_com
     settle(page)
     first = used(page)
     assert len(first) == 5
-    for control in page.locator(".st-key-tune-controls").get_by_role("slider").all():
+    for control in page.locator(".st-key-tune-controls").get_by_test_id("stSlider").all():
         control.scroll_into_view_if_needed()
         expect(control).to_be_in_viewport()
         expect(page.locator(".rl-changes ol")).to_be_in_viewport(ratio=1)

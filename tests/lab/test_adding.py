@@ -44,7 +44,6 @@ def test_any_name_that_a_person_types_has_a_folder_of_its_own(lab: Lab, settings
         "ward/3",
         "../ward",
         ".ward",
-        "obstetrics",
         "Caf\u00e9 3",
         "病房" * 50,
         "…",
