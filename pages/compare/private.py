@@ -8,7 +8,7 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import said, t
+from pages.drawing.translate import language, t
 from pages.drawing.untrusted import escape
 from pages.shared import country
 from pages.shared.engine import engine
@@ -62,7 +62,7 @@ def _held(question: str, spans: Sequence[rag_core.PrivateSpan], hosts: Sequence[
         + t(
             "Found: {kinds}. Nothing has been sent. The question would go to {hosts}. Check the rest: rules can "
             "miss private data, and find a name only beside a date of birth or after words such as “my name is”.",
-            kinds=escape(said(rag_core.kinds_in_words(spans))),
+            kinds=escape(rag_core.kinds_in_words(spans, language())),
             hosts=escape(", ".join(hosts)),
         )
         + "</small></div>"

@@ -1,31 +1,24 @@
 """Every sentence of the interface passes through here, so that one catalogue a language can say it.
 
-The catalogues are `data/locale/*.po`; the English sentence is the key, and stands where a catalogue has no other.
 A visit's language is the one in the address (`?lang=es`), else the one chosen in the header, else the browser's.
 """
 
 from __future__ import annotations
 
-import functools
-import gettext
-import io
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 
 import streamlit as st
 from babel.dates import format_date
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import rag_core
+from rag_core.values import translation
 
 LANGUAGES = {"en": "English", "es": "Español"}  # each by its own name
 LOCALES = {"en": "en_GB", "es": "es"}  # how each writes a date
 KEY, PARAMETER = "language", "lang"
-CATALOGUES = Path(__file__).parents[2] / "data" / "locale"
 
 
 def t(message: str, /, **fields: object) -> str:
@@ -35,20 +28,17 @@ def t(message: str, /, **fields: object) -> str:
         message: the English sentence, a literal, so that the catalogue's extraction finds it.
         fields: what stands at the message's {name}s, as `str.format` has them.
     """
-    said_in = catalogue(language()).gettext(message)
-    return said_in.format(**_said(fields)) if fields else said_in
+    return translation.translate(language(), message, **fields)
 
 
 def plural(one: str, many: str, count: int, /, **fields: object) -> str:
     """`one` or `many`, whichever the language of the visit uses for this count; {count} is filled in too."""
-    return catalogue(language()).ngettext(one, many, count).format(count=count, **_said(fields))
+    return translation.translate_plural(language(), one, many, count, **fields)
 
 
 def said(text: str) -> str:
     """A text of rag_core in the language of the visit: a declared one, such as a control's help, or a Message."""
-    if isinstance(text, rag_core.Message):
-        return t(text.template, **text.fields)
-    return catalogue(language()).gettext(text) if text else ""
+    return translation.translated(language(), text)
 
 
 def problem(error: rag_core.RagError | str) -> str:
@@ -73,7 +63,10 @@ def key_of(words: str, texts: Mapping[str, str]) -> str:
     if words in texts:
         return words
     said_so = (
-        key for key, text in texts.items() for code in LANGUAGES if catalogue(code).gettext(text) == words
+        key
+        for key, text in texts.items()
+        for code in LANGUAGES
+        if translation.catalogue(code).gettext(text) == words
     )
     return next(said_so, words)
 
@@ -86,23 +79,6 @@ def declared(message: str, /) -> str:
 def when(moment: datetime) -> str:
     """A day and time of day, as the language of the visit writes it."""
     return f"{format_date(moment, 'long', locale=LOCALES[language()])}, {moment:%H:%M}"
-
-
-def _said(fields: Mapping[str, object]) -> dict[str, object]:
-    return {
-        name: _inside(value) if isinstance(value, rag_core.Message) else value
-        for name, value in fields.items()
-    }
-
-
-def _inside(message: rag_core.Message) -> str:
-    """A message within another. The short name of a control is its title in lower case, which is in no catalogue."""
-    words = said(message)
-    title = f"{message[:1].upper()}{message[1:]}"
-    translated = catalogue(language()).gettext(title)
-    if words != message or translated == title:
-        return words
-    return f"{translated[:1].lower()}{translated[1:]}"
 
 
 def settle() -> None:
@@ -148,16 +124,3 @@ def _of_browser() -> str:
     """The first language of the browser's list (Accept-Language, most wanted first) that there is a catalogue for."""
     wanted = re.findall(r"(?:^|,)\s*([a-z]+)", st.context.headers.get("Accept-Language", "").lower())
     return next((code for code in wanted if code in LANGUAGES), "en")
-
-
-@functools.cache
-def catalogue(code: str) -> gettext.NullTranslations:
-    """The catalogue of a language, compiled once a process; without a file, the one that leaves all as it is."""
-    file = CATALOGUES / f"{code}.po"
-    if not file.exists():
-        return gettext.NullTranslations()
-    compiled = io.BytesIO()
-    with file.open("rb") as opened:
-        write_mo(compiled, read_po(opened, locale=code, abort_invalid=True))
-    compiled.seek(0)
-    return gettext.GNUTranslations(compiled)

@@ -9,10 +9,11 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.tips import dial
-from pages.drawing.translate import catalogue, language, problem, said, switch, t
+from pages.drawing.translate import language, problem, said, switch, t
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, country, setups, steps
 from pages.shared.engine import Engine, engine
+from rag_core.values.translation import translated
 
 
 def frame() -> None:
@@ -64,9 +65,9 @@ def _framing(lines: rag_core.Helplines | None) -> str:
     """What this is not, and whom to call instead; fixed on screen."""
     number = t("your local emergency number")
     if lines:
-        number = f"<b>{dial(lines.emergency)}</b> ({escape(lines.country[language()])})"
+        number = f"<b>{dial(lines.emergency)}</b> ({escape(rag_core.countries(language())[lines.code])})"
     urgent = t("In an emergency, call {number}.", number=number)
-    other = rag_core.NOTICE if language() == "es" else catalogue("es").gettext(rag_core.NOTICE)
+    other = rag_core.NOTICE if language() == "es" else translated("es", rag_core.NOTICE)
     return (
         f'<div class="rl-framing" role="note"><b>{escape(said(rag_core.NOTICE))}</b> {urgent} '
         f'<span lang="{"en" if language() == "es" else "es"}">{escape(other)}</span></div>'

@@ -9,7 +9,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.tips import dial
-from pages.drawing.translate import said, t
+from pages.drawing.translate import language, t
 from pages.drawing.untrusted import escape
 from pages.shared import corpora, country
 from pages.shared.live import Comparison
@@ -25,8 +25,8 @@ def draw(run: Comparison, look: str = "") -> None:
     searched = [column.corpus or run.corpus for column in run.columns] or [run.corpus]
     draw_urgent(run.question, searched, key="urgent")
     known = corpora.profile(run.corpus)
-    if known and (notice := rag_core.question_notice(run.question, known.languages)):
-        st.warning(untrusted.label(said(notice)))
+    if known and (notice := rag_core.question_notice(run.question, known.languages, language())):
+        st.warning(untrusted.label(notice))
 
 
 def draw_urgent(question: str, searched: Iterable[str] = ("",), *, key: str = "urgent-held") -> None:

@@ -10,7 +10,8 @@ from ..values.errors import InputError
 from ..values.invisible import without_invisible
 from ..values.letters import plain_letters
 from ..values.message import Message
-from ..values.profile import LANGUAGE_NAMES, language_list
+from ..values.profile import language_list
+from ..values.translation import language_name, translate
 from .analysis import confident_language
 
 MAX_QUESTION = 2000  # characters; anything longer is a document, not a question
@@ -104,14 +105,19 @@ def continues_another(question: str) -> bool:
     return _CONTINUES.match(question) is not None
 
 
-def question_notice(question: str, languages: Sequence[str]) -> str:
+def question_notice(question: str, languages: Sequence[str], spoken: str = "en") -> str:
     """A warning about a question's language; usually empty.
 
     Args:
         languages: the collection's, from its profile; empty when unknown.
+        spoken: the language of the warning.
     """
     language = confident_language(question, languages)
     if not language or not languages or language in languages:
         return ""
-    seems = f"in {LANGUAGE_NAMES[language]}" if language in LANGUAGE_NAMES else "in another language"
-    return f"This question seems to be {seems}. The documents are in {language_list(languages)}: expect poor matches."
+    return translate(
+        spoken,
+        "This question seems to be in {language}. The documents are in {languages}: expect poor matches.",
+        language=language_name(language, spoken),
+        languages=language_list(languages, spoken),
+    )

@@ -18,6 +18,7 @@ from ..prompts.prompt import ANSWER, CONTEXT_PROMPT, JUDGE_PASSAGE, NO_EVIDENCE,
 from ..prompts.templates import ANALYSIS, HYPOTHETICAL, Form
 from ..runtime.services import Embedder, Index
 from ..values.errors import ConfigError
+from ..values.translation import translate
 from ..values.triage import ROUTINE
 from ..values.types import ModelCall
 from .quotable import Sentence, read_sources, sentences_in
@@ -129,11 +130,7 @@ class OfflineEngine:
         score = round(100 * JUDGE_ODDS_FACTOR * relevance / (JUDGE_ODDS_FACTOR * relevance + 1 - relevance))
         best = sections.closest(question, read_sources(sources), 1)
         sentence = best[0].text if best else hit.passage.full_title
-        reason = (
-            f"Frase más cercana: «{sentence}»"
-            if detect_language(question) == "es"
-            else f"Closest sentence: “{sentence}”"
-        )
+        reason = translate(detect_language(question), "Closest sentence: “{sentence}”", sentence=sentence)
         return json.dumps({"reason": reason, "score": score}, ensure_ascii=False)
 
     def _hypothetical_passage(
@@ -166,10 +163,8 @@ def _asked(fields: Fields) -> Urgent:
 
 
 def abstention_reason(question: str) -> str:
-    """The reason for an abstention, in Spanish for a Spanish question, otherwise in English."""
-    if detect_language(question) == "es":
-        return "Los pasajes encontrados no responden a esta pregunta"
-    return "The passages found do not answer this question"
+    """The reason for an abstention, in the language of the question."""
+    return translate(detect_language(question), "The passages found do not answer this question")
 
 
 def words_in(text: str) -> list[str]:

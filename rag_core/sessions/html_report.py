@@ -22,6 +22,7 @@ from ..values.errors import SettingsError
 from ..values.notice import NOTICE
 from ..values.prompt_injection import GIVES_ORDERS
 from ..values.sources import listed
+from ..values.translation import country_name
 from ..values.visible import visible
 from .saved import Saved, SavedAnswer, SavedContext, SavedStep
 
@@ -129,7 +130,7 @@ def _lines(trace: Saved) -> Helplines | None:
 
 def _country(trace: Saved) -> str:
     lines = _lines(trace)
-    return f" · guidance for {_text(lines.country['en'])} leads" if lines else ""
+    return f" · guidance for {_text(country_name(lines.code))} leads" if lines else ""
 
 
 def _urgent(traces: Sequence[Saved]) -> str:

@@ -1,156 +1,33 @@
-"""Messages of the stages: abstentions and remarks in English and Spanish (other languages get English), and warnings."""
+"""Messages of the stages: abstentions and remarks in the language of the question, and warnings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..language.analysis import detect_language
 from ..prompts.replies import COMPLETE, TOO_LONG, excerpt
-from ..values.evidence import EvidenceScore, Scope
+from ..values.evidence import EvidenceScore
 from ..values.jurisdictions import name_of
 from ..values.message import Message
-from ..values.profile import LANGUAGE_NAMES
 from ..values.sources import difference, listed
+from ..values.translation import language_name, translate, translate_plural
 from ..values.types import Passage
-
-ABSTENTION = {
-    "en": "There is not enough evidence in this collection to answer the question.",
-    "es": "No hay evidencia suficiente en esta colección para responder a la pregunta.",
-}
-NONE_FOUND = {
-    "en": "No passage was found for this question.",
-    "es": "No se encontró ningún pasaje para esta pregunta.",
-}
-NONE_ANSWERS = {
-    "en": "The model found no answer in the passages.",
-    "es": "El modelo no encontró ninguna respuesta en los pasajes.",
-}
-NOT_ENOUGH = {
-    "en": "The evidence in these passages scores {score:.2f}; an answer needs at least {needed:.2f}.",
-    "es": "La evidencia de estos pasajes alcanza {score:.2f}; una respuesta necesita al menos {needed:.2f}.",
-}
-BEYOND: Mapping[Scope, Mapping[str, str]] = {
-    "another_patient": {
-        "en": "The question seems to be about somebody whom these documents do not cover.",
-        "es": "La pregunta parece ser sobre alguien de quien no tratan estos documentos.",
-    },
-    "another_matter": {
-        "en": "The question asks for something, such as a price, a product or papers, that none of these passages mentions.",
-        "es": "La pregunta pide algo, como un precio, un producto o un trámite, que ninguno de estos pasajes menciona.",
-    },
-    "continuation": {
-        "en": "This seems to continue another question, but each is answered by itself. What is it about? Ask it whole.",
-        "es": "Parece la continuación de otra pregunta, pero cada una se responde por separado. ¿De qué trata? Escríbala completa.",
-    },
-}
-BELOW_THRESHOLD = {
-    "en": "The best passage reaches {best:.3f}, which is below the threshold θ = {theta:g}.",
-    "es": "El mejor pasaje alcanza {best:.3f}, por debajo del umbral θ = {theta:g}.",
-}
-
-THIN = {
-    "en": (
-        "Thin evidence: {n} rests on a passage labelled Low.",
-        "Thin evidence: {n} rest on passages labelled Low.",
-    ),
-    "es": (
-        "Evidencia débil: {n} se apoya en un pasaje de relevancia baja (Low).",
-        "Evidencia débil: {n} se apoyan en pasajes de relevancia baja (Low).",
-    ),
-}
-ALL_THIN = {
-    "en": "Thin evidence: every passage cited is labelled Low.",
-    "es": "Evidencia débil: todos los pasajes citados son de relevancia baja (Low).",
-}
-OTHER_LANGUAGE = {
-    "en": ("{n} is in {language}", "{n} are in {language}"),
-    "es": ("{n} está en {language}", "{n} están en {language}"),
-}
-NO_BETTER = {
-    "en": "; there is no better passage in {language}",
-    "es": "; no hay un pasaje mejor en {language}",
-}
-CUT = {
-    "en": "This answer is incomplete: {why}.",
-    "es": "Esta respuesta está incompleta: {why}.",
-}
-WHY_CUT = {
-    "length": {
-        "en": "the model reached its length limit",
-        "es": "el modelo alcanzó su límite de longitud",
-    },
-    "content_filter": {
-        "en": "the provider's content filter cut it off",
-        "es": "el filtro de contenido del proveedor la interrumpió",
-    },
-    TOO_LONG: {
-        "en": "it was too long to read to its end",
-        "es": "era demasiado larga para leerla hasta el final",
-    },
-}
-OTHERWISE_CUT = {"en": "the provider stopped it ({finish})", "es": "el proveedor la detuvo ({finish})"}
-BURIED = {
-    "en": "This answer does not begin with what to do now.",
-    "es": "Esta respuesta no empieza por lo que hay que hacer ahora.",
-}
-NOTICE = {
-    "en": "Notice of this demonstration, not from the documents: {action}",
-    "es": "Aviso de esta demostración, no procede de los documentos: {action}",
-}
-PERHAPS = {"en": "Perhaps you meant", "es": "Quizá quiso decir"}
-INVALID = {
-    "en": (
-        "1 citation pointed to no passage and was removed.",
-        "{count} citations pointed to no passage and were removed.",
-    ),
-    "es": (
-        "1 cita no remitía a ningún pasaje y se quitó.",
-        "{count} citas no remitían a ningún pasaje y se quitaron.",
-    ),
-}
-ANSWER_LANGUAGE = {
-    "en": "The answer is in {answer}, the question in {question}.",
-    "es": "La respuesta está en {answer} y la pregunta en {question}.",
-}
-UNMARKED = {
-    "en": "Only the first {checked} of {count} sentences were compared with the passages.",
-    "es": "Solo se compararon con los pasajes las primeras {checked} de {count} frases.",
-}
-APPLIES = {
-    "en": (
-        "For the country you chose ({country}), {names} applies.",
-        "For the country you chose ({country}), {names} apply.",
-    ),
-    "es": (
-        "En el país elegido ({country}) se aplica {names}.",
-        "En el país elegido ({country}) se aplican {names}.",
-    ),
-}
-IN_SPANISH = {
-    "en": "inglés",
-    "es": "español",
-    "fr": "francés",
-    "de": "alemán",
-    "pt": "portugués",
-    "it": "italiano",
-    "ca": "catalán",
-}
 
 
 def abstention(language: str) -> str:
     """The text of an answer that abstains."""
-    return _in(language, ABSTENTION)
+    return translate(language, "There is not enough evidence in this collection to answer the question.")
 
 
 def none_found(language: str) -> str:
     """Why an answer abstains: the search found nothing."""
-    return _in(language, NONE_FOUND)
+    return translate(language, "No passage was found for this question.")
 
 
 def none_answers(language: str) -> str:
     """Why an answer abstains: the model said so and gave no reason."""
-    return _in(language, NONE_ANSWERS)
+    return translate(language, "The model found no answer in the passages.")
 
 
 def not_enough(language: str, found: EvidenceScore) -> str:
@@ -158,26 +35,55 @@ def not_enough(language: str, found: EvidenceScore) -> str:
 
     The score is rounded down, so never to what is needed.
     """
-    if found.scope:
-        return _in(language, BEYOND[found.scope])
-    score = math.floor(100 * found.score) / 100
-    return _in(language, NOT_ENOUGH).format(score=score, needed=found.needed)
+    match found.scope:
+        case "another_patient":
+            return translate(
+                language, "The question seems to be about somebody whom these documents do not cover."
+            )
+        case "another_matter":
+            return translate(
+                language,
+                "The question asks for something, such as a price, a product or papers, that none of these passages "
+                "mentions.",
+            )
+        case "continuation":
+            return translate(
+                language,
+                "This seems to continue another question, but each is answered by itself. What is it about? "
+                "Ask it whole.",
+            )
+    return translate(
+        language,
+        "The evidence in these passages scores {score:.2f}; an answer needs at least {needed:.2f}.",
+        score=math.floor(100 * found.score) / 100,
+        needed=found.needed,
+    )
 
 
 def below_threshold(language: str, best: float, theta: float) -> str:
     """Why a threshold dropped every passage."""
-    return _in(language, BELOW_THRESHOLD).format(best=best, theta=theta)
+    return translate(
+        language,
+        "The best passage reaches {best:.3f}, which is below the threshold θ = {theta:g}.",
+        best=best,
+        theta=theta,
+    )
 
 
 def thin(language: str, citations: Sequence[int]) -> str:
     """Remark: sentences rest only on passages labelled Low."""
-    one, several = THIN.get(language, THIN["en"])
-    return (several if len(citations) > 1 else one).format(n=_markers(language, citations))
+    return translate_plural(
+        language,
+        "Thin evidence: {n} rests on a passage labelled Low.",
+        "Thin evidence: {n} rest on passages labelled Low.",
+        len(citations),
+        n=_markers(language, citations),
+    )
 
 
 def all_thin(language: str) -> str:
     """Remark: every cited sentence does."""
-    return _in(language, ALL_THIN)
+    return translate(language, "Thin evidence: every passage cited is labelled Low.")
 
 
 def other_language(language: str, citations: Sequence[int], of_passages: str, best: bool) -> str:
@@ -186,46 +92,79 @@ def other_language(language: str, citations: Sequence[int], of_passages: str, be
     Args:
         best: no passage in the question's language is cited or better.
     """
-    one, several = OTHER_LANGUAGE.get(language, OTHER_LANGUAGE["en"])
-    text = (several if len(citations) > 1 else one).format(
-        n=_markers(language, citations), language=_name(language, of_passages)
+    text = translate_plural(
+        language,
+        "{n} is in {language}",
+        "{n} are in {language}",
+        len(citations),
+        n=_markers(language, citations),
+        language=language_name(of_passages, language),
     )
     if best:
-        text += _in(language, NO_BETTER).format(language=_name(language, language))
+        text += translate(
+            language,
+            "; there is no better passage in {language}",
+            language=language_name(language, language),
+        )
     return f"{text}."
 
 
 def cut(language: str, finish: str) -> str:
     """Remark: the answer ends before its end."""
-    why = _in(language, WHY_CUT.get(finish, OTHERWISE_CUT)).format(finish=finish)
-    return _in(language, CUT).format(why=why)
+    return translate(language, "This answer is incomplete: {why}.", why=_why_cut(finish))
+
+
+def _why_cut(finish: str) -> Message:
+    match finish:
+        case "length":
+            return Message("the model reached its length limit")
+        case "content_filter":
+            return Message("the provider's content filter cut it off")
+        case _ if finish == TOO_LONG:
+            return Message("it was too long to read to its end")
+    return Message("the provider stopped it ({finish})", finish=finish)
 
 
 def buried(language: str) -> str:
     """Remark: an answer to an urgent question begins with something else."""
-    return _in(language, BURIED)
+    return translate(language, "This answer does not begin with what to do now.")
 
 
 def notice(language: str, action: str) -> str:
     """The beginning of an answer when no passage says what to do now."""
-    return _in(language, NOTICE).format(action=action)
+    return translate(
+        language, "Notice of this demonstration, not from the documents: {action}", action=action
+    )
 
 
 def invalid_citations(language: str, count: int) -> str:
     """Remark: citations without a passage."""
-    one, several = INVALID.get(language, INVALID["en"])
-    return (several if count > 1 else one).format(count=count)
+    return translate_plural(
+        language,
+        "1 citation pointed to no passage and was removed.",
+        "{count} citations pointed to no passage and were removed.",
+        count,
+    )
 
 
 def answer_language(asked: str, answered: str) -> str:
     """Remark: the answer is in another language than the question."""
-    names = {"answer": _name(asked, answered), "question": _name(asked, asked)}
-    return _in(asked, ANSWER_LANGUAGE).format(**names)
+    return translate(
+        asked,
+        "The answer is in {answer}, the question in {question}.",
+        answer=language_name(answered, asked),
+        question=language_name(asked, asked),
+    )
 
 
 def unmarked(language: str, checked: int, count: int) -> str:
     """Remark: the answer has more sentences than are compared with the passages."""
-    return _in(language, UNMARKED).format(checked=checked, count=count)
+    return translate(
+        language,
+        "Only the first {checked} of {count} sentences were compared with the passages.",
+        checked=checked,
+        count=count,
+    )
 
 
 def differs(language: str, citations: Sequence[int], passage: Passage, country: str) -> str:
@@ -234,31 +173,26 @@ def differs(language: str, citations: Sequence[int], passage: Passage, country: 
     ours = passage.leading(country)
     if not ours:
         return text
-    one, several = APPLIES.get(language, APPLIES["en"])
     named = dict.fromkeys(f"{source.organisation} {source.year}" for source in ours)
-    where = name_of(ours[0].jurisdiction, language)
-    return (
-        f"{text} {(several if len(named) > 1 else one).format(country=where, names=listed(named, language))}"
+    applies = translate_plural(
+        language,
+        "For the country you chose ({country}), {names} applies.",
+        "For the country you chose ({country}), {names} apply.",
+        len(named),
+        country=name_of(ours[0].jurisdiction, language),
+        names=listed(named, language),
     )
+    return f"{text} {applies}"
 
 
 def perhaps_you_meant(question: str) -> str:
     """The introduction to an abstention's suggestions, in the question's language."""
-    return _in(detect_language(question), PERHAPS)
+    return translate(detect_language(question), "Perhaps you meant")
 
 
 def _markers(language: str, citations: Sequence[int]) -> str:
     """Numbers as markers, such as "[1], [2] and [3]"."""
     return listed((f"[{n}]" for n in citations), language)
-
-
-def _name(language: str, of: str) -> str:
-    """A language's name in the language of the question."""
-    return IN_SPANISH.get(of, of) if language == "es" else LANGUAGE_NAMES.get(of, of)
-
-
-def _in(language: str, texts: Mapping[str, str]) -> str:
-    return texts.get(language, texts["en"])
 
 
 def incomplete(finish: str) -> str:

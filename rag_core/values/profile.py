@@ -12,18 +12,12 @@ from typing import Any
 from .errors import ConfigError, DataError
 from .invisible import IGNORABLE
 from .message import Message
+from .sources import listed
+from .translation import language_name
 from .unreadable import why_unreadable
 
 PROFILE_FILE = "profile.toml"  # next to a corpus's documents
 MAX_LENGTH = 200  # characters, of subject and audience each
-LANGUAGE_NAMES: Mapping[str, str] = {
-    "ar": "Arabic", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
-    "en": "English", "es": "Spanish", "eu": "Basque", "fi": "Finnish", "fr": "French", "gl": "Galician",
-    "he": "Hebrew", "hi": "Hindi", "hu": "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese",
-    "ko": "Korean", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian",
-    "ru": "Russian", "sv": "Swedish", "sw": "Swahili", "tr": "Turkish", "uk": "Ukrainian",
-    "vi": "Vietnamese", "zh": "Chinese",
-}  # fmt: skip
 
 _CODE = re.compile(r"[a-z]{2,3}")
 _UNSAFE_IN_PROMPT = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029{{}}<>{IGNORABLE}]")
@@ -131,7 +125,6 @@ def read_profile(folder: Path) -> Profile | None:
         ) from error
 
 
-def language_list(languages: Sequence[str]) -> str:
+def language_list(languages: Sequence[str], language: str = "en") -> str:
     """Languages in words, such as "English and Spanish"; unknown codes stay as they are."""
-    names = [LANGUAGE_NAMES.get(code, code) for code in languages]
-    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+    return listed((language_name(code, language) for code in languages), language)

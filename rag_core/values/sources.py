@@ -8,6 +8,7 @@ from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 
 from .jurisdictions import country_of, name_of
+from .translation import translate, translate_plural
 
 # A source older than this many years is flagged. NICE checked each guideline every 5 years (Developing NICE guidelines:
 # the manual, chapter 13, until 2022); half of the guidelines in Shekelle et al., JAMA 2001;286:1461, were outdated in 5.8.
@@ -73,7 +74,7 @@ def source_names(sources: Iterable[Source], language: str = "en") -> str:
 def listed(words: Iterable[str], language: str = "en") -> str:
     """Words as a list, each once, such as "a, b and c"; empty for none."""
     *most, last = dict.fromkeys(words) or [""]
-    return f"{', '.join(most)} {'y' if language == 'es' else 'and'} {last}" if most else last
+    return f"{', '.join(most)} {translate(language, 'and')} {last}" if most else last
 
 
 def difference(sources: Sequence[Source], differs_from: Sequence[Source], language: str = "en") -> str:
@@ -86,14 +87,16 @@ def difference(sources: Sequence[Source], differs_from: Sequence[Source], langua
     if not differs_from:
         return ""
     one, other = source_names(sources, language), source_names(differs_from, language)
-    several = len({source.short for source in sources}) > 1
-    if language == "es":
-        if not one:
-            return f"Las guías difieren: {other} dice otra cosa."
-        return f"Las guías difieren: {one} {'dicen' if several else 'dice'} una cosa; {other}, otra."
     if not one:
-        return f"Guidance differs: {other} says something else."
-    return f"Guidance differs: {one} {'say' if several else 'says'} one thing, {other} another."
+        return translate(language, "Guidance differs: {other} says something else.", other=other)
+    return translate_plural(
+        language,
+        "Guidance differs: {one} says one thing, {other} another.",
+        "Guidance differs: {one} say one thing, {other} another.",
+        len({source.short for source in sources}),
+        one=one,
+        other=other,
+    )
 
 
 def leading(sources: Sequence[Source], differs_from: Sequence[Source], country: str) -> tuple[Source, ...]:

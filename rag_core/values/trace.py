@@ -11,14 +11,9 @@ from .exchanges import Exchange
 from .model_choice import AS_SET, ModelChoice
 from .notice import NOTICE
 from .sources import OLD_YEARS, age_years, is_old
+from .translation import translate
 from .triage import ROUTINE, Triage
 from .types import Cost, Hit, ModelCall, Outranked, Ranking, State, token_counts
-
-_OLD = {
-    "en": "Every source cited here is more than {years} years old (the newest is from {newest}): check for newer guidance.",
-    "es": "Todas las fuentes citadas tienen más de {years} años (la más reciente es de {newest}): compruebe si hay guías más "
-    "nuevas.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +133,13 @@ class Trace:
         if not numbers or not all(is_old(sources, year) for sources in numbers.values()):
             return self.answer.remarks
         newest = max(source.year for sources in numbers.values() for source in sources)
-        text = _OLD["es" if self.triage.language == "es" else "en"].format(years=OLD_YEARS, newest=newest)
+        text = translate(
+            self.triage.language,
+            "Every source cited here is more than {years} years old (the newest is from {newest}): check for newer "
+            "guidance.",
+            years=OLD_YEARS,
+            newest=newest,
+        )
         return (*self.answer.remarks, Remark("old", text, tuple(sorted(numbers))))
 
     @property

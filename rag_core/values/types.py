@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from .answers import Answer
 from .prompt_injection import any_gives_orders
 from .sources import Source, difference, leading
+from .translation import translate
 from .triage import ROUTINE, Triage
 
 if TYPE_CHECKING:  # loading numpy takes longer than the rest of a command that needs no model
@@ -77,7 +78,7 @@ class Passage:
         """
         if not copies:
             return self
-        also = "También en" if self.language == "es" else "Also in"
+        also = translate(self.language, "Also in")
         titles = [one.full_title or one.doc_id for one in (self, *copies)]
         if len({*titles}) < len(titles):  # only the files tell them apart
             titles = [f"{title} [{one.doc_id}]" for title, one in zip(titles, (self, *copies), strict=True)]

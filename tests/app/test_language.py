@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, expect
 
 import rag_core
 from pages.drawing import translate
+from rag_core.values import translation
 
 TITLES = {name: recipe.title for name, recipe in rag_core.RECIPES.items()}
 TRANSLATED = [code for code in translate.LANGUAGES if code != "en"]
@@ -24,7 +25,7 @@ TRANSLATED = [code for code in translate.LANGUAGES if code != "en"]
 
 @pytest.fixture(params=TRANSLATED)
 def catalogue(request: pytest.FixtureRequest) -> Catalog:
-    with (translate.CATALOGUES / f"{request.param}.po").open("rb") as opened:
+    with (translation.CATALOGUES / f"{request.param}.po").open("rb") as opened:
         return read_po(opened, locale=request.param)
 
 
@@ -151,7 +152,7 @@ def test_each_visit_has_the_language_of_its_browser_until_it_switches(browser: B
 @for_each("code", translate.LANGUAGES)
 @pytest.mark.parametrize("name", TITLES)
 def test_a_choice_is_understood_in_the_words_of_any_language(name: str, code: str) -> None:
-    assert translate.key_of(translate.catalogue(code).gettext(TITLES[name]), TITLES) == name
+    assert translate.key_of(translation.catalogue(code).gettext(TITLES[name]), TITLES) == name
 
 
 def test_a_choice_by_its_key_or_by_no_known_words_stays_as_it_is() -> None:

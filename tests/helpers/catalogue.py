@@ -15,7 +15,9 @@ from rag_core.values.labels import LABELS
 
 from .small import ROOT
 
-MARKERS = {"t", "plural", "declared", "Message"}
+# What takes a literal message -> the place of the message among its arguments
+PLURALS = {"plural": 0, "translate_plural": 1}
+MARKERS = {"t": 0, "declared": 0, "Message": 0, "translate": 1, **PLURALS}
 _FIELD = re.compile(r"{(\w+)[^{}]*}")
 
 
@@ -31,27 +33,32 @@ def fields(message: str) -> set[str]:
 
 def _in_code() -> Iterator[tuple[str, str]]:
     """The literal messages of every call that takes one; read as syntax, since Babel's extractor skips f-strings."""
+    for node, where in _calls():
+        place = MARKERS.get(_name(node.func), len(node.args))
+        if place < len(node.args) and isinstance(message := node.args[place], ast.Constant):
+            yield message.value, where
+
+
+def plurals() -> dict[str, str]:
+    """The singular of every message with a plural -> its plural."""
+    found = {}
+    for node, _ in _calls():
+        place = PLURALS.get(_name(node.func))
+        if place is not None and isinstance(one := node.args[place], ast.Constant):
+            found[one.value] = node.args[place + 1].value
+    return found
+
+
+def _calls() -> Iterator[tuple[ast.Call, str]]:
+    """Every call in the app and its library, and where it stands."""
     for file in [
         ROOT / "app.py",
         *sorted((ROOT / "pages").rglob("*.py")),
         *sorted((ROOT / "rag_core").rglob("*.py")),
     ]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and _name(node.func) in MARKERS and node.args:
-                message = node.args[0]
-                if isinstance(message, ast.Constant):
-                    yield message.value, f"{file.relative_to(ROOT)}:{node.lineno}"
-
-
-def plurals() -> dict[str, str]:
-    """The singular of every message with a plural -> its plural."""
-    found = {}
-    for file in (ROOT / "pages").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and _name(node.func) == "plural":
-                one, many = node.args[:2]
-                found[one.value] = many.value
-    return found
+            if isinstance(node, ast.Call):
+                yield node, f"{file.relative_to(ROOT)}:{node.lineno}"
 
 
 def _name(called: ast.expr) -> str:

@@ -11,14 +11,15 @@ from .numbers import numbers_by_name, numbers_by_shape
 from .people import introduced_names, names_with_birth_dates
 from .places import addresses
 from .spans import Kind, PrivateSpan, without_overlaps
-from .words import PLACEHOLDERS
+from .words import placeholders
 
 _PERSON = "patient"
+_PLACEHOLDERS = [placeholders(language) for language in ("en", "es")]
 _PLACEHOLDER = re.compile(
-    rf"\[({'|'.join(re.escape(name) for names in PLACEHOLDERS.values() for name in names.values())})\]"
+    rf"\[({'|'.join(re.escape(name) for names in _PLACEHOLDERS for name in names.values())})\]"
 )
 _OF_PERSONS: tuple[Kind, ...] = ("name_and_birth_date", "name")
-_NAMES = frozenset(names[kind] for names in PLACEHOLDERS.values() for kind in _OF_PERSONS)
+_NAMES = frozenset(names[kind] for names in _PLACEHOLDERS for kind in _OF_PERSONS)
 
 
 @functools.lru_cache(maxsize=256)
@@ -54,7 +55,7 @@ def redact(text: str, country: str = "") -> str:
     >>> redact("Call me on 07700 900854, is it safe to fly at 36 weeks?")
     'Call me on [phone], is it safe to fly at 36 weeks?'
     """
-    names = PLACEHOLDERS["es" if language_of(text) == "es" else "en"]
+    names = placeholders(language_of(text))
     for span in reversed(find_private(text, country)):
         text = f"{text[: span.start]}[{names[span.kind]}]{text[span.end :]}"
     return text

@@ -4,40 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ...values.message import Message
+from ...values.sources import listed
+from ...values.translation import translate, translated
 from .spans import Kind, PrivateSpan
 
-PLACEHOLDERS: Mapping[str, Mapping[Kind, str]] = {
-    "en": {
-        "name_and_birth_date": "name and date of birth",
-        "name": "name",
-        "phone": "phone",
-        "email": "e-mail",
-        "record_number": "record number",
-        "national_id": "identity number",
-        "address": "address",
-    },
-    "es": {
-        "name_and_birth_date": "nombre y fecha de nacimiento",
-        "name": "nombre",
-        "phone": "teléfono",
-        "email": "correo electrónico",
-        "record_number": "número de historia",
-        "national_id": "documento de identidad",
-        "address": "dirección",
-    },
-}
-_ONE: Mapping[Kind, str] = {
-    "name_and_birth_date": "a name with a date of birth",
-    "name": "a name",
-    "phone": "a phone number",
-    "email": "an e-mail address",
-    "record_number": "a record number",
-    "national_id": "an identity number",
-    "address": "a postal address",
+_ONE: Mapping[Kind, Message] = {
+    "name_and_birth_date": Message("a name with a date of birth"),
+    "name": Message("a name"),
+    "phone": Message("a phone number"),
+    "email": Message("an e-mail address"),
+    "record_number": Message("a record number"),
+    "national_id": Message("an identity number"),
+    "address": Message("a postal address"),
 }
 
 
-def kinds_in_words(spans: Iterable[PrivateSpan]) -> str:
+def placeholders(language: str) -> Mapping[Kind, str]:
+    """What stands in brackets for each kind in a redacted question of this language."""
+    return {
+        "name_and_birth_date": translate(language, "name and date of birth"),
+        "name": translate(language, "name"),
+        "phone": translate(language, "phone"),
+        "email": translate(language, "e-mail"),
+        "record_number": translate(language, "record number"),
+        "national_id": translate(language, "identity number"),
+        "address": translate(language, "address"),
+    }
+
+
+def kinds_in_words(spans: Iterable[PrivateSpan], language: str = "en") -> str:
     """The kinds of private data found, never the data: "a phone number and an e-mail address"."""
-    kinds = list(dict.fromkeys(_ONE[span.kind] for span in spans))
-    return " and ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)
+    return listed((translated(language, _ONE[span.kind]) for span in spans), language)

@@ -10,6 +10,7 @@ from importlib import resources
 
 from ...values.errors import SettingsError
 from ...values.message import Message
+from ...values.translation import country_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,18 +18,14 @@ class Helplines:
     """A country's numbers; one that is empty is not known.
 
     Args:
-        country: its name, by language.
+        code: the country's, of ISO 3166.
         crisis: for thoughts of suicide or of harming the baby.
     """
 
-    country: Mapping[str, str]
+    code: str
     emergency: str
     crisis: str = ""
     violence: str = ""
-
-    def number(self, flag: str) -> str:
-        """The number for a flag of `Triage.flags`; empty if there is none but the emergency number."""
-        return {"self_harm": self.crisis, "violence": self.violence}[flag]
 
 
 def helplines(country: str) -> Helplines | None:
@@ -50,18 +47,10 @@ def helplines(country: str) -> Helplines | None:
 
 def countries(language: str = "en") -> Mapping[str, str]:
     """The name of each country that can be chosen, by its ISO 3166 code."""
-    return {code: lines.country[language] for code, lines in _table().items()}
+    return {code: country_name(code, language) for code in _table()}
 
 
 @functools.cache
 def _table() -> Mapping[str, Helplines]:
     rows = tomllib.loads(resources.files(__package__).joinpath("helplines.toml").read_text("utf-8"))
-    return {
-        code: Helplines(
-            {"en": row["en"], "es": row["es"]},
-            row["emergency"],
-            row.get("crisis", ""),
-            row.get("violence", ""),
-        )
-        for code, row in rows.items()
-    }
+    return {code: Helplines(code, **row) for code, row in rows.items()}

@@ -4,31 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...values.translation import country_name, translate
 from ...values.triage import Triage
 from .helplines import Helplines
-
-_TITLE = {
-    ("emergency", "en"): "This may be an emergency.",
-    ("emergency", "es"): "Puede ser una emergencia.",
-    ("same_day", "en"): "This needs an examination today.",
-    ("same_day", "es"): "Esto requiere una valoración hoy mismo.",
-}
-_SIGNS = {"en": "The question mentions: {}.", "es": "La pregunta menciona: {}."}
-_NO_SIGN = {
-    "en": "No single sign was recognised, but the question is worded like an urgent one.",
-    "es": "No se reconoció ningún signo concreto, pero la pregunta está redactada como una urgente.",
-}
-_EMERGENCY = {"en": "Emergency number in {}: {}.", "es": "Emergencias en {}: {}."}
-_LINES = {
-    ("self_harm", "en"): "Crisis line: {}.",
-    ("self_harm", "es"): "Línea de crisis: {}.",
-    ("violence", "en"): "Help against violence: {}.",
-    ("violence", "es"): "Ayuda contra la violencia: {}.",
-}
-_CAVEAT = {
-    "en": "Read from the wording of the question before any answer; signs can be missed. Not medical advice.",
-    "es": "Se decide por las palabras de la pregunta, antes de cualquier respuesta; algún signo puede pasar inadvertido. No es consejo médico.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +25,28 @@ def urgent_notice(triage: Triage, lines: Helplines | None) -> UrgentNotice | Non
     if not triage.urgent:
         return None
     at = triage.language
+    title = (
+        translate(at, "This may be an emergency.")
+        if triage.level == "emergency"
+        else translate(at, "This needs an examination today.")
+    )
     numbers: list[str] = []
     if lines:
-        numbers += [
-            _LINES[flag, at].format(number) for flag in triage.flags if (number := lines.number(flag))
-        ]
-        numbers.append(_EMERGENCY[at].format(lines.country[at], lines.emergency))
-    reason = _SIGNS[at].format("; ".join(triage.signs)) if triage.signs else _NO_SIGN[at]
-    return UrgentNotice(_TITLE[triage.level, at], triage.action, tuple(numbers), reason, _CAVEAT[at])
+        if "self_harm" in triage.flags and lines.crisis:
+            numbers.append(translate(at, "Crisis line: {number}.", number=lines.crisis))
+        if "violence" in triage.flags and lines.violence:
+            numbers.append(translate(at, "Help against violence: {number}.", number=lines.violence))
+        country = country_name(lines.code, triage.language)
+        numbers.append(
+            translate(at, "Emergency number in {country}: {number}.", country=country, number=lines.emergency)
+        )
+    reason = (
+        translate(at, "The question mentions: {signs}.", signs="; ".join(triage.signs))
+        if triage.signs
+        else translate(at, "No single sign was recognised, but the question is worded like an urgent one.")
+    )
+    caveat = translate(
+        at,
+        "Read from the wording of the question before any answer; signs can be missed. Not medical advice.",
+    )
+    return UrgentNotice(title, triage.action, tuple(numbers), reason, caveat)

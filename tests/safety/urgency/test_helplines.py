@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag_core.safety.urgency.helplines import helplines
+from rag_core.safety.urgency.helplines import countries, helplines
 from rag_core.safety.urgency.triage import triage
 from rag_core.safety.urgency.words import urgent_notice
 from rag_core.values.errors import SettingsError
@@ -16,8 +16,8 @@ NO_WISH_TO_LIVE = "Desde que nació mi bebé lloro todo el día y no quiero vivi
 def test_a_country_is_chosen_by_its_code() -> None:
     spain = helplines("es")
     assert spain is not None
-    assert spain.country["es"] == "España"
-    assert (spain.emergency, spain.number("self_harm"), spain.number("violence")) == ("112", "024", "016")
+    assert (spain.code, spain.emergency, spain.crisis, spain.violence) == ("ES", "112", "024", "016")
+    assert countries("es")["ES"] == "España"
 
 
 def test_no_country_has_no_numbers() -> None:
