@@ -23,10 +23,17 @@ _AGE = re.compile(r"\d+(?:\s*(?:-|–|to|or|a|o|y|and|ou)\s*\d+)*\s*(?:weeks?|wk
                   r"|(?:weeks?|semanas?)\s+(?:de\s+)?\d+|\d+\s*\+\s*[0-6]\b", re.IGNORECASE)  # fmt: skip
 
 _NEGATES_NEXT = frozenset(["no", "without", "neither", "nor", "non", "sin", "ni", "ningun", "ninguna"])
-_NEGATIONS = _NEGATES_NEXT | {
-    *("not", "never", "none", "nobody", "nothing", "cannot", "t"),  # the t of "don't"
-    *("nunca", "jamas", "ninguno", "ningunos", "ningunas", "nada", "nadie", "tampoco"),
-}
+ENGLISH_NEGATIONS = frozenset(
+    ["no", "not", "never", "without", "neither", "nor", "non", "none", "nobody", "nothing", "cannot"]
+)
+_NEGATIONS = (
+    _NEGATES_NEXT
+    | ENGLISH_NEGATIONS
+    | {
+        "t",  # of "don't"
+        *("nunca", "jamas", "ninguno", "ningunos", "ningunas", "nada", "nadie", "tampoco"),
+    }
+)
 _SAID_OTHERWISE = (  # prefixes of words that can replace a negation in a rewrite
     *("avoid", "absen", "lack", "contraind", "exclu", "free", "negat", "unabl", "unnecess"),
     *("evit", "ausen", "libre", "carec", "falta"),

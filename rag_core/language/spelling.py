@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .analysis import language_of, stop_words, words_of
-from .facts import DRUGS, is_medicine
+from .facts import DRUGS, ENGLISH_NEGATIONS, is_medicine
 from .quantities import NUMBER_WORDS, TENS, UNITS
 
 SAMPLE_WORDS = (
@@ -36,10 +36,7 @@ _PHONE = {
     "shud": "should", "shld": "should", "cud": "could", "wud": "would", "pls": "please", "plz": "please",
     "bcoz": "because", "becoz": "because", "cuz": "because", "thru": "through", "tho": "though",
 }  # fmt: skip
-_NEGATIONS = frozenset(
-    ["no", "not", "nor", "never", "none", "nobody", "nothing", "without", "neither", "non"]
-)
-_FIXED = frozenset().union(_NEGATIONS, UNITS, *NUMBER_WORDS.values(), *TENS.values())
+_FIXED = frozenset().union(ENGLISH_NEGATIONS, UNITS, *NUMBER_WORDS.values(), *TENS.values())
 _NEVER_UNKNOWN = _KEPT | _FIXED | DRUGS
 dictionaries = threading.Lock()  # they take up to a second to load; only one thread should do so
 

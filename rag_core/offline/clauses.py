@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from ..language.analysis import Word, words_of
-from ..language.facts import is_medicine
+from ..language.facts import ENGLISH_NEGATIONS, is_medicine
 from ..language.thesaurus import Thesaurus
 from .amounts import Quantity, quantities
 
@@ -18,9 +18,6 @@ SUBJECT_WORDS = 2  # content words before it that it applies to: "the sun is no 
 _SPLIT = re.compile(
     r"\s*[,;:()]\s+|\s+\(|\s+(?=(?:and|but|although|though|whereas|while|because|so|which|even if|even when)\s+(?!\d))",
     re.IGNORECASE,
-)
-_NEGATIONS = frozenset(
-    ["no", "not", "never", "without", "neither", "nor", "none", "cannot", "nobody", "nothing", "non"]
 )
 _REFUSALS = ("avoid", "contraind", "forbid", "prohib", "unsuit", "unsafe", "refus")
 _AGAINST = re.compile(
@@ -121,7 +118,7 @@ def read(text: str, thesaurus: Thesaurus | None) -> Clause:
 
 
 def _counts(word: Word) -> bool:
-    return not word.stop and len(word.form) > 1 and word.form not in _NEGATIONS
+    return not word.stop and len(word.form) > 1 and word.form not in ENGLISH_NEGATIONS
 
 
 def _short(text: str) -> bool:
@@ -132,7 +129,7 @@ def _scopes(words: list[Word]) -> list[frozenset[str]]:
     """What each negation applies to: the next content words, or for "is avoided" those before it."""
     found = []
     for at, word in enumerate(words):
-        if word.form in _NEGATIONS:
+        if word.form in ENGLISH_NEGATIONS:
             before = [each.stem for each in words[:at] if _counts(each)][-SUBJECT_WORDS:]
             after = [each.stem for each in words[at + 1 :] if _counts(each)][:SCOPE]
             found.append(frozenset(before + after))
