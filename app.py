@@ -51,8 +51,8 @@ else:  # imported once by the server, before the first session
         return RedirectResponse(moved(request.url.path.rpartition("/")[2], request.url.query))
 
     def shell(request: Request) -> HTMLResponse:
-        """The document of a page, and a name for the browser's visitor, whose budgets outlive a reload."""
-        # an address may hold a question: no other server is told it
+        """The HTML of a page, with a cookie that names the visitor: a reload must not renew a budget."""
+        # an old address may hold a question, which no other server should see
         kept = {"Cache-Control": "no-cache", "Referrer-Policy": "no-referrer"}
         answer = HTMLResponse(document(), headers=kept)
         if COOKIE not in request.cookies:
@@ -62,7 +62,7 @@ else:  # imported once by the server, before the first session
         return answer
 
     def readiness(_: Request) -> PlainTextResponse:
-        """Whether questions can be answered, for who starts and watches the app; the first call opens the lab."""
+        """Whether questions can be answered, for whatever starts and monitors the app; the first call opens the lab."""
         opening = engine()
         opening.start()
         if opening.lab:

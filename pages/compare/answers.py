@@ -38,7 +38,7 @@ def finished(trace: rag_core.Trace, answer: rag_core.Answer, position: int, *, b
     """The answer with the remarks on its evidence, or the abstention with the nearest documents.
 
     Args:
-        blind: leave out what was made of its scores, which tells of the strategy.
+        blind: leave out what comes from its scores, which would give the strategy away.
     """
     notice = f'<p class="rl-notice">{escape(answer.notice)}</p>' if answer.notice else ""
     if answer.abstained:

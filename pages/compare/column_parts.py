@@ -134,7 +134,7 @@ def stages(column: Column) -> str:
     return f'<ol class="rl-stages">{"".join(parts)}</ol>'
 
 
-def held(waited: int) -> str:
+def hidden(waited: int) -> str:
     """In place of an answer while names are hidden and columns still run: their speed would tell which is which."""
     what = t("The answers will appear together.")
     return f'<div class="rl-said"><div class="rl-wait">{escape(f"{what} {waited} s" if waited else what)}</div></div>'
@@ -147,7 +147,7 @@ def answer(
 
     Args:
         told: whether the banner above the columns says why they failed.
-        blind: leave out what tells which strategy it is.
+        blind: leave out what would give the strategy away.
     """
     trace = column.trace
     if trace and trace.answer:

@@ -100,13 +100,13 @@ def main() -> None:
     if question is not None:
         with notices:
             _start(question, columns, run, spots)
-    held = private.held()
-    if held:
+    pending = private.pending()
+    if pending:
         with notices:
             question_header.draw_urgent(
-                held, [one.corpus for one in columns]
+                pending, [one.corpus for one in columns]
             )  # what to do at once does not wait for the choice
-            private.ask(held)
+            private.ask(pending)
     if run is None or presenter.upcoming():
         places = [_place(spot) for spot in spots.all]
         for position, (setup, place) in enumerate(zip(columns, places, strict=False)):
@@ -199,9 +199,7 @@ def _current() -> Comparison | None:
     if requested and (current is None or (wished and current.id != requested)):
         try:
             found = history_sync.find(requested)
-        except (
-            rag_core.RagError
-        ) as error:  # the address stays: the history may be there again at the next look
+        except rag_core.RagError as error:  # keep the address: the history may be back at the next try
             st.warning(untrusted.label(problem(error)))
             return current
         if found:
@@ -372,7 +370,7 @@ class _ColumnView:
         over = self._run.over  # the banner is drawn then
         if blind and not over:
             waited = int((datetime.now(UTC) - self._run.asked).total_seconds())
-            self._put("answer", column_parts.held(waited))
+            self._put("answer", column_parts.hidden(waited))
             self._put("warnings", "")
             self._put("passages", "")
             return
@@ -398,7 +396,7 @@ class _ColumnView:
 
 
 def _fewest(run: Comparison) -> int | None:
-    """How many passages every column has that has any: more would tell a strategy that keeps more."""
+    """The fewest passages of any column that has some: a longer list would give a strategy away."""
     counts = [
         len(column.ranking) if column.ranked else column.strategy.controls.get("k_final", 5)
         for column in run.columns

@@ -1,4 +1,4 @@
-"""The one banner above columns that failed: why, and two ways on."""
+"""The one banner above columns that failed: why, and what to do about it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def draw(run: Comparison) -> None:
 
 
 def again() -> bool:
-    """Whether a way on was chosen: the question and the columns are then set for it, and run as after Run."""
+    """Whether one of its buttons was pressed: the question and the columns are then set for it, and run as after Run."""
     chosen: bool = st.session_state.pop(AGAIN, False)
     return chosen
 

@@ -1,6 +1,6 @@
 """Presenter mode: large type, no controls, columns shuffled and without names until they are revealed, and a vote.
 
-There is a key for all of it. What a strategy could be known by stays hidden with its name; see `blind`.
+Every button has a key. What would give a strategy away stays hidden with its name; see `blind`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def on() -> bool:
 
 
 def blind() -> bool:
-    """Whether all is hidden that tells which strategy a column has: names, stages, times, costs, scores and labels."""
+    """Whether everything that gives a strategy away is hidden: names, stages, times, costs, scores and labels."""
     run: Comparison | None = st.session_state.get("run")
     return on() and (upcoming() or run is None or not run.revealed)
 

@@ -17,14 +17,14 @@ from pages.shared.engine import engine
 def cleared(question: str) -> str | None:
     """The question as it may be sent; None if the person has to choose first."""
     settings = engine().settings
-    st.session_state.pop("held", None)
+    st.session_state.pop("pending", None)
     if settings is None or not engine().outside or settings.private == "send":
         return question
     if question == st.session_state.get("cleared") or not rag_core.find_private(question, country.chosen()):
         return question
     if settings.private == "redact":
         return rag_core.redact(question, country.chosen())
-    st.session_state["held"] = question
+    st.session_state["pending"] = question
     return None
 
 
@@ -34,16 +34,16 @@ def chosen() -> str | None:
     return text
 
 
-def held() -> str | None:
+def pending() -> str | None:
     """The question that waits for a choice, if there is one."""
-    question: str | None = st.session_state.get("held")
+    question: str | None = st.session_state.get("pending")
     return question
 
 
 def ask(question: str) -> None:
     """Show the question that waits, and its choices."""
     spans = rag_core.find_private(question, country.chosen())
-    untrusted.draw(_held(question, spans, engine().outside))
+    untrusted.draw(_notice(question, spans, engine().outside))
     left, right, _ = st.columns([2, 2, 6])
     redacted = rag_core.redact(question, country.chosen())
     left.button(t("Redact and run"), type="primary", width="stretch", on_click=_choose, args=(redacted,))
@@ -51,13 +51,13 @@ def ask(question: str) -> None:
 
 
 def _choose(text: str) -> None:
-    del st.session_state["held"]
+    del st.session_state["pending"]
     st.session_state.update(question=text, cleared=text, chosen=text)
 
 
-def _held(question: str, spans: Sequence[rag_core.PrivateSpan], hosts: Sequence[str]) -> str:
+def _notice(question: str, spans: Sequence[rag_core.PrivateSpan], hosts: Sequence[str]) -> str:
     return (
-        '<div class="rl-held" role="alert"><h3>' + t("This question has private data") + "</h3>"
+        '<div class="rl-pending" role="alert"><h3>' + t("This question has private data") + "</h3>"
         f"<p>{''.join(_pieces(question, spans))}</p><small>"
         + t(
             "Found: {kinds}. Nothing has been sent. The question would go to {hosts}. Check the rest: rules can "

@@ -1,4 +1,4 @@
-"""How well each column found what was judged relevant, for a question that the lab measures with."""
+"""How well each column found what was judged relevant, for a question from the judged set."""
 
 from __future__ import annotations
 

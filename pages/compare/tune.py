@@ -46,9 +46,9 @@ def main() -> None:
     question = st.session_state.get("question", "") if pressed else private.chosen()
     if question is not None:
         _start(question, run)
-    if held := private.held():
-        question_header.draw_urgent(held)
-        private.ask(held)
+    if pending := private.pending():
+        question_header.draw_urgent(pending)
+        private.ask(pending)
     if run:
         question_header.draw(run)
     _workbench(running=running)

@@ -36,7 +36,7 @@ def note(
 
 
 def _point(point: rag_core.TippingPoint) -> str:
-    """As in: 0.47: no. 7 enters, “Anti-D”."""
+    """For example “0.47: no. 7 enters, “Anti-D””."""
     value = in_words(point.value)
     rank, passage = (point.gained or point.lost)[0]
     title = passage.full_title

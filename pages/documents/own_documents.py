@@ -17,7 +17,7 @@ NOTES = "documents.notes"  # what to say about the last deletion, until a run of
 
 
 def notes() -> None:
-    """Say how the last deletion went, on whatever corpus the page shows now."""
+    """Say how the last deletion went, whichever corpus is on screen now."""
     with st.container():  # so that what stands below keeps its place, and an open popover stays open
         for note in st.session_state.get(NOTES, ()):
             st.info(untrusted.label(said(note)))
@@ -80,7 +80,7 @@ def _delete_file(corpus: str, one: rag_core.IndexedDocument) -> None:
         )
         st.button(
             t("Delete it for good"), type="primary",
-            key=f"own.delete.{corpus}.{one.root}.{one.file}",  # so that a press on an older page deletes nothing else
+            key=f"own.delete.{corpus}.{one.root}.{one.file}",  # so that a click on an outdated page deletes nothing else
             on_click=_remove, args=(corpus, one.root, one.file),
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The one gate of the pages: text of documents, models, servers, files and people reaches Streamlit as plain text.
+"""The one gate to Streamlit: text from documents, models, servers, files and people is drawn as plain text.
 
 Streamlit reads every label, message and caption as Markdown, fetches the images it names and draws HTML; Plotly reads
 tags. So foreign text passes one of these functions, by where it goes, and tests find what does not:

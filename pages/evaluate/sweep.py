@@ -196,7 +196,7 @@ def _result(result: ev.SweepResult) -> None:
     declared = {control.name: control for control in rag_core.RECIPES[result.strategy].controls}
 
     def called(name: str) -> str:
-        """As in the form; by its name if this version has no such control."""
+        """The control's title as in the form; its name if this version has no such control."""
         return _called(declared[name]) if name in declared else name
 
     left, right = st.columns(2)

@@ -1,4 +1,4 @@
-"""The frame of every page: language, what this is not, the engine in use."""
+"""The frame of every page: language, disclaimer, the engine in use."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _badge(opening: Engine) -> rag_core.RagError | None:
 
 
 def _framing(lines: rag_core.Helplines | None) -> str:
-    """What this is not, and whom to call instead; fixed on screen."""
+    """That this is not medical advice, and whom to call instead; always on screen."""
     number = t("your local emergency number")
     if lines:
         number = f"<b>{dial(lines.emergency)}</b> ({escape(rag_core.countries(language())[lines.code])})"

@@ -107,13 +107,13 @@ def _row(kept: History, entry: Entry) -> None:
                     type="tertiary", on_click=_delete, args=(kept, entry.id),
                 )  # fmt: skip
         answers = st.expander(t("What was answered"), key=f"answers.{entry.id}", on_change="rerun")
-        if answers.open:  # a record is read when somebody wants it
+        if answers.open:  # a record is read only when it is opened
             with answers:
                 _answers(kept, entry.id)
 
 
 def _answers(kept: History, identity: str) -> None:
-    """What each strategy answered, or why it did not; the same words once."""
+    """What each strategy answered, or why it did not; equal answers once."""
     try:
         asked = kept.find(identity)
     except rag_core.RagError as error:  # a damaged record leaves the others as they are

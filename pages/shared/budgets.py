@@ -1,4 +1,4 @@
-"""Who visits, and what they may still spend."""
+"""Who the visitor is, and what they may still spend."""
 
 from __future__ import annotations
 

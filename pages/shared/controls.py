@@ -13,7 +13,7 @@ from pages.drawing.untrusted import label
 from pages.shared.live import LETTERS
 from pages.shared.templates import context_prompt, forget, prompt_editor, templates_editor
 
-# meaning, words, and both with a reranker, which measured best
+# by meaning, by words, and the one that measured best
 DEFAULT_COLUMNS = ("simple_semantic", "bm25", "ensemble", "hybrid_rrf")
 MOST_COLUMNS = len(DEFAULT_COLUMNS)
 SHOWN_COLUMNS = 3  # unless the user says otherwise

@@ -48,7 +48,7 @@ def chosen() -> str:
 
 
 def removed() -> str:
-    """The chosen corpus if it is no longer here, told once: a question for it must not go to others unsaid."""
+    """The chosen corpus if it is no longer here, said once: a question meant for it must not silently go to others."""
     _settle()
     name: str = st.session_state.pop(GONE, "")
     return name

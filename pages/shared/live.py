@@ -14,7 +14,7 @@ from pages.shared import faults
 from pages.shared.engine import Engine
 
 LETTERS = "ABCD"  # of the columns
-UNWATCHED_S = 300.0  # after which a run that no page shows is stopped: it may be spending money
+UNWATCHED_S = 300.0  # without a page that shows it, a run is stopped: it may be spending money
 
 
 @dataclass

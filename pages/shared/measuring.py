@@ -82,7 +82,7 @@ def _sorted(listed: list[Job]) -> tuple[list[Job], list[Job]]:
 
 
 def _redraw_when_one_ended(kind: JobKind, listed: list[Job]) -> None:
-    """The page around shows results: it is drawn again, once, when a job ends."""
+    """Redraw the page, which shows results, once when a job ends."""
     key = f"{kind}.open"
     still_open = {id(job) for job in listed if not job.over}
     ended = st.session_state.get(key, set()) - still_open
@@ -134,7 +134,7 @@ def started_here(job: Job) -> Job:
 
 
 def _agree(job: Job, bill: ev.CostEstimate) -> None:
-    """Agree to a bill, which counts in full towards the budgets: what of it is sent is known only at the end."""
+    """Agree to a bill. It counts in full towards the budgets, since what is really spent is known only at the end."""
     try:
         spending = budgets.spending()
         most = spending.at_most(bill.cost.known, bill.unpriced)

@@ -29,7 +29,7 @@ def draw(run: Comparison, look: str = "") -> None:
         st.warning(untrusted.label(notice))
 
 
-def draw_urgent(question: str, searched: Iterable[str] = ("",), *, key: str = "urgent-held") -> None:
+def draw_urgent(question: str, searched: Iterable[str] = ("",), *, key: str = "urgent-pending") -> None:
     """What to do at once about an urgent question, whether it is answered or waits for a choice; nothing for others.
 
     Args:

@@ -26,7 +26,7 @@ from ..values.profile import Profile
 from ..values.types import ModelCall
 from .chunking import DEFAULT, Chunking
 from .enrich import Enricher
-from .locking import held
+from .locking import locked
 from .old_generations import drop_old
 from .progress import Progress
 from .store import CorpusIndex, Manifest, current_generation, current_name, generations, next_number
@@ -130,7 +130,7 @@ class IndexFolder:
             private_home(self._home)
             for folder in (self.folder.parents[1], self.folder.parent, self.folder):
                 private_folder(folder)
-            with held(lock, self._waiting), attach_calls_to_errors(bills):
+            with locked(lock, self._waiting), attach_calls_to_errors(bills):
                 tighten(self.folder)
                 yield bills
         except Timeout as error:

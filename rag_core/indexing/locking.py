@@ -12,8 +12,8 @@ _POLL = 0.1  # seconds
 
 
 @contextmanager
-def held(lock: FileLock, waiting: Callable[[], None] | None) -> Iterator[None]:
-    """Have a lock, which must not wait by itself.
+def locked(lock: FileLock, waiting: Callable[[], None] | None) -> Iterator[None]:
+    """Hold a lock that was made not to wait by itself.
 
     Args:
         waiting: called again and again while another process has it; may raise to stop. None does not wait.

@@ -18,7 +18,7 @@ from ..documents.reading.reasons import EMPTY
 from ..values.errors import StorageError
 from ..values.message import Message
 from ..values.owner_only import FILE, private_folder, private_home, tighten
-from .locking import held
+from .locking import locked
 from .progress import Progress, no_progress
 from .readers import SourceFiles, add_documents, read_path
 from .temporary import clear_leftovers, temporary_folder
@@ -76,7 +76,7 @@ class UploadFolder:
             private_home(self._home)
             private_folder(self._home / UPLOADS)
         clear_staged(self._home)
-        with held(lock, waiting), self._writable():
+        with locked(lock, waiting), self._writable():
             yield
 
     @contextmanager

@@ -45,9 +45,9 @@ class _Set:
         return True
 
 
-def require(held: bool, sentence: str) -> None:
+def require(condition: bool, sentence: str) -> None:
     """Raise AssertionError with this sentence if a condition is false, also under `python -O`."""
-    if not held:
+    if not condition:
         raise AssertionError(sentence)
 
 

@@ -15,7 +15,7 @@ PRIVATE = "Ewa Nowak, b. 1986-04-30, tel. 07700 900854: severe headache and flas
 REDACTED = (
     "[name and date of birth], tel. [phone]: severe headache and flashing lights at 39+6, is induction safe?"
 )
-HELD, URGENT = 'class="rl-held"', "This may be an emergency."
+PENDING, URGENT = 'class="rl-pending"', "This may be an emergency."
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_the_person_chooses_before_anything_is_sent(external: AppTest, server: O
     assert "questions are sent to 0.0.0.0" in text(html(external))
     ask(external, PRIVATE)
     shown = html(external)
-    held = shown.partition(HELD)[2].partition("</div>")[0]
+    held = shown.partition(PENDING)[2].partition("</div>")[0]
     assert PRIVATE in text(held)
     assert "<mark>Ewa Nowak, b. 1986-04-30</mark>" in held
     assert "<mark>07700 900854</mark>" in held
@@ -46,7 +46,7 @@ def test_the_person_chooses_before_anything_is_sent(external: AppTest, server: O
     press(external, "Redact and run")
     shown = html(external)
     assert f"Results for: {REDACTED}" in text(shown)
-    assert HELD not in shown
+    assert PENDING not in shown
     assert shown.count('role="alert"') == 1  # the drawers of documents repeat its words
     assert external.text_area(key="question").value == REDACTED
     assert len(sent(server)) == 4  # three answers, and the query that the ensemble writes
@@ -54,18 +54,18 @@ def test_the_person_chooses_before_anything_is_sent(external: AppTest, server: O
 
     server.requests.clear()
     ask(external, PRIVATE)
-    assert HELD in html(external)
+    assert PENDING in html(external)
     assert server.requests == []
     press(external, "Send as typed")
     assert f"Results for: {PRIVATE}" in text(html(external))
     assert len(sent(server)) == 4  # three answers, and the query that the ensemble writes
     assert all("Ewa Nowak" in body for body in sent(server))
     ask(external, PRIVATE)  # its choice is known
-    assert HELD not in html(external)
+    assert PENDING not in html(external)
 
 
 def test_with_the_offline_engine_nothing_leaves_and_nobody_asks(drawn: AppTest) -> None:
     assert "nothing you ask leaves this machine" in text(html(drawn.run()))
     ask(drawn, PRIVATE)
     assert f"Results for: {PRIVATE}" in text(html(drawn))
-    assert HELD not in html(drawn)
+    assert PENDING not in html(drawn)

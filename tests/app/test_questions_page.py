@@ -215,7 +215,7 @@ def test_a_private_question_is_kept_only_as_it_was_sent(
 ) -> None:
     app = start(OPENAI_BASE_URL=server.url.replace("127.0.0.1", "0.0.0.0"), **database).run()
     ask(app, PRIVATE)
-    assert 'class="rl-held"' in html(app)
+    assert 'class="rl-pending"' in html(app)
     assert kept.count() == 0
     press(app, "Redact and run")
     (entry,) = kept.search()

@@ -99,7 +99,7 @@ def _failed(page: Page, locale: str) -> None:
 
 def _private(page: Page, locale: str) -> None:
     _ask(page, PRIVATE[locale])
-    expect(page.locator(".rl-held")).to_be_visible(timeout=ANSWER_MS)
+    expect(page.locator(".rl-pending")).to_be_visible(timeout=ANSWER_MS)
 
 
 def _panel(page: Page, _: str) -> None:

@@ -93,23 +93,23 @@ def row_documents(rows: Iterable[Row], stem: str, name: str) -> Iterator[Documen
 
 def with_reports(pieces: Iterable[Document | str], name: str) -> Iterator[Document]:
     """The documents, each with the reports before it; the last also with those after it."""
-    held: Document | None = None
+    pending: Document | None = None
     waiting: list[str] = []
     try:
         for piece in pieces:
             if isinstance(piece, str):
                 waiting.append(piece)
                 continue
-            if held:
-                yield held
-            held = replace(piece, hidden=reported((*waiting, *piece.hidden)))
+            if pending:
+                yield pending
+            pending = replace(piece, hidden=reported((*waiting, *piece.hidden)))
             waiting = []
     except DataError:  # in one row; the rows above it are good
-        if held:
-            yield held
+        if pending:
+            yield pending
         raise
-    if held:
-        yield replace(held, hidden=reported((*held.hidden, *waiting)))
+    if pending:
+        yield replace(pending, hidden=reported((*pending.hidden, *waiting)))
     elif not all(report.startswith(_NO_ROWS) for report in waiting):
         yield Document(name, "", "", "", hidden=reported(waiting))
 
