@@ -3,8 +3,9 @@
 import secrets
 
 import streamlit as st
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
@@ -15,6 +16,7 @@ from pages.frame.shell import document
 from pages.shared import permalink
 from pages.shared.budgets import COOKIE
 from pages.shared.engine import engine
+from pages.shared.observing import REGISTRY, start_log
 
 if __name__ == "__main__":  # runs in every browser session
     st.set_page_config(page_title="Obstetrics RAG lab", page_icon="🤰", layout="wide")
@@ -71,11 +73,18 @@ else:  # imported once by the server, before the first session
             "failed: run `rag doctor`" if opening.error else f"not yet: {opening.state}", 503
         )
 
+    def metrics(_: Request) -> Response:
+        """Counters for Prometheus, of this process; Streamlit's own are at /_stcore/metrics."""
+        return Response(generate_latest(REGISTRY), media_type=CONTENT_TYPE_LATEST)
+
+    start_log()
     app = st.App(
         __file__,
         routes=[
             *(Route(f"{below}/{path}", lead) for path in MOVED),
+            Route(f"{below}/healthz", lambda _: PlainTextResponse("ok")),
             Route(f"{below}/readyz", readiness),
+            Route(f"{below}/metrics", metrics),
             *(Route(f"{below}/{path}", shell) for path in PATHS),
         ],
     )

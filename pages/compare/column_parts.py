@@ -187,6 +187,12 @@ def _waiting(column: Column, engine_state: str) -> str:
     """What the column is waiting for, and for how long so far."""
     if column.stopping:
         what = t("Stopping…")
+    elif column.ahead:
+        what = plural(
+            "Many people are asking: {count} question is ahead of yours.",
+            "Many people are asking: {count} questions are ahead of yours.",
+            column.ahead,
+        )
     elif column.steps or column.running or engine_state == "ready":
         what = _doing(column)
     else:

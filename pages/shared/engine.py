@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from collections.abc import Sequence
 
 import streamlit as st
 
 import rag_core
-from pages.shared import faults
+from pages.shared import faults, observing
+from pages.shared.admission import Admission
 
 
 class Engine:
@@ -25,6 +27,7 @@ class Engine:
         self.error: rag_core.RagError | None = None
         self.others = rag_core.LabPool(self._open_other)
         self.settled = threading.Event()
+        self.admission = Admission(1)
         self._progress = ("starting", 0, 1)
         self._lock = threading.Lock()
         self._started = False
@@ -32,6 +35,7 @@ class Engine:
             self.settings = (
                 rag_core.read_settings()
             )  # once: where questions go must not change under the page
+            self.admission = Admission(self.settings.questions_at_once)
         except rag_core.RagError as error:
             self.error = error
             self.settled.set()
@@ -85,6 +89,7 @@ class Engine:
         return lab
 
     def _open(self) -> None:
+        since = time.monotonic()
         try:
             # another app of this state folder may be writing the index: then there is nothing to answer from yet
             lab = rag_core.open_lab(settings=self.settings, progress=self._report, wait=True)
@@ -95,6 +100,7 @@ class Engine:
             self.error = faults.unforeseen(error)
         finally:
             self.settled.set()
+        observing.opened(time.monotonic() - since, self.error)
         if self.lab:
             rag_core.warm_up(self.lab, "es")  # beside the first question, which is rarely asked so soon
 

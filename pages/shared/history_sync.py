@@ -12,7 +12,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, said, t, when
-from pages.shared import corpora, faults, setups
+from pages.shared import corpora, faults, observing, setups
 from pages.shared.comparisons import KEPT_S as HELD_S
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
@@ -67,6 +67,7 @@ def _remember(run: LiveRun) -> None:
                 stored, run.unkept = settled, ""
             except rag_core.RagError as error:
                 run.unkept = error.sentence
+                observing.unkept(error)
             tried = True
         if over:
             run.kept.set()

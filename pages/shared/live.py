@@ -5,12 +5,13 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import rag_core
-from pages.shared import faults
+from pages.shared import faults, observing
 from pages.shared.engine import Engine
 
 LETTERS = "ABCD"  # of the columns
@@ -27,6 +28,7 @@ class Column:
         stopped: why the column was stopped, as a sentence; empty when it was not.
         models, corpus: what it runs on in place of the settings' models and the comparison's corpus.
         asks_server: whether a model server writes its answer.
+        ahead: how many questions of other visitors must end before it runs.
     """
 
     strategy: rag_core.Strategy
@@ -42,6 +44,7 @@ class Column:
     models: rag_core.ModelChoice = field(default_factory=rag_core.ModelChoice)
     corpus: str = ""
     asks_server: bool = False
+    ahead: int = 0
 
     @property
     def setup(self) -> rag_core.Setup:
@@ -219,6 +222,7 @@ class LiveRun(Comparison):
         for column in self.columns:
             column.stopping = True
         self._stop.set()
+        self._engine.admission.look_again()
 
     def mark_watched(self) -> None:
         """Record that a page shows this run."""
@@ -228,7 +232,7 @@ class LiveRun(Comparison):
         try:
             lab = self._engine.wait(self.corpus)
             setups = [column.setup for column in self.columns]
-            with rag_core.paying(self._payer):  # the threads of the stream take it over
+            with self._turn(), rag_core.paying(self._payer):  # the threads of the stream take it over
                 for event in lab.stream(
                     self.question, setups, reuse=self._earlier, stop=self._stop, country=self.country
                 ):
@@ -238,10 +242,30 @@ class LiveRun(Comparison):
             for column in self.columns:
                 column.error = column.error or failure
         finally:
+            observing.paid(self.calls)
             self._over.set()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for a place among the questions that run at the same time."""
+        line, since = self._engine.admission, time.monotonic()
+        with line.turn(self, self._look_ahead):
+            now = time.monotonic()
+            observing.waited(now - since, *line.counts)
+            for column in self.columns:
+                column.ahead, column.since = 0, now
+            yield
+
+    def _look_ahead(self) -> bool:
+        """Tell the columns how many questions are before this one; whether it was stopped meanwhile."""
+        ahead = self._engine.admission.ahead(self)
+        for column in self.columns:
+            column.ahead = ahead
+        return self._stop.is_set()
 
     def _take(self, event: rag_core.Event) -> None:
         column = self.columns[event.column]
+        observing.happened(column.strategy.name, event)
         if isinstance(event, rag_core.Done | rag_core.Failed | rag_core.StoppedEarly):
             self._settled.append(event)
         match event:

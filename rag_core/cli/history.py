@@ -27,13 +27,15 @@ def history(
     yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List or delete the questions asked in the app, the latest first. Days are in UTC."""
+    """List or delete the questions asked in the app, the latest first; those past RAG_HISTORY_DAYS go. Days are in UTC."""
     from ..sessions.history import open_history
     from ..values.settings import read_settings
 
     kept = open_history(read_settings())
     if kept is None:
         raise InputError("No history is kept: RAG_HISTORY is off.", "Set RAG_HISTORY=on.")
+    if expired := kept.expire():
+        say(f"{questions(expired)} older than RAG_HISTORY_DAYS deleted.", err=True)
     if delete == ALL:
         count = kept.count()
         if not yes and not agreed(f"Delete {questions(count)} from {kept.where}?"):

@@ -178,6 +178,11 @@ class Settings(BaseSettings):
     history: Literal["on", "off"] = Field(
         "on", description="Whether the app keeps every question asked, with its results, to open again."
     )
+    history_days: int | None = Field(
+        None,
+        ge=1,
+        description="Days after which a question is deleted from the history; kept for ever if unset.",
+    )
     database_url: SecretStr | None = Field(
         None,
         description="Database of the history, as SQLAlchemy writes its address; an SQLite file in the state folder if unset.",
@@ -209,6 +214,11 @@ class Settings(BaseSettings):
         gt=0,
         description="Limit in US dollars per strategy and question, as far as prices are known; the call that "
         "exceeds it is the last.",
+    )
+    questions_at_once: int = Field(
+        8,
+        ge=1,
+        description="Questions that the app answers at the same time; the others wait in the order in which they came.",
     )
     visitor_calls: int | None = Field(
         None,

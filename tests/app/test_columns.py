@@ -13,6 +13,7 @@ import pytest
 
 import rag_core
 from pages.compare import bills, column_parts, overlap, passages
+from pages.shared.admission import Admission
 from pages.shared.comparisons import Comparisons
 from pages.shared.engine import Engine
 from pages.shared.live import Column, LiveRun
@@ -199,7 +200,12 @@ class TestStop:
     def test_what_cannot_be_cut_short_shows_that_it_stops(self) -> None:
         ready = threading.Event()
         lab = SimpleNamespace(stream=lambda *_, **__: iter([rag_core.StoppedEarly(0, ())]))
-        warming = cast(Engine, SimpleNamespace(settings=None, wait=lambda corpus: ready.wait(60) and lab))
+        warming = cast(
+            Engine,
+            SimpleNamespace(
+                settings=None, admission=Admission(1), wait=lambda corpus: ready.wait(60) and lab
+            ),
+        )
         run = LiveRun(warming, QUESTION, [RERANKED])
         (column,) = run.columns
         assert "The engine is warming up" in column_parts.answer(column, 0, "loading the model")
@@ -222,7 +228,7 @@ class TestCost:
         events = [rag_core.Failed(0, error), rag_core.StoppedEarly(1, (shared, stopped))]
         lab = SimpleNamespace(stream=lambda *_, **__: iter(events))
         run = LiveRun(
-            cast(Engine, SimpleNamespace(settings=None, wait=lambda corpus: lab)),
+            cast(Engine, SimpleNamespace(settings=None, admission=Admission(1), wait=lambda corpus: lab)),
             QUESTION,
             [RERANKED, RERANKED],
         )

@@ -26,9 +26,9 @@ from rag_core.lab.lab import Lab
 READY_S = 60
 
 
-def told(address: str) -> tuple[int, str]:
+def told(address: str, path: str = "readyz") -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(f"{address}/readyz", timeout=10) as answer:
+        with urllib.request.urlopen(f"{address}/{path}", timeout=10) as answer:
             return answer.status, answer.read().decode()
     except HTTPError as refused:
         return refused.code, refused.read().decode()
@@ -51,8 +51,10 @@ def test_an_app_waits_for_the_index_that_another_process_writes_and_says_so(
     with serving(below="/lab", RAG_HOME=str(home), RAG_LLM="offline") as address:
         with FileLock(home / built / "LOCK"):
             assert once(lambda now: "another process" in now[1], address)[0] == 503
+            assert told(address, "healthz") == (200, "ok")
             shutil.copytree(real_home / "corpora", home / "corpora", dirs_exist_ok=True)
         assert once(lambda now: now[0] == 200, address) == (200, "ready")
+        assert "# TYPE rag_columns_total counter" in told(address, "metrics")[1]
         with urllib.request.urlopen(f"{address}/compare?q=anti-D", timeout=10) as answer:
             assert answer.url == f"{address}/?q=anti-D"
         for page in ("", *PATHS):

@@ -74,18 +74,21 @@ class History:
         engine: connected to when it is used; its table is created or migrated then.
         where: names the database to its operator, without secrets.
         home: the state folder if the database is in it; it is created, and closed to others.
+        days: how long to keep a question; an older one is not shown, and deleted when the next is added. None for ever.
 
     Raises:
         StorageError: from every method, when the database cannot be used.
     """
 
-    def __init__(self, engine: Engine, where: str, home: Path | None = None) -> None:
+    def __init__(self, engine: Engine, where: str, home: Path | None = None, days: int | None = None) -> None:
         self._engine = engine
         self.where = where
         self._home = home
+        self._days = days
 
     def add(self, asked: Asked) -> None:
         """Keep a question."""
+        self.expire()
         with self._begin() as connection:
             connection.execute(insert(QUESTIONS).values(_row(asked)))
 
@@ -125,6 +128,8 @@ class History:
         """
         columns = [column for column in QUESTIONS.c if column.name not in ("folded", "record")]
         chosen = _chosen(select(*columns), words, strategy, since, until)
+        if oldest := self._oldest:
+            chosen = chosen.where(QUESTIONS.c.asked >= oldest)
         with self._begin() as connection:
             rows = connection.execute(
                 chosen.order_by(QUESTIONS.c.asked.desc(), QUESTIONS.c.id).limit(limit)
@@ -155,6 +160,14 @@ class History:
         with self._begin() as connection:
             return connection.execute(delete(QUESTIONS)).rowcount
 
+    def expire(self) -> int:
+        """Delete the questions that are older than they are kept; returns how many there were."""
+        oldest = self._oldest
+        if oldest is None:
+            return 0
+        with self._begin() as connection:
+            return connection.execute(delete(QUESTIONS).where(QUESTIONS.c.asked < oldest)).rowcount
+
     def showing(self, corpus: str, documents: Collection[str] | None = None) -> list[str]:
         """The ids of the questions whose results have text of these documents of a corpus, or of any of it.
 
@@ -176,6 +189,11 @@ class History:
                 connection.execute(delete(QUESTIONS).where(QUESTIONS.c.id.in_(batch))).rowcount
                 for batch in batches
             )
+
+    @property
+    def _oldest(self) -> str | None:
+        """The moment since which questions are kept."""
+        return None if self._days is None else _moment(datetime.now(UTC) - timedelta(days=self._days))
 
     @contextmanager
     def _begin(self) -> Iterator[Connection]:
@@ -232,12 +250,14 @@ def open_history(settings: Settings) -> History | None:
         return None
     if settings.database_url is None:
         path = settings.home / FILE
-        return History(_engine(URL.create("sqlite", database=str(path))), str(path), settings.home)
+        engine = _engine(URL.create("sqlite", database=str(path)))
+        return History(engine, str(path), settings.home, settings.history_days)
     try:
         url = make_url(settings.database_url.get_secret_value())
         if url.drivername == "postgres":  # as hosts of databases write it
             url = url.set(drivername="postgresql+psycopg")
-        return History(_engine(url), url.render_as_string(hide_password=True).partition("?")[0])
+        where = url.render_as_string(hide_password=True).partition("?")[0]
+        return History(_engine(url), where, days=settings.history_days)
     except ModuleNotFoundError as error:
         raise MissingResource(
             Message(
@@ -286,7 +306,7 @@ def _row(asked: Asked) -> dict[str, Any]:
     question = _storable(asked.question)
     return {
         "id": asked.id,
-        "asked": asked.asked.astimezone(UTC).isoformat(timespec="microseconds"),
+        "asked": _moment(asked.asked),
         "question": question,
         "folded": _folded(question),
         "strategies": f" {' '.join(column.strategy for column in asked.columns)} ",
@@ -310,7 +330,12 @@ def _chosen(
 
 
 def _midnight(day: date) -> str:
-    return datetime.combine(day, time(), UTC).isoformat(timespec="microseconds")
+    return _moment(datetime.combine(day, time(), UTC))
+
+
+def _moment(of: datetime) -> str:
+    """As the table has it, where the order of the texts is that of the moments."""
+    return of.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _folded(text: str) -> str:

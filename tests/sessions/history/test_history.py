@@ -140,6 +140,20 @@ class TestDeleting:
         assert history.delete_all() == 2
         assert history.search() == []
 
+    def test_a_question_is_kept_for_the_days_of_the_settings(self, tmp_path: Path) -> None:
+        """Eight days old is more than seven; six are not."""
+        now = datetime.now(UTC)
+        unlimited = open_history(Settings(home=tmp_path))
+        limited = open_history(Settings(home=tmp_path, history_days=7))
+        assert unlimited
+        assert limited
+        unlimited.add(question("old", asked=now - timedelta(days=8)))
+        unlimited.add(question("recent", asked=now - timedelta(days=6)))
+        assert ids(limited) == ["recent"]
+        limited.add(question("new", asked=now))
+        assert ids(unlimited) == ["new", "recent"]
+        assert limited.expire() == unlimited.expire() == 0
+
     def test_a_comparison_that_ends_after_it_was_deleted_stays_deleted(self, history: History) -> None:
         asked = question("a")
         history.add(asked)

@@ -1,0 +1,88 @@
+"""The line of questions: how many run at once, in which order the others follow, and what a waiting visitor sees."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import cast
+
+import rag_core
+from pages.compare import column_parts
+from pages.shared.admission import Admission
+from pages.shared.engine import Engine
+from pages.shared.live import LiveRun
+
+SETUP = [rag_core.build("bm25")]
+
+
+class Server:
+    """An engine whose questions end when told to; it notes the order in which they began."""
+
+    def __init__(self, most: int) -> None:
+        self.admission, self.settings = Admission(most), None
+        self.began: list[str] = []
+        self.end: dict[str, threading.Event] = {}
+        self.changed = threading.Condition()
+
+    def wait(self, corpus: str) -> SimpleNamespace:
+        return SimpleNamespace(stream=self.stream)
+
+    def stream(
+        self, question: str, *_: object, stop: threading.Event, **__: object
+    ) -> Iterator[rag_core.StoppedEarly]:
+        with self.changed:
+            self.began.append(question)
+            self.changed.notify_all()
+        if not stop.is_set():
+            assert self.end[question].wait(60)
+        yield rag_core.StoppedEarly(0, ())
+
+    def ask(self, question: str) -> LiveRun:
+        """A question that has its place in the line when this returns."""
+        self.end[question] = threading.Event()
+        known = sum(self.admission.counts)
+        run = LiveRun(cast(Engine, self), question, SETUP)
+        self.until(lambda: sum(self.admission.counts) > known)
+        return run
+
+    def until(self, condition: object) -> None:
+        assert callable(condition)
+        line = self.admission._changed
+        with line:
+            assert line.wait_for(condition, 60)
+
+    def until_began(self, *questions: str) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.began == [*questions], 60)
+
+
+def test_no_more_questions_run_than_may_and_the_others_follow_in_order() -> None:
+    server = Server(2)
+    runs = [server.ask(name) for name in "abcd"]
+    server.until_began("a", "b")
+    assert [server.admission.ahead(run) for run in runs] == [0, 0, 1, 2]
+    assert server.admission.counts == (2, 2)
+    server.end["b"].set()
+    server.until_began("a", "b", "c")
+    assert [server.admission.ahead(run) for run in (runs[2], runs[3])] == [0, 1]
+    for name in "acd":
+        server.end[name].set()
+    assert all(run.wait(60) for run in runs)
+    assert server.admission.counts == (0, 0)
+
+
+def test_who_waits_sees_how_many_are_ahead_and_who_stops_leaves_the_line() -> None:
+    server = Server(1)
+    first, second, third = (server.ask(name) for name in "abc")
+    server.until(lambda: third.columns[0].ahead == 2)
+    assert "2 questions are ahead of yours." in column_parts.answer(third.columns[0], 0, "ready")
+    second.stop()
+    assert second.wait(60)
+    server.until(lambda: third.columns[0].ahead == 1)
+    assert "1 question is ahead of yours." in column_parts.answer(third.columns[0], 0, "ready")
+    server.end["a"].set()
+    server.end["c"].set()
+    assert first.wait(60)
+    assert third.wait(60)
+    assert "ahead of yours" not in column_parts.answer(third.columns[0], 0, "ready")

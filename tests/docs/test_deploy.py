@@ -1,0 +1,60 @@
+"""What docs/deploy.md and deploy/ say of the app is so, as far as a machine without containers can tell."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+from helpers.small import ROOT
+from streamlit import config
+
+from rag_core import MAX_UPLOAD
+from rag_core.values.settings import Settings
+
+GUIDE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+IMAGE = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")
+NGINX = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
+SERVICES: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))[
+    "services"
+]
+ELSEWHERE = {"POSTGRES_PASSWORD", "POSTGRES_USER", "POSTGRES_DB"}
+
+
+def test_every_variable_is_one_that_the_app_or_streamlit_reads() -> None:
+    named = {
+        *re.findall(r"\b((?:RAG|OPENAI|STREAMLIT)_[A-Z_]+)\b", GUIDE + IMAGE),
+        *SERVICES["lab-1"]["environment"],
+    }
+    ours = {f"RAG_{name}".upper() for name in Settings.model_fields} | {"OPENAI_API_KEY"}
+    options = (re.sub(r"(?=[A-Z])|\.", "_", key) for key in config.get_config_options())
+    streamlits = {f"STREAMLIT_{option}".upper() for option in options}
+    assert named - ours - streamlits == set()
+
+
+def test_the_image_has_what_it_copies_and_all_that_the_app_needs() -> None:
+    copied = [name for line in re.findall(r"^COPY (.+) \S+$", IMAGE, re.MULTILINE) for name in line.split()]
+    assert all((ROOT / name).exists() for name in copied)
+    assert {"app.py", "pages", "rag_core", "data", ".streamlit", "pyproject.toml", "constraints.txt"} == {
+        *copied
+    }
+
+
+@pytest.mark.parametrize("name", ["lab-1", "lab-2"])
+def test_the_proxy_knows_each_app_and_allows_what_the_app_does(name: str) -> None:
+    assert f"server {name}:8501;" in NGINX
+    base = SERVICES[name]["environment"]["STREAMLIT_SERVER_BASE_URL_PATH"]
+    assert f"location {base} {{" in NGINX
+    size = re.search(r"client_max_body_size (\d+)m", NGINX)
+    assert size
+    assert int(size[1]) == config.get_option("server.maxUploadSize") >= MAX_UPLOAD / 1e6
+    assert "$request_uri" not in NGINX
+    assert "$args" not in NGINX
+
+
+@pytest.mark.parametrize(
+    "path", sorted({*re.findall(r"\]\(\.\./([\w./]+)\)", GUIDE), *re.findall(r"-f (deploy/\S+)", GUIDE)})
+)
+def test_the_files_it_names_are_there(path: str) -> None:
+    assert (ROOT / path).is_file()
