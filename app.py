@@ -13,7 +13,7 @@ from pages.drawing.translate import said, settle
 from pages.frame.addresses import MOVED, PAGES, PATHS, UNLISTED, moved
 from pages.frame.frame import frame
 from pages.frame.shell import document
-from pages.shared import permalink
+from pages.shared import account, permalink
 from pages.shared.budgets import COOKIE
 from pages.shared.engine import engine
 from pages.shared.observing import REGISTRY, start_log
@@ -37,7 +37,8 @@ if __name__ == "__main__":  # runs in every browser session
     permalink.enter(page.url_path)
     try:
         frame()
-        page.run()
+        if account.admitted():
+            page.run()
     finally:
         engine().start()
 else:  # imported once by the server, before the first session

@@ -7,7 +7,7 @@ import streamlit as st
 import rag_core
 from pages.documents import builtin_documents, chunking_form, own_documents, uploading, vector_plot
 from pages.drawing.translate import declared, t
-from pages.shared import corpora, question_header, views
+from pages.shared import account, corpora, question_header, views
 from pages.shared.engine import engine
 
 VIEWS = {"read": declared("Read"), "add": declared("Add your own"), "map": declared("Map")}
@@ -27,12 +27,13 @@ def main() -> None:
         corpus = corpora.choose(in_address=True) if view != "add" else rag_core.BUILTIN
     own_documents.notes()
     if view == "add":
-        uploading.draw()
+        if not account.operators_only():
+            uploading.draw()
     elif view == "map":
         vector_plot.draw(corpus)
     elif corpus == rag_core.BUILTIN:
         builtin_documents.draw()
-        if lab := engine().lab:
+        if (lab := engine().lab) and account.may_operate():
             chunking_form.draw(corpus, lab)
     else:
         own_documents.draw(corpus)

@@ -8,7 +8,7 @@ import rag_core
 from pages.documents import chunking_form, contexts, library
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, said, t
-from pages.shared import corpora
+from pages.shared import account, corpora
 from pages.shared.engine import engine
 from pages.shared.history_sync import history
 from rag_core.indexing import find_file
@@ -48,8 +48,9 @@ def draw(corpus: str) -> None:
     except rag_core.RagError as error:
         st.error(untrusted.label(problem(error)))
         return
-    chunking_form.draw(corpus, lab)
-    _delete_all(corpus, counted)
+    if account.may_operate():
+        chunking_form.draw(corpus, lab)
+        _delete_all(corpus, counted)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
@@ -61,7 +62,8 @@ def _documents(name: str, _index: rag_core.CorpusIndex) -> list[rag_core.Indexed
 def _foot(corpus: str, one: rag_core.IndexedDocument) -> None:
     """The file a document was read from, and what deletes it."""
     st.caption(untrusted.label(t("File: {file}", file=one.file)))
-    _delete_file(corpus, one)
+    if account.may_operate():
+        _delete_file(corpus, one)
 
 
 def _delete_file(corpus: str, one: rag_core.IndexedDocument) -> None:

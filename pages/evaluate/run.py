@@ -9,6 +9,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import problem, said, t
+from pages.shared import account
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
 from rag_core import evaluation as ev
 from rag_core.jobs import start_run
@@ -31,7 +32,8 @@ def draw() -> None:
         )
     )
     under_way("run")  # first, so that a phone shows it without scrolling
-    _form()
+    if not account.operators_only():
+        _form()
 
 
 def _form() -> None:

@@ -11,7 +11,7 @@ from pages.drawing import untrusted
 from pages.drawing.translate import problem, said, t
 from pages.drawing.untrusted import label
 from pages.evaluate import plots
-from pages.shared import permalink
+from pages.shared import account, permalink
 from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
 from rag_core import evaluation as ev
 from rag_core.jobs import start_sweep
@@ -31,7 +31,8 @@ def draw() -> None:
         )
     )
     under_way("sweep")
-    _form()
+    if not account.operators_only():
+        _form()
     st.divider()
     result = _choose_sweep()
     if result is None:

@@ -11,7 +11,7 @@ from pages.drawing import untrusted
 from pages.drawing.tips import dial
 from pages.drawing.translate import language, problem, said, switch, t
 from pages.drawing.untrusted import escape
-from pages.shared import corpora, country, setups, steps
+from pages.shared import account, corpora, country, setups, steps
 from pages.shared.engine import Engine, engine
 from rag_core.values.translation import translated
 
@@ -20,6 +20,7 @@ def frame() -> None:
     """Draw the frame; while the engine starts, its status line refreshes every second."""
     with st.container(key="languages"):
         switch()
+    account.draw()
     with st.container(key="framing"):
         untrusted.draw(_framing(country.numbers()))
     opening = engine()

@@ -9,7 +9,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import plural, problem, said, t, when
-from pages.shared import tuning
+from pages.shared import account, tuning
 from pages.shared.comparisons import comparisons
 from pages.shared.history_sync import history
 from pages.shared.live import LETTERS
@@ -33,10 +33,16 @@ def main() -> None:
 
 def _questions(kept: History) -> None:
     total = kept.count()
+    readers = (
+        t("Only you can read and delete them here.")
+        if account.offered()
+        else t("Anyone who can open the app can read and delete them.")
+    )
     st.caption(
         t(
-            "This app keeps the questions you ask on Compare, with their answers. Anyone who can open the app can read "
-            "and delete them. They are stored in {where}; to store none, start the app with RAG_HISTORY=off.",
+            "This app keeps the questions you ask on Compare, with their answers. {readers} They are stored in {where}; "
+            "to store none, start the app with RAG_HISTORY=off.",
+            readers=readers,
             where=untrusted.label(kept.where),
         )
     )
@@ -55,7 +61,11 @@ def _questions(kept: History) -> None:
     if len(found) > shown:
         st.button(t("Show more"), on_click=_show_more)
     with st.popover(t("Delete all")):
-        st.markdown(t("The questions and their results are deleted for good, for everybody."))
+        st.markdown(
+            t("Your questions and their results are deleted for good.")
+            if account.offered()
+            else t("The questions and their results are deleted for good, for everybody.")
+        )
         st.button(
             plural("Delete {count:,} question", "Delete {count:,} questions", total),
             type="primary",

@@ -7,13 +7,16 @@ import secrets
 import streamlit as st
 
 import rag_core
+from pages.shared import account
 from pages.shared.engine import engine
 
 COOKIE = "visitor"  # set with the page's document: a reload must not renew a budget
 
 
 def visitor() -> str:
-    """The browser that visits; the session alone where it takes no cookies."""
+    """The person who is signed in, else the browser that visits; the session alone where it takes no cookies."""
+    if person := account.owner():
+        return person
     kept: str = st.session_state.setdefault(
         "visitor", st.context.cookies.get(COOKIE) or secrets.token_urlsafe()
     )

@@ -12,7 +12,7 @@ import streamlit as st
 import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, said, t, when
-from pages.shared import corpora, faults, observing, setups
+from pages.shared import account, corpora, faults, observing, setups
 from pages.shared.comparisons import KEPT_S as HELD_S
 from pages.shared.comparisons import comparisons
 from pages.shared.engine import engine
@@ -30,7 +30,7 @@ _voting = threading.Lock()  # of two quick votes the later one stays
 
 
 def history() -> History | None:
-    """The history of this app's settings; None when it is off.
+    """The visitor's history, or everybody's without sign-in; None when it is off. Asked by a page, not by a thread.
 
     Raises:
         RagError: its database cannot be connected to with these settings.
@@ -40,21 +40,22 @@ def history() -> History | None:
     )
 
     settings = engine().settings
-    return open_history(settings) if settings else None
+    kept = open_history(settings) if settings else None
+    return kept.of(account.owner()) if kept else None
 
 
 def remember(run: LiveRun) -> LiveRun:
     """Keep a comparison from its start, whenever a column settles, and when it is over; returns it."""
-    threading.Thread(target=_remember, args=(run,), daemon=True).start()
-    return run
-
-
-def _remember(run: LiveRun) -> None:
-    """Store a comparison as it goes on; what the database did not take is tried again, also after its end."""
     try:
         kept = history()
     except rag_core.RagError as error:
         kept, run.unkept = None, error.sentence
+    threading.Thread(target=_remember, args=(run, kept), daemon=True).start()
+    return run
+
+
+def _remember(run: LiveRun, kept: History | None) -> None:
+    """Store a comparison as it goes on; what the database did not take is tried again, also after its end."""
     stored, tried, pauses = -1, False, iter(AGAIN_S)
     while kept:
         over, settled = run.over, sum(column.settled for column in run.columns)
@@ -82,19 +83,23 @@ def _remember(run: LiveRun) -> None:
 
 def keep_vote(run: Comparison) -> None:
     """Keep the vote on a comparison beside its answers."""
-    threading.Thread(target=_keep_vote, args=(run,), daemon=True).start()
+    try:
+        kept = history()
+    except rag_core.RagError as error:
+        run.unkept = error.sentence
+        return
+    if kept:
+        threading.Thread(target=_keep_vote, args=(run, kept), daemon=True).start()
 
 
-def _keep_vote(run: Comparison) -> None:
+def _keep_vote(run: Comparison, kept: History) -> None:
     if isinstance(run, LiveRun):
         run.kept.wait()
     elif run.left_out:  # its places are not those of the record
         return
     with _voting:
         try:
-            kept = history()
-            asked = kept.find(run.id) if kept else None
-            if kept and asked:
+            if asked := kept.find(run.id):
                 kept.update(replace(asked, best=run.best))
         except rag_core.RagError as error:
             run.unkept = error.sentence

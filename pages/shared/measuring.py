@@ -12,7 +12,7 @@ import rag_core
 from pages.drawing import untrusted
 from pages.drawing.translate import declared, problem, said, t
 from pages.drawing.untrusted import label
-from pages.shared import budgets, controls, corpora, outcomes, permalink, setups, steps
+from pages.shared import account, budgets, controls, corpora, outcomes, permalink, setups, steps
 from pages.shared.engine import engine
 from rag_core import evaluation as ev
 from rag_core.jobs import Job, JobKind, Jobs, Status
@@ -120,7 +120,8 @@ def _job(job: Job) -> None:
                 )
             else:
                 yes.caption(t("Only the visitor who started it can agree."))
-            no.button(t("Do not run it"), width="stretch", on_click=job.stop, key=f"{key}.no")
+            if account.may_operate():
+                no.button(t("Do not run it"), width="stretch", on_click=job.stop, key=f"{key}.no")
         case "running" | "asking":
             _running(job, status, title, key)
         case _:
@@ -163,7 +164,8 @@ def _running(job: Job, status: Status, title: str, key: str) -> None:
                 )
             )
         )
-    st.button(t("Stop"), on_click=job.stop, disabled=job.stopping, key=f"{key}.stop")
+    if account.may_operate():
+        st.button(t("Stop"), on_click=job.stop, disabled=job.stopping, key=f"{key}.stop")
     if status.means:
         st.dataframe(
             untrusted.cells(
@@ -208,7 +210,8 @@ def _ended(job: Job, status: Status, title: str, key: str) -> None:
                 "pages/evaluate/evaluate.py", label=t("See the sweep"), icon="📊",
                 query_params={"view": "search-settings", "sweep": status.result.stem},
             )  # fmt: skip
-        st.button(t("Clear away"), on_click=jobs().clear, args=(job,), key=f"{key}.clear",
+        if account.may_operate():
+            st.button(t("Clear away"), on_click=jobs().clear, args=(job,), key=f"{key}.clear",
                   help=t("Removes this line from every session. Results stay on disk."))  # fmt: skip
 
 

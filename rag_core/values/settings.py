@@ -215,6 +215,11 @@ class Settings(BaseSettings):
         description="Limit in US dollars per strategy and question, as far as prices are known; the call that "
         "exceeds it is the last.",
     )
+    operators: str = Field(
+        "",
+        description="E-mail addresses of those who may measure, and add, cut and delete documents in the app, separated by "
+        "commas; only where visitors sign in, and nobody if empty.",
+    )
     questions_at_once: int = Field(
         8,
         ge=1,

@@ -47,17 +47,23 @@ GOOD = 0.1  # a cumulative layout shift below it is "good" (web.dev, Core Web Vi
 APART_S, WINDOW_S = 1.0, 5.0  # what parts the bursts of shifts, of which the largest counts
 
 
+def free_port() -> int:
+    """A port on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 @contextmanager
-def serving(log: Path | None = None, below: str = "", **environment: str) -> Iterator[str]:
+def serving(log: Path | None = None, below: str = "", port: int = 0, **environment: str) -> Iterator[str]:
     """The app on a free port; its address.
 
     Args:
         log: where its output goes.
+        port: a free one if 0.
         below: the path that it is served below, such as "/lab".
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = port or free_port()
     with ExitStack() as files:
         output = files.enter_context(log.open("wb")) if log else subprocess.DEVNULL
         process = subprocess.Popen(

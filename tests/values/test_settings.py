@@ -43,6 +43,7 @@ FIELDS = {
     "max_calls": ("RAG_MAX_CALLS", 60, 1, 2, 3),
     "max_cost_usd": ("RAG_MAX_COST_USD", 1.0, 0.25, 2.5, 3.5),
     "history_days": ("RAG_HISTORY_DAYS", None, 1, 2, 3),
+    "operators": ("RAG_OPERATORS", "", "a@a.es, b@b.es", "e@e.es", "t@t.es"),
     "questions_at_once": ("RAG_QUESTIONS_AT_ONCE", 8, 1, 2, 3),
     "visitor_calls": ("RAG_VISITOR_CALLS", None, 1, 2, 3),
     "visitor_dollars": ("RAG_VISITOR_DOLLARS", None, 0.25, 2.5, 3.5),

@@ -24,10 +24,9 @@ from ...values.errors import StorageError
 from ...values.message import Message
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-FIRST, VERSION = (
-    "1",
-    "1",
-)  # of databases without a version table; of this program, the latest of the migrations
+# Of databases without a version table, and of this program, the latest of the migrations
+FIRST, VERSION = "1", "2"
+ADDED_SINCE_FIRST = {"owner"}  # columns
 VERSIONS = "rag_questions_version"
 LOCK = 0x7261_6771  # an arbitrary number: of the lock that one process at a time has on a PostgreSQL database
 OFF = Message("Or set RAG_HISTORY=off to keep no history.")
@@ -43,7 +42,10 @@ QUESTIONS = Table(
     Column("strategies", Text, nullable=False),  # names, each between spaces
     Column("finished", Integer, nullable=False),
     Column("record", LargeBinary, nullable=False),
+    # a digest of who asked; empty without sign-in
+    Column("owner", String(32), nullable=False, server_default=text("''")),
     Index("rag_questions_by_time", "asked"),
+    Index("rag_questions_by_owner", "owner", "asked"),
 )
 _MAY_CREATE = text(
     "SELECT has_schema_privilege(current_schema(), 'CREATE') AND current_setting('transaction_read_only') = 'off'"
@@ -54,7 +56,8 @@ _one_thread = threading.Lock()  # Alembic's `op` and `context` are global
 def bring_up_to_date(connection: Connection, named: str) -> None:
     """Create, mark or migrate the table in the connection's transaction; nothing if it is of this version.
 
-    A table of before there were versions is used as it is where it can only be read, or nothing may be created.
+    A table that nobody marked with its version, as before there were any, is used as it is where it has all columns and
+    can only be read, or nothing may be created.
 
     Args:
         named: what messages call the database.
@@ -65,7 +68,7 @@ def bring_up_to_date(connection: Connection, named: str) -> None:
     found = _version(connection)
     if found == VERSION:
         return
-    usable = VERSION == FIRST and found is None and _is_unmarked(connection, named)
+    usable = found is None and _unmarked_version(connection, named) == VERSION
     if (
         usable
         and connection.dialect.name == "postgresql"
@@ -117,8 +120,8 @@ def _migrate(connection: Connection, named: str) -> None:
         )
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    if found is None and _is_unmarked(connection, named):
-        command.stamp(config, FIRST)
+    if found is None and (unmarked := _unmarked_version(connection, named)):
+        command.stamp(config, unmarked)
     command.upgrade(config, "head")
     if (
         found is None and connection.dialect.name == "postgresql"
@@ -126,18 +129,19 @@ def _migrate(connection: Connection, named: str) -> None:
         connection.execute(text(f"GRANT SELECT ON {VERSIONS} TO PUBLIC"))
 
 
-def _is_unmarked(connection: Connection, named: str) -> bool:
-    """Whether there is a table of before there were versions; False if there is none.
+def _unmarked_version(connection: Connection, named: str) -> str | None:
+    """The version of a table that is not marked with one, by its columns; None if there is no table.
 
     Raises:
         StorageError: there is another one of its name.
     """
     seen = inspect(connection)
     if not seen.has_table(QUESTIONS.name):
-        return False
-    if not {one["name"] for one in seen.get_columns(QUESTIONS.name)}.issuperset(QUESTIONS.c.keys()):
+        return None
+    missing = {*QUESTIONS.c.keys()} - {one["name"] for one in seen.get_columns(QUESTIONS.name)}
+    if missing - ADDED_SINCE_FIRST:
         raise StorageError(
             Message("The history in {where} was written by another version.", where=named),
             Message("Use that version, or name another database. {off}", off=OFF),
         )
-    return True
+    return FIRST if missing else VERSION

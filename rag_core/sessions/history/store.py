@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     Connection,
+    Delete,
     Engine,
     Select,
+    Update,
     create_engine,
     delete,
     event,
@@ -37,6 +39,7 @@ from .schema import OFF, QUESTIONS
 
 FILE = Path("history", "questions.sqlite")  # in the state folder
 CONNECT_S, ANSWER_S = 3, 5  # whole seconds that a PostgreSQL server may take to connect, and for a statement
+Owned = TypeVar("Owned", Select[Any], Update, Delete)
 BATCH = 100  # questions at a time, where all are gone through
 
 
@@ -74,28 +77,45 @@ class History:
         engine: connected to when it is used; its table is created or migrated then.
         where: names the database to its operator, without secrets.
         home: the state folder if the database is in it; it is created, and closed to others.
+        owner: whose questions these are; None for everybody's.
         days: how long to keep a question; an older one is not shown, and deleted when the next is added. None for ever.
 
     Raises:
         StorageError: from every method, when the database cannot be used.
     """
 
-    def __init__(self, engine: Engine, where: str, home: Path | None = None, days: int | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        where: str,
+        home: Path | None = None,
+        days: int | None = None,
+        owner: str | None = None,
+    ) -> None:
         self._engine = engine
         self.where = where
         self._home = home
         self._days = days
+        self._owner = owner
+
+    def of(self, owner: str | None) -> History:
+        """The part of it that belongs to one person; all of it for None.
+
+        What it adds is that person's, and it finds, replaces, counts and deletes nobody else's. `expire`, `showing` and
+        `forget` are about documents and time, and see everybody's.
+        """
+        return History(self._engine, self.where, self._home, self._days, owner)
 
     def add(self, asked: Asked) -> None:
         """Keep a question."""
         self.expire()
         with self._begin() as connection:
-            connection.execute(insert(QUESTIONS).values(_row(asked)))
+            connection.execute(insert(QUESTIONS).values(**_row(asked), owner=self._owner or ""))
 
     def update(self, asked: Asked) -> bool:
         """Replace what is kept of a question; False if it was deleted in the meantime, and then it stays deleted."""
         with self._begin() as connection:
-            chosen = update(QUESTIONS).where(QUESTIONS.c.id == asked.id)
+            chosen = self._own(update(QUESTIONS)).where(QUESTIONS.c.id == asked.id)
             return connection.execute(chosen.values(_row(asked))).rowcount > 0
 
     def find(self, identity: str) -> Asked | None:
@@ -105,7 +125,9 @@ class History:
             DataError: it is damaged, or of a version that this one cannot read.
         """
         with self._begin() as connection:
-            found = connection.execute(select(QUESTIONS).where(QUESTIONS.c.id == identity)).one_or_none()
+            found = connection.execute(
+                self._own(select(QUESTIONS)).where(QUESTIONS.c.id == identity)
+            ).one_or_none()
         if found is None:
             return None
         return from_bytes(found.id, datetime.fromisoformat(found.asked), found.record)
@@ -127,7 +149,7 @@ class History:
             limit: the most to return; all by default.
         """
         columns = [column for column in QUESTIONS.c if column.name not in ("folded", "record")]
-        chosen = _chosen(select(*columns), words, strategy, since, until)
+        chosen = _chosen(self._own(select(*columns)), words, strategy, since, until)
         if oldest := self._oldest:
             chosen = chosen.where(QUESTIONS.c.asked >= oldest)
         with self._begin() as connection:
@@ -148,17 +170,22 @@ class History:
     def count(self) -> int:
         """How many questions are kept."""
         with self._begin() as connection:
-            return int(connection.execute(select(func.count()).select_from(QUESTIONS)).scalar_one())
+            return int(
+                connection.execute(self._own(select(func.count()).select_from(QUESTIONS))).scalar_one()
+            )
 
     def delete(self, identity: str) -> bool:
         """Delete a question and its results; False if there is none with this id."""
         with self._begin() as connection:
-            return connection.execute(delete(QUESTIONS).where(QUESTIONS.c.id == identity)).rowcount > 0
+            return (
+                connection.execute(self._own(delete(QUESTIONS)).where(QUESTIONS.c.id == identity)).rowcount
+                > 0
+            )
 
     def delete_all(self) -> int:
         """Delete every question; returns how many there were."""
         with self._begin() as connection:
-            return connection.execute(delete(QUESTIONS)).rowcount
+            return connection.execute(self._own(delete(QUESTIONS))).rowcount
 
     def expire(self) -> int:
         """Delete the questions that are older than they are kept; returns how many there were."""
@@ -189,6 +216,9 @@ class History:
                 connection.execute(delete(QUESTIONS).where(QUESTIONS.c.id.in_(batch))).rowcount
                 for batch in batches
             )
+
+    def _own(self, statement: Owned) -> Owned:
+        return statement if self._owner is None else statement.where(QUESTIONS.c.owner == self._owner)
 
     @property
     def _oldest(self) -> str | None:

@@ -130,6 +130,20 @@ def test_any_question_is_kept_and_found_by_its_own_words(tmp_path: Path, text: s
     assert ids(history, words=text) == ["one"]
 
 
+class TestOwners:
+    def test_each_person_finds_counts_and_deletes_only_their_own(self, history: History) -> None:
+        ana, eva = history.of("ana"), history.of("eva")
+        ana.add(question("a"))
+        eva.add(question("e"))
+        history.add(question("old"))  # of before visitors signed in
+        assert (ids(ana), ids(eva), ids(history.of(""))) == (["a"], ["e"], ["old"])
+        assert (ana.count(), history.count()) == (1, 3)
+        assert ana.find("e") is None
+        assert ana.update(question("e")) is ana.delete("e") is False
+        assert eva.delete_all() == 1
+        assert ids(history) == ["a", "old"]
+
+
 class TestDeleting:
     def test_one_and_all(self, history: History) -> None:
         for identity in "abc":

@@ -25,13 +25,13 @@ from rag_core.values.settings import Settings
 
 ROOT = Path(rag_core.__file__).parents[1]
 SECRET = "Is Ewa Nowak's baby well?"
-SECOND = '''
+THIRD = '''
 """A column more."""
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision = "2", "1"
+revision, down_revision = "3", "2"
 def upgrade():
-    op.add_column("rag_questions", sa.Column("owner", sa.Text))
+    op.add_column("rag_questions", sa.Column("note", sa.Text))
 '''
 ADD_ONE = """
 import sys
@@ -83,22 +83,30 @@ def question(identity: str) -> Asked:
 
 
 def unmarked(address: str, owner: Engine) -> None:
-    """A database as the program made it before there were versions, with one question."""
+    """A database of this version that is not marked with it, with one question."""
     opened(address).add(question("a"))
     with owner.connect() as connection:
         connection.execute(text("DROP TABLE rag_questions_version"))
+
+
+def of_before_versions(address: str, owner: Engine) -> None:
+    """A database as the program made it before there were versions, with one question."""
+    unmarked(address, owner)
+    with owner.connect() as connection:
+        connection.execute(text("DROP INDEX rag_questions_by_owner"))
+        connection.execute(text("ALTER TABLE rag_questions DROP COLUMN owner"))
 
 
 def marked(connection: Connection) -> list[str]:
     return list(connection.execute(text("SELECT version_num FROM rag_questions_version")).scalars())
 
 
-def with_second_version(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str = SECOND) -> None:
-    """Let this program have a second version."""
+def with_third_version(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str = THIRD) -> None:
+    """Let this program have a third version."""
     shutil.copytree(schema.MIGRATIONS, folder)
-    (folder / "versions" / "v2.py").write_text(script)
+    (folder / "versions" / "v3.py").write_text(script)
     monkeypatch.setattr(schema, "MIGRATIONS", folder)
-    monkeypatch.setattr(schema, "VERSION", "2")
+    monkeypatch.setattr(schema, "VERSION", "3")
 
 
 def test_a_new_database_has_the_latest_version_and_exactly_the_table_that_is_used(
@@ -115,25 +123,25 @@ def test_a_new_database_has_the_latest_version_and_exactly_the_table_that_is_use
 def test_a_database_of_before_there_were_versions_is_marked_and_keeps_its_questions(
     address: str, owner: Engine
 ) -> None:
-    unmarked(address, owner)
+    of_before_versions(address, owner)
     assert opened(address).find("a") == question("a")
     with owner.connect() as connection:
-        assert marked(connection) == ["1"]
+        assert marked(connection) == [schema.VERSION]
 
 
 @pytest.mark.parametrize("mark", [True, False])
 def test_an_older_database_is_migrated_and_keeps_its_questions(
     address: str, owner: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: bool
 ) -> None:
-    opened(address).add(question("a"))
-    if not mark:
-        with owner.connect() as connection:
-            connection.execute(text("DROP TABLE rag_questions_version"))
-    with_second_version(tmp_path / "100% migrated", monkeypatch)
+    if mark:
+        opened(address).add(question("a"))
+    else:
+        of_before_versions(address, owner)
+    with_third_version(tmp_path / "100% migrated", monkeypatch)
     assert opened(address).find("a") == question("a")
     with owner.connect() as connection:
-        assert marked(connection) == ["2"]
-        assert "owner" in {one["name"] for one in inspect(connection).get_columns("rag_questions")}
+        assert marked(connection) == ["3"]
+        assert "note" in {one["name"] for one in inspect(connection).get_columns("rag_questions")}
 
 
 def test_a_migration_that_fails_changes_nothing(
@@ -141,12 +149,12 @@ def test_a_migration_that_fails_changes_nothing(
 ) -> None:
     opened(address).add(question("a"))
     with monkeypatch.context() as changed:
-        with_second_version(tmp_path / "versions", changed, SECOND + '    op.execute("no SQL")\n')
+        with_third_version(tmp_path / "versions", changed, THIRD + '    op.execute("no SQL")\n')
         with pytest.raises(StorageError, match="cannot be used"):
             opened(address).count()
     with owner.connect() as connection:
-        assert marked(connection) == ["1"]
-        assert "owner" not in {one["name"] for one in inspect(connection).get_columns("rag_questions")}
+        assert marked(connection) == ["2"]
+        assert "note" not in {one["name"] for one in inspect(connection).get_columns("rag_questions")}
     assert opened(address).count() == 1
 
 

@@ -1,0 +1,73 @@
+"""Who is signed in, and what they may do.
+
+Sign-in is Streamlit's own OpenID Connect, set up by `[auth]` in `.streamlit/secrets.toml`. Without it there are no accounts:
+everybody may do everything, and the history is one for all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import streamlit as st
+
+from pages.drawing import untrusted
+from pages.drawing.translate import t
+from pages.shared.engine import engine
+
+
+def offered() -> bool:
+    """Whether sign-in is set up; then it is needed for everything."""
+    return "is_logged_in" in st.user.to_dict()
+
+
+def owner() -> str | None:
+    """Whom a question belongs to, by a digest that does not name them; None without sign-in."""
+    if not offered():
+        return None
+    claims = st.user.to_dict()
+    if not claims.get("sub"):
+        return ""  # nobody, or a provider that tells nobody apart
+    return hashlib.sha256(f"{claims.get('iss')} {claims['sub']}".encode()).hexdigest()[:32]
+
+
+def may_operate() -> bool:
+    """Whether the visitor may measure, and add, cut or delete documents: those of RAG_OPERATORS where there are accounts."""
+    if not offered():
+        return True
+    claims, settings = st.user.to_dict(), engine().settings
+    named = settings.operators if settings else ""
+    email = str(claims.get("email") or "").strip().lower()
+    confirmed = (
+        claims.get("email_verified") is not False
+    )  # some providers confirm every address and do not say so
+    return bool(email) and confirmed and email in {one.strip().lower() for one in named.split(",")}
+
+
+def operators_only() -> bool:
+    """Whether the visitor may not do what follows; says so."""
+    if may_operate():
+        return False
+    st.info(t("Only this server's operators can do this. You can ask, compare, tune and read everything."))
+    return True
+
+
+def admitted() -> bool:
+    """Whether the page may be drawn; otherwise draws what signs the visitor in."""
+    if not offered() or st.user.is_logged_in:
+        return True
+    st.header(t("Sign in to ask questions"), anchor=False)
+    st.markdown(
+        t("This server keeps each person's questions apart. Its operator chose who can sign in, and how.")
+    )
+    st.button(t("Sign in"), type="primary", on_click=st.login)
+    return False
+
+
+def draw() -> None:
+    """Draw who is signed in, and what signs them out."""
+    if not offered() or not st.user.is_logged_in:
+        return
+    name = str(st.user.get("name") or st.user.get("email") or "")
+    with st.container(horizontal=True, vertical_alignment="center", key="account"):
+        st.caption(untrusted.label(t("Signed in: {name}", name=name)), width="content")
+        st.button(t("Sign out"), type="tertiary", on_click=st.logout)
