@@ -230,7 +230,7 @@ def _faults(
         yield _Fault(True, f"The closest passage does not say it of {names_of(strange)}.")
     denied = _lacking([scope for each in closest.parts for scope in each.negated], negated)
     shared = max((len(scope & clause.stems) for scope in denied), default=0)
-    if clause.negated and not any(each.negated or each.hedged for each in evidence):
+    if clause.negated and not any(each.negated for each in evidence):
         yield _Fault(False, "The sentence has a negation that the closest passage lacks.")
     elif shared > 1 or (shared and not clause.negated):
         yield _Fault(
