@@ -37,8 +37,10 @@ class Urgent:
         return any(sign.flag or sign.id in DELICATE for sign in signs_of(self.triage))
 
     def suits(self, section: Sequence[Sentence]) -> bool:
-        """Whether a section can answer: for a born baby, it names babies."""
-        if not is_about_born_baby(plain(self.question)) or section[0].patient == "baby":
+        """Whether a section is about the right patient: for a born baby, it names babies; else its document is not about one."""
+        if section[0].patient == "baby":
+            return not self._is_for_another(section[0])
+        if not is_about_born_baby(plain(self.question)):
             return True
         text = " ".join([section[0].context, *(each.text for each in section)])
         return _BABY.search(plain(text)) is not None
@@ -56,7 +58,7 @@ class Urgent:
         text, last = " ".join(each.text for each in said), said[-1]
         if not self.triage.urgent or not calls_for(text, self.triage):
             return 0
-        if last.patient == "baby" and not _BABY.search(plain(self.question)):
+        if self._is_for_another(last):
             return 0
         wanted = signs_of(self.triage)
         meant = f"{before} {text}" if points_back(last.text) else text
@@ -93,3 +95,7 @@ class Urgent:
             replace(self, triage=replace(self.triage, level=level)).rank_in(candidates) is not None
             for level in {self.triage.level, *levels}
         )
+
+    def _is_for_another(self, said: Sentence) -> bool:
+        """Whether a sentence is of a document about a baby, and the question is urgent and names none."""
+        return said.patient == "baby" and self.triage.urgent and not _BABY.search(plain(self.question))
