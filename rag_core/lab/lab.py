@@ -231,7 +231,8 @@ class Lab:
         )
 
     def _engines(self, index: CorpusIndex) -> Engines:
-        return self.engines.about(index.profile.subject)
+        engines = self.engines.about(index.profile.subject)
+        return engines if self.corpus == BUILTIN else engines.elsewhere
 
     def _question_reader(self, index: CorpusIndex) -> Reader:
         """How questions are read, kept with the words it counted in the index."""

@@ -19,11 +19,6 @@ _NEAR = re.compile(  # subjects that may take it in
     r"perinat|neonat|gyna?ec|ginec|wom[ae]n|mujer|health|salud|hospital|cl[ií]nic|m[eé]dic|nurs|enferm",
     re.IGNORECASE,
 )
-# Nine in ten of our documents name pregnancy, birth and babies; two in three "maternity", half of them labour.
-_EVERYWHERE = re.compile(
-    r"pregnan\w*|birth\w*|born|bab(?:y|ies)|e[mn]bara\w*|preñ\w*|partos?|naci(?:ó|do|miento)|beb[eé]s?",
-    re.IGNORECASE,
-)
 _OTHERS = re.compile(
     r"(?<!\w)(?:m[ae]n|males?|his|prostate|menopaus\w*|teenagers?|child|children|toddlers?|my son|school|"
     r"(?:at|age|aged|over) [3-9]\d|[3-9]\d-year-old|(?:[a-z]+|\d+)-(?:months?|years?)-old|dog|puppy|cat|hombres?|para [eé]l|"
@@ -80,11 +75,6 @@ def is_maternity(subject: str) -> bool:
     (True, True, True, False)
     """
     return not subject or names_maternity(subject) or _NEAR.search(subject) is not None
-
-
-def says_little(word: str) -> bool:
-    """Whether a word of a question tells our documents apart as little as "pregnancy", "birth" and "baby" do."""
-    return _EVERYWHERE.fullmatch(word) is not None
 
 
 def about_others(question: str) -> bool:

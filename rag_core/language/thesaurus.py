@@ -145,14 +145,6 @@ class Thesaurus:
         """The concept that an ambiguous abbreviation means in a text; None if its words do not tell."""
         return self._reading(short, [word.stem for word in words_of(text, language)], language)
 
-    def narrower(self, concept: Concept) -> list[Concept]:
-        """Narrower concepts."""
-        return [self.concepts[name] for name in concept.narrower]
-
-    def related(self, concept: Concept) -> list[Concept]:
-        """Related concepts."""
-        return [self.concepts[name] for name in concept.related]
-
     def _scan(self, text: str, words: Sequence[Word], language: str) -> Iterator[Mention]:
         names, reach = self._names.get(language, {}), self._reach.get(language, {})
         forms, stems = tuple(word.form for word in words), tuple(word.stem for word in words)

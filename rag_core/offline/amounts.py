@@ -64,25 +64,6 @@ _WORDS = {code: _number_words(code) for code in _VALUES}
 _ONE = re.compile(
     rf"\b(?:one|una?|uno|a)(?=\s+(?:[^\W\d]+\s+)?(?:in|of each|out of|in every|of every|de cada|to|or|a|o)\s+\d)|\b(?:one|una?)(?=[\s-](?:{_UNIT})\b)"
 )
-_MILLIONS = re.compile(r"\b(\d+(?:[.,]\d+)?) (?:millions?|millon(?:es)?)(?: (?:of|de))?\b")
-_SAID = (  # ways to write a quantity -> digits
-    (re.compile(r"\bper cent\b|\bpercent\b|\bpor ciento\b"), "%"),
-    (re.compile(r"\bhalf an hour\b|\bmedia hora\b"), "30 min"),
-    (re.compile(r"\b(?:one|a|an) hour and a half\b|\bhora y media\b"), "90 min"),
-    (re.compile(r"\ba (?:full|whole) day\b"), "24 h"),
-    (re.compile(r"\bfortnight\b"), "2 weeks"),
-    (re.compile(r"\bquincena\b"), "2 semanas"),
-    (re.compile(r"\btwice\b"), "2 times"),
-    (re.compile(r"\bthree quarters\b|\btres cuartos\b"), "75 %"),
-    (re.compile(r"\btwo[ -]thirds\b|\bdos tercios\b"), "66.67 %"),
-    (re.compile(r"\b(?:a|one)[ -]third of\b|\bun tercio de\b"), "33.33 %"),
-    (re.compile(r"\b(?:a|one)[ -]quarter of\b|\bun cuarto de\b"), "25 %"),
-    (re.compile(r"\bhalf (?=of|the|all)|\bla mitad de\b"), "50 % "),
-    (re.compile(r"\bweeks? (\d+(?:\+\d)?)\b(?! ?(?:%|\+))"), r"\1 weeks"),
-    (re.compile(r"\bsemanas? (\d+(?:\+\d)?)\b(?! ?(?:%|\+))"), r"\1 semanas"),
-    (re.compile(r"\bday (\d+)\b"), r"\1 days"),
-    (re.compile(r"\bdia (\d+)\b"), r"\1 dias"),
-)  # fmt: skip
 _NUMBER = rf"(?<![\w.,])(?<![^\W\d_]-)(?:{THOUSANDS.pattern}(?!\d)|\d+(?:[.,]\d+)?)"
 _SHARE = re.compile(
     rf"({_NUMBER})\s+(?:[^\W\d]+\s+)?(?:in|in every|in each|out of|out of every|of each|of every|of|per|by each|by|de cada|por cada)\s+"
@@ -102,9 +83,6 @@ def quantities(text: str, language: str) -> tuple[frozenset[Quantity], str]:
     if language in _WORDS:
         plain = _WORDS[language].sub(lambda match: _value(match, _VALUES[language]), plain)
     plain = _ONE.sub("1", plain)
-    plain = _MILLIONS.sub(lambda match: f"{float(plain_number(match[1])) * 1e6:.0f}", plain)
-    for said, digits in _SAID:
-        plain = said.sub(digits, plain)
     found: set[Quantity] = set()
 
     def take_weeks(match: re.Match[str]) -> str:

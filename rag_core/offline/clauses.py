@@ -23,39 +23,23 @@ _REFUSALS = ("avoid", "contraind", "forbid", "prohib", "unsuit", "unsafe", "refu
 _AGAINST = re.compile(
     r"\b(?:advises?|recommends?|decides?|reasons?|warns?|not|speaks?|argues?) against\b|\bruled? out\b|\brules out\b"
 )
-# Idioms with a negation in them that say the opposite, or nothing.
+# Idioms that say otherwise than their words.
 _IDIOMS = (
     (re.compile(r"\b(?:without|with no) (?:delay|waiting|fail|exception)\b"), "at once"),
-    (re.compile(r"\bnot only\b|\bno matter\b|\bwhether or not\b|\bor not\b"), ""),
-    (re.compile(r"\bdo not know (?=recommend|use|give|advise|\w+)"), "do not "),  # the gloss of "no se"
-    (re.compile(r"\bnot (?:later|more|longer) than\b|\bno (?:later|more) than\b"), "at most"),
-    (re.compile(r"\bnot (?:earlier|less) than\b|\bno (?:earlier|less) than\b"), "at least"),
     (re.compile(r"\bfree (?:of|from)\b"), "without"),
     (re.compile(r"n['’]t\b"), " not"),
-)
-_HEDGES = re.compile(
-    r"\b(?:seldom|rarely|hardly|instead|rather|lack\w*|absent|absence|unless|fail\w*|stops?|wears off|missing|only|wait)\b"
 )
 # Words that exclude one another: a clause on one side is no evidence for a claim on the other.
 _CONTRASTS = tuple(
     tuple(frozenset(side.split()) for side in contrast)
     for contrast in (
         ("before prior earlier", "after afterwards following once since"),
-        ("increases rises higher more above over exceeds greater", "decreases falls lower less below fewer under drops"),
         ("mother mothers woman women maternal she her you your", "baby babies newborn newborns child children fetal fetus infant infants son"),
         ("adult adults", "baby babies newborn newborns child children"),
         ("first", "second", "third"),
-        ("breastfeeding breastfeed breastfeeds lactation nursing", "pregnancy pregnant gestation"),
-        ("twin twins", "single singleton"),
-        ("starts begins", "stops suspends"),
-        ("early", "late"),
-        ("right", "left"),
-        ("primary", "secondary"),
-        ("hot warm", "cold cool"),
-        ("term", "preterm premature"),
     )
 )  # fmt: skip
-SUBJECT = 2  # place of the contrast between mother and baby, for which the sentence before and the heading speak too
+SUBJECT = 1  # place of the contrast between mother and baby, for which the sentence before and the heading speak too
 
 _ACID = re.compile(r"\b(\w{4,}ic)o? acid\b|\bacid (\w{4,}ic)o?\b")
 
@@ -69,7 +53,6 @@ class Clause:
         stems: stems of its content words, without quantities.
         drugs: the medicines it names: a thesaurus id, or the name without its ending.
         negated: the stems that each of its negations applies to.
-        hedged: whether it has a word that can stand for a negation, such as "rarely" or "instead".
         sides: for each of the contrasts, the sides it is on.
     """
 
@@ -78,7 +61,6 @@ class Clause:
     quantities: frozenset[Quantity]
     drugs: frozenset[str]
     negated: tuple[frozenset[str], ...]
-    hedged: bool
     sides: tuple[frozenset[int], ...]
 
 
@@ -110,7 +92,6 @@ def read(text: str, thesaurus: Thesaurus | None) -> Clause:
         found,
         _drugs(text, words, thesaurus),
         tuple(_scopes(words)),
-        bool(_HEDGES.search(plain)),
         tuple(
             frozenset(place for place, side in enumerate(contrast) if side & forms) for contrast in _CONTRASTS
         ),

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..language.analysis import tokens, words_of
-from ..language.maternity import names_maternity, says_little
+from ..language.maternity import names_maternity
 from ..language.thesaurus import Thesaurus
 from ..values.types import Hit
-from .medicines import drugs_in
 from .scorer import OfflineScorer, framing_terms, plain_text, question_language
 
 ALIKE = (
@@ -40,7 +39,7 @@ class Named(NamedTuple):
 
 
 class _Word(NamedTuple):
-    """A word of a question as read: its place, its rarity, 0 to 1, and the concepts it names, of a medicine its classes too."""
+    """A word of a question as read: its place, its rarity, 0 to 1, and the concepts it names."""
 
     start: int
     end: int
@@ -59,8 +58,8 @@ class _Text(NamedTuple):
 class Naming:
     """Finds the words of questions in passages, both as the embedding model reads them: Spanish as its gloss.
 
-    A passage names a word by its stem, by another name of its concept, a medicine also by its class, or in part by a
-    similar spelling ("subutecks", "Subutex").
+    A passage names a word by its stem, by another name of its concept, or in part by a similar
+    spelling ("subutecks", "Subutex").
     """
 
     def __init__(self, scorer: OfflineScorer, thesaurus: Thesaurus | None = None) -> None:
@@ -103,15 +102,14 @@ class Naming:
         for word in words_of(read, language):
             form = read[word.start : word.end]
             short = len(word.form) < 2 or (len(form) < SHORTEST and not form.isupper())
-            vague = word.stop or word.stem in framing_terms() or says_little(form)
+            vague = word.stop or word.stem in framing_terms()
             if short or vague or word.form.isdigit() or word.stem in found:
                 continue
             if names_maternity(form):
                 general.add(word.stem)
             concepts = frozenset(one.concept.id for one in mentions if one.start <= word.start < one.end)
-            classes = drugs_in(form, language, self._thesaurus)
             rarity = self._scorer.pieces.rarity(form)
-            found[word.stem] = _Word(word.start, word.end, word.stem, word.form, rarity, concepts | classes)
+            found[word.stem] = _Word(word.start, word.end, word.stem, word.form, rarity, concepts)
         special = [found[stem] for stem in found if stem not in general]
         return special if any(word.rarity >= SPECIAL for word in special) else [*found.values()]
 

@@ -24,7 +24,7 @@ from rag_core.documents.benchmark import passage_key, read_builtin
 from rag_core.lab.lab import Lab
 from rag_core.lab.opening import open_lab
 from rag_core.language.analysis import LANGUAGES, language_of
-from rag_core.offline.sections import NAMES, NEAREST, PLACE, RELEVANCE, SAYS, Sections, log_odds
+from rag_core.offline.sections import LANGUAGE, NAMES, NEAREST, PLACE, RELEVANCE, SAYS, Sections, log_odds
 from rag_core.offline.urgent import Urgent
 from rag_core.prompts.prompt import Sources
 from rag_core.safety.urgency.triage import triage
@@ -33,7 +33,7 @@ DATA = Path(__file__).resolve().parents[2] / "data"
 STRATEGIES = ("simple_semantic", "bm25", "hybrid_rrf", "ensemble")
 RIDGE, FOLDS = 0.003, 7
 FEATURES = ("RELEVANCE", "PLACE", "NEAREST", "same language", "SAYS", "NAMES")
-IN_USE = np.array([RELEVANCE, PLACE, NEAREST, 0.47, SAYS, NAMES])
+IN_USE = np.array([RELEVANCE, PLACE, NEAREST, LANGUAGE, SAYS, NAMES])
 
 
 class Found(NamedTuple):
@@ -71,7 +71,7 @@ def read(lab: Lab, *, urgent: bool) -> Iterator[Found]:
                     1 / one.best.n,
                     one.near.max(),
                     one.hit.passage.language == language_of(question.text),
-                    one.says.any(),
+                    one.says.max(),
                     urgent and asked.names_sign(one.hit.passage.full_title),
                 )
                 for one in read

@@ -61,7 +61,7 @@ def test_a_figure_is_told_where_no_other_answer_has_its_amount_in_any_unit() -> 
 
 def test_a_spanish_figure_keeps_its_accents() -> None:
     found = answer_differences(
-        [said("Desde la semana 24 se toma diez días, salvo con 38 °C."), said("Se toma con comida.")]
+        [said("Desde las 24 semanas se toma diez días, salvo con 38 °C."), said("Se toma con comida.")]
     )
     assert sorted(found.figures[0,]) == ["10 días", "24 semanas", "38 °C"]
 

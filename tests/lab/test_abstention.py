@@ -106,3 +106,38 @@ def test_a_leaflet_of_three_lines_can_answer(lab: Lab, tmp_path: Path, question:
     assert trace.answer is not None
     assert answer in trace.answer.text
     assert not trace.answer.abstained
+
+
+NOTICES = Document(
+    "ward",
+    "Maternity unit: information for families",
+    "en",
+    "## Birth partners\n\nBirth partners can stay day and night. There is a parking space for partners behind the north "
+    "entrance; the first night is free.\n\n## Food\n\nBreakfast is served at 8, lunch at 12.30 and supper at 6. Tell us about "
+    "allergies when you arrive.\n\n## Phones\n\nMobile phones may be used quietly.",
+)
+
+
+def test_notices_answer_in_other_words_than_the_question_and_only_what_they_say(lab: Lab, tmp_path: Path):
+    store = CorpusStore(tmp_path, "ward", lab.engines.embedder)
+    store.update(SourceFiles("test", [NOTICES]))
+    ward = Lab(lab.settings, "ward", lab.engines, store)
+
+    def declines(question: str) -> bool:
+        answer = ward.run(question, "hybrid_rrf").answer
+        assert answer is not None
+        return answer.abstained
+
+    answered = (
+        "Where can my husband park?",
+        "Can my husband spend the night?",
+        "May I use my cell phone?",
+    )
+    assert [one for one in answered if declines(one)] == []
+    beside = (
+        "How is pre-eclampsia treated?",
+        "Is there wifi?",
+        "How long does an epidural last?",
+        "When is anti-D given?",
+    )
+    assert [one for one in beside if not declines(one)] == []

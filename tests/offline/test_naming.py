@@ -32,8 +32,6 @@ def best(naming: Naming, question: str, text: str, language: str = "en") -> floa
         ("restless legs iron", "Iron tablets calm legs that are restless.", "en"),
         ("acetaminophen dose", "The dose of paracetamol is 1 g.", "en"),  # another name of the concept
         ("anti-D dose", "Doses of anti-D", "en"),
-        ("ramipril tablets", "ACE inhibitors are tablets.", "en"),  # the class, by the stem of its members
-        ("sertraline tablets", "Tablets of an SSRI", "en"),
         ("¿Qué dosis de hierro necesito?", "The dose of iron is low.", "en"),  # through the gloss
     ],
 )
@@ -72,7 +70,6 @@ def test_words_of_every_document_and_numbers_are_not_counted(naming: Naming):
     hits = [hit("a", "A baby in pregnancy: 24/40")]
     found = naming.of("radon risk for my baby in pregnancy, 24/40", hits, 0)
     assert (found.best, found.any, found.words) == (0.0, 0.0, 2)
-    assert naming.of("my baby", hits, 0) == (0.0, 0.0, 0.0, 0)
 
 
 def test_a_word_of_maternity_counts_where_nothing_else_is_asked_about(naming: Naming):
