@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..safety.urgency.advice import points_back
+from ..safety.urgency.advice import is_lesser, points_back
 from ..safety.urgency.frames import is_about_born_baby, words
-from ..safety.urgency.leading import calls_emergency, calls_for, is_conditional
+from ..safety.urgency.leading import calls_emergency, calls_for, is_conditional, urges_today
 from ..safety.urgency.reading import plain
 from ..safety.urgency.signs import signs, signs_of
 from ..values.triage import Triage
@@ -17,6 +18,20 @@ _BABY = words(
     r"bab(?:y|ies|ys)|newborn|neonate|infant|bebe\w*|bebit[oa]|recien nacid\w|rn|guagua|wawa|hij[oa]|son|daughter|nino|nina|he|shes?|hes|"
     r"\d+[ -](?:day|week|month)s?[ -]old"
 )
+_OF_A_BABY = words(
+    r"newborns?|(?:the|a|your|breastfed|any) baby (?:has|is|who|under|below|younger|feels|needs|does|refuses|feeds|of)|bab(?:y|ies) (?:under|below|younger)|"
+    r"(?:under|below) (?:three|3) months|recien nacid\w+|(?:el|un|al|su) bebe (?:esta|tiene|es|de|menor|no|llora|amamantado|que)|bebes? menor\w*|menor de tres meses"
+)
+_NOT_YET_BORN = re.compile(
+    r"(?<!\w)(?:[4-9]|[123]\d|4[0-2])(?:\+\d)? ?(?:weeks?|wks?|/ ?40|semanas?|sem)(?!\w)"
+)
+_BORN = words(
+    r"birth|gave birth|born|postpartum|postnatal|pp|after|old|section|caesarean|twinns?|di a luz|pari|parto|posparto|puerper\w+|cesarea|nacio|bebe"
+)
+_ONLY_AFTER_BIRTH = words(
+    r"(?:gave|given) birth|after (?:the |a |giving )?birth|postpartum|postnatal|tras el parto|despues del parto|posparto|puerperio|dio a luz"
+)
+_IN_PREGNANCY = words(r"pregnan\w+|embaraz\w+")
 DELICATE = ("low-mood", "psychosis")  # besides the flagged signs
 
 
@@ -37,13 +52,18 @@ class Urgent:
         return any(sign.flag or sign.id in DELICATE for sign in signs_of(self.triage))
 
     def suits(self, section: Sequence[Sentence]) -> bool:
-        """Whether a section is about the right patient: for a born baby, it names babies; else its document is not about one."""
-        if section[0].patient == "baby":
-            return not self._is_for_another(section[0])
-        if not is_about_born_baby(plain(self.question)):
-            return True
+        """Whether a section is not about another patient: for a born baby, it names babies."""
         text = " ".join([section[0].context, *(each.text for each in section)])
-        return _BABY.search(plain(text)) is not None
+        if is_about_born_baby(plain(self.question)) and not (
+            section[0].patient == "baby" or _BABY.search(plain(text))
+        ):
+            return False
+        return not (self.triage.signs and all(self.is_of_another(each) for each in section))
+
+    def is_too_mild(self, text: str) -> bool:
+        """Whether a text is about what is mild or can wait, and a sign of the question cannot."""
+        cannot_wait = [sign.level == "emergency" for sign in signs_of(self.triage)]
+        return self.triage.level == "emergency" and any(cannot_wait) and is_lesser(text)
 
     def directness(self, said: Sequence[Sentence], before: str = "") -> int:
         """How directly sentences that belong together say what to do now about the question's signs.
@@ -56,14 +76,16 @@ class Urgent:
             before: what their source says before them.
         """
         text, last = " ".join(each.text for each in said), said[-1]
-        if not self.triage.urgent or not calls_for(text, self.triage):
+        if not self.triage.urgent or not calls_for(text, self.triage) or self._of_another_patient(last):
             return 0
-        if self._is_for_another(last):
+        if self.is_too_mild(text):
             return 0
         wanted = signs_of(self.triage)
         meant = f"{before} {text}" if points_back(last.text) else text
         if named := sum(sign.named_in(meant) for sign in wanted):
             others = any(sign.named_in(text) for sign in signs() if sign not in wanted)
+            if self.triage.level == "same_day" and others and not urges_today(text):
+                return 0
             number = calls_emergency(self.triage.action.partition(";")[0]) and calls_emergency(text)
             return 2 * named - others + number
         above = f"{last.context} {last.heading}"
@@ -96,6 +118,24 @@ class Urgent:
             for level in {self.triage.level, *levels}
         )
 
-    def _is_for_another(self, said: Sentence) -> bool:
-        """Whether a sentence is of a document about a baby, and the question is urgent and names none."""
-        return said.patient == "baby" and self.triage.urgent and not _BABY.search(plain(self.question))
+    def is_of_another(self, said: Sentence) -> bool:
+        """Whether a sentence or what it stands under is about another patient, or about after a birth that has not been."""
+        above = plain(f"{said.context} {said.heading}")
+        later = _ONLY_AFTER_BIRTH.search(above) and not _IN_PREGNANCY.search(f"{above} {plain(said.text)}")
+        return self._of_another_patient(said) or bool(later and self._not_yet_born)
+
+    @property
+    def _not_yet_born(self) -> bool:
+        """Whether the question is about a pregnancy."""
+        asked = plain(self.question)
+        return bool(_NOT_YET_BORN.search(asked) and not _BORN.search(asked))
+
+    def _of_another_patient(self, said: Sentence) -> bool:
+        """Whether a sentence is about a newborn and the question is not, or the reverse, or it is about another time."""
+        asked, text = plain(self.question), plain(f"{said.context} {said.heading} {said.text}")
+        if any(sign.id.startswith("newborn") for sign in signs_of(self.triage)):
+            return not (said.patient == "baby" or _BABY.search(text))
+        if (said.patient == "baby" or _OF_A_BABY.search(text)) and not _BABY.search(asked):
+            return True
+        after = _ONLY_AFTER_BIRTH.search(plain(said.text)) and not _IN_PREGNANCY.search(plain(said.text))
+        return bool(after and self._not_yet_born)

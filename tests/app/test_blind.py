@@ -138,7 +138,9 @@ def test_a_vote_is_in_the_history_and_in_every_file(
     best: tuple[int, ...],
     told: str,
 ) -> None:
-    monkeypatch.setattr(history_sync, "keep_vote", history_sync._keep_vote)  # before the page goes on
+    monkeypatch.setattr(
+        history_sync, "keep_vote", lambda run: history_sync._keep_vote(run, history_sync.history())
+    )  # before the page goes on
     url = f"sqlite:///{tmp_path / 'history.db'}"
     app = press(ask(start(RAG_HISTORY="on", RAG_DATABASE_URL=url).run(), QUESTION), "Present")
     run = run_of(app)

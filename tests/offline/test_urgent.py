@@ -99,6 +99,10 @@ def test_a_document_may_say_whose_it_is_where_its_words_do_not():
     of_a_baby = replace(fever, passage=replace(fever.passage, patient="baby"))
     assert rank("I am 30 weeks, fever of 39", fever) == 1
     assert rank("I am 30 weeks, fever of 39", of_a_baby) is None
+    umbilical = "Mi bebita de seis días tiene el ombligo colorado con materia"
+    navel = hit("a", "La infección del ombligo exige ir hoy mismo al hospital.", "es")
+    assert rank(umbilical, navel) is None
+    assert rank(umbilical, replace(navel, passage=replace(navel.passage, patient="baby"))) == 1
 
 
 def test_a_clinician_gets_no_treatment_of_something_milder_where_no_source_says_what_to_do_now():
@@ -127,7 +131,10 @@ def test_a_passage_that_calls_for_help_for_the_sign_is_found(question: str, text
         ("I am struggling to breathe at rest, 30 weeks", "Heavy bleeding needs hospital at once.", "en"),
         ("I am struggling to breathe at rest, 30 weeks", "Mild breathlessness: phone the midwife on the same day.", "en"),
         ("Fever of 39 and mottled skin, day 3 postpartum", "A newborn with a fever needs hospital at once.", "en"),
+        ("Back from Ghana, 20 weeks, burning up with chills", "Fever means calling 999, and saying that you gave birth.", "en"),
+        ("burning when I wee, 20 weeks, no fever", "Burning on passing urine with a fever needs hospital at once.", "en"),
+        ("Tengo fiebre de 39 y estoy de 30 semanas", "Un recién nacido con fiebre va de inmediato a urgencias.", "es"),
     ],
 )  # fmt: skip
-def test_help_for_another_sign_or_too_late_is_not_it(question: str, text: str, language: str):
+def test_help_for_another_sign_another_patient_or_too_late_is_not_it(question: str, text: str, language: str):
     assert rank(question, hit("a", text, language)) is None

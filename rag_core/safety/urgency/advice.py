@@ -24,6 +24,11 @@ _FORBIDS_HELP = re.compile(
     r"\b(?:emergencias?|urgencias|ambulancia|112|911)\b",
     re.IGNORECASE,
 )
+_LESSER = re.compile(
+    r"(?<!\w)(?:mild|slight|light|same day|appointment|next visit|próxima cita|cita|count|counting|contar|usually not|not usually|is normal|are normal|harmless|by itself|leves?|liger[ao]s?|"
+    r"mismo día|no suele\w*|es normal|son normales|inofensiv\w+)(?!\w)",
+    re.IGNORECASE,
+)
 _POINTS = re.compile(
     r"(?<!\w)(?:(?:any|one|some|all|either|both|none|each) of (?:these|them|those)(?! (?:medic|drug|treat)\w+)|(?:these|those|such) (?:\w+ )?(?:signs?|symptoms?|problems?|"
     r"changes?)|this (?:sign|symptom)|(?:cualquiera|alguno|alguna|uno|una|todos|ninguno) de (?:est[oa]s|es[oa]s|ell[oa]s)|(?:est|es)[oa]s "
@@ -45,6 +50,11 @@ def forbids_help(sentence: str) -> bool:
 def calls_for_help(sentence: str) -> bool:
     """Whether a sentence says to get or give help now."""
     return bool(_CALLS_FOR_HELP.search(sentence) and _ACTS.search(sentence))
+
+
+def is_lesser(sentence: str) -> bool:
+    """Whether a sentence is about what is mild or can wait, and so no part of an answer to an emergency."""
+    return _LESSER.search(sentence) is not None
 
 
 def points_back(sentence: str) -> bool:

@@ -101,6 +101,11 @@ def calls_emergency(sentence: str) -> bool:
     return _EMERGENCY_SERVICE.search(plain(sentence)) is not None
 
 
+def urges_today(sentence: str) -> bool:
+    """Whether a sentence says to get help on the same day."""
+    return _TODAY.search(plain(sentence)) is not None
+
+
 @functools.lru_cache(maxsize=65536)
 def urges(text: str, level: Level) -> bool:
     """Whether a text in plain letters says to get help at this level or a higher one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag_core.safety.urgency.advice import calls_for_help
+from rag_core.safety.urgency.advice import calls_for_help, is_lesser
 from rag_core.safety.urgency.signs import named, names_sign
 
 
@@ -37,3 +37,9 @@ def test_calls_for_help(sentence):
 )
 def test_ordinary_advice_is_no_call_for_help(sentence):
     assert not calls_for_help(sentence)
+
+
+def test_what_is_mild_or_can_wait_is_lesser():
+    assert is_lesser("A mild headache is usually not pre-eclampsia.")
+    assert is_lesser("Contar diez movimientos en dos horas.")
+    assert not is_lesser("Go to the hospital at once.")
