@@ -12,6 +12,7 @@ from helpers.small import Rag
 from rag_core import RagError, set_up
 from rag_core.catalog import RECIPES, SavedPresets, build, presets_of, saved_presets
 from rag_core.catalog.presets import MOST
+from rag_core.evaluation.run_folder import LABEL
 from rag_core.values.errors import ConfigError, DataError
 
 HYBRID = RECIPES["hybrid_rrf"]
@@ -150,6 +151,7 @@ def test_the_command_line_lists_and_takes_it(kept: SavedPresets, rag: Rag):
     assert "preset my own: mmr_lambda=0.3" in " ".join(rag("strategies").out.split())
     listed = {recipe["name"]: recipe["presets"] for recipe in rag("strategies", "--json").json}
     assert {"name": "my own", "values": {"mmr_lambda": 0.3}, "help": "λ 0.3"} in listed["hybrid_rrf"]
+    assert LABEL.fullmatch("hybrid_rrf@my_own")  # `rag eval` labels what has no label by it
     told = rag("query", "anti-D?", "--strategy", "hybrid_rrf@yours").err
     assert "no preset 'yours'" in told
     assert "tuned, my own" in told
