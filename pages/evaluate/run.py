@@ -8,9 +8,9 @@ import streamlit as st
 
 import rag_core
 from pages.drawing import untrusted
-from pages.drawing.translate import problem, said, t
+from pages.drawing.translate import said, t
 from pages.shared import presets
-from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, started_here, under_way
+from pages.shared.measuring import choose_data, jobs, judged_by, lab_for, start, under_way
 from rag_core import evaluation as ev
 from rag_core.jobs import start_run
 
@@ -79,27 +79,20 @@ def _form() -> None:
 def _start(
     data: str, split: str, chosen: Mapping[str, rag_core.StrategySpec], depth: int | None, metrics: list[str]
 ) -> None:
-    before = jobs().all("run")
-    try:
-        job = started_here(
-            start_run(
-                jobs(),
-                lambda consent: lab_for(data, consent),
-                rag_core.read_settings(),
-                data,
-                split,
-                chosen,
-                depth,
-                metrics,
-            )
-        )
-    except rag_core.RagError as error:
-        st.error(untrusted.label(problem(error)))
-        return
-    if job in before:  # and is drawn already; a rerun would take the toast away
-        st.toast(t("This measurement is already running on this server; here is its progress."))
-    else:
-        st.rerun()
+    start(
+        "run",
+        lambda: start_run(
+            jobs(),
+            lambda consent: lab_for(data, consent),
+            rag_core.read_settings(),
+            data,
+            split,
+            chosen,
+            depth,
+            metrics,
+        ),
+        t("This measurement is already running on this server; here is its progress."),
+    )
 
 
 def _called(label: str, chosen: rag_core.StrategySpec) -> str:
